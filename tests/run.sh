@@ -42,7 +42,7 @@ sanitized_labels='slow|integration|release|long'  # those that are not for a san
 # whose tests all but its size are those of the release build.
 arm() {  # arm PRESET...
   "$root/deploy/install-packages.sh" deploy/cross/packages.txt
-  "$root/deploy/build.sh" release client_c_release_tests
+  "$root/deploy/build.sh" release client_device_c_release_tests
   for preset in "$@"; do
     case $preset in
       aarch64) deploy/cross/sysroot.sh arm64 build/sysroot/arm64 ;;

@@ -3,15 +3,14 @@
 #include <memory>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/admin.grpc.pb.h"
 
 namespace coppice::cli {
@@ -32,7 +31,7 @@ struct BackupFlags {
   OutputFlags output;
 };
 
-absl::Status Backup(const BackupFlags& flags) {
+Status Backup(const BackupFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::BackupDone done;
   UpdatingLine line;
@@ -42,12 +41,12 @@ absl::Status Backup(const BackupFlags& flags) {
     while (reader->Read(&response)) {
       if (response.has_done()) done = response.done();
       if (!response.has_progress()) continue;
-      line.Show(absl::StrCat(response.progress().bytes_written() >> 20, " MiB written"));
+      line.Show(StrCat(response.progress().bytes_written() >> 20, " MiB written"));
     }
     return reader->Finish();
   }));
   PrintObject(DescribeBackup(done), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 struct BackupsFlags {
@@ -55,14 +54,14 @@ struct BackupsFlags {
   OutputFlags output;
 };
 
-absl::Status ListBackups(const BackupsFlags& flags) {
+Status ListBackups(const BackupsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response,
                            remote.Call<v1::ListBackupsResponse>(v1::ListBackupsRequest()));
   std::vector<Json> rows;
   for (const v1::BackupDone& backup : response.backups()) rows.push_back(DescribeBackup(backup));
   PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 struct StatusFlags {
@@ -77,7 +76,7 @@ Json DescribeFleet(const v1::FleetStatus& fleet) {
                {"lease_seconds", fleet.lease_seconds()},
                {"peers", Json::array()}};
   for (const v1::FleetPeer& peer : fleet.peers()) {
-    json["peers"].push_back({{"certificate", absl::BytesToHexString(peer.certificate_prefix())},
+    json["peers"].push_back({{"certificate", BytesToHexString(peer.certificate_prefix())},
                              {"seconds_since_call", peer.seconds_since_call()}});
   }
   return json;
@@ -116,10 +115,10 @@ void PrintStatus(const v1::GetStatusResponse& status) {
     PrintRows(peers, /*json=*/false);
   }
   PrintText(status.alarms().empty() ? "\nNo alarms.\n" : "\nAlarms:\n");
-  for (const std::string& alarm : status.alarms()) PrintText(absl::StrCat("- ", alarm, "\n"));
+  for (const std::string& alarm : status.alarms()) PrintText(StrCat("- ", alarm, "\n"));
 }
 
-absl::Status ShowStatus(const StatusFlags& flags) {
+Status ShowStatus(const StatusFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto status,
                            remote.Call<v1::GetStatusResponse>(v1::GetStatusRequest()));
@@ -128,7 +127,7 @@ absl::Status ShowStatus(const StatusFlags& flags) {
   } else {
     PrintStatus(status);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 struct TokensFlags {
@@ -137,7 +136,7 @@ struct TokensFlags {
 };
 
 Json DescribeToken(const v1::TokenEntry& token) {
-  const auto words = [](const auto& list) { return absl::StrJoin(list, " "); };
+  const auto words = [](const auto& list) { return StrJoin(list, " "); };
   const bool never_ends = token.expires_unix_seconds() == 0;
   const bool unused = token.last_used_day().empty();
   return {{"name", token.name()},
@@ -146,17 +145,17 @@ Json DescribeToken(const v1::TokenEntry& token) {
           {"resources", words(token.resources())},
           {"expires", never_ends ? "never" : TimeText(token.expires_unix_seconds())},
           {"last_used", unused ? "never" : token.last_used_day()},
-          {"sha256", absl::BytesToHexString(token.sha256_prefix())}};
+          {"sha256", BytesToHexString(token.sha256_prefix())}};
 }
 
-absl::Status ListTokens(const TokensFlags& flags) {
+Status ListTokens(const TokensFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response,
                            remote.Call<v1::ListTokensResponse>(v1::ListTokensRequest()));
   std::vector<Json> rows;
   for (const v1::TokenEntry& token : response.tokens()) rows.push_back(DescribeToken(token));
   PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddStatus(const Command& noun) {

@@ -7,18 +7,19 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/signature.h"
@@ -53,41 +54,40 @@ Json DescribeEntry(const v1::AuditEntry& entry, bool json) {
   }
   row["epsilon_nanos"] = entry.epsilon_nanos();
   row["delta_atto"] = entry.delta_atto();
-  row["ledger_link"] = absl::BytesToHexString(entry.ledger_link());
-  row["hash"] = absl::BytesToHexString(entry.hash());
+  row["ledger_link"] = BytesToHexString(entry.ledger_link());
+  row["hash"] = BytesToHexString(entry.hash());
   return row;
 }
 
 // A signed place in the log, printed among its entries.
-absl::StatusOr<Json> DescribeHead(const v1::AuditHead& head) {
+StatusOr<Json> DescribeHead(const v1::AuditHead& head) {
   std::string text;
   if (!google::protobuf::util::MessageToJsonString(head, &text).ok()) {
-    return absl::InternalError("the signed end of the audit log cannot be written as JSON");
+    return InternalError("the signed end of the audit log cannot be written as JSON");
   }
   return Json{{"head", Json::parse(text)}};
 }
 
 // Passes each page from `first` on to `take`, including the last, which reaches the head.
-absl::Status ForEachAuditPage(
-    const Remote& remote, uint64_t first,
-    absl::FunctionRef<absl::Status(const v1::ReadAuditLogResponse&)> take) {
+Status ForEachAuditPage(const Remote& remote, uint64_t first,
+                        absl::FunctionRef<Status(const v1::ReadAuditLogResponse&)> take) {
   for (;;) {
     v1::ReadAuditLogRequest request;
     request.set_first(first);
     COPPICE_ASSIGN_OR_RETURN(const auto page, remote.Call<v1::ReadAuditLogResponse>(request));
     COPPICE_RETURN_IF_ERROR(take(page));
-    if (page.entries().empty()) return absl::OkStatus();
+    if (page.entries().empty()) return OkStatus();
     first = page.entries().rbegin()->sequence() + 1;
-    if (first >= page.head().entries()) return absl::OkStatus();
+    if (first >= page.head().entries()) return OkStatus();
   }
 }
 
-absl::Status PrintLog(const Remote& remote, const AuditFlags& flags) {
+Status PrintLog(const Remote& remote, const AuditFlags& flags) {
   RowPrinter printer(flags.output.json);
   bool begun = false;
   v1::AuditHead head;
-  COPPICE_RETURN_IF_ERROR(ForEachAuditPage(
-      remote, flags.from, [&](const v1::ReadAuditLogResponse& page) -> absl::Status {
+  COPPICE_RETURN_IF_ERROR(
+      ForEachAuditPage(remote, flags.from, [&](const v1::ReadAuditLogResponse& page) -> Status {
         if (flags.with_head && !std::exchange(begun, true) &&
             flags.from < page.sealed().entries()) {
           COPPICE_ASSIGN_OR_RETURN(Json sealed, DescribeHead(page.sealed()));
@@ -97,12 +97,12 @@ absl::Status PrintLog(const Remote& remote, const AuditFlags& flags) {
           printer.Print(DescribeEntry(entry, flags.output.json));
         }
         head = page.head();
-        return absl::OkStatus();
+        return OkStatus();
       }));
-  if (!flags.with_head) return absl::OkStatus();
+  if (!flags.with_head) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(Json end, DescribeHead(head));
   printer.Print(std::move(end));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // The end of the log, kept from an earlier --head.
@@ -111,21 +111,21 @@ struct KeptHead {
   std::string hash{};
 };
 
-absl::StatusOr<std::optional<KeptHead>> ReadKeptHead(const std::string& path) {
+StatusOr<std::optional<KeptHead>> ReadKeptHead(const std::string& path) {
   if (path.empty() || !std::filesystem::exists(path)) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("entries") || !json["entries"].is_number_unsigned() ||
       !json.contains("head") || !json["head"].is_string()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--head ", path, " is no head that this command wrote: name another file"));
+    return InvalidArgumentError(
+        StrCat("--head ", path, " is no head that this command wrote: name another file"));
   }
   return KeptHead{.entries = json["entries"].get<uint64_t>(),
                   .hash = json["head"].get<std::string>()};
 }
 
 std::string HexOf(const Sha256Digest& digest) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 // Verifies the log page by page.
@@ -134,33 +134,33 @@ class LogVerifier {
   LogVerifier(std::optional<PublicKey> trusted, std::optional<KeptHead> kept)
       : trusted_(std::move(trusted)), kept_(std::move(kept)) {}
 
-  absl::Status Take(const v1::ReadAuditLogResponse& page) {
+  Status Take(const v1::ReadAuditLogResponse& page) {
     if (!begun_) COPPICE_RETURN_IF_ERROR(Begin(page.sealed()));
     for (const v1::AuditEntry& entry : page.entries()) COPPICE_RETURN_IF_ERROR(Take(entry));
     head_ = page.head();
-    return absl::OkStatus();
+    return OkStatus();
   }
   // Takes the next entry; it is the first one of all unless a head came before.
-  absl::Status Take(const v1::AuditEntry& entry) {
+  Status Take(const v1::AuditEntry& entry) {
     if (!begun_) COPPICE_RETURN_IF_ERROR(Begin(ToProto(AuditChain())));
     COPPICE_RETURN_IF_ERROR(chain_.Follow(entry));
     return CompareWithKept();
   }
   // Takes a head at which the entries so far end, or before all of them.
-  absl::Status Take(const v1::AuditHead& head) {
+  Status Take(const v1::AuditHead& head) {
     head_ = head;
     return begun_ ? CheckHead() : Begin(head);
   }
 
-  absl::Status End() const {
+  Status End() const {
     if (!head_.has_signature()) {
-      return absl::InvalidArgumentError(
+      return InvalidArgumentError(
           "no signed head of the curator is among the lines: write them by `coppice admin audit "
           "--json --with-head`");
     }
     COPPICE_RETURN_IF_ERROR(CheckHead());
-    if (!kept_.has_value() || kept_->entries <= chain_.entries()) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat(
+    if (!kept_.has_value() || kept_->entries <= chain_.entries()) return OkStatus();
+    return DataLossError(StrCat(
         "entry ", chain_.entries(), " of the audit log is missing: the head that was kept has ",
         kept_->entries, " entries, and the log has fewer. Was an older backup restored?"));
   }
@@ -175,30 +175,29 @@ class LogVerifier {
   }
 
  private:
-  absl::Status CheckHead() const {
+  Status CheckHead() const {
     COPPICE_RETURN_IF_ERROR(chain_.CheckEnd(head_));
     return CheckHeadSignature(head_, trusted_, SystemSeconds());
   }
 
-  absl::Status Begin(const v1::AuditHead& sealed) {
+  Status Begin(const v1::AuditHead& sealed) {
     begun_ = true;
     first_ = sealed.entries();
     COPPICE_ASSIGN_OR_RETURN(chain_, AuditChain::After(sealed));
     if (first_ > 0) COPPICE_RETURN_IF_ERROR(CheckHeadSignature(sealed, trusted_, SystemSeconds()));
     if (kept_.has_value() && kept_->entries < first_) {
-      Note(absl::StrCat("entries up to ", first_,
-                        " were dropped since the head was kept: their signed end stands for them"));
+      Note(StrCat("entries up to ", first_,
+                  " were dropped since the head was kept: their signed end stands for them"));
     }
     return CompareWithKept();
   }
 
-  absl::Status CompareWithKept() const {
-    if (!kept_.has_value() || kept_->entries != chain_.entries()) return absl::OkStatus();
-    if (kept_->hash == HexOf(chain_.hash())) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat("entry ",
-                                            chain_.entries() == 0 ? 0 : chain_.entries() - 1,
-                                            " of the audit log is not the one that the kept head "
-                                            "stands for: the log was written anew"));
+  Status CompareWithKept() const {
+    if (!kept_.has_value() || kept_->entries != chain_.entries()) return OkStatus();
+    if (kept_->hash == HexOf(chain_.hash())) return OkStatus();
+    return DataLossError(StrCat("entry ", chain_.entries() == 0 ? 0 : chain_.entries() - 1,
+                                " of the audit log is not the one that the kept head "
+                                "stands for: the log was written anew"));
   }
 
   const std::optional<PublicKey> trusted_;
@@ -210,9 +209,9 @@ class LogVerifier {
 };
 
 // Parses an entry or a head from one line that PrintLog() wrote with --json.
-absl::StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(absl::string_view line) {
+StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(std::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  const auto no_line = absl::InvalidArgumentError("is no line that `admin audit --json` writes");
+  const auto no_line = InvalidArgumentError("is no line that `admin audit --json` writes");
   if (!json.is_object()) return no_line;
   if (json.contains("head")) {
     v1::AuditHead head;
@@ -242,8 +241,8 @@ absl::StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(absl::stri
   entry.set_outcome(text("outcome"));
   entry.set_epsilon_nanos(number("epsilon_nanos"));
   entry.set_delta_atto(number("delta_atto"));
-  entry.set_ledger_link(absl::HexStringToBytes(text("ledger_link")));
-  entry.set_hash(absl::HexStringToBytes(text("hash")));
+  entry.set_ledger_link(HexStringToBytes(text("ledger_link")));
+  entry.set_hash(HexStringToBytes(text("hash")));
   if (!complete) return no_line;
   return entry;
 }
@@ -258,23 +257,22 @@ bool ReadLine(std::istream& file, std::string& line) {
 }
 
 // Passes every line of a file that PrintLog() wrote to the verifier.
-absl::Status TakeFile(const std::string& path, LogVerifier& verifier) {
+Status TakeFile(const std::string& path, LogVerifier& verifier) {
   std::ifstream file(path);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  if (!file) return NotFoundError(StrCat(path, ": cannot be read"));
   std::string line;
   for (size_t number = 1; ReadLine(file, line); ++number) {
     const auto parsed = ParseLine(number == 1 ? WithoutByteOrderMark(line) : line);
     if (!parsed.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ":", number, ": ", parsed.status().message()));
+      return InvalidArgumentError(StrCat(path, ":", number, ": ", parsed.status().message()));
     }
     COPPICE_RETURN_IF_ERROR(
         std::visit([&verifier](const auto& taken) { return verifier.Take(taken); }, *parsed));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TakeLog(const AuditFlags& flags, LogVerifier& verifier) {
+Status TakeLog(const AuditFlags& flags, LogVerifier& verifier) {
   if (!flags.file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
     return TakeFile(path, verifier);
@@ -284,7 +282,7 @@ absl::Status TakeLog(const AuditFlags& flags, LogVerifier& verifier) {
       remote, 0, [&verifier](const v1::ReadAuditLogResponse& page) { return verifier.Take(page); });
 }
 
-absl::Status VerifyLog(const AuditFlags& flags) {
+Status VerifyLog(const AuditFlags& flags) {
   std::optional<PublicKey> trusted;
   if (!flags.curator_key.empty()) {
     COPPICE_ASSIGN_OR_RETURN(trusted, ReadPublicKey(flags.curator_key));
@@ -299,30 +297,30 @@ absl::Status VerifyLog(const AuditFlags& flags) {
         WriteFileAtomically(flags.head_file, JsonLine(verdict) + "\n", {.replace = true}));
   }
   PrintObject(verdict, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Audit(const AuditFlags& flags) {
+Status Audit(const AuditFlags& flags) {
   if (flags.verify) return VerifyLog(flags);
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   return PrintLog(remote, flags);
 }
 
-absl::Status CheckAuditFlags(const AuditFlags& flags) {
+Status CheckAuditFlags(const AuditFlags& flags) {
   if (flags.verify && flags.from > 0) {
-    return absl::InvalidArgumentError("--from wants no --verify: the whole log is verified");
+    return InvalidArgumentError("--from wants no --verify: the whole log is verified");
   }
   if (flags.with_head && (flags.verify || !flags.output.json)) {
-    return absl::InvalidArgumentError("--with-head wants --json, and no --verify");
+    return InvalidArgumentError("--with-head wants --json, and no --verify");
   }
   if (!flags.file.empty() && !flags.verify) {
-    return absl::InvalidArgumentError("--file wants --verify");
+    return InvalidArgumentError("--file wants --verify");
   }
   if (flags.verify || (flags.head_file.empty() && flags.curator_key.empty())) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(flags.head_file.empty() ? "--curator-key" : "--head", " wants --verify"));
+  return InvalidArgumentError(
+      StrCat(flags.head_file.empty() ? "--curator-key" : "--head", " wants --verify"));
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "grpc/health/v1/health.pb.h"
 
 namespace coppice::cli {
@@ -21,17 +22,17 @@ struct HealthFlags {
   std::string service = "ready";
 };
 
-absl::Status CheckHealth(const HealthFlags& flags) {
+Status CheckHealth(const HealthFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   HealthCheckRequest request;
   request.set_service(flags.service);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<HealthCheckResponse>(request));
   const bool serving = response.status() == HealthCheckResponse::SERVING;
   PrintObject({{"service", flags.service}, {"serving", serving}}, flags.output.json);
-  if (serving) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(flags.server.connect.server,
-                   " is not ready: it starts, stops, or fails a check that its log names"));
+  if (serving) return OkStatus();
+  return FailedPreconditionError(
+      StrCat(flags.server.connect.server,
+             " is not ready: it starts, stops, or fails a check that its log names"));
 }
 
 }  // namespace

@@ -1,32 +1,34 @@
 #include "client/device/compacted_journal.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "client/device/journal.h"
 #include "client/device/journal_format.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
 // A record of the new journal, unless `dropped`. Each answer is a record of its own.
 struct Kept {
-  absl::variant<JournalEntry, SeenManifest, OptOutMark> record;
+  std::variant<JournalEntry, SeenManifest, OptOutMark> record;
   bool dropped = false;
 };
 
 class Compaction {
  public:
   // Must be called in the order of the file.
-  absl::Status Add(JournalRecord record);
+  Status Add(JournalRecord record);
   // Must be called after the last record.
-  absl::StatusOr<std::string> Write(uint64_t max_bytes);
+  StatusOr<std::string> Write(uint64_t max_bytes);
 
  private:
-  absl::Status AddMark(const DeliveredMark& mark);
+  Status AddMark(const DeliveredMark& mark);
   void AddAnswer(JournalEntry entry);
   void AddSeen(SeenManifest seen);
   // Drops manifests that decide neither a look-up nor an answer's curator.
@@ -41,8 +43,8 @@ class Compaction {
   std::vector<Kept> kept_;
   absl::flat_hash_map<std::pair<std::string, std::string>, size_t> answers_;  // subject and study
   // Positions of the last manifests, and (needed_) of all that must stay.
-  absl::flat_hash_map<std::string, size_t> of_study_;
-  absl::flat_hash_map<std::string, size_t> of_curator_;
+  StringMap<size_t> of_study_;
+  StringMap<size_t> of_curator_;
   absl::flat_hash_map<PublicKey, size_t> of_root_;
   absl::flat_hash_map<size_t, bool> needed_;
 };
@@ -62,32 +64,32 @@ void Compaction::AddSeen(SeenManifest seen) {
   kept_.push_back({std::move(seen)});
 }
 
-absl::Status Compaction::AddMark(const DeliveredMark& mark) {
+Status Compaction::AddMark(const DeliveredMark& mark) {
   for (const std::string& subject : mark.subjects) {
     const auto answer = answers_.find({subject, mark.study});
-    if (answer == answers_.end()) return absl::DataLossError("a delivery of no answer");
-    absl::get<JournalEntry>(kept_[answer->second].record).delivered = true;
+    if (answer == answers_.end()) return DataLossError("a delivery of no answer");
+    std::get<JournalEntry>(kept_[answer->second].record).delivered = true;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Compaction::Add(JournalRecord record) {
-  if (auto* entries = absl::get_if<std::vector<JournalEntry>>(&record)) {
+Status Compaction::Add(JournalRecord record) {
+  if (auto* entries = std::get_if<std::vector<JournalEntry>>(&record)) {
     for (JournalEntry& entry : *entries) AddAnswer(std::move(entry));
-    return absl::OkStatus();
+    return OkStatus();
   }
-  if (auto* seen = absl::get_if<SeenManifest>(&record)) {
+  if (auto* seen = std::get_if<SeenManifest>(&record)) {
     AddSeen(*std::move(seen));
-    return absl::OkStatus();
+    return OkStatus();
   }
-  if (const auto* mark = absl::get_if<OptOutMark>(&record)) {
+  if (const auto* mark = std::get_if<OptOutMark>(&record)) {
     for (Kept& kept : kept_) {
-      if (absl::holds_alternative<OptOutMark>(kept.record)) kept.dropped = true;
+      if (std::holds_alternative<OptOutMark>(kept.record)) kept.dropped = true;
     }
     kept_.push_back({*mark});
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return AddMark(absl::get<DeliveredMark>(record));
+  return AddMark(std::get<DeliveredMark>(record));
 }
 
 void Compaction::DropOldManifests() {
@@ -95,7 +97,7 @@ void Compaction::DropOldManifests() {
   for (const auto& [curator, at] : of_curator_) needed_[at] = true;
   for (const auto& [root, at] : of_root_) needed_[at] = true;
   for (size_t i = 0; i < kept_.size(); ++i) {
-    if (absl::holds_alternative<SeenManifest>(kept_[i].record) && !needed_.contains(i)) {
+    if (std::holds_alternative<SeenManifest>(kept_[i].record) && !needed_.contains(i)) {
       kept_[i].dropped = true;
     }
   }
@@ -106,7 +108,7 @@ void Compaction::ForgetDelivered(uint64_t max_bytes) {
   for (const Kept& kept : kept_) bytes += SizeOf(kept);
   for (Kept& kept : kept_) {
     if (bytes <= max_bytes) return;
-    auto* entry = absl::get_if<JournalEntry>(&kept.record);
+    auto* entry = std::get_if<JournalEntry>(&kept.record);
     if (entry == nullptr || !entry->delivered || entry->forgotten) continue;
     bytes -= SizeOf(kept);
     entry->forgotten = true;
@@ -115,14 +117,14 @@ void Compaction::ForgetDelivered(uint64_t max_bytes) {
 }
 
 std::string Compaction::BodyOf(const Kept& kept) {
-  if (const auto* entry = absl::get_if<JournalEntry>(&kept.record)) {
+  if (const auto* entry = std::get_if<JournalEntry>(&kept.record)) {
     return entry->forgotten ? EncodeForgotten({*entry}) : EncodeAnswers({*entry});
   }
-  if (const auto* seen = absl::get_if<SeenManifest>(&kept.record)) return EncodeSeen(*seen);
-  return EncodeOptOut(absl::get<OptOutMark>(kept.record));
+  if (const auto* seen = std::get_if<SeenManifest>(&kept.record)) return EncodeSeen(*seen);
+  return EncodeOptOut(std::get<OptOutMark>(kept.record));
 }
 
-absl::StatusOr<std::string> Compaction::Write(uint64_t max_bytes) {
+StatusOr<std::string> Compaction::Write(uint64_t max_bytes) {
   DropOldManifests();
   ForgetDelivered(max_bytes);
   std::string bytes = JournalHeader();
@@ -130,7 +132,7 @@ absl::StatusOr<std::string> Compaction::Write(uint64_t max_bytes) {
   for (const Kept& kept : kept_) {
     if (kept.dropped) continue;
     COPPICE_ASSIGN_OR_RETURN(const Frame frame, MakeFrame(last, BodyOf(kept)));
-    absl::StrAppend(&bytes, frame.bytes);
+    StrAppend(&bytes, frame.bytes);
     last = frame.digest;
   }
   return bytes;
@@ -138,14 +140,14 @@ absl::StatusOr<std::string> Compaction::Write(uint64_t max_bytes) {
 
 }  // namespace
 
-absl::StatusOr<std::string> CompactedJournal(absl::string_view bytes, uint64_t max_bytes) {
+StatusOr<std::string> CompactedJournal(std::string_view bytes, uint64_t max_bytes) {
   COPPICE_RETURN_IF_ERROR(CheckHeader(bytes));
   bytes.remove_prefix(JournalHeader().size());
   Compaction compaction;
   FrameDigest last = FirstFrameDigest();
   while (!bytes.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame, ParseFrame(last, bytes));
-    if (frame.torn) return absl::DataLossError("the journal is torn");
+    if (frame.torn) return DataLossError("the journal is torn");
     COPPICE_ASSIGN_OR_RETURN(JournalRecord record, DecodeBody(frame.body));
     COPPICE_RETURN_IF_ERROR(compaction.Add(std::move(record)));
     last = frame.digest;

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -18,7 +18,7 @@ namespace coppice {
 // Errors     DataLoss: `bytes` are no journal, or torn. FailedPrecondition: a newer version wrote
 //            them.
 // Threads    no state.
-absl::StatusOr<std::string> CompactedJournal(absl::string_view bytes, uint64_t max_bytes);
+StatusOr<std::string> CompactedJournal(std::string_view bytes, uint64_t max_bytes);
 
 }  // namespace coppice
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "client/device/journal.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/terms/signature.h"
 
@@ -20,22 +20,22 @@ namespace coppice {
 class CuratorCheck {
  public:
   // `check` is CuratorLink::CheckIs() of the curator at hand.
-  explicit CuratorCheck(std::function<absl::Status(const PublicKey& root)> check)
+  explicit CuratorCheck(std::function<Status(const PublicKey& root)> check)
       : check_(std::move(check)) {}
 
   // Returns whether the answer is for the curator at hand. False if no curator is known for it, and
   // for an answer through a relay: its ticket would tell the curator whose it is.
-  absl::StatusOr<bool> Owns(const JournalEntry& entry) {
+  StatusOr<bool> Owns(const JournalEntry& entry) {
     if (!entry.curator.has_value() || entry.sealed.has_value()) return false;
     const auto known = known_.find(*entry.curator);
     if (known != known_.end()) return known->second;
-    const absl::Status is = check_(*entry.curator);
-    if (!is.ok() && !absl::IsFailedPrecondition(is)) return is;
+    const Status is = check_(*entry.curator);
+    if (!is.ok() && !IsFailedPrecondition(is)) return is;
     return known_[*entry.curator] = is.ok();
   }
 
  private:
-  std::function<absl::Status(const PublicKey&)> check_;
+  std::function<Status(const PublicKey&)> check_;
   std::map<PublicKey, bool> known_;
 };
 

@@ -6,13 +6,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
 #include "common/terms/terms.h"
 
@@ -49,16 +48,16 @@ class CuratorLink {
 
   // Fetches the study's terms, one ticket, and the tree that it answers in. `submission_token` is
   // 32 bytes if the study asks for one, else empty; the same token gets the same ticket.
-  virtual absl::StatusOr<Offer> FetchOffer(absl::string_view study,
-                                           absl::string_view submission_token) const = 0;
+  virtual StatusOr<Offer> FetchOffer(std::string_view study,
+                                     std::string_view submission_token) const = 0;
 
   // Sends reports of one study and one fingerprint. One result per report, in order.
-  virtual absl::StatusOr<std::vector<DeliveryResult>> Deliver(
+  virtual StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const = 0;
 
   // FailedPrecondition unless the other end proves that it is the curator whose first key was
   // `root`: it holds that key, or the one that a chain of endorsements has led to since.
-  virtual absl::Status CheckIs(const PublicKey& root) const = 0;
+  virtual Status CheckIs(const PublicKey& root) const = 0;
 };
 
 }  // namespace coppice

@@ -1,9 +1,11 @@
 #include "client/device/device.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "client/device/curator_check.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -24,23 +26,23 @@ LabelledRow EncodeFor(const Terms& terms, const TextRow& text) {
 
 }  // namespace
 
-absl::Status Device::Answer(absl::string_view study, ReadText read, PrivateRandom& random,
-                            absl::string_view submission_token) const {
+Status Device::Answer(std::string_view study, ReadText read, PrivateRandom& random,
+                      std::string_view submission_token) const {
   COPPICE_ASSIGN_OR_RETURN(const bool may_fetch, respondent_.MayFetch(study));
-  if (!may_fetch) return absl::OkStatus();
+  if (!may_fetch) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(Offer offer, curator_.FetchOffer(study, submission_token));
   const auto read_encoded = [&](const Terms& terms) { return EncodeFor(terms, read()); };
   return respondent_.Answer(study, std::move(offer), read_encoded, random);
 }
 
-absl::Status Device::DeliverOne(const JournalEntry& entry, Deliveries& deliveries) const {
+Status Device::DeliverOne(const JournalEntry& entry, Deliveries& deliveries) const {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<DeliveryResult> results,
                            curator_.Deliver({entry.report}));
-  if (results.size() != 1) return absl::DataLossError("one report has not one result");
+  if (results.size() != 1) return DataLossError("one report has not one result");
   return respondent_.Settle(entry, results[0], deliveries);
 }
 
-absl::StatusOr<Deliveries> Device::Deliver() const {
+StatusOr<Deliveries> Device::Deliver() const {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, respondent_.Waiting());
   CuratorCheck is_curators([this](const PublicKey& root) { return curator_.CheckIs(root); });
   Deliveries deliveries;

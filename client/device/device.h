@@ -4,16 +4,15 @@
 #define COPPICE_CLIENT_DEVICE_DEVICE_H_
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "client/device/curator_link.h"
 #include "client/device/journal.h"
 #include "client/device/policy.h"
 #include "client/device/respondent.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
 
@@ -32,21 +31,21 @@ class Device {
   // Returns OK once the journal holds this device's answer to `study`, new or old. `read` is called
   // once for a new answer; values that it leaves out count as missing.
   using ReadText = absl::FunctionRef<TextRow()>;
-  absl::Status Answer(absl::string_view study, ReadText read, PrivateRandom& random,
-                      absl::string_view submission_token = "") const;
+  Status Answer(std::string_view study, ReadText read, PrivateRandom& random,
+                std::string_view submission_token = "") const;
 
   using Deliveries = coppice::Deliveries;
   // Sends the answers that wait for this curator, at once or on a schedule that does not depend on
   // rows. Call it whether or not Answer() succeeds: nothing else drains the queue.
   // FailedPrecondition, and nothing is sent, if answers wait and the owner opted out.
-  absl::StatusOr<Deliveries> Deliver() const;
+  StatusOr<Deliveries> Deliver() const;
 
   // Stops trying to deliver the answer to `study`, for studies that were deleted and curators that
   // are gone. NotFound if there is no such answer.
-  absl::Status GiveUp(absl::string_view study) const { return respondent_.GiveUp(study); }
+  Status GiveUp(std::string_view study) const { return respondent_.GiveUp(study); }
 
  private:
-  absl::Status DeliverOne(const JournalEntry& entry, Deliveries& deliveries) const;
+  Status DeliverOne(const JournalEntry& entry, Deliveries& deliveries) const;
 
   const Respondent respondent_;
   const CuratorLink& curator_;

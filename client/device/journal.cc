@@ -1,5 +1,6 @@
 #include "client/device/journal.h"
 
+#include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -7,19 +8,20 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/device/compacted_journal.h"
 #include "client/device/journal_file.h"
 #include "client/device/journal_format.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
 // A subject and a study.
 using Key = std::pair<std::string, std::string>;
-Key KeyOf(absl::string_view subject, absl::string_view study) {
+Key KeyOf(std::string_view subject, std::string_view study) {
   return {std::string(subject), std::string(study)};
 }
 
@@ -38,20 +40,20 @@ class Index {
     return found;
   }
 
-  const JournalEntry* Find(absl::string_view subject, absl::string_view study) const {
+  const JournalEntry* Find(std::string_view subject, std::string_view study) const {
     const auto found = positions_.find(KeyOf(subject, study));
     return found == positions_.end() ? nullptr : &entries_[found->second];
   }
 
-  std::optional<Budget> Spent(absl::string_view subject) const {
+  std::optional<Budget> Spent(std::string_view subject) const {
     const auto found = spent_.find(subject);
     return found == spent_.end() ? std::nullopt : std::make_optional(found->second);
   }
 
   // AlreadyExists, or OutOfRange if a subject's sum is above the largest budget. Changes nothing.
-  absl::Status CheckNew(absl::Span<const JournalEntry> entries) const;
+  Status CheckNew(absl::Span<const JournalEntry> entries) const;
   // NotFound if a subject did not answer the study. Changes nothing.
-  absl::Status CheckAnswered(const DeliveredMark& mark) const;
+  Status CheckAnswered(const DeliveredMark& mark) const;
 
   // Must be called after the checks above.
   void Add(absl::Span<const JournalEntry> entries);
@@ -61,33 +63,33 @@ class Index {
   std::vector<JournalEntry> entries_;
   absl::btree_set<size_t> undelivered_;  // by their positions
   absl::flat_hash_map<Key, size_t> positions_;
-  absl::flat_hash_map<std::string, Budget> spent_;
+  StringMap<Budget> spent_;
 };
 
-absl::Status Index::CheckNew(absl::Span<const JournalEntry> entries) const {
+Status Index::CheckNew(absl::Span<const JournalEntry> entries) const {
   absl::flat_hash_set<Key> seen;
   for (const JournalEntry& entry : entries) {
     const std::string& study = entry.report.study;
     const bool repeated = !seen.insert(KeyOf(entry.subject, study)).second;
     if (repeated || Find(entry.subject, study) != nullptr) {
-      return absl::AlreadyExistsError(
-          absl::StrCat("a subject has answered study ", study, " already; send that answer again"));
+      return AlreadyExistsError(
+          StrCat("a subject has answered study ", study, " already; send that answer again"));
     }
     if (const std::optional<Budget> spent = Spent(entry.subject)) {
       COPPICE_RETURN_IF_ERROR(spent->Plus(entry.epsilon).status());
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Index::CheckAnswered(const DeliveredMark& mark) const {
+Status Index::CheckAnswered(const DeliveredMark& mark) const {
   for (const std::string& subject : mark.subjects) {
     if (Find(subject, mark.study) == nullptr) {
-      return absl::NotFoundError(
-          absl::StrCat("a subject has no answer to study ", mark.study, " in the journal"));
+      return NotFoundError(
+          StrCat("a subject has no answer to study ", mark.study, " in the journal"));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void Index::Add(absl::Span<const JournalEntry> entries) {
@@ -112,13 +114,13 @@ void Index::Apply(const DeliveredMark& mark) {
 }
 
 // A record holds sealed answers or unsealed ones, never both.
-absl::Status CheckOneWay(absl::Span<const JournalEntry> entries) {
+Status CheckOneWay(absl::Span<const JournalEntry> entries) {
   for (const JournalEntry& entry : entries) {
     if (entry.sealed.has_value() == entries[0].sealed.has_value()) continue;
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "some of the answers are sealed and some are not; append them in two calls");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 class FileJournal final : public Journal {
@@ -127,53 +129,53 @@ class FileJournal final : public Journal {
       : mark_(std::move(mark)), file_(std::move(file)) {}
 
   // Reads what the file holds, cuts off a torn end, and writes the header of a new file.
-  absl::Status Load();
+  Status Load();
 
-  absl::StatusOr<std::optional<JournalEntry>> Find(absl::string_view subject,
-                                                   absl::string_view study) const override {
+  StatusOr<std::optional<JournalEntry>> Find(std::string_view subject,
+                                             std::string_view study) const override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     const JournalEntry* entry = index_.Find(subject, study);
     return entry == nullptr ? std::nullopt : std::make_optional(*entry);
   }
 
-  absl::StatusOr<std::vector<JournalEntry>> Entries() const override {
+  StatusOr<std::vector<JournalEntry>> Entries() const override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     return index_.entries();
   }
 
-  absl::StatusOr<std::vector<JournalEntry>> Undelivered() const override {
+  StatusOr<std::vector<JournalEntry>> Undelivered() const override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     return index_.Undelivered([](const JournalEntry&) { return true; });
   }
 
-  absl::StatusOr<std::vector<JournalEntry>> Undelivered(absl::string_view subject) const override {
+  StatusOr<std::vector<JournalEntry>> Undelivered(std::string_view subject) const override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     return index_.Undelivered([&](const JournalEntry& entry) { return entry.subject == subject; });
   }
 
-  absl::StatusOr<uint64_t> CountUndelivered() const override {
+  StatusOr<uint64_t> CountUndelivered() const override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     return index_.undelivered();
   }
 
-  absl::StatusOr<std::optional<Budget>> Spent(absl::string_view subject) const override {
+  StatusOr<std::optional<Budget>> Spent(std::string_view subject) const override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     return index_.Spent(subject);
   }
 
-  std::optional<SeenManifest> OfStudy(absl::string_view study) const override {
+  std::optional<SeenManifest> OfStudy(std::string_view study) const override {
     if (!mark_.IsMine()) return std::nullopt;  // Remember() makes Admit() fail then
     absl::MutexLock lock(&mutex_);
     return seen_.OfStudy(study);
   }
 
-  std::optional<PublicKey> RootOf(absl::string_view curator) const override {
+  std::optional<PublicKey> RootOf(std::string_view curator) const override {
     if (!mark_.IsMine()) return std::nullopt;  // Remember() makes Admit() fail then
     absl::MutexLock lock(&mutex_);
     return seen_.RootOf(curator);
@@ -185,71 +187,70 @@ class FileJournal final : public Journal {
     return seen_.LastKeyOf(root);
   }
 
-  absl::Status Remember(const SeenManifest& seen) override {
+  Status Remember(const SeenManifest& seen) override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeSeen(seen)));
     seen_.Add(seen);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Append(absl::Span<const JournalEntry> entries) override {
-    if (entries.empty()) return absl::OkStatus();
+  Status Append(absl::Span<const JournalEntry> entries) override {
+    if (entries.empty()) return OkStatus();
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     COPPICE_RETURN_IF_ERROR(CheckOneWay(entries));
     absl::MutexLock lock(&mutex_);
     COPPICE_RETURN_IF_ERROR(index_.CheckNew(entries));
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeAnswers(entries)));
     AddAnswers(entries);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::StatusOr<uint64_t> SizeBytes() const override {
+  StatusOr<uint64_t> SizeBytes() const override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     return file_.size();
   }
 
-  absl::Status MakeRoom(uint64_t max_bytes) override;
+  Status MakeRoom(uint64_t max_bytes) override;
 
-  absl::StatusOr<bool> OptedOut() const override {
+  StatusOr<bool> OptedOut() const override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     return opted_out_;
   }
 
-  absl::Status SetOptedOut(bool opted_out) override {
+  Status SetOptedOut(bool opted_out) override {
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
-    if (opted_out == opted_out_) return absl::OkStatus();
+    if (opted_out == opted_out_) return OkStatus();
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeOptOut({opted_out})));
     opted_out_ = opted_out;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status MarkDelivered(absl::string_view study,
-                             absl::Span<const std::string> subjects) override {
-    if (subjects.empty()) return absl::OkStatus();
+  Status MarkDelivered(std::string_view study, absl::Span<const std::string> subjects) override {
+    if (subjects.empty()) return OkStatus();
     const DeliveredMark mark{std::string(study), {subjects.begin(), subjects.end()}};
     COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     COPPICE_RETURN_IF_ERROR(index_.CheckAnswered(mark));
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeDelivered(mark)));
     index_.Apply(mark);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::Status StartFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status StartFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds them with their curators, which follow from the frames before.
   void AddAnswers(absl::Span<const JournalEntry> entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Replay(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status Replay(std::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Replays all frames of `bytes`; returns how many bytes they take, without a torn one.
-  absl::StatusOr<size_t> ReplayAll(absl::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status WriteFrame(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StatusOr<size_t> ReplayAll(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status WriteFrame(std::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Called before the mutex is touched, as another thread may have held it at a fork().
-  absl::Status CheckOwner() const;
+  Status CheckOwner() const;
 
   const ProcessMark mark_;
   mutable absl::Mutex mutex_;
@@ -260,14 +261,14 @@ class FileJournal final : public Journal {
   bool opted_out_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-absl::Status FileJournal::CheckOwner() const {
-  if (mark_.IsMine()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+Status FileJournal::CheckOwner() const {
+  if (mark_.IsMine()) return OkStatus();
+  return FailedPreconditionError(
       "the journal was opened before a fork(), and this is the child: open the journal in the "
       "process that answers");
 }
 
-absl::Status FileJournal::StartFile() {
+Status FileJournal::StartFile() {
   COPPICE_RETURN_IF_ERROR(file_.Truncate(0));
   COPPICE_RETURN_IF_ERROR(file_.Append(JournalHeader()));
   return file_.SyncDirectory();
@@ -275,7 +276,7 @@ absl::Status FileJournal::StartFile() {
 
 void FileJournal::AddAnswers(absl::Span<const JournalEntry> entries) {
   std::vector<JournalEntry> added(entries.begin(), entries.end());
-  absl::flat_hash_map<std::string, std::optional<PublicKey>> curators;
+  StringMap<std::optional<PublicKey>> curators;
   for (JournalEntry& entry : added) {
     const auto [curator, first] = curators.try_emplace(entry.report.study);
     if (first) {
@@ -288,28 +289,28 @@ void FileJournal::AddAnswers(absl::Span<const JournalEntry> entries) {
   index_.Add(added);
 }
 
-absl::Status FileJournal::Replay(absl::string_view body) {
+Status FileJournal::Replay(std::string_view body) {
   COPPICE_ASSIGN_OR_RETURN(const JournalRecord record, DecodeBody(body));
-  if (const auto* entries = absl::get_if<std::vector<JournalEntry>>(&record)) {
+  if (const auto* entries = std::get_if<std::vector<JournalEntry>>(&record)) {
     COPPICE_RETURN_IF_ERROR(index_.CheckNew(*entries));
     AddAnswers(*entries);
-    return absl::OkStatus();
+    return OkStatus();
   }
-  if (const auto* seen = absl::get_if<SeenManifest>(&record)) {
+  if (const auto* seen = std::get_if<SeenManifest>(&record)) {
     seen_.Add(*seen);
-    return absl::OkStatus();
+    return OkStatus();
   }
-  if (const auto* owner = absl::get_if<OptOutMark>(&record)) {
+  if (const auto* owner = std::get_if<OptOutMark>(&record)) {
     opted_out_ = owner->opted_out;
-    return absl::OkStatus();
+    return OkStatus();
   }
-  const DeliveredMark& mark = absl::get<DeliveredMark>(record);
+  const DeliveredMark& mark = std::get<DeliveredMark>(record);
   COPPICE_RETURN_IF_ERROR(index_.CheckAnswered(mark));
   index_.Apply(mark);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status FileJournal::Load() {
+Status FileJournal::Load() {
   absl::MutexLock lock(&mutex_);
   COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file_.ReadAll());
   const std::string header = JournalHeader();
@@ -320,17 +321,17 @@ absl::Status FileJournal::Load() {
   // The process that made it may have stopped before its name was durable.
   if (bytes.size() == header.size()) COPPICE_RETURN_IF_ERROR(file_.SyncDirectory());
   COPPICE_ASSIGN_OR_RETURN(const size_t whole, ReplayAll(bytes));
-  return whole < bytes.size() ? file_.Truncate(whole) : absl::OkStatus();
+  return whole < bytes.size() ? file_.Truncate(whole) : OkStatus();
 }
 
-absl::StatusOr<size_t> FileJournal::ReplayAll(absl::string_view bytes) {
+StatusOr<size_t> FileJournal::ReplayAll(std::string_view bytes) {
   size_t at = JournalHeader().size();
   while (at < bytes.size()) {
     COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame, ParseFrame(last_, bytes.substr(at)));
     if (frame.torn) return at;
-    if (const absl::Status replayed = Replay(frame.body); !replayed.ok()) {
-      if (absl::IsFailedPrecondition(replayed)) return replayed;  // a newer version wrote it
-      return absl::DataLossError(absl::StrCat("the journal is corrupt: ", replayed.message()));
+    if (const Status replayed = Replay(frame.body); !replayed.ok()) {
+      if (IsFailedPrecondition(replayed)) return replayed;  // a newer version wrote it
+      return DataLossError(StrCat("the journal is corrupt: ", replayed.message()));
     }
     last_ = frame.digest;
     at += frame.size;
@@ -338,7 +339,7 @@ absl::StatusOr<size_t> FileJournal::ReplayAll(absl::string_view bytes) {
   return at;
 }
 
-absl::Status FileJournal::MakeRoom(uint64_t max_bytes) {
+Status FileJournal::MakeRoom(uint64_t max_bytes) {
   COPPICE_RETURN_IF_ERROR(CheckOwner());
   absl::MutexLock lock(&mutex_);
   if (file_.size() > max_bytes) {
@@ -352,18 +353,18 @@ absl::Status FileJournal::MakeRoom(uint64_t max_bytes) {
       COPPICE_RETURN_IF_ERROR(ReplayAll(compacted).status());
     }
   }
-  if (file_.size() <= max_bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the journal has ", file_.size(), " bytes where ", max_bytes,
-                   " are allowed, and all of them are needed: deliver the answers that wait, or "
-                   "allow more"));
+  if (file_.size() <= max_bytes) return OkStatus();
+  return ResourceExhaustedError(
+      StrCat("the journal has ", file_.size(), " bytes where ", max_bytes,
+             " are allowed, and all of them are needed: deliver the answers that wait, or "
+             "allow more"));
 }
 
-absl::Status FileJournal::WriteFrame(absl::string_view body) {
+Status FileJournal::WriteFrame(std::string_view body) {
   COPPICE_ASSIGN_OR_RETURN(const Frame frame, MakeFrame(last_, body));
   COPPICE_RETURN_IF_ERROR(file_.Append(frame.bytes));
   last_ = frame.digest;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -372,20 +373,20 @@ uint64_t Journal::BytesOf(const JournalEntry& entry) {
   return EncodeAnswers({entry}).size() + kFrameOverhead;
 }
 
-absl::Status Journal::CheckOptedIn() const {
+Status Journal::CheckOptedIn() const {
   COPPICE_ASSIGN_OR_RETURN(const bool opted_out, OptedOut());
-  if (!opted_out) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+  if (!opted_out) return OkStatus();
+  return FailedPreconditionError(
       "this device's owner has opted out, says the journal; nothing is fetched, answered or "
       "sent");
 }
 
-absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
+StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(JournalFile file, JournalFile::Open(path));
   COPPICE_ASSIGN_OR_RETURN(ProcessMark mark, ProcessMark::Make());
   auto journal = std::make_unique<FileJournal>(std::move(mark), std::move(file));
-  if (const absl::Status loaded = journal->Load(); !loaded.ok()) {
-    return absl::Status(loaded.code(), absl::StrCat(path, ": ", loaded.message()));
+  if (const Status loaded = journal->Load(); !loaded.ok()) {
+    return Status(loaded.code(), StrCat(path, ": ", loaded.message()));
   }
   return journal;
 }

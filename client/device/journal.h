@@ -9,14 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client/device/privatizer.h"
 #include "client/device/seen_manifests.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/terms/relay_promise.h"
 
@@ -66,40 +65,38 @@ struct JournalEntry {
 // Threads    safe to share.
 class Journal : public ManifestMemory {
  public:
-  static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& path);
+  static StatusOr<std::unique_ptr<Journal>> Open(const std::string& path);
 
   // The answer that `subject` gave to `study`, if any.
-  virtual absl::StatusOr<std::optional<JournalEntry>> Find(absl::string_view subject,
-                                                           absl::string_view study) const = 0;
+  virtual StatusOr<std::optional<JournalEntry>> Find(std::string_view subject,
+                                                     std::string_view study) const = 0;
   // All entries, and those that are not delivered yet, oldest first.
-  virtual absl::StatusOr<std::vector<JournalEntry>> Entries() const = 0;
-  virtual absl::StatusOr<std::vector<JournalEntry>> Undelivered() const = 0;
+  virtual StatusOr<std::vector<JournalEntry>> Entries() const = 0;
+  virtual StatusOr<std::vector<JournalEntry>> Undelivered() const = 0;
   // Those of one subject, and the number of those of all subjects.
-  virtual absl::StatusOr<std::vector<JournalEntry>> Undelivered(
-      absl::string_view subject) const = 0;
-  virtual absl::StatusOr<uint64_t> CountUndelivered() const = 0;
+  virtual StatusOr<std::vector<JournalEntry>> Undelivered(std::string_view subject) const = 0;
+  virtual StatusOr<uint64_t> CountUndelivered() const = 0;
   // The sum of the epsilons that `subject` has spent; empty if none.
-  virtual absl::StatusOr<std::optional<Budget>> Spent(absl::string_view subject) const = 0;
+  virtual StatusOr<std::optional<Budget>> Spent(std::string_view subject) const = 0;
 
   // Appends all entries with one sync, or none.
-  virtual absl::Status Append(absl::Span<const JournalEntry> entries) = 0;
-  virtual absl::Status MarkDelivered(absl::string_view study,
-                                     absl::Span<const std::string> subjects) = 0;
+  virtual Status Append(absl::Span<const JournalEntry> entries) = 0;
+  virtual Status MarkDelivered(std::string_view study, absl::Span<const std::string> subjects) = 0;
 
   // The file's size, and the most that an entry adds to it.
-  virtual absl::StatusOr<uint64_t> SizeBytes() const = 0;
+  virtual StatusOr<uint64_t> SizeBytes() const = 0;
   static uint64_t BytesOf(const JournalEntry& entry);
   // Rewrites the file without what later records made void and, as far as needed, without the
   // reports of the oldest delivered answers, until it has at most `max_bytes`. ResourceExhausted if
   // it still has more: then answers wait for delivery, or `max_bytes` is too small to remember what
   // was spent.
-  virtual absl::Status MakeRoom(uint64_t max_bytes) = 0;
+  virtual Status MakeRoom(uint64_t max_bytes) = 0;
 
   // The owner's choice, which outlives the process. False at first.
-  virtual absl::StatusOr<bool> OptedOut() const = 0;
+  virtual StatusOr<bool> OptedOut() const = 0;
   // FailedPrecondition if the owner opted out.
-  absl::Status CheckOptedIn() const;
-  virtual absl::Status SetOptedOut(bool opted_out) = 0;
+  Status CheckOptedIn() const;
+  virtual Status SetOptedOut(bool opted_out) = 0;
 };
 
 }  // namespace coppice

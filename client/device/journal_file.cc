@@ -10,23 +10,25 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
 // Ends the name of the file that Replace() writes. The next call overwrites what a crash left.
-constexpr absl::string_view kNewSuffix = ".new";
+constexpr std::string_view kNewSuffix = ".new";
 
-absl::Status FileError(absl::string_view doing, const std::string& path, int error) {
+Status FileError(std::string_view doing, const std::string& path, int error) {
   const std::string message =
-      absl::StrCat("cannot ", doing, " the journal ", path, ": ", std::strerror(error));
+      StrCat("cannot ", doing, " the journal ", path, ": ", std::strerror(error));
   const bool no_room = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  return no_room ? absl::ResourceExhaustedError(absl::StrCat(message, "; make room and try again"))
-                 : absl::UnavailableError(message);
+  return no_room ? ResourceExhaustedError(StrCat(message, "; make room and try again"))
+                 : UnavailableError(message);
 }
 
 std::string DirectoryOf(const std::string& path) {
@@ -38,21 +40,20 @@ std::string DirectoryOf(const std::string& path) {
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Enough of a file's last bytes to tell it from another of its size: they hold a frame's check.
-std::string EndOf(absl::string_view bytes) {
+std::string EndOf(std::string_view bytes) {
   constexpr size_t kEndBytes = 64;
   return std::string(bytes.substr(bytes.size() - std::min(bytes.size(), kEndBytes)));
 }
 
-absl::Status Lock(int descriptor, const std::string& path) {
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+Status Lock(int descriptor, const std::string& path) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return OkStatus();
   if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
-  return absl::UnavailableError(
-      absl::StrCat("the journal ", path, " is in use by another process; wait until it is done"));
+  return UnavailableError(
+      StrCat("the journal ", path, " is in use by another process; wait until it is done"));
 }
 
 // Writes at `at`, and syncs the bytes to disk.
-absl::Status WriteDurably(int descriptor, const std::string& path, uint64_t at,
-                          absl::string_view bytes) {
+Status WriteDurably(int descriptor, const std::string& path, uint64_t at, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
@@ -60,14 +61,14 @@ absl::Status WriteDurably(int descriptor, const std::string& path, uint64_t at,
     at += static_cast<uint64_t>(count);
     bytes.remove_prefix(static_cast<size_t>(count));
   }
-  return fdatasync(descriptor) == 0 ? absl::OkStatus() : FileError("sync", path, errno);
+  return fdatasync(descriptor) == 0 ? OkStatus() : FileError("sync", path, errno);
 }
 
 size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
-absl::StatusOr<JournalFile> JournalFile::Open(const std::string& path) {
+StatusOr<JournalFile> JournalFile::Open(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) return FileError("open", path, errno);
   JournalFile file(path, descriptor);
@@ -75,15 +76,15 @@ absl::StatusOr<JournalFile> JournalFile::Open(const std::string& path) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return FileError("look at", path, errno);
   if (!S_ISREG(status.st_mode)) {
-    return absl::UnavailableError(absl::StrCat("the journal ", path, " is not a regular file"));
+    return UnavailableError(StrCat("the journal ", path, " is not a regular file"));
   }
   file.size_ = static_cast<uint64_t>(status.st_size);
   file.folder_ = open(DirectoryOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file.folder_ < 0) return FileError("open the folder of", path, errno);
   // Its owner may have put another file in its place (Replace()) between open() and the lock.
   if (!file.IsWhereItWas()) {
-    return absl::UnavailableError(
-        absl::StrCat("the journal ", path, " is in use by another process; wait until it is done"));
+    return UnavailableError(
+        StrCat("the journal ", path, " is in use by another process; wait until it is done"));
   }
   return file;
 }
@@ -116,15 +117,15 @@ bool JournalFile::EndsAsLeft() const {
          end == end_;
 }
 
-absl::Status JournalFile::CheckUntouched() const {
-  if (IsWhereItWas() && EndsAsLeft()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the journal ", path_,
-                   " was changed, replaced or removed while it was open; find out by what, restore "
-                   "the newest copy, and open it again"));
+Status JournalFile::CheckUntouched() const {
+  if (IsWhereItWas() && EndsAsLeft()) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("the journal ", path_,
+             " was changed, replaced or removed while it was open; find out by what, restore "
+             "the newest copy, and open it again"));
 }
 
-absl::StatusOr<std::string> JournalFile::ReadAll() {
+StatusOr<std::string> JournalFile::ReadAll() {
   std::string bytes(size_, '\0');
   size_t done = 0;
   while (done < bytes.size()) {
@@ -139,15 +140,15 @@ absl::StatusOr<std::string> JournalFile::ReadAll() {
   return bytes;
 }
 
-absl::Status JournalFile::CheckUsable() const {
+Status JournalFile::CheckUsable() const {
   if (!broken_) return CheckUntouched();
-  return absl::UnavailableError(
-      absl::StrCat("an earlier write to the journal ", path_, " failed; open it again"));
+  return UnavailableError(
+      StrCat("an earlier write to the journal ", path_, " failed; open it again"));
 }
 
-absl::Status JournalFile::Append(absl::string_view bytes) {
+Status JournalFile::Append(std::string_view bytes) {
   COPPICE_RETURN_IF_ERROR(CheckUsable());
-  absl::Status written = WriteDurably(descriptor_, path_, size_, bytes);
+  Status written = WriteDurably(descriptor_, path_, size_, bytes);
   if (written.ok()) {
     size_ += bytes.size();
     end_ = EndOf(bytes);
@@ -157,14 +158,14 @@ absl::Status JournalFile::Append(absl::string_view bytes) {
   return written;
 }
 
-absl::Status JournalFile::PutInPlace(int descriptor, absl::string_view bytes) const {
+Status JournalFile::PutInPlace(int descriptor, std::string_view bytes) const {
   const std::string name = NameOf(path_);
   COPPICE_RETURN_IF_ERROR(Lock(descriptor, path_));
   COPPICE_RETURN_IF_ERROR(WriteDurably(descriptor, path_, 0, bytes));
-  if (renameat(folder_, absl::StrCat(name, kNewSuffix).c_str(), folder_, name.c_str()) != 0) {
+  if (renameat(folder_, StrCat(name, kNewSuffix).c_str(), folder_, name.c_str()) != 0) {
     return FileError("rename", path_, errno);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // A second name would go on leading to the old file, which nobody locks: what is spent by one name
@@ -175,18 +176,18 @@ bool JournalFile::HasOneName() const {
          S_ISREG(named.st_mode) && named.st_nlink == 1;
 }
 
-absl::Status JournalFile::Replace(absl::string_view bytes) {
+Status JournalFile::Replace(std::string_view bytes) {
   COPPICE_RETURN_IF_ERROR(CheckUsable());
   if (!HasOneName()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the journal ", path_,
-                     " is a link or has several names, so it cannot be written anew; give it one"));
+    return FailedPreconditionError(
+        StrCat("the journal ", path_,
+               " is a link or has several names, so it cannot be written anew; give it one"));
   }
-  const std::string name = absl::StrCat(NameOf(path_), kNewSuffix);
+  const std::string name = StrCat(NameOf(path_), kNewSuffix);
   const int descriptor =
       openat(folder_, name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return FileError("write anew", path_, errno);
-  if (absl::Status put = PutInPlace(descriptor, bytes); !put.ok()) {
+  if (Status put = PutInPlace(descriptor, bytes); !put.ok()) {
     close(descriptor);
     unlinkat(folder_, name.c_str(), 0);
     return put;
@@ -196,33 +197,33 @@ absl::Status JournalFile::Replace(absl::string_view bytes) {
   size_ = bytes.size();
   end_ = EndOf(bytes);
   // A crash may leave either file, which does not matter until more is appended to the new one.
-  const absl::Status synced = SyncDirectory();
+  const Status synced = SyncDirectory();
   broken_ = !synced.ok();
   return synced;
 }
 
-absl::Status JournalFile::Truncate(uint64_t size) {
+Status JournalFile::Truncate(uint64_t size) {
   if (ftruncate(descriptor_, static_cast<off_t>(size)) != 0) {
     return FileError("truncate", path_, errno);
   }
   if (fdatasync(descriptor_) != 0) return FileError("sync", path_, errno);
   size_ = size;
   end_.clear();  // the bytes that now come last were checked when they were read or appended
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status JournalFile::SyncDirectory() const {
-  return fsync(folder_) == 0 ? absl::OkStatus() : FileError("sync the folder of", path_, errno);
+Status JournalFile::SyncDirectory() const {
+  return fsync(folder_) == 0 ? OkStatus() : FileError("sync the folder of", path_, errno);
 }
 
-absl::StatusOr<ProcessMark> ProcessMark::Make() {
+StatusOr<ProcessMark> ProcessMark::Make() {
   void* const page =
       mmap(nullptr, PageBytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED || madvise(page, PageBytes(), MADV_WIPEONFORK) != 0) {
     const int error = errno;
     if (page != MAP_FAILED) munmap(page, PageBytes());
-    return absl::UnavailableError(
-        absl::StrCat("cannot tell this process from its children: ", std::strerror(error)));
+    return UnavailableError(
+        StrCat("cannot tell this process from its children: ", std::strerror(error)));
   }
   *static_cast<unsigned char*>(page) = kMine;
   return ProcessMark(static_cast<unsigned char*>(page));

@@ -6,11 +6,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -25,34 +24,34 @@ namespace coppice {
 class JournalFile {
  public:
   // Makes the file, readable by its owner only, if there is none.
-  static absl::StatusOr<JournalFile> Open(const std::string& path);
+  static StatusOr<JournalFile> Open(const std::string& path);
   JournalFile(JournalFile&& other) noexcept;
   JournalFile& operator=(JournalFile&&) = delete;
   ~JournalFile();
 
   uint64_t size() const { return size_; }
   // Reads all of it, and remembers its end.
-  absl::StatusOr<std::string> ReadAll();
-  absl::Status Append(absl::string_view bytes);
+  StatusOr<std::string> ReadAll();
+  Status Append(std::string_view bytes);
   // Puts a file of these bytes in the place of this one, whole or not at all. The new file is
   // locked before it takes the name, so no other process ever finds the journal free.
-  absl::Status Replace(absl::string_view bytes);
+  Status Replace(std::string_view bytes);
   // Cuts the file to its first `size` bytes, durably.
-  absl::Status Truncate(uint64_t size);
+  Status Truncate(uint64_t size);
   // Makes the file's name durable.
-  absl::Status SyncDirectory() const;
+  Status SyncDirectory() const;
 
  private:
   JournalFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
-  absl::Status CheckUsable() const;
+  Status CheckUsable() const;
   // Checks that the file is still where it was opened, with the size and the end that it was left.
-  absl::Status CheckUntouched() const;
+  Status CheckUntouched() const;
   bool IsWhereItWas() const;
   bool HasOneName() const;
   bool EndsAsLeft() const;
   // Writes, locks and names the new file; closes it after an error.
-  absl::Status PutInPlace(int descriptor, absl::string_view bytes) const;
+  Status PutInPlace(int descriptor, std::string_view bytes) const;
 
   std::string path_;
   int descriptor_;
@@ -72,7 +71,7 @@ class JournalFile {
 // Threads    safe to share.
 class ProcessMark {
  public:
-  static absl::StatusOr<ProcessMark> Make();
+  static StatusOr<ProcessMark> Make();
   ProcessMark(ProcessMark&& other) noexcept;
   ProcessMark& operator=(ProcessMark&&) = delete;
   ~ProcessMark();

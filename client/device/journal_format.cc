@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 
 namespace coppice {
 namespace {
 
-constexpr absl::string_view kMagic = "coppice journal\n";
+constexpr std::string_view kMagic = "coppice journal\n";
 constexpr uint32_t kVersion = 1;
 
 constexpr size_t kLengthBytes = 4;
@@ -30,14 +32,14 @@ constexpr uint8_t kOptOut = 7;
 constexpr uint8_t kSealedAnswers = 8;
 constexpr uint8_t kSeenSealing = 9;
 
-absl::Status Corrupt(absl::string_view what) {
-  return absl::DataLossError(absl::StrCat("the journal is corrupt: ", what,
-                                          "; restore it from a copy, as it is the memory of what "
-                                          "was spent"));
+Status Corrupt(std::string_view what) {
+  return DataLossError(StrCat("the journal is corrupt: ", what,
+                              "; restore it from a copy, as it is the memory of what "
+                              "was spent"));
 }
 
 template <typename Bytes>
-absl::string_view AsText(const Bytes& bytes) {
+std::string_view AsText(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -48,29 +50,29 @@ void PutInteger(std::string& out, Integer value) {
   }
 }
 
-void PutText(std::string& out, absl::string_view text) {
+void PutText(std::string& out, std::string_view text) {
   PutInteger(out, static_cast<uint32_t>(text.size()));
-  absl::StrAppend(&out, text);
+  StrAppend(&out, text);
 }
 
 // Takes values off the front of a body; the first that is missing makes it fail for good.
 class Reader {
  public:
-  explicit Reader(absl::string_view bytes) : left_(bytes) {}
+  explicit Reader(std::string_view bytes) : left_(bytes) {}
 
-  absl::string_view Bytes(size_t count) {
+  std::string_view Bytes(size_t count) {
     if (failed_ || count > left_.size()) {
       failed_ = true;
       return {};
     }
-    const absl::string_view taken = left_.substr(0, count);
+    const std::string_view taken = left_.substr(0, count);
     left_.remove_prefix(count);
     return taken;
   }
 
   template <typename UnsignedInteger>
   UnsignedInteger Integer() {
-    const absl::string_view bytes = Bytes(sizeof(UnsignedInteger));
+    const std::string_view bytes = Bytes(sizeof(UnsignedInteger));
     UnsignedInteger value = 0;
     for (size_t i = 0; i < bytes.size(); ++i) {
       value |= static_cast<UnsignedInteger>(static_cast<uint8_t>(bytes[i])) << (8 * i);
@@ -84,13 +86,13 @@ class Reader {
   bool done() const { return !failed_ && left_.empty(); }
 
  private:
-  absl::string_view left_;
+  std::string_view left_;
   bool failed_ = false;
 };
 
 template <typename Bytes>
 void ReadBytes(Reader& reader, Bytes& bytes) {
-  const absl::string_view read = reader.Bytes(bytes.size());
+  const std::string_view read = reader.Bytes(bytes.size());
   std::copy(read.begin(), read.end(), bytes.begin());
 }
 
@@ -104,7 +106,7 @@ SealedAnswer DecodeSealed(Reader& reader) {
   return sealed;
 }
 
-absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader, uint8_t kind) {
+StatusOr<JournalEntry> DecodeAnswer(Reader& reader, uint8_t kind) {
   std::string subject = reader.Text();
   const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
   PrivateReport report;
@@ -130,7 +132,7 @@ absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader, uint8_t kind) {
                       .sealed = std::move(sealed)};
 }
 
-absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader, uint8_t kind) {
+StatusOr<JournalRecord> DecodeAnswers(Reader& reader, uint8_t kind) {
   std::vector<JournalEntry> entries;
   const uint32_t count = reader.Integer<uint32_t>();
   for (uint32_t i = 0; i < count; ++i) {
@@ -140,7 +142,7 @@ absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader, uint8_t kind) {
   return JournalRecord(std::move(entries));
 }
 
-absl::StatusOr<JournalRecord> DecodeForgotten(Reader& reader) {
+StatusOr<JournalRecord> DecodeForgotten(Reader& reader) {
   std::vector<JournalEntry> entries;
   const uint32_t count = reader.Integer<uint32_t>();
   for (uint32_t i = 0; i < count; ++i) {
@@ -159,13 +161,13 @@ absl::StatusOr<JournalRecord> DecodeForgotten(Reader& reader) {
   return JournalRecord(std::move(entries));
 }
 
-absl::StatusOr<JournalRecord> DecodeOptOut(Reader& reader) {
+StatusOr<JournalRecord> DecodeOptOut(Reader& reader) {
   const uint8_t opted_out = reader.Integer<uint8_t>();
   if (opted_out > 1) return Corrupt("an opting out cannot be read");
   return JournalRecord(OptOutMark{.opted_out = opted_out == 1});
 }
 
-absl::StatusOr<JournalRecord> DecodeDelivered(Reader& reader) {
+StatusOr<JournalRecord> DecodeDelivered(Reader& reader) {
   DeliveredMark mark{.study = reader.Text(), .subjects = {}};
   const uint32_t count = reader.Integer<uint32_t>();
   for (uint32_t i = 0; i < count && !reader.failed(); ++i) mark.subjects.push_back(reader.Text());
@@ -181,7 +183,7 @@ ManifestSealing DecodeSealing(Reader& reader) {
   return sealing;
 }
 
-absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader, uint8_t kind) {
+StatusOr<JournalRecord> DecodeSeen(Reader& reader, uint8_t kind) {
   std::string curator = reader.Text();
   std::string study = reader.Text();
   Fingerprint fingerprint{};
@@ -217,7 +219,7 @@ absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader, uint8_t kind) {
   return JournalRecord(std::move(seen));
 }
 
-absl::StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
+StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
   switch (kind) {
     case kAnswers:
     case kShowingAnswers:
@@ -236,9 +238,9 @@ absl::StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
     case 0:
       return Corrupt("a record is of no kind");
     default:  // its check holds, so it is as it was written
-      return absl::FailedPreconditionError(
-          absl::StrCat("a newer version of Coppice wrote it (a record is of kind ", kind,
-                       "): use that version"));
+      return FailedPreconditionError(
+          StrCat("a newer version of Coppice wrote it (a record is of kind ", kind,
+                 "): use that version"));
   }
 }
 
@@ -257,14 +259,14 @@ uint8_t KindOf(const Manifest& manifest) {
 }
 
 void PutSealed(std::string& out, const SealedAnswer& sealed) {
-  absl::StrAppend(&out, AsText(sealed.relay), AsText(sealed.epoch), AsText(sealed.claim),
-                  AsText(sealed.encapsulated));
+  StrAppend(&out, AsText(sealed.relay), AsText(sealed.epoch), AsText(sealed.claim),
+            AsText(sealed.encapsulated));
   PutText(out, sealed.ciphertext);
 }
 
 void PutSealing(std::string& out, const ManifestSealing& sealing) {
   PutInteger(out, sealing.suite);
-  absl::StrAppend(&out, AsText(sealing.key));
+  StrAppend(&out, AsText(sealing.key));
   PutInteger(out, sealing.min_batch);
   PutInteger(out, sealing.payload_bytes);
 }
@@ -277,36 +279,35 @@ std::string JournalHeader() {
   return header;
 }
 
-absl::Status CheckHeader(absl::string_view bytes) {
+Status CheckHeader(std::string_view bytes) {
   Reader reader(bytes);
-  if (reader.Bytes(kMagic.size()) != kMagic) return absl::DataLossError("the file is no journal");
+  if (reader.Bytes(kMagic.size()) != kMagic) return DataLossError("the file is no journal");
   const uint32_t version = reader.Integer<uint32_t>();
-  if (!reader.failed() && version == kVersion) return absl::OkStatus();
+  if (!reader.failed() && version == kVersion) return OkStatus();
   if (reader.failed() || version < kVersion) return Corrupt("its version is none");
-  return absl::FailedPreconditionError(absl::StrCat("a newer version of Coppice made it (format ",
-                                                    version, ", this one reads ", kVersion,
-                                                    "): use that version"));
+  return FailedPreconditionError(StrCat("a newer version of Coppice made it (format ", version,
+                                        ", this one reads ", kVersion, "): use that version"));
 }
 
 FrameDigest FirstFrameDigest() { return Sha256({JournalHeader()}); }
 
-absl::StatusOr<Frame> MakeFrame(const FrameDigest& previous, absl::string_view body) {
+StatusOr<Frame> MakeFrame(const FrameDigest& previous, std::string_view body) {
   if (body.size() > kMaxFrameBody) {
-    return absl::InvalidArgumentError(absl::StrCat("entries must take at most ", kMaxFrameBody,
-                                                   " bytes together; append fewer at once"));
+    return InvalidArgumentError(StrCat("entries must take at most ", kMaxFrameBody,
+                                       " bytes together; append fewer at once"));
   }
   std::string length;
   PutInteger(length, static_cast<uint32_t>(body.size()));
   const FrameDigest head = Sha256({AsText(previous), length});
   const FrameDigest whole = Sha256({AsText(previous), length, body});
-  return Frame{.bytes = absl::StrCat(length, AsText(head).substr(0, kHeadCheckBytes), body,
-                                     AsText(whole).substr(0, kBodyCheckBytes)),
+  return Frame{.bytes = StrCat(length, AsText(head).substr(0, kHeadCheckBytes), body,
+                               AsText(whole).substr(0, kBodyCheckBytes)),
                .digest = whole};
 }
 
-absl::StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, absl::string_view bytes) {
+StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, std::string_view bytes) {
   if (bytes.size() < kHeadBytes) return ParsedFrame{.torn = true};
-  const absl::string_view length = bytes.substr(0, kLengthBytes);
+  const std::string_view length = bytes.substr(0, kLengthBytes);
   const FrameDigest head = Sha256({AsText(previous), length});
   if (bytes.substr(kLengthBytes, kHeadCheckBytes) != AsText(head).substr(0, kHeadCheckBytes)) {
     return Corrupt("the head of a record does not match its check");
@@ -315,9 +316,9 @@ absl::StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, absl::string
   const size_t size = kHeadBytes + body_bytes + kBodyCheckBytes;
   if (bytes.size() < size) return ParsedFrame{.torn = true};
 
-  const absl::string_view body = bytes.substr(kHeadBytes, body_bytes);
+  const std::string_view body = bytes.substr(kHeadBytes, body_bytes);
   const FrameDigest whole = Sha256({AsText(previous), length, body});
-  const absl::string_view check = bytes.substr(kHeadBytes + body_bytes, kBodyCheckBytes);
+  const std::string_view check = bytes.substr(kHeadBytes + body_bytes, kBodyCheckBytes);
   if (check != AsText(whole).substr(0, kBodyCheckBytes)) {
     return Corrupt("a record does not match its check");
   }
@@ -333,7 +334,7 @@ std::string EncodeAnswers(absl::Span<const JournalEntry> entries) {
     PutText(body, entry.subject);
     PutInteger(body, entry.epsilon.nanos());
     PutText(body, entry.report.study);
-    absl::StrAppend(&body, AsText(entry.report.fingerprint), entry.report.ticket.ToBytes());
+    StrAppend(&body, AsText(entry.report.fingerprint), entry.report.ticket.ToBytes());
     if (entry.sealed.has_value()) {
       PutSealed(body, *entry.sealed);
     } else {
@@ -353,7 +354,7 @@ std::string EncodeForgotten(absl::Span<const JournalEntry> entries) {
     PutText(body, entry.subject);
     PutInteger(body, entry.epsilon.nanos());
     PutText(body, entry.report.study);
-    absl::StrAppend(&body, AsText(entry.report.fingerprint));
+    StrAppend(&body, AsText(entry.report.fingerprint));
   }
   return body;
 }
@@ -374,7 +375,7 @@ std::string EncodeSeen(const SeenManifest& seen) {
   PutInteger(body, kind);
   PutText(body, seen.curator);
   PutText(body, manifest.study);
-  absl::StrAppend(&body, AsText(manifest.fingerprint));
+  StrAppend(&body, AsText(manifest.fingerprint));
   PutInteger(body, manifest.epsilon.nanos());
   PutText(body, MechanismName(manifest.mechanism));
   PutInteger(body, static_cast<uint64_t>(manifest.expires_unix_seconds));
@@ -383,7 +384,7 @@ std::string EncodeSeen(const SeenManifest& seen) {
   PutInteger(body, static_cast<uint64_t>(manifest.issued_unix_seconds));
   if (kind != kSeen) PutInteger(body, manifest.public_features);
   if (manifest.sealing.has_value()) PutSealing(body, *manifest.sealing);
-  absl::StrAppend(&body, AsText(seen.hash), AsText(seen.key), AsText(seen.root));
+  StrAppend(&body, AsText(seen.hash), AsText(seen.key), AsText(seen.root));
   return body;
 }
 
@@ -394,7 +395,7 @@ std::string EncodeOptOut(const OptOutMark& mark) {
   return body;
 }
 
-absl::StatusOr<JournalRecord> DecodeBody(absl::string_view body) {
+StatusOr<JournalRecord> DecodeBody(std::string_view body) {
   Reader reader(body);
   const uint8_t kind = reader.Integer<uint8_t>();
   COPPICE_ASSIGN_OR_RETURN(JournalRecord record, DecodeKind(kind, reader));

@@ -31,13 +31,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "absl/types/variant.h"
 #include "client/device/journal.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 
 namespace coppice {
@@ -45,7 +45,7 @@ namespace coppice {
 std::string JournalHeader();
 // Checks that `bytes` begin with the header of this version. FailedPrecondition if a newer version
 // made them, else DataLoss.
-absl::Status CheckHeader(absl::string_view bytes);
+Status CheckHeader(std::string_view bytes);
 
 // The digest that chains frames.
 using FrameDigest = Sha256Digest;
@@ -59,16 +59,16 @@ struct Frame {
   FrameDigest digest;
 };
 // InvalidArgument if `body` is longer than kMaxFrameBody.
-absl::StatusOr<Frame> MakeFrame(const FrameDigest& previous, absl::string_view body);
+StatusOr<Frame> MakeFrame(const FrameDigest& previous, std::string_view body);
 
 struct ParsedFrame {
   bool torn = false;  // the rest is unset then
-  absl::string_view body = {};
+  std::string_view body = {};
   size_t size = 0;  // the whole frame's
   FrameDigest digest{};
 };
 // Reads the frame at the start of `bytes`, which must not be empty. DataLoss if it does not check.
-absl::StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, absl::string_view bytes);
+StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, std::string_view bytes);
 
 struct DeliveredMark {
   std::string study;
@@ -83,7 +83,7 @@ struct OptOutMark {
   friend bool operator==(const OptOutMark&, const OptOutMark&) = default;
 };
 using JournalRecord =
-    absl::variant<std::vector<JournalEntry>, DeliveredMark, SeenManifest, OptOutMark>;
+    std::variant<std::vector<JournalEntry>, DeliveredMark, SeenManifest, OptOutMark>;
 
 // Encodes answers whose reports are kept: all of them sealed, or none.
 std::string EncodeAnswers(absl::Span<const JournalEntry> entries);
@@ -94,7 +94,7 @@ std::string EncodeSeen(const SeenManifest& seen);
 std::string EncodeOptOut(const OptOutMark& mark);
 // DataLoss unless `body` is exactly what one of the five above returns; FailedPrecondition if it
 // is of a kind that only a newer version can have written.
-absl::StatusOr<JournalRecord> DecodeBody(absl::string_view body);
+StatusOr<JournalRecord> DecodeBody(std::string_view body);
 
 }  // namespace coppice
 

@@ -1,9 +1,10 @@
 #include "client/device/policy.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -14,18 +15,18 @@ bool HaveSameBounds(const std::optional<Target>& one, const std::optional<Target
 }
 
 // In a joined study a device has a label and no features.
-absl::Status CheckLabelAgrees(const Schema& study, const Schema& own) {
+Status CheckLabelAgrees(const Schema& study, const Schema& own) {
   if (study.label() == own.label() && study.classes() == own.classes() &&
       HaveSameBounds(study.target(), own.target())) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "label \"", Printable(study.label()), "\", its bounds or its classes (",
-      Printable(ListOf(study.classes())), ") are not those of this device's own schema, \"",
-      Printable(own.label()), "\" (", Printable(ListOf(own.classes())), ")"));
+  return FailedPreconditionError(
+      StrCat("label \"", Printable(study.label()), "\", its bounds or its classes (",
+             Printable(ListOf(study.classes())), ") are not those of this device's own schema, \"",
+             Printable(own.label()), "\" (", Printable(ListOf(own.classes())), ")"));
 }
 
-absl::Status CheckAgrees(const Terms& terms, const Schema& own) {
+Status CheckAgrees(const Terms& terms, const Schema& own) {
   if (!terms.joined_by.empty()) return CheckLabelAgrees(*terms.schema, own);
   return terms.schema->CheckAgreesWith(own);
 }
@@ -42,68 +43,68 @@ std::vector<std::string> ShownNames(const Terms& terms) {
 
 }  // namespace
 
-absl::Status Policy::AllowsFetch(uint64_t waiting) const {
+Status Policy::AllowsFetch(uint64_t waiting) const {
   if (opted_out) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "this device's owner has opted out; no offer is fetched and nothing is answered");
   }
   if (max_waiting.has_value() && waiting >= *max_waiting) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(waiting, " answers wait for delivery, and the device keeps at most ",
-                     *max_waiting, " waiting; deliver them before it answers another study"));
+    return ResourceExhaustedError(
+        StrCat(waiting, " answers wait for delivery, and the device keeps at most ", *max_waiting,
+               " waiting; deliver them before it answers another study"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, Way way) const {
+Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, Way way) const {
   if (own_schema != nullptr) {
-    if (const absl::Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("study ", terms.study, " is declined: ", agrees.message()));
+    if (const Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
+      return FailedPreconditionError(
+          StrCat("study ", terms.study, " is declined: ", agrees.message()));
     }
   }
   COPPICE_RETURN_IF_ERROR(AllowsShowing(terms));
   return AllowsEpsilon(terms.epsilon, spent, way);
 }
 
-absl::Status Policy::AllowsShowing(const Terms& terms) const {
+Status Policy::AllowsShowing(const Terms& terms) const {
   for (const std::string& name : ShownNames(terms)) {
     if (absl::c_linear_search(shows, name)) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", terms.study, " is declined: it would have ",
-                     terms.joined_by.empty() ? "feature" : "the id", " \"", name,
-                     "\" sent in the clear, which this device does not agree to show "
-                     "(Policy::shows; --show at the terminal)"));
+    return FailedPreconditionError(
+        StrCat("study ", terms.study, " is declined: it would have ",
+               terms.joined_by.empty() ? "feature" : "the id", " \"", name,
+               "\" sent in the clear, which this device does not agree to show "
+               "(Policy::shows; --show at the terminal)"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
-                                   Way way) const {
+Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
+                             Way way) const {
   if (epsilon > max_epsilon) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the study asks for epsilon ", epsilon.ToString(),
-                     " a report and this device gives at most ", max_epsilon.ToString(),
-                     "; raise the device's limit, or decline the study"));
+    return FailedPreconditionError(StrCat("the study asks for epsilon ", epsilon.ToString(),
+                                          " a report and this device gives at most ",
+                                          max_epsilon.ToString(),
+                                          "; raise the device's limit, or decline the study"));
   }
   if (way == Way::kDirect && max_epsilon_direct.has_value() && epsilon > *max_epsilon_direct) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the study asks for epsilon ", epsilon.ToString(),
-        " a report, and this device gives more than ", max_epsilon_direct->ToString(),
-        " only through a relay; raise the limit for direct answers, or decline the study"));
+    return FailedPreconditionError(
+        StrCat("the study asks for epsilon ", epsilon.ToString(),
+               " a report, and this device gives more than ", max_epsilon_direct->ToString(),
+               " only through a relay; raise the limit for direct answers, or decline the study"));
   }
-  if (!max_total_epsilon.has_value()) return absl::OkStatus();
+  if (!max_total_epsilon.has_value()) return OkStatus();
   Budget total = epsilon;
   if (spent.has_value()) {
     COPPICE_ASSIGN_OR_RETURN(total, epsilon.Plus(*spent));
   }
   if (total > *max_total_epsilon) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "with this study's epsilon ", epsilon.ToString(), " the device would have spent ",
-        total.ToString(), " in all, and it gives at most ", max_total_epsilon->ToString(),
-        "; raise the total, or decline the study"));
+    return FailedPreconditionError(
+        StrCat("with this study's epsilon ", epsilon.ToString(), " the device would have spent ",
+               total.ToString(), " in all, and it gives at most ", max_total_epsilon->ToString(),
+               "; raise the total, or decline the study"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice

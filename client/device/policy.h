@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
 #include "common/terms/relay_promise.h"
@@ -66,17 +66,16 @@ struct Policy {
   std::vector<std::string> shows = {};
 
   // OK if an offer may be fetched while `waiting` answers wait for delivery.
-  absl::Status AllowsFetch(uint64_t waiting) const;
+  Status AllowsFetch(uint64_t waiting) const;
 
   // OK if the subject may answer under `terms` this way. `spent` is the sum of the subject's
   // answers in the journal; empty if there are none.
-  absl::Status Allows(const Terms& terms, const std::optional<Budget>& spent,
-                      Way way = Way::kDirect) const;
+  Status Allows(const Terms& terms, const std::optional<Budget>& spent,
+                Way way = Way::kDirect) const;
 
  private:
-  absl::Status AllowsShowing(const Terms& terms) const;
-  absl::Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
-                             Way way) const;
+  Status AllowsShowing(const Terms& terms) const;
+  Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent, Way way) const;
 };
 
 }  // namespace coppice

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/ldp/randomized_rounding.h"
 #include "common/terms/public_values.h"
 
@@ -18,14 +19,13 @@ Privatizer::Privatizer(Terms terms, const Fingerprint& fingerprint, TreesByIndex
       trees_(std::move(trees)),
       mechanisms_(std::move(mechanisms)) {}
 
-absl::StatusOr<Privatizer> Privatizer::Create(Terms terms, const Fingerprint& fingerprint,
-                                              TreesByIndex trees) {
+StatusOr<Privatizer> Privatizer::Create(Terms terms, const Fingerprint& fingerprint,
+                                        TreesByIndex trees) {
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms(terms.trees);
   for (const auto& [number, tree] : trees) {
     if (number >= terms.trees) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tree ", number, " is none of the study's ", terms.trees));
+      return InvalidArgumentError(StrCat("tree ", number, " is none of the study's ", terms.trees));
     }
     COPPICE_RETURN_IF_ERROR(ValidateTree(terms, tree));
     const uint32_t leaves = terms.joined_by.empty() ? tree.num_leaves() : 1;
@@ -34,12 +34,12 @@ absl::StatusOr<Privatizer> Privatizer::Create(Terms terms, const Fingerprint& fi
   return Privatizer(std::move(terms), fingerprint, std::move(trees), std::move(mechanisms));
 }
 
-absl::Status Privatizer::CheckTree(const TicketDraw& draw) const {
+Status Privatizer::CheckTree(const TicketDraw& draw) const {
   const uint32_t tree = draw.Tree(terms_.trees);
-  if (trees_.find(tree) != trees_.end()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("the ticket answers in tree ", tree,
-                                                    " of study ", terms_.study,
-                                                    ", which is not here; fetch the offer again"));
+  if (trees_.find(tree) != trees_.end()) return OkStatus();
+  return FailedPreconditionError(StrCat("the ticket answers in tree ", tree, " of study ",
+                                        terms_.study,
+                                        ", which is not here; fetch the offer again"));
 }
 
 const LocalMechanism& Privatizer::MechanismOf(const TicketDraw& draw) const {
@@ -52,15 +52,15 @@ uint64_t Privatizer::MaxReportBytes(const Ticket& ticket) const {
          std::max<uint64_t>(values, kMaxJoinIdBytes);
 }
 
-absl::Status Privatizer::CheckRowId(const LabelledRow& row) const {
-  const absl::Status status = CheckJoinId(row.id);
+Status Privatizer::CheckRowId(const LabelledRow& row) const {
+  const Status status = CheckJoinId(row.id);
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "study ", terms_.study, " asks for the id \"", terms_.joined_by,
-      "\" of the row, and has no answer without: ", status.message(), "; nothing is sent"));
+  return InvalidArgumentError(
+      StrCat("study ", terms_.study, " asks for the id \"", terms_.joined_by,
+             "\" of the row, and has no answer without: ", status.message(), "; nothing is sent"));
 }
 
-absl::StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRandom& random) const {
+StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRandom& random) const {
   const uint32_t classes = terms_.schema->num_outputs();
   if (terms_.rounding.has_value() && std::isfinite(row.number)) {
     return RoundToAnEnd(terms_.rounding->PlaceOf(row.number), random);
@@ -70,7 +70,7 @@ absl::StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRand
   return static_cast<uint32_t>(drawn);
 }
 
-absl::Status Privatizer::ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const {
+Status Privatizer::ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const {
   // Comes before the label is read: whether there is an answer may depend on the id alone.
   COPPICE_RETURN_IF_ERROR(CheckRowId(row));
   blank.report.public_values = row.id;
@@ -80,8 +80,7 @@ absl::Status Privatizer::ShowId(const LabelledRow& row, Blank& blank, PrivateRan
                              random, blank.report.payload);
 }
 
-absl::Status Privatizer::ShowValues(const LabelledRow& row, Blank& blank,
-                                    PrivateRandom& random) const {
+Status Privatizer::ShowValues(const LabelledRow& row, Blank& blank, PrivateRandom& random) const {
   const Tree& tree = trees_.at(blank.draw.Tree(terms_.trees));
   // Public values and all allocations come first.
   blank.report.public_values = EncodePublicValues(*terms_.schema, tree, row.row);
@@ -96,7 +95,7 @@ absl::Status Privatizer::ShowValues(const LabelledRow& row, Blank& blank,
                               blank.report.payload);
 }
 
-absl::StatusOr<Privatizer::Blank> Privatizer::BlankFor(const Ticket& ticket) const {
+StatusOr<Privatizer::Blank> Privatizer::BlankFor(const Ticket& ticket) const {
   Blank blank = {.report = {.study = terms_.study, .fingerprint = fingerprint_, .ticket = ticket},
                  .draw = DrawOf(ticket)};
   COPPICE_RETURN_IF_ERROR(CheckTree(blank.draw));
@@ -108,8 +107,7 @@ absl::StatusOr<Privatizer::Blank> Privatizer::BlankFor(const Ticket& ticket) con
   return blank;
 }
 
-absl::Status Privatizer::ShowNothing(const LabelledRow& row, Blank& blank,
-                                     PrivateRandom& random) const {
+Status Privatizer::ShowNothing(const LabelledRow& row, Blank& blank, PrivateRandom& random) const {
   COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
   const LocalMechanism& mechanism = MechanismOf(blank.draw);
   const uint32_t leaf = trees_.at(blank.draw.Tree(terms_.trees)).FindLeaf(row.row);
@@ -117,8 +115,8 @@ absl::Status Privatizer::ShowNothing(const LabelledRow& row, Blank& blank,
                              random, blank.report.payload);
 }
 
-absl::StatusOr<PrivateReport> Privatizer::Privatize(LabelledRow row, Blank blank,
-                                                    PrivateRandom& random) const {
+StatusOr<PrivateReport> Privatizer::Privatize(LabelledRow row, Blank blank,
+                                              PrivateRandom& random) const {
   if (!terms_.joined_by.empty()) {
     COPPICE_RETURN_IF_ERROR(ShowId(row, blank, random));
   } else {
@@ -129,8 +127,8 @@ absl::StatusOr<PrivateReport> Privatizer::Privatize(LabelledRow row, Blank blank
   return std::move(blank.report);
 }
 
-absl::StatusOr<PrivateReport> Privatizer::Privatize(const LabelledRow& row, const Ticket& ticket,
-                                                    PrivateRandom& random) const {
+StatusOr<PrivateReport> Privatizer::Privatize(const LabelledRow& row, const Ticket& ticket,
+                                              PrivateRandom& random) const {
   COPPICE_ASSIGN_OR_RETURN(Blank blank, BlankFor(ticket));
   return Privatize(row, std::move(blank), random);
 }

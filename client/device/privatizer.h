@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
@@ -55,14 +55,14 @@ class Privatizer {
  public:
   // `fingerprint` must be that of the bytes that `terms` was parsed from, and `trees` what the
   // terms' forest_root stands for: Collector checks both.
-  static absl::StatusOr<Privatizer> Create(Terms terms, const Fingerprint& fingerprint,
-                                           TreesByIndex trees);
+  static StatusOr<Privatizer> Create(Terms terms, const Fingerprint& fingerprint,
+                                     TreesByIndex trees);
 
   const Terms& terms() const { return terms_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
 
-  absl::StatusOr<PrivateReport> Privatize(const LabelledRow& row, const Ticket& ticket,
-                                          PrivateRandom& random) const;
+  StatusOr<PrivateReport> Privatize(const LabelledRow& row, const Ticket& ticket,
+                                    PrivateRandom& random) const;
 
   // The same in two steps. BlankFor() refuses what can be refused and allocates, before there is a
   // row. Privatize() then allocates nothing if `row` has a value for each feature; where features
@@ -71,30 +71,29 @@ class Privatizer {
     PrivateReport report;  // says nothing yet
     TicketDraw draw;
   };
-  absl::StatusOr<Blank> BlankFor(const Ticket& ticket) const;
-  absl::StatusOr<PrivateReport> Privatize(LabelledRow row, Blank blank,
-                                          PrivateRandom& random) const;
+  StatusOr<Blank> BlankFor(const Ticket& ticket) const;
+  StatusOr<PrivateReport> Privatize(LabelledRow row, Blank blank, PrivateRandom& random) const;
 
   // An upper bound of the bytes of payload and public values in a report for `ticket`, whatever the
   // row. The ticket's tree must be here.
   uint64_t MaxReportBytes(const Ticket& ticket) const;
   // FailedPrecondition if the tree that `ticket` answers in is not here.
-  absl::Status CheckTicket(const Ticket& ticket) const { return CheckTree(DrawOf(ticket)); }
+  Status CheckTicket(const Ticket& ticket) const { return CheckTree(DrawOf(ticket)); }
 
  private:
   Privatizer(Terms terms, const Fingerprint& fingerprint, TreesByIndex trees,
              std::vector<std::unique_ptr<LocalMechanism>> mechanisms);
 
-  absl::Status CheckTree(const TicketDraw& draw) const;
-  absl::Status CheckRowId(const LabelledRow& row) const;
+  Status CheckTree(const TicketDraw& draw) const;
+  Status CheckRowId(const LabelledRow& row) const;
   const LocalMechanism& MechanismOf(const TicketDraw& draw) const;
-  absl::StatusOr<uint32_t> LabelOf(const LabelledRow& row, PrivateRandom& random) const;
+  StatusOr<uint32_t> LabelOf(const LabelledRow& row, PrivateRandom& random) const;
   // Fill the report: with the id and a payload about the label; with public values and a payload
   // about the leaves that they allow; with a payload about all leaves. What they read of the row
   // must fit the schema.
-  absl::Status ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
-  absl::Status ShowValues(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
-  absl::Status ShowNothing(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
+  Status ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
+  Status ShowValues(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
+  Status ShowNothing(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
 
   Terms terms_;
   Fingerprint fingerprint_;

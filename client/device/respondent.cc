@@ -1,14 +1,16 @@
 #include "client/device/respondent.h"
 
 #include <optional>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/responder.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 
-absl::StatusOr<bool> Respondent::MayFetch(absl::string_view study) const {
+StatusOr<bool> Respondent::MayFetch(std::string_view study) const {
   COPPICE_ASSIGN_OR_RETURN(const auto answered, journal_.Find(subject_, study));
   if (answered.has_value()) return false;
   COPPICE_RETURN_IF_ERROR(journal_.CheckOptedIn());
@@ -20,7 +22,7 @@ absl::StatusOr<bool> Respondent::MayFetch(absl::string_view study) const {
   return true;
 }
 
-absl::Status Respondent::CheckTerms(const Terms& terms) const {
+Status Respondent::CheckTerms(const Terms& terms) const {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> spent, journal_.Spent(subject_));
   return policy_.Allows(terms, spent);
 }
@@ -31,25 +33,25 @@ JournalEntry Respondent::EmptyAnswer(const Terms& terms) const {
   return {.subject = subject_, .epsilon = terms.epsilon, .report = empty};
 }
 
-absl::Status Respondent::MakeRoomFor(const JournalEntry& empty, uint64_t report_bytes) const {
-  if (!policy_.max_journal_bytes.has_value()) return absl::OkStatus();
+Status Respondent::MakeRoomFor(const JournalEntry& empty, uint64_t report_bytes) const {
+  if (!policy_.max_journal_bytes.has_value()) return OkStatus();
   const uint64_t bytes = Journal::BytesOf(empty) + report_bytes;
   if (bytes > *policy_.max_journal_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("an answer to study ", empty.report.study, " takes ", bytes,
-                     " bytes of the journal, which may have ", *policy_.max_journal_bytes));
+    return ResourceExhaustedError(StrCat("an answer to study ", empty.report.study, " takes ",
+                                         bytes, " bytes of the journal, which may have ",
+                                         *policy_.max_journal_bytes));
   }
   return journal_.MakeRoom(*policy_.max_journal_bytes - bytes);
 }
 
-absl::Status Respondent::Answer(absl::string_view study, Offer offer, ReadRow read,
-                                PrivateRandom& random) const {
+Status Respondent::Answer(std::string_view study, Offer offer, ReadRow read,
+                          PrivateRandom& random) const {
   if (offer.terms.study != study || offer.tickets.size() != 1) {
-    return absl::DataLossError(
-        absl::StrCat("the offer of study ", study, " is another study's, or has not one ticket"));
+    return DataLossError(
+        StrCat("the offer of study ", study, " is another study's, or has not one ticket"));
   }
   if (!journal_.OfStudy(study).has_value()) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "nobody vouches for this curator, so that an answer could not be kept for it alone: let "
         "the link's trust rest on the device's journal");
   }
@@ -66,16 +68,16 @@ absl::Status Respondent::Answer(absl::string_view study, Offer offer, ReadRow re
       .status();
 }
 
-absl::Status Respondent::PrepareSealed(const Terms& terms, uint64_t ciphertext_bytes) const {
+Status Respondent::PrepareSealed(const Terms& terms, uint64_t ciphertext_bytes) const {
   COPPICE_RETURN_IF_ERROR(Responder(policy_, journal_).CheckSealedConsent(terms, {subject_}));
   JournalEntry empty = EmptyAnswer(terms);
   empty.sealed.emplace();
   return MakeRoomFor(empty, ciphertext_bytes);
 }
 
-absl::Status Respondent::AnswerSealed(
+Status Respondent::AnswerSealed(
     const Privatizer& privatizer, const Ticket& ticket, ReadRow read,
-    absl::FunctionRef<absl::StatusOr<SealedAnswer>(const PrivateReport&)> seal,
+    absl::FunctionRef<StatusOr<SealedAnswer>(const PrivateReport&)> seal,
     PrivateRandom& random) const {
   return Responder(policy_, journal_)
       .RespondSealed(
@@ -84,13 +86,13 @@ absl::Status Respondent::AnswerSealed(
       .status();
 }
 
-absl::StatusOr<std::vector<JournalEntry>> Respondent::Waiting() const {
+StatusOr<std::vector<JournalEntry>> Respondent::Waiting() const {
   COPPICE_ASSIGN_OR_RETURN(std::vector<JournalEntry> waiting, journal_.Undelivered(subject_));
   std::erase_if(waiting, [](const JournalEntry& entry) { return entry.sealed.has_value(); });
   return waiting;
 }
 
-absl::StatusOr<std::vector<JournalEntry>> Respondent::WaitingForRelay(const KeyId& relay) const {
+StatusOr<std::vector<JournalEntry>> Respondent::WaitingForRelay(const KeyId& relay) const {
   COPPICE_ASSIGN_OR_RETURN(std::vector<JournalEntry> waiting, journal_.Undelivered(subject_));
   std::erase_if(waiting, [&](const JournalEntry& entry) {
     return !entry.sealed.has_value() || entry.sealed->relay != relay;
@@ -98,21 +100,20 @@ absl::StatusOr<std::vector<JournalEntry>> Respondent::WaitingForRelay(const KeyI
   return waiting;
 }
 
-absl::Status Respondent::CheckMaySend() const {
+Status Respondent::CheckMaySend() const {
   if (policy_.opted_out) {
-    return absl::FailedPreconditionError(
-        "this device's owner has opted out; nothing that waits is sent");
+    return FailedPreconditionError("this device's owner has opted out; nothing that waits is sent");
   }
   return journal_.CheckOptedIn();
 }
 
-absl::StatusOr<bool> Respondent::StillWaits(const JournalEntry& entry) const {
+StatusOr<bool> Respondent::StillWaits(const JournalEntry& entry) const {
   COPPICE_ASSIGN_OR_RETURN(const auto kept, journal_.Find(subject_, entry.report.study));
   return kept.has_value() && !kept->delivered;
 }
 
-absl::Status Respondent::Settle(const JournalEntry& entry, const DeliveryResult& result,
-                                Deliveries& deliveries) const {
+Status Respondent::Settle(const JournalEntry& entry, const DeliveryResult& result,
+                          Deliveries& deliveries) const {
   switch (result.delivery) {
     case Delivery::kAccepted:
     case Delivery::kDuplicate:
@@ -123,12 +124,12 @@ absl::Status Respondent::Settle(const JournalEntry& entry, const DeliveryResult&
       break;
     case Delivery::kUnknownStudy:
       deliveries.unknown.push_back(entry.report.study);
-      return absl::OkStatus();
+      return OkStatus();
   }
   return journal_.MarkDelivered(entry.report.study, {subject_});
 }
 
-absl::Status Respondent::GiveUp(absl::string_view study) const {
+Status Respondent::GiveUp(std::string_view study) const {
   return journal_.MarkDelivered(study, {subject_});
 }
 

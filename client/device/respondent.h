@@ -7,16 +7,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "client/device/curator_link.h"
 #include "client/device/journal.h"
 #include "client/device/policy.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
 
@@ -49,41 +48,39 @@ class Respondent {
 
   // Returns whether to fetch the offer of `study`: false if it was answered before, an error if
   // nothing may be fetched.
-  absl::StatusOr<bool> MayFetch(absl::string_view study) const;
+  StatusOr<bool> MayFetch(std::string_view study) const;
 
   // OK if the subject may answer a study with these terms, after all that it has spent.
-  absl::Status CheckTerms(const Terms& terms) const;
+  Status CheckTerms(const Terms& terms) const;
 
   // Answers an offer that Trust::Admit() accepted. `read` is called once, when nothing can decline
   // any more; values that it leaves out count as missing.
   using ReadRow = absl::FunctionRef<LabelledRow(const Terms& terms)>;
-  absl::Status Answer(absl::string_view study, Offer offer, ReadRow read,
-                      PrivateRandom& random) const;
+  Status Answer(std::string_view study, Offer offer, ReadRow read, PrivateRandom& random) const;
 
   // The same through a relay, which deals the ticket between the two calls. The first does all that
   // can decline (see Responder), and makes room for a ciphertext of this many bytes.
-  absl::Status PrepareSealed(const Terms& terms, uint64_t ciphertext_bytes) const;
-  absl::Status AnswerSealed(
-      const Privatizer& privatizer, const Ticket& ticket, ReadRow read,
-      absl::FunctionRef<absl::StatusOr<SealedAnswer>(const PrivateReport&)> seal,
-      PrivateRandom& random) const;
+  Status PrepareSealed(const Terms& terms, uint64_t ciphertext_bytes) const;
+  Status AnswerSealed(const Privatizer& privatizer, const Ticket& ticket, ReadRow read,
+                      absl::FunctionRef<StatusOr<SealedAnswer>(const PrivateReport&)> seal,
+                      PrivateRandom& random) const;
 
   // The answers that wait for their curator, oldest first, and those that wait for this relay.
-  absl::StatusOr<std::vector<JournalEntry>> Waiting() const;
-  absl::StatusOr<std::vector<JournalEntry>> WaitingForRelay(const KeyId& relay) const;
+  StatusOr<std::vector<JournalEntry>> Waiting() const;
+  StatusOr<std::vector<JournalEntry>> WaitingForRelay(const KeyId& relay) const;
   // FailedPrecondition if the owner opted out: nothing that waits is sent then.
-  absl::Status CheckMaySend() const;
+  Status CheckMaySend() const;
   // Whether an answer that waited is still to be sent: not once it is delivered or given up.
-  absl::StatusOr<bool> StillWaits(const JournalEntry& entry) const;
+  StatusOr<bool> StillWaits(const JournalEntry& entry) const;
   // Records what became of an answer that was sent.
-  absl::Status Settle(const JournalEntry& entry, const DeliveryResult& result,
-                      Deliveries& deliveries) const;
+  Status Settle(const JournalEntry& entry, const DeliveryResult& result,
+                Deliveries& deliveries) const;
   // Stops trying to deliver the answer to `study`. NotFound if there is none.
-  absl::Status GiveUp(absl::string_view study) const;
+  Status GiveUp(std::string_view study) const;
 
  private:
   // `empty` is the answer without its payload or ciphertext, which has `report_bytes`.
-  absl::Status MakeRoomFor(const JournalEntry& empty, uint64_t report_bytes) const;
+  Status MakeRoomFor(const JournalEntry& empty, uint64_t report_bytes) const;
   JournalEntry EmptyAnswer(const Terms& terms) const;
 
   const std::string subject_;

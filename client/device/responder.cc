@@ -1,53 +1,54 @@
 #include "client/device/responder.h"
 
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-absl::Status CheckSameTerms(const JournalEntry& entry, const Privatizer& privatizer) {
+Status CheckSameTerms(const JournalEntry& entry, const Privatizer& privatizer) {
   const PrivateReport& given = entry.report;
   if (entry.sealed.has_value()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", given.study,
-                     " was answered before, through a relay, and that answer goes to no other; a "
-                     "row is randomized once per study, so this one is declined"));
+    return FailedPreconditionError(
+        StrCat("study ", given.study,
+               " was answered before, through a relay, and that answer goes to no other; a "
+               "row is randomized once per study, so this one is declined"));
   }
   if (entry.forgotten) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", given.study,
-                     " was answered before, and the report is delivered and no longer kept; a row "
-                     "is randomized once per study, so this one is declined"));
+    return FailedPreconditionError(
+        StrCat("study ", given.study,
+               " was answered before, and the report is delivered and no longer kept; a row "
+               "is randomized once per study, so this one is declined"));
   }
-  if (given.fingerprint == privatizer.fingerprint()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("study ", given.study,
-                   " was answered before under other terms; a row is randomized once per study, so "
-                   "this one is declined"));
+  if (given.fingerprint == privatizer.fingerprint()) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("study ", given.study,
+             " was answered before under other terms; a row is randomized once per study, so "
+             "this one is declined"));
 }
 
-absl::Status InvitedTwice(const Terms& terms) {
-  return absl::AlreadyExistsError(
-      absl::StrCat("a subject is invited to study ", terms.study, " twice in one call"));
+Status InvitedTwice(const Terms& terms) {
+  return AlreadyExistsError(
+      StrCat("a subject is invited to study ", terms.study, " twice in one call"));
 }
 
-absl::Status CheckInvitedOnce(const Terms& terms, absl::Span<const Invitation> invitations) {
-  absl::flat_hash_set<absl::string_view> subjects;
+Status CheckInvitedOnce(const Terms& terms, absl::Span<const Invitation> invitations) {
+  std::set<std::string_view> subjects;
   for (const Invitation& invitation : invitations) {
     if (!subjects.insert(invitation.subject).second) return InvitedTwice(terms);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::optional<PrivateReport>>> Responder::Consent(
+StatusOr<std::vector<std::optional<PrivateReport>>> Responder::Consent(
     const Privatizer& privatizer, absl::Span<const Invitation> invitations) const {
   const Terms& terms = privatizer.terms();
   COPPICE_RETURN_IF_ERROR(CheckInvitedOnce(terms, invitations));
@@ -70,9 +71,9 @@ absl::StatusOr<std::vector<std::optional<PrivateReport>>> Responder::Consent(
   return given;
 }
 
-absl::StatusOr<std::vector<PrivateReport>> Responder::Respond(
-    const Privatizer& privatizer, absl::Span<const Invitation> invitations, ReadRow read,
-    PrivateRandom& random) const {
+StatusOr<std::vector<PrivateReport>> Responder::Respond(const Privatizer& privatizer,
+                                                        absl::Span<const Invitation> invitations,
+                                                        ReadRow read, PrivateRandom& random) const {
   COPPICE_ASSIGN_OR_RETURN(auto given, Consent(privatizer, invitations));
   std::vector<PrivateReport> reports;
   reports.reserve(invitations.size());
@@ -93,24 +94,23 @@ absl::StatusOr<std::vector<PrivateReport>> Responder::Respond(
   return reports;
 }
 
-absl::Status Responder::CheckSealedConsent(const Terms& terms,
-                                           absl::Span<const std::string> subjects) const {
+Status Responder::CheckSealedConsent(const Terms& terms,
+                                     absl::Span<const std::string> subjects) const {
   COPPICE_RETURN_IF_ERROR(journal_.CheckOptedIn());
-  absl::flat_hash_set<absl::string_view> seen;
+  std::set<std::string_view> seen;
   for (const std::string& subject : subjects) {
     if (!seen.insert(subject).second) return InvitedTwice(terms);
     COPPICE_ASSIGN_OR_RETURN(const auto answered, journal_.Find(subject, terms.study));
     if (answered.has_value()) {
-      return absl::AlreadyExistsError(
-          absl::StrCat("a subject has answered study ", terms.study, " already"));
+      return AlreadyExistsError(StrCat("a subject has answered study ", terms.study, " already"));
     }
     COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> spent, journal_.Spent(subject));
     COPPICE_RETURN_IF_ERROR(policy_.Allows(terms, spent, Way::kThroughRelay));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<std::vector<JournalEntry>> Responder::RespondSealed(
+StatusOr<std::vector<JournalEntry>> Responder::RespondSealed(
     const Privatizer& privatizer, absl::Span<const Invitation> invitations, ReadRow read,
     SealReport seal, PrivateRandom& random) const {
   std::vector<JournalEntry> entries;

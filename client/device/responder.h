@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "client/device/journal.h"
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -29,8 +29,7 @@ using ReadRow = absl::FunctionRef<LabelledRow(size_t i)>;
 
 // Seals the report of invitation number `i` for its relay. It may fail only as drawing a report may
 // (the random source), never because of what the report says or how long it is.
-using SealReport =
-    absl::FunctionRef<absl::StatusOr<SealedAnswer>(size_t i, const PrivateReport& report)>;
+using SealReport = absl::FunctionRef<StatusOr<SealedAnswer>(size_t i, const PrivateReport& report)>;
 
 // Guarantee  A subject's row is randomized at most once per study: asking again, after a crash or a
 //            retry, returns the same bytes. Reports are in the journal before they are returned.
@@ -50,24 +49,24 @@ class Responder {
 
   // Returns one report per invitation, in order, and journals new ones with one sync. `read` is
   // called once for each subject that has not answered before.
-  absl::StatusOr<std::vector<PrivateReport>> Respond(const Privatizer& privatizer,
-                                                     absl::Span<const Invitation> invitations,
-                                                     ReadRow read, PrivateRandom& random) const;
+  StatusOr<std::vector<PrivateReport>> Respond(const Privatizer& privatizer,
+                                               absl::Span<const Invitation> invitations,
+                                               ReadRow read, PrivateRandom& random) const;
 
   // Through a relay everything that can decline comes before there is a ticket, or silence would
   // tell the curator who had which. Call this first, for subjects that have not answered.
-  absl::Status CheckSealedConsent(const Terms& terms, absl::Span<const std::string> subjects) const;
+  Status CheckSealedConsent(const Terms& terms, absl::Span<const std::string> subjects) const;
   // Call this next; it declines nothing. If the ticket's tree is not here, no device can answer in
   // it: the row is not read and an empty payload is sealed, so that only the curator can tell. The
   // entries are in the journal, with one sync, when they are returned.
-  absl::StatusOr<std::vector<JournalEntry>> RespondSealed(const Privatizer& privatizer,
-                                                          absl::Span<const Invitation> invitations,
-                                                          ReadRow read, SealReport seal,
-                                                          PrivateRandom& random) const;
+  StatusOr<std::vector<JournalEntry>> RespondSealed(const Privatizer& privatizer,
+                                                    absl::Span<const Invitation> invitations,
+                                                    ReadRow read, SealReport seal,
+                                                    PrivateRandom& random) const;
 
  private:
   // Returns the answers that were given before, empty where a new one may be given. Reads no row.
-  absl::StatusOr<std::vector<std::optional<PrivateReport>>> Consent(
+  StatusOr<std::vector<std::optional<PrivateReport>>> Consent(
       const Privatizer& privatizer, absl::Span<const Invitation> invitations) const;
 
   const Policy& policy_;

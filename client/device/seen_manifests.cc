@@ -1,20 +1,22 @@
 #include "client/device/seen_manifests.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/status.h"
 
 namespace coppice {
 namespace {
 
 class MemoryOnly final : public ManifestMemory {
  public:
-  std::optional<SeenManifest> OfStudy(absl::string_view study) const override {
+  std::optional<SeenManifest> OfStudy(std::string_view study) const override {
     absl::MutexLock lock(&mutex_);
     return seen_.OfStudy(study);
   }
-  std::optional<PublicKey> RootOf(absl::string_view curator) const override {
+  std::optional<PublicKey> RootOf(std::string_view curator) const override {
     absl::MutexLock lock(&mutex_);
     return seen_.RootOf(curator);
   }
@@ -22,10 +24,10 @@ class MemoryOnly final : public ManifestMemory {
     absl::MutexLock lock(&mutex_);
     return seen_.LastKeyOf(root);
   }
-  absl::Status Remember(const SeenManifest& seen) override {
+  Status Remember(const SeenManifest& seen) override {
     absl::MutexLock lock(&mutex_);
     seen_.Add(seen);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
@@ -52,13 +54,13 @@ bool ManifestMemory::Knows(const SeenManifest& seen) const {
   return *last == seen && RootOf(seen.curator) == seen.root && LastKeyOf(seen.root) == seen.key;
 }
 
-std::optional<SeenManifest> SeenManifests::OfStudy(absl::string_view study) const {
+std::optional<SeenManifest> SeenManifests::OfStudy(std::string_view study) const {
   const SeenManifest* seen =
       Last(seen_, [&](const SeenManifest& one) { return one.manifest.study == study; });
   return seen == nullptr ? std::nullopt : std::make_optional(*seen);
 }
 
-std::optional<PublicKey> SeenManifests::RootOf(absl::string_view curator) const {
+std::optional<PublicKey> SeenManifests::RootOf(std::string_view curator) const {
   const SeenManifest* seen =
       Last(seen_, [&](const SeenManifest& one) { return one.curator == curator; });
   return seen == nullptr ? std::nullopt : std::make_optional(seen->root);

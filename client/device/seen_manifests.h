@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/manifest.h"
 #include "common/terms/sha256.h"
 
@@ -36,23 +36,23 @@ class ManifestMemory {
   virtual ~ManifestMemory() = default;
 
   // The last manifest of a study; `curator` is one of the addresses that it came from.
-  virtual std::optional<SeenManifest> OfStudy(absl::string_view study) const = 0;
+  virtual std::optional<SeenManifest> OfStudy(std::string_view study) const = 0;
   // The key that trust in a curator began with, and the last key that it led to.
-  virtual std::optional<PublicKey> RootOf(absl::string_view curator) const = 0;
+  virtual std::optional<PublicKey> RootOf(std::string_view curator) const = 0;
   virtual std::optional<PublicKey> LastKeyOf(const PublicKey& root) const = 0;
 
   // True if remembering this would change none of these answers. So a study that is offered at
   // several addresses is remembered once for each, not at every change between them.
   bool Knows(const SeenManifest& seen) const;
 
-  virtual absl::Status Remember(const SeenManifest& seen) = 0;
+  virtual Status Remember(const SeenManifest& seen) = 0;
 };
 
 // The plain list behind both. Not safe to share.
 class SeenManifests {
  public:
-  std::optional<SeenManifest> OfStudy(absl::string_view study) const;
-  std::optional<PublicKey> RootOf(absl::string_view curator) const;
+  std::optional<SeenManifest> OfStudy(std::string_view study) const;
+  std::optional<PublicKey> RootOf(std::string_view curator) const;
   std::optional<PublicKey> LastKeyOf(const PublicKey& root) const;
   void Add(const SeenManifest& seen) { seen_.push_back(seen); }
 

@@ -3,28 +3,29 @@
 #include <algorithm>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-absl::Status Refused(absl::string_view study, absl::string_view why) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("the offer of study ", study, " is declined: ", why));
+Status Refused(std::string_view study, std::string_view why) {
+  return FailedPreconditionError(StrCat("the offer of study ", study, " is declined: ", why));
 }
 
-absl::Status Malformed(absl::string_view study, absl::string_view why) {
-  return absl::DataLossError(absl::StrCat("the manifest of study ", study, " ", why,
-                                          "; do not answer, and tell the curator"));
+Status Malformed(std::string_view study, std::string_view why) {
+  return DataLossError(
+      StrCat("the manifest of study ", study, " ", why, "; do not answer, and tell the curator"));
 }
 
 // A study takes reports in one way, which its manifest says.
-absl::Status CheckWay(const Manifest& manifest, Way way) {
+Status CheckWay(const Manifest& manifest, Way way) {
   const bool is_relayed = manifest.sealing.has_value();
-  if (is_relayed == (way == Way::kThroughRelay)) return absl::OkStatus();
+  if (is_relayed == (way == Way::kThroughRelay)) return OkStatus();
   return Refused(manifest.study,
                  is_relayed ? "it takes reports from its relay alone, and this device would send "
                               "its own to the curator; answer through the relay"
@@ -36,20 +37,19 @@ absl::Status CheckWay(const Manifest& manifest, Way way) {
 
 int64_t SystemSeconds() { return static_cast<int64_t>(std::time(nullptr)); }
 
-std::optional<PublicKey> Trust::RootFor(absl::string_view curator, absl::string_view study) const {
+std::optional<PublicKey> Trust::RootFor(std::string_view curator, std::string_view study) const {
   if (policy_.curator_key.has_value()) return policy_.curator_key;
   if (const std::optional<PublicKey> root = memory_.RootOf(curator)) return root;
   const std::optional<SeenManifest> seen = memory_.OfStudy(study);
   return seen.has_value() ? std::make_optional(seen->root) : std::nullopt;
 }
 
-std::optional<Sha256Digest> Trust::Known(absl::string_view curator, absl::string_view study) const {
-  const absl::StatusOr<SeenManifest> seen = Remembered(curator, study);
+std::optional<Sha256Digest> Trust::Known(std::string_view curator, std::string_view study) const {
+  const StatusOr<SeenManifest> seen = Remembered(curator, study);
   return seen.ok() ? std::make_optional(seen->hash) : std::nullopt;
 }
 
-absl::StatusOr<SeenManifest> Trust::Remembered(absl::string_view curator,
-                                               absl::string_view study) const {
+StatusOr<SeenManifest> Trust::Remembered(std::string_view curator, std::string_view study) const {
   const std::optional<SeenManifest> seen = memory_.OfStudy(study);
   if (seen.has_value() && RootFor(curator, study) == seen->root &&
       memory_.LastKeyOf(seen->root) == seen->key) {
@@ -58,8 +58,8 @@ absl::StatusOr<SeenManifest> Trust::Remembered(absl::string_view curator,
   return Malformed(study, "is missing");
 }
 
-absl::StatusOr<SeenManifest> Trust::Verify(absl::string_view curator, absl::string_view study,
-                                           const SignedManifest& manifest, Parse parse) const {
+StatusOr<SeenManifest> Trust::Verify(std::string_view curator, std::string_view study,
+                                     const SignedManifest& manifest, Parse parse) const {
   const std::optional<PublicKey> known_root = RootFor(curator, study);
   const PublicKey root = known_root.value_or(manifest.key);
   COPPICE_RETURN_IF_ERROR(FollowChain(memory_.LastKeyOf(root).value_or(root), manifest.endorsements,
@@ -67,8 +67,8 @@ absl::StatusOr<SeenManifest> Trust::Verify(absl::string_view curator, absl::stri
   if (!IsSignedBy(manifest.key, kManifestDomain, manifest.bytes, manifest.signature)) {
     return Malformed(study, "has a signature that does not check");
   }
-  absl::StatusOr<Manifest> parsed = parse(manifest.bytes);
-  if (!parsed.ok()) return Malformed(study, absl::StrCat("is bad: ", parsed.status().message()));
+  StatusOr<Manifest> parsed = parse(manifest.bytes);
+  if (!parsed.ok()) return Malformed(study, StrCat("is bad: ", parsed.status().message()));
   if (parsed->key != KeyIdOf(manifest.key)) return Malformed(study, "names another key");
   return SeenManifest{.curator = std::string(curator),
                       .manifest = *std::move(parsed),
@@ -77,35 +77,34 @@ absl::StatusOr<SeenManifest> Trust::Verify(absl::string_view curator, absl::stri
                       .root = root};
 }
 
-absl::Status Trust::CheckPin(absl::string_view study, Way way) const {
-  if (policy_.curator_key.has_value()) return absl::OkStatus();
+Status Trust::CheckPin(std::string_view study, Way way) const {
+  if (policy_.curator_key.has_value()) return OkStatus();
   if (way == Way::kThroughRelay) {
     return Refused(study,
                    "through a relay this device answers only with the curator's key pinned, as the "
                    "relay could show one of its own; give it one");
   }
-  if (!policy_.demand_pin) return absl::OkStatus();
+  if (!policy_.demand_pin) return OkStatus();
   return Refused(study, "this device answers only with the curator's key pinned; give it one");
 }
 
-absl::Status Trust::CheckPromises(const Manifest& manifest) const {
+Status Trust::CheckPromises(const Manifest& manifest) const {
   // The clock may never have been set, but the manifest was certainly issued before now.
   const int64_t now = std::max(clock_(), manifest.issued_unix_seconds);
   if (manifest.expires_unix_seconds != 0 && now >= manifest.expires_unix_seconds) {
     return Refused(manifest.study, "it has expired; if not, check this device's clock");
   }
   if (manifest.min_reports < policy_.min_reports) {
-    return Refused(manifest.study,
-                   absl::StrCat("the curator builds models of ", manifest.min_reports,
-                                " reports, and this device wants to be one of at least ",
-                                policy_.min_reports));
+    return Refused(manifest.study, StrCat("the curator builds models of ", manifest.min_reports,
+                                          " reports, and this device wants to be one of at least ",
+                                          policy_.min_reports));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
-                          const Fingerprint& fingerprint, const Terms* terms,
-                          const std::optional<SignedManifest>& manifest, Parse parse, Way way) {
+Status Trust::Admit(std::string_view curator, std::string_view study,
+                    const Fingerprint& fingerprint, const Terms* terms,
+                    const std::optional<SignedManifest>& manifest, Parse parse, Way way) {
   COPPICE_RETURN_IF_ERROR(CheckPin(study, way));
   absl::MutexLock lock(&admitting_);
   COPPICE_ASSIGN_OR_RETURN(SeenManifest now, manifest.has_value()
@@ -130,11 +129,11 @@ absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
     COPPICE_RETURN_IF_ERROR(CheckNotWeakened(before->manifest, now.manifest));
   }
   COPPICE_RETURN_IF_ERROR(CheckPromises(now.manifest));
-  return memory_.Knows(now) ? absl::OkStatus() : memory_.Remember(now);
+  return memory_.Knows(now) ? OkStatus() : memory_.Remember(now);
 }
 
-absl::Status Trust::CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
-                               const PublicKey& root) const {
+Status Trust::CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
+                         const PublicKey& root) const {
   return FollowChain(memory_.LastKeyOf(root).value_or(root), chain, key, clock_());
 }
 

@@ -8,16 +8,15 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "client/device/policy.h"
 #include "client/device/seen_manifests.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -46,30 +45,29 @@ class Trust {
 
   // Returns the hash of the last manifest of `study`, if the key that signed it is still the one
   // trusted for `curator`: the curator may then leave the manifest out.
-  std::optional<Sha256Digest> Known(absl::string_view curator, absl::string_view study) const;
+  std::optional<Sha256Digest> Known(std::string_view curator, std::string_view study) const;
 
   // Decides whether to answer a study with these terms. `manifest` is what the curator sent; it may
   // be empty only if Known() has it. `parse` reads the manifest's bytes once they are verified.
   // `curator` is the relay's address where the offer came from a relay.
-  using Parse = absl::FunctionRef<absl::StatusOr<Manifest>(absl::string_view bytes)>;
-  absl::Status Admit(absl::string_view curator, absl::string_view study,
-                     const Fingerprint& fingerprint, const Terms* terms,
-                     const std::optional<SignedManifest>& manifest, Parse parse,
-                     Way way = Way::kDirect);
+  using Parse = absl::FunctionRef<StatusOr<Manifest>(std::string_view bytes)>;
+  Status Admit(std::string_view curator, std::string_view study, const Fingerprint& fingerprint,
+               const Terms* terms, const std::optional<SignedManifest>& manifest, Parse parse,
+               Way way = Way::kDirect);
 
   // FailedPrecondition unless `key` is the key that trust which began with `root` has led to by
   // now, after the endorsements of `chain`.
-  absl::Status CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
-                          const PublicKey& root) const;
+  Status CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
+                    const PublicKey& root) const;
 
  private:
   // The key that trust in `curator` began with; empty on first use.
-  std::optional<PublicKey> RootFor(absl::string_view curator, absl::string_view study) const;
-  absl::StatusOr<SeenManifest> Verify(absl::string_view curator, absl::string_view study,
-                                      const SignedManifest& manifest, Parse parse) const;
-  absl::StatusOr<SeenManifest> Remembered(absl::string_view curator, absl::string_view study) const;
-  absl::Status CheckPin(absl::string_view study, Way way) const;
-  absl::Status CheckPromises(const Manifest& manifest) const;
+  std::optional<PublicKey> RootFor(std::string_view curator, std::string_view study) const;
+  StatusOr<SeenManifest> Verify(std::string_view curator, std::string_view study,
+                                const SignedManifest& manifest, Parse parse) const;
+  StatusOr<SeenManifest> Remembered(std::string_view curator, std::string_view study) const;
+  Status CheckPin(std::string_view study, Way way) const;
+  Status CheckPromises(const Manifest& manifest) const;
 
   const OfferPolicy policy_;
   ManifestMemory& memory_;

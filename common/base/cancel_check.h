@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -15,13 +15,13 @@ class CancelCheck {
  public:
   // Never stops anything.
   CancelCheck() = default;
-  explicit CancelCheck(std::function<absl::Status()> ask) : ask_(std::move(ask)) {}
+  explicit CancelCheck(std::function<Status()> ask) : ask_(std::move(ask)) {}
 
   // Returns OK to go on, else the status to return at once with nothing changed.
-  absl::Status operator()() const { return ask_ ? ask_() : absl::OkStatus(); }
+  Status operator()() const { return ask_ ? ask_() : OkStatus(); }
 
  private:
-  std::function<absl::Status()> ask_;
+  std::function<Status()> ask_;
 };
 
 }  // namespace coppice

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
 // How many insertions, deletions, replacements and swaps of neighbours lead from `a` to `b`.
-size_t Distance(absl::string_view a, absl::string_view b) {
+size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
   for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
@@ -27,8 +27,8 @@ size_t Distance(absl::string_view a, absl::string_view b) {
 
 }  // namespace
 
-std::string NearestWord(absl::string_view word, const std::vector<std::string>& words) {
-  const auto bare = [](absl::string_view text) {
+std::string NearestWord(std::string_view word, const std::vector<std::string>& words) {
+  const auto bare = [](std::string_view text) {
     return text.substr(std::min(text.find_first_not_of('-'), text.size()));
   };
   std::string nearest;
@@ -41,14 +41,14 @@ std::string NearestWord(absl::string_view word, const std::vector<std::string>& 
   }
   if (!nearest.empty()) return nearest;
   for (const std::string& candidate : words) {
-    if (bare(word).size() > 1 && absl::StartsWith(bare(candidate), bare(word))) return candidate;
+    if (bare(word).size() > 1 && StartsWith(bare(candidate), bare(word))) return candidate;
   }
   return "";
 }
 
-std::string DidYouMean(absl::string_view word, const std::vector<std::string>& words) {
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& words) {
   const std::string near = NearestWord(word, words);
-  return near.empty() ? "" : absl::StrCat("; did you mean \"", near, "\"?");
+  return near.empty() ? "" : StrCat("; did you mean \"", near, "\"?");
 }
 
 }  // namespace coppice

@@ -4,18 +4,17 @@
 #define COPPICE_COMMON_BASE_NEAREST_WORD_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice {
 
 // Returns the word in `words` that `word` most likely misspells; empty if none is near. Dashes at
 // the beginning do not count.
-std::string NearestWord(absl::string_view word, const std::vector<std::string>& words);
+std::string NearestWord(std::string_view word, const std::vector<std::string>& words);
 
 // Returns what follows the word in an error: "; did you mean \"x\"?", or nothing if none is near.
-std::string DidYouMean(absl::string_view word, const std::vector<std::string>& words);
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& words);
 
 }  // namespace coppice
 

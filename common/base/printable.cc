@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 struct Range {
   char32_t first, last;
@@ -47,7 +48,7 @@ bool IsWellFormed(char32_t code, size_t bytes) {
 
 }  // namespace
 
-Character FirstCharacter(absl::string_view text) {
+Character FirstCharacter(std::string_view text) {
   constexpr Character kInvalid = {.bytes = 1, .code = 0xFFFD, .is_visible = false};
   const auto lead = static_cast<unsigned char>(text[0]);
   const size_t bytes = LengthOf(lead);
@@ -62,11 +63,11 @@ Character FirstCharacter(absl::string_view text) {
   return {.bytes = bytes, .code = code, .is_visible = IsVisible(code)};
 }
 
-std::string Printable(absl::string_view text) {
+std::string Printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const Character first = FirstCharacter(text);
-    absl::StrAppend(&out, first.is_visible ? text.substr(0, first.bytes) : kReplacement);
+    StrAppend(&out, first.is_visible ? text.substr(0, first.bytes) : kReplacement);
     text.remove_prefix(first.bytes);
   }
   return out;
@@ -77,10 +78,10 @@ std::string ListOf(absl::Span<const std::string> names) {
   std::string list;
   size_t listed = 0;
   while (listed < names.size() && listed < kMaxListed && list.size() < kMaxBytes) {
-    absl::StrAppend(&list, listed == 0 ? "" : ", ", names[listed].substr(0, kMaxBytes));
+    StrAppend(&list, listed == 0 ? "" : ", ", names[listed].substr(0, kMaxBytes));
     ++listed;
   }
-  if (listed < names.size()) absl::StrAppend(&list, " and ", names.size() - listed, " more");
+  if (listed < names.size()) StrAppend(&list, " and ", names.size() - listed, " more");
   return list;
 }
 

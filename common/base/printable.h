@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace coppice {
@@ -21,11 +21,11 @@ struct Character {
 // The character that `text`, which is not empty, begins with. Invisible are control characters,
 // those that have no width, and those that change the direction of reading, by which a text could
 // pass for another. The joiners of some scripts and of some emoji are among them.
-Character FirstCharacter(absl::string_view text);
+Character FirstCharacter(std::string_view text);
 
 // `text` as valid UTF-8 without invisible characters, so that it neither steers a terminal nor
 // looks like another text: each of them, and each invalid byte, becomes U+FFFD.
-std::string Printable(absl::string_view text);
+std::string Printable(std::string_view text);
 
 // Joins names for a message: "age, job". If there are many or long ones, it keeps the first ones
 // and ends in "and 7 more".

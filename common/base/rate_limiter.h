@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 
@@ -72,8 +72,8 @@ class RateLimiter {
 
   // Takes `amount` and returns zero, or takes nothing and returns how long to wait. Each key keeps
   // its bucket, so strangers must not choose keys.
-  absl::Duration Take(absl::string_view key, double amount) { return Take(key, amount, limit_); }
-  absl::Duration Take(absl::string_view key, double amount, const RateLimit& limit) {
+  absl::Duration Take(std::string_view key, double amount) { return Take(key, amount, limit_); }
+  absl::Duration Take(std::string_view key, double amount, const RateLimit& limit) {
     if (limit.rate == 0) return absl::ZeroDuration();
     const MutexLock lock(mutex_);
     const absl::Time now = clock_();

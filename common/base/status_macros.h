@@ -1,23 +1,22 @@
-// Early return for absl::Status and absl::StatusOr (Debian's Abseil has no such macros).
+// Early return for coppice::Status and coppice::StatusOr (Debian's Abseil has no such macros).
 
 #ifndef COPPICE_COMMON_BASE_STATUS_MACROS_H_
 #define COPPICE_COMMON_BASE_STATUS_MACROS_H_
 
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 
 #define COPPICE_MACRO_CONCAT_INNER(a, b) a##b
 #define COPPICE_MACRO_CONCAT(a, b) COPPICE_MACRO_CONCAT_INNER(a, b)
 
 // Returns the status of `expression` from the enclosing function unless it is OK.
-#define COPPICE_RETURN_IF_ERROR(expression)     \
-  do {                                          \
-    absl::Status coppice_status = (expression); \
-    if (!coppice_status.ok()) [[unlikely]] {    \
-      return coppice_status;                    \
-    }                                           \
+#define COPPICE_RETURN_IF_ERROR(expression)        \
+  do {                                             \
+    coppice::Status coppice_status = (expression); \
+    if (!coppice_status.ok()) [[unlikely]] {       \
+      return coppice_status;                       \
+    }                                              \
   } while (false)
 
 // Assigns the value of a StatusOr `expression` to `lhs`, or returns its status.

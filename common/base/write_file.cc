@@ -8,15 +8,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-absl::Status WriteError(const std::string& path, int error) {
-  return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", std::strerror(error)));
+Status WriteError(const std::string& path, int error) {
+  return UnavailableError(StrCat("cannot write ", path, ": ", std::strerror(error)));
 }
 
 // What the process's mask leaves of 0666. The mask can only be read by setting it.
@@ -26,8 +28,7 @@ mode_t MaskedMode() {
   return 0666 & ~mask;
 }
 
-absl::Status WriteAndSync(int descriptor, const std::string& path, absl::string_view bytes,
-                          mode_t mode) {
+Status WriteAndSync(int descriptor, const std::string& path, std::string_view bytes, mode_t mode) {
   while (!bytes.empty()) {
     const ssize_t count = write(descriptor, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -35,17 +36,16 @@ absl::Status WriteAndSync(int descriptor, const std::string& path, absl::string_
     bytes.remove_prefix(static_cast<size_t>(count));
   }
   if (fchmod(descriptor, mode) != 0 || fsync(descriptor) != 0) return WriteError(path, errno);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // link() refuses to replace a file; rename() replaces it.
-absl::Status GiveName(const std::string& temporary, const std::string& path, bool replace) {
+Status GiveName(const std::string& temporary, const std::string& path, bool replace) {
   const int failed =
       replace ? rename(temporary.c_str(), path.c_str()) : link(temporary.c_str(), path.c_str());
-  if (failed == 0) return absl::OkStatus();
-  return !replace && errno == EEXIST
-             ? absl::AlreadyExistsError(absl::StrCat(path, " exists already"))
-             : WriteError(path, errno);
+  if (failed == 0) return OkStatus();
+  return !replace && errno == EEXIST ? AlreadyExistsError(StrCat(path, " exists already"))
+                                     : WriteError(path, errno);
 }
 
 std::string FolderOf(const std::string& path) {
@@ -54,24 +54,24 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-absl::Status SyncFolder(const std::string& path) {
+Status SyncFolder(const std::string& path) {
   const int folder = open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return absl::OkStatus();
+  if (folder < 0) return OkStatus();
   // EINVAL: the file system does not support syncing folders.
   const int error = fsync(folder) == 0 || errno == EINVAL ? 0 : errno;
   close(folder);
-  return error == 0 ? absl::OkStatus() : WriteError(path, error);
+  return error == 0 ? OkStatus() : WriteError(path, error);
 }
 
 }  // namespace
 
-absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes,
-                                 const WriteOptions& options) {
-  std::string temporary = absl::StrCat(path, ".XXXXXX");
+Status WriteFileAtomically(const std::string& path, std::string_view bytes,
+                           const WriteOptions& options) {
+  std::string temporary = StrCat(path, ".XXXXXX");
   const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);  // only its owner may open it
   if (descriptor < 0) return WriteError(path, errno);
   const mode_t mode = options.mode.has_value() ? *options.mode : MaskedMode();
-  absl::Status status = WriteAndSync(descriptor, path, bytes, mode);
+  Status status = WriteAndSync(descriptor, path, bytes, mode);
   close(descriptor);
   if (status.ok()) status = GiveName(temporary, path, options.replace);
   unlink(temporary.c_str());  // gone already after rename()

@@ -7,9 +7,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -28,8 +28,8 @@ inline constexpr mode_t kSecretFileMode = 0600;
 //
 // Errors     AlreadyExists if the file exists and may not be replaced; Unavailable if the file
 //            system refuses. Both name the file, and leave nothing behind.
-absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes,
-                                 const WriteOptions& options = {});
+Status WriteFileAtomically(const std::string& path, std::string_view bytes,
+                           const WriteOptions& options = {});
 
 }  // namespace coppice
 

@@ -9,16 +9,15 @@
 #include <iostream>
 #include <optional>
 #include <streambuf>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
@@ -28,19 +27,19 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
-void ThrowUnlessOk(const absl::Status& usage) {
+void ThrowUnlessOk(const Status& usage) {
   if (!usage.ok()) throw CLI::ValidationError(std::string(usage.message()));
 }
 
 // The command that was being read, for the hint in the error.
 std::string Invoked(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
-    return absl::StrCat(" ", command->get_name(), Invoked(*command));
+    return StrCat(" ", command->get_name(), Invoked(*command));
   }
   return "";
 }
 
-std::string Quoted(const std::string& text) { return absl::StrCat("\"", text, "\""); }
+std::string Quoted(const std::string& text) { return StrCat("\"", text, "\""); }
 
 std::string ExampleText(const std::string& example) { return "Example:\n  " + example; }
 
@@ -56,10 +55,10 @@ std::string MissingText(const CLI::App& app) {
   return "";
 }
 
-absl::Status WrongUsage(const CLI::App& app, absl::string_view problem) {
-  const bool ended = absl::EndsWith(problem, "?") || absl::EndsWith(problem, ".");
-  return absl::InvalidArgumentError(
-      absl::StrCat(problem, ended ? "" : ".", " See `", app.get_name(), Invoked(app), " --help`."));
+Status WrongUsage(const CLI::App& app, std::string_view problem) {
+  const bool ended = EndsWith(problem, "?") || EndsWith(problem, ".");
+  return InvalidArgumentError(
+      StrCat(problem, ended ? "" : ".", " See `", app.get_name(), Invoked(app), " --help`."));
 }
 
 std::string ProblemOf(const CLI::App& app, const CLI::ParseError& error) {
@@ -100,7 +99,7 @@ class StdoutWatch : public std::streambuf {
 };
 
 // Prints one line on stderr, and with --json an object on stdout.
-void PrintError(const std::string& program, const absl::Status& status, bool json) {
+void PrintError(const std::string& program, const Status& status, bool json) {
   const std::string message = Printable(status.message());
   std::cerr << ErrorPrefix(program) << message << std::endl;
   if (json) std::cout << JsonError(status) << std::endl;
@@ -110,7 +109,7 @@ void PrintError(const std::string& program, const absl::Status& status, bool jso
 
 std::string ErrorPrefix(const std::string& program) {
   const bool red = UsesColor(STDERR_FILENO);
-  return absl::StrCat(red ? "\033[31m" : "", program, ":", red ? "\033[0m " : " ");
+  return StrCat(red ? "\033[31m" : "", program, ":", red ? "\033[0m " : " ");
 }
 
 bool UsesColor(int descriptor) {
@@ -121,12 +120,12 @@ bool UsesColor(int descriptor) {
   return wanted && able && isatty(descriptor) == 1;
 }
 
-std::string JsonError(const absl::Status& status) {
+std::string JsonError(const Status& status) {
   // Printable text has no control characters, so only these two need escaping.
   const std::string message =
-      absl::StrReplaceAll(Printable(status.message()), {{"\\", "\\\\"}, {"\"", "\\\""}});
-  return absl::StrCat("{\"error\":{\"code\":\"", absl::StatusCodeToString(status.code()),
-                      "\",\"message\":\"", message, "\"}}");
+      StrReplaceAll(Printable(status.message()), {{"\\", "\\\\"}, {"\"", "\\\""}});
+  return StrCat("{\"error\":{\"code\":\"", absl::StatusCodeToString(status.code()),
+                "\",\"message\":\"", message, "\"}}");
 }
 
 // ---- Flag
@@ -151,8 +150,8 @@ Flag Flag::Check(FlagCheck check, const std::string& value_name) const {
   option_->check(CLI::Validator(
       [check = std::move(check)](const std::string& text) {
         const std::string wants = check(text);
-        if (wants.empty() || absl::StrContains(wants, Quoted(text))) return wants;
-        return absl::StrCat(wants, ", not ", Quoted(text));
+        if (wants.empty() || StrContains(wants, Quoted(text))) return wants;
+        return StrCat(wants, ", not ", Quoted(text));
       },
       ""));
   return *this;
@@ -161,9 +160,9 @@ Flag Flag::Check(FlagCheck check, const std::string& value_name) const {
 template <typename Number>
 Flag Flag::InRange(Number min, Number max) const {
   const auto check = [min, max, range = CLI::Range(min, max)](const std::string& text) {
-    return range(text).empty() ? "" : absl::StrCat("wants a number from ", min, " to ", max);
+    return range(text).empty() ? "" : StrCat("wants a number from ", min, " to ", max);
   };
-  return Check(check, absl::StrCat(min, "..", max));
+  return Check(check, StrCat(min, "..", max));
 }
 
 template Flag Flag::InRange(int, int) const;
@@ -181,9 +180,9 @@ Flag Flag::Positive() const {
 Flag Flag::OneOf(const std::vector<std::string>& names) const {
   const auto check = [names](const std::string& text) {
     if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
-    return absl::StrCat("wants one of ", absl::StrJoin(names, ", "));
+    return StrCat("wants one of ", StrJoin(names, ", "));
   };
-  return Check(check, absl::StrCat("{", absl::StrJoin(names, ","), "}"));
+  return Check(check, StrCat("{", StrJoin(names, ","), "}"));
 }
 
 Flag Flag::ExistingFile() const {
@@ -208,7 +207,7 @@ Flag Flag::Excludes(Flag other) const {
   return *this;
 }
 
-Flag Flag::FromEnvironment(absl::string_view variable) const {
+Flag Flag::FromEnvironment(std::string_view variable) const {
   option_->envname(std::string(variable));
   return *this;
 }
@@ -222,9 +221,7 @@ bool Flag::IsGiven() const { return option_->count() > 0; }
 
 std::string Flag::name() const { return option_->get_name(); }
 
-absl::Status Flag::MissingError() const {
-  return absl::InvalidArgumentError(MissingFlagText(*option_));
-}
+Status Flag::MissingError() const { return InvalidArgumentError(MissingFlagText(*option_)); }
 
 // ---- Command
 
@@ -316,11 +313,11 @@ Command Command::AddExactlyOneOf(const std::string& heading) const {
   return Command(*group, *chosen_);
 }
 
-void Command::CheckFlags(std::function<absl::Status()> check) const {
+void Command::CheckFlags(std::function<Status()> check) const {
   app_->parse_complete_callback([check = std::move(check)] { ThrowUnlessOk(check()); });
 }
 
-void Command::Run(std::function<absl::Status()> run, std::function<absl::Status()> check) const {
+void Command::Run(std::function<Status()> run, std::function<Status()> check) const {
   app_->callback([chosen = chosen_, run = std::move(run), check = std::move(check)] {
     if (check) ThrowUnlessOk(check());
     *chosen = run;
@@ -355,21 +352,21 @@ void CommandLine::AddReferenceCommands() {
   if (std::exchange(has_reference_commands_, true)) return;
   const Command group = AddGroup("completion", "Scripts that complete this program's line");
   for (const std::string& shell : CompletionShells()) {
-    const std::string of_shell = absl::StrCat(program_, " completion ", shell);
+    const std::string of_shell = StrCat(program_, " completion ", shell);
     group
-        .AddCommand(shell, absl::StrCat("Print the script for ", shell),
-                    shell == "fish" ? absl::StrCat(of_shell, " | source")
-                                    : absl::StrCat("source <(", of_shell, ")"))
+        .AddCommand(
+            shell, StrCat("Print the script for ", shell),
+            shell == "fish" ? StrCat(of_shell, " | source") : StrCat("source <(", of_shell, ")"))
         .Run([this, shell] {
           std::cout << CompletionScript(DescribeProgram(*app_), shell) << std::flush;
-          return absl::OkStatus();
+          return OkStatus();
         });
   }
   AddCommand("manual", "Print this program's manual page, for man",
-             absl::StrCat(program_, " manual | man -l -"))
+             StrCat(program_, " manual | man -l -"))
       .Run([this] {
         std::cout << ManualPage(DescribeProgram(*app_), version_) << std::flush;
-        return absl::OkStatus();
+        return OkStatus();
       });
 }
 
@@ -380,8 +377,8 @@ int CommandLine::Run(int argc, const char* const* argv) {
     const std::vector<CLI::App*> commands = group->get_subcommands(
         [](const CLI::App* command) { return !command->get_name().empty(); });
     if (commands.empty()) continue;
-    group->footer(ExampleText(absl::StrCat(program_, " ", group->get_name(), " ",
-                                           commands.front()->get_name(), " --help")));
+    group->footer(ExampleText(
+        StrCat(program_, " ", group->get_name(), " ", commands.front()->get_name(), " --help")));
   }
   const bool json = IsJsonAsked(argc, argv);
   try {
@@ -395,7 +392,7 @@ int CommandLine::Run(int argc, const char* const* argv) {
     PrintError(program_, WrongUsage(*app_, ProblemOf(*app_, error)), json);
     return kWrongUsage;
   }
-  absl::Status status;
+  Status status;
   bool has_result = false;
   {
     const StdoutWatch watch;

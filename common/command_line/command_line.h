@@ -13,10 +13,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace CLI {
 class App;
@@ -52,7 +52,7 @@ class Flag {
   Flag Needs(Flag other) const;
   Flag Excludes(Flag other) const;
   // Sets the environment variable whose value is used if the command line gives none.
-  Flag FromEnvironment(absl::string_view variable) const;
+  Flag FromEnvironment(std::string_view variable) const;
   // Sets the heading under which help lists the flag.
   Flag InGroup(const std::string& heading) const;
 
@@ -60,7 +60,7 @@ class Flag {
   bool IsGiven() const;
   std::string name() const;
   // The error for a line without this flag, if the flag is required there.
-  absl::Status MissingError() const;
+  Status MissingError() const;
 
  private:
   CLI::Option* option_;
@@ -91,16 +91,16 @@ class Command {
   Command AddExactlyOneOf(const std::string& heading) const;
 
   // Runs `check` once the line has been read. An error, which must name the flags, is wrong usage.
-  void CheckFlags(std::function<absl::Status()> check) const;
+  void CheckFlags(std::function<Status()> check) const;
   // Sets what the command does. `check` is as above, and runs last.
-  void Run(std::function<absl::Status()> run, std::function<absl::Status()> check = {}) const;
+  void Run(std::function<Status()> run, std::function<Status()> check = {}) const;
 
  private:
   friend class CommandLine;
-  Command(CLI::App& app, std::function<absl::Status()>& chosen) : app_(&app), chosen_(&chosen) {}
+  Command(CLI::App& app, std::function<Status()>& chosen) : app_(&app), chosen_(&chosen) {}
 
   CLI::App* app_;
-  std::function<absl::Status()>* chosen_;  // what the line asks to run
+  std::function<Status()>* chosen_;  // what the line asks to run
 };
 
 // The whole command line of a program.
@@ -133,12 +133,12 @@ class CommandLine {
   std::string program_;
   std::string version_;
   std::unique_ptr<CLI::App> app_;
-  std::function<absl::Status()> chosen_;
+  std::function<Status()> chosen_;
   bool has_reference_commands_ = false;
 };
 
 // Returns {"error":{"code":"NOT_FOUND","message":"..."}}, without control characters.
-std::string JsonError(const absl::Status& status);
+std::string JsonError(const Status& status);
 
 // Whether `descriptor` is a terminal that shows colors and NO_COLOR is not set.
 bool UsesColor(int descriptor);

@@ -1,14 +1,15 @@
 #include "common/command_line/complain.h"
 
 #include <iostream>
+#include <string_view>
 
-#include "absl/strings/match.h"
+#include "common/base/text.h"
 #include "common/command_line/command_line.h"
 
 namespace coppice {
 
-int Complain(const std::string& program, absl::string_view problem) {
-  const bool ended = absl::EndsWith(problem, "?") || absl::EndsWith(problem, ".");
+int Complain(const std::string& program, std::string_view problem) {
+  const bool ended = EndsWith(problem, "?") || EndsWith(problem, ".");
   std::cerr << ErrorPrefix(program) << problem << (ended ? "" : ".") << " See `" << program
             << " --help`.\n";
   return kExitUsage;

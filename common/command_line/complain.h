@@ -4,8 +4,7 @@
 #define COPPICE_COMMON_COMMAND_LINE_COMPLAIN_H_
 
 #include <string>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace coppice {
 
@@ -15,7 +14,7 @@ inline constexpr int kExitUsage = 2;
 
 // Prints what is wrong with a line, and where its help is. Returns kExitUsage. `program` is what
 // was called: "coppiced token".
-int Complain(const std::string& program, absl::string_view problem);
+int Complain(const std::string& program, std::string_view problem);
 
 }  // namespace coppice
 

@@ -1,7 +1,6 @@
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
+#include <string_view>
+
+#include "common/base/text.h"
 #include "common/command_line/reference.h"
 
 // Each script identifies a command by the words before the first flag, " study create". For each
@@ -34,12 +33,12 @@ std::vector<const CommandReference*> AllCommands(const CommandReference& command
 
 // Returns a name that shells accept for a function: "coppice-lab" becomes "coppice_lab".
 std::string FunctionName(const CommandReference& program) {
-  return absl::StrReplaceAll(program.path, {{"-", "_"}});
+  return StrReplaceAll(program.path, {{"-", "_"}});
 }
 
 std::string Header(const CommandReference& program, const std::string& shell) {
-  return absl::StrCat("# Completes ", program.path, "; made from its own commands: ", program.path,
-                      " completion ", shell, "\n");
+  return StrCat("# Completes ", program.path, "; made from its own commands: ", program.path,
+                " completion ", shell, "\n");
 }
 
 Words WordsOf(const CommandReference& command) {
@@ -58,25 +57,25 @@ std::string BashValues(const CommandReference& command) {
   for (const FlagReference& flag : command.flags) {
     if (flag.value.empty()) continue;
     if (!flag.choices.empty()) {
-      absl::StrAppend(&cases, "        ", flag.name, ") values=\"",
-                      absl::StrJoin(flag.choices, " "), "\" ;;\n");
+      StrAppend(&cases, "        ", flag.name, ") values=\"", StrJoin(flag.choices, " "),
+                "\" ;;\n");
     } else {
       (IsFile(flag) ? files : others).push_back(flag.name);
     }
   }
   if (!files.empty()) {
-    absl::StrAppend(&cases, "        ", absl::StrJoin(files, "|"), ") return ;;\n");
+    StrAppend(&cases, "        ", StrJoin(files, "|"), ") return ;;\n");
   }
   if (!others.empty()) {
-    absl::StrAppend(&cases, "        ", absl::StrJoin(others, "|"),
-                    ") compopt +o default 2>/dev/null; return ;;\n");
+    StrAppend(&cases, "        ", StrJoin(others, "|"),
+              ") compopt +o default 2>/dev/null; return ;;\n");
   }
   if (cases.empty()) return "";
-  return absl::StrCat("      case \"$before\" in\n", cases, "      esac\n");
+  return StrCat("      case \"$before\" in\n", cases, "      esac\n");
 }
 
 std::string BashScript(const CommandReference& program) {
-  std::string script = absl::StrCat(Header(program, "bash"), "_", FunctionName(program), R"(() {
+  std::string script = StrCat(Header(program, "bash"), "_", FunctionName(program), R"(() {
   local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
   local command="" words="" values="" i
   [[ $current == "=" ]] && current=""
@@ -90,27 +89,27 @@ std::string BashScript(const CommandReference& program) {
 )");
   for (const CommandReference* command : AllCommands(program)) {
     const Words words = WordsOf(*command);
-    absl::StrAppend(&script, "    \"", PathAfterProgram(*command), "\")\n", BashValues(*command),
-                    "      words=\"", absl::StrJoin(words.commands, " "),
-                    words.commands.empty() ? "" : " ", absl::StrJoin(words.flags, " "), "\" ;;\n");
+    StrAppend(&script, "    \"", PathAfterProgram(*command), "\")\n", BashValues(*command),
+              "      words=\"", StrJoin(words.commands, " "), words.commands.empty() ? "" : " ",
+              StrJoin(words.flags, " "), "\" ;;\n");
   }
-  absl::StrAppend(&script, R"(  esac
+  StrAppend(&script, R"(  esac
   COMPREPLY=($(compgen -W "${values:-$words}" -- "$current"))
 }
 complete -o default -F _)",
-                  FunctionName(program), " ", program.path, "\n");
+            FunctionName(program), " ", program.path, "\n");
   return script;
 }
 
 // ---- zsh
 
-std::string QuotedForShell(absl::string_view text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+std::string QuotedForShell(std::string_view text) {
+  return StrCat("'", StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
 // Returns "name:what it does", as _describe expects it.
 std::string ZshWord(const std::string& name, const std::string& description) {
-  return absl::StrCat(" ", QuotedForShell(absl::StrCat(name, ":", description)));
+  return StrCat(" ", QuotedForShell(StrCat(name, ":", description)));
 }
 
 std::string ZshValues(const CommandReference& command) {
@@ -118,19 +117,19 @@ std::string ZshValues(const CommandReference& command) {
   for (const FlagReference& flag : command.flags) {
     if (flag.value.empty()) continue;
     const std::string complete = !flag.choices.empty()
-                                     ? absl::StrCat("compadd -- ", absl::StrJoin(flag.choices, " "))
+                                     ? StrCat("compadd -- ", StrJoin(flag.choices, " "))
                                  : IsFile(flag) ? "_files"
-                                                : absl::StrCat("_message ", flag.value);
-    absl::StrAppend(&cases, "        ", flag.name, ") ", complete, "; return ;;\n");
+                                                : StrCat("_message ", flag.value);
+    StrAppend(&cases, "        ", flag.name, ") ", complete, "; return ;;\n");
   }
   if (cases.empty()) return "";
-  return absl::StrCat("      case $words[CURRENT-1] in\n", cases, "      esac\n");
+  return StrCat("      case $words[CURRENT-1] in\n", cases, "      esac\n");
 }
 
 std::string ZshScript(const CommandReference& program) {
   const std::string name = FunctionName(program);
   std::string script =
-      absl::StrCat("#compdef ", program.path, "\n", Header(program, "zsh"), "_", name, R"(() {
+      StrCat("#compdef ", program.path, "\n", Header(program, "zsh"), "_", name, R"(() {
   local command="" i
   local -a commands flags
   for ((i = 2; i < CURRENT; i++)); do
@@ -140,44 +139,44 @@ std::string ZshScript(const CommandReference& program) {
   case $command in
 )");
   for (const CommandReference* command : AllCommands(program)) {
-    absl::StrAppend(&script, "    '", PathAfterProgram(*command), "')\n", ZshValues(*command),
-                    "      commands=(");
+    StrAppend(&script, "    '", PathAfterProgram(*command), "')\n", ZshValues(*command),
+              "      commands=(");
     for (const CommandReference& part : command->commands) {
-      absl::StrAppend(&script, ZshWord(part.name(), part.description));
+      StrAppend(&script, ZshWord(part.name(), part.description));
     }
-    absl::StrAppend(&script, ")\n      flags=(");
+    StrAppend(&script, ")\n      flags=(");
     for (const FlagReference& flag : command->flags) {
-      absl::StrAppend(&script, ZshWord(flag.name, flag.description));
+      StrAppend(&script, ZshWord(flag.name, flag.description));
     }
-    absl::StrAppend(&script, ") ;;\n");
+    StrAppend(&script, ") ;;\n");
   }
   // As a file on $fpath the script is the function itself; sourced, it only registers the function.
-  absl::StrAppend(&script, R"(  esac
+  StrAppend(&script, R"(  esac
   (($#commands)) && _describe command commands
   _describe -o flag flags
 }
 if [[ $funcstack[1] == _)",
-                  name, " ]]; then _", name, " \"$@\"; else compdef _", name, " ", program.path,
-                  "; fi\n");
+            name, " ]]; then _", name, " \"$@\"; else compdef _", name, " ", program.path,
+            "; fi\n");
   return script;
 }
 
 // ---- fish
 
-std::string QuotedForFish(absl::string_view text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
+std::string QuotedForFish(std::string_view text) {
+  return StrCat("'", StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
 }
 
 std::string FishValue(const FlagReference& flag) {
   if (flag.value.empty()) return "";
   if (IsFile(flag)) return " -r -F";
   if (flag.choices.empty()) return " -x";
-  return absl::StrCat(" -x -a ", QuotedForFish(absl::StrJoin(flag.choices, " ")));
+  return StrCat(" -x -a ", QuotedForFish(StrJoin(flag.choices, " ")));
 }
 
 std::string FishScript(const CommandReference& program) {
-  const std::string at = absl::StrCat("__", FunctionName(program), "_at");
-  std::string script = absl::StrCat(Header(program, "fish"), "function ", at, R"(
+  const std::string at = StrCat("__", FunctionName(program), "_at");
+  std::string script = StrCat(Header(program, "fish"), "function ", at, R"(
     set -l words (commandline -opc)
     set -e words[1]
     set -l command
@@ -188,17 +187,16 @@ std::string FishScript(const CommandReference& program) {
     test "$command" = "$argv"
 end
 complete -c )",
-                                    program.path, " -f\n");
+                              program.path, " -f\n");
   for (const CommandReference* command : AllCommands(program)) {
     const std::string begin =
-        absl::StrCat("complete -c ", program.path, " -n '", at, PathAfterProgram(*command), "'");
+        StrCat("complete -c ", program.path, " -n '", at, PathAfterProgram(*command), "'");
     for (const CommandReference& part : command->commands) {
-      absl::StrAppend(&script, begin, " -a ", part.name(), " -d ", QuotedForFish(part.description),
-                      "\n");
+      StrAppend(&script, begin, " -a ", part.name(), " -d ", QuotedForFish(part.description), "\n");
     }
     for (const FlagReference& flag : command->flags) {
-      absl::StrAppend(&script, begin, " -l ", flag.name.substr(2), FishValue(flag), " -d ",
-                      QuotedForFish(flag.description), "\n");
+      StrAppend(&script, begin, " -l ", flag.name.substr(2), FishValue(flag), " -d ",
+                QuotedForFish(flag.description), "\n");
     }
   }
   return script;

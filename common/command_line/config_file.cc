@@ -2,16 +2,14 @@
 
 #include <istream>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "common/base/nearest_word.h"
 #include "common/base/read_file.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -55,18 +53,18 @@ void AddConfigFile(CLI::App& app) {
 std::string ConfigErrorText(const CLI::App& app, const CLI::ConfigError& error) {
   // CLI11 has the setting in its message alone.
   const std::string what = error.what();
-  absl::string_view name = what;
-  if (!absl::ConsumePrefix(&name, "INI was not able to parse ")) {
-    return absl::StrCat("--config: ", what);
+  std::string_view name = what;
+  if (!ConsumePrefix(&name, "INI was not able to parse ")) {
+    return StrCat("--config: ", what);
   }
   // A section begins with an item of this name.
-  if (absl::ConsumeSuffix(&name, ".++")) {
-    return absl::StrCat("--config: there are no sections, and so no [", name,
-                        "]: write the settings without it");
+  if (ConsumeSuffix(&name, ".++")) {
+    return StrCat("--config: there are no sections, and so no [", name,
+                  "]: write the settings without it");
   }
   const std::string meant = DidYouMean(name, SettingNames(app));
-  return absl::StrCat("--config: there is no setting \"", name, "\"",
-                      meant.empty() ? "; settings are named like the flags" : meant);
+  return StrCat("--config: there is no setting \"", name, "\"",
+                meant.empty() ? "; settings are named like the flags" : meant);
 }
 
 }  // namespace coppice

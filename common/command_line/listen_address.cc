@@ -2,28 +2,28 @@
 
 #include <arpa/inet.h>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice {
 
-absl::StatusOr<HostPort> ParseListen(absl::string_view flag, absl::string_view listen) {
+StatusOr<HostPort> ParseListen(std::string_view flag, std::string_view listen) {
   const size_t colon = listen.rfind(':');
   HostPort parsed;
-  if (colon == absl::string_view::npos || colon == 0 ||
-      !absl::SimpleAtoi(listen.substr(colon + 1), &parsed.port) || parsed.port < 0 ||
+  if (colon == std::string_view::npos || colon == 0 ||
+      !SimpleAtoi(listen.substr(colon + 1), &parsed.port) || parsed.port < 0 ||
       parsed.port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag,
-                     " wants HOST:PORT with a port from 0 to 65535, such as "
-                     "127.0.0.1:8443 or [::]:8443; it is \"",
-                     listen, "\""));
+    return InvalidArgumentError(StrCat(flag,
+                                       " wants HOST:PORT with a port from 0 to 65535, such as "
+                                       "127.0.0.1:8443 or [::]:8443; it is \"",
+                                       listen, "\""));
   }
   parsed.host = std::string(listen.substr(0, colon));
-  const bool bracketed = absl::StartsWith(parsed.host, "[") && absl::EndsWith(parsed.host, "]");
-  if (!bracketed && absl::StrContains(parsed.host, ":")) {
-    return absl::InvalidArgumentError(absl::StrCat(
+  const bool bracketed = StartsWith(parsed.host, "[") && EndsWith(parsed.host, "]");
+  if (!bracketed && StrContains(parsed.host, ":")) {
+    return InvalidArgumentError(StrCat(
         flag, " wants an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
   }
   return parsed;

@@ -4,9 +4,9 @@
 #define COPPICE_COMMON_COMMAND_LINE_LISTEN_ADDRESS_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -16,7 +16,7 @@ struct HostPort {
 };
 
 // Parses HOST:PORT. The InvalidArgument error names `flag` and says what it wants.
-absl::StatusOr<HostPort> ParseListen(absl::string_view flag, absl::string_view listen);
+StatusOr<HostPort> ParseListen(std::string_view flag, std::string_view listen);
 
 // Whether only this machine can reach `host`.
 bool IsLoopback(const std::string& host);

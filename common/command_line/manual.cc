@@ -1,50 +1,45 @@
 #include <map>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "common/base/text.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
 namespace {
 
 // Escapes text for roff: hyphens stay copyable, and no line starts with a macro.
-std::string Escape(absl::string_view text) {
-  std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}, {"\"", "\\(dq"}});
-  if (absl::StartsWith(escaped, ".") || absl::StartsWith(escaped, "'")) escaped.insert(0, "\\&");
+std::string Escape(std::string_view text) {
+  std::string escaped = StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}, {"\"", "\\(dq"}});
+  if (StartsWith(escaped, ".") || StartsWith(escaped, "'")) escaped.insert(0, "\\&");
   return escaped;
 }
 
 // Formats lines to print unchanged, such as examples.
-std::string Verbatim(absl::string_view text) {
+std::string Verbatim(std::string_view text) {
   std::string lines;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    absl::StrAppend(&lines, line.empty() ? "\\&" : Escape(line), "\n");
+  for (const std::string_view line : StrSplit(text, '\n')) {
+    StrAppend(&lines, line.empty() ? "\\&" : Escape(line), "\n");
   }
-  return absl::StrCat(".PP\n.nf\n", lines, ".fi\n");
+  return StrCat(".PP\n.nf\n", lines, ".fi\n");
 }
 
-std::string Sentence(absl::string_view text) {
+std::string Sentence(std::string_view text) {
   if (text.empty()) return "";
-  return absl::StrCat(Escape(text), absl::EndsWith(text, ".") ? "\n" : ".\n");
+  return StrCat(Escape(text), EndsWith(text, ".") ? "\n" : ".\n");
 }
 
 std::string FlagText(const FlagReference& flag) {
-  std::string text = absl::StrCat(".TP\n\\fB", Escape(flag.name), "\\fR");
-  if (!flag.value.empty()) absl::StrAppend(&text, " \\fI", Escape(flag.value), "\\fR");
-  absl::StrAppend(&text, "\n", Sentence(flag.description));
+  std::string text = StrCat(".TP\n\\fB", Escape(flag.name), "\\fR");
+  if (!flag.value.empty()) StrAppend(&text, " \\fI", Escape(flag.value), "\\fR");
+  StrAppend(&text, "\n", Sentence(flag.description));
   if (!flag.choices.empty()) {
-    absl::StrAppend(&text, "One of ", Escape(absl::StrJoin(flag.choices, ", ")), ".\n");
+    StrAppend(&text, "One of ", Escape(StrJoin(flag.choices, ", ")), ".\n");
   }
   if (!flag.default_value.empty()) {
-    absl::StrAppend(&text, "Default: ", Escape(flag.default_value), ".\n");
+    StrAppend(&text, "Default: ", Escape(flag.default_value), ".\n");
   }
-  if (!flag.environment.empty()) absl::StrAppend(&text, "Or ", flag.environment, ".\n");
-  if (flag.required) absl::StrAppend(&text, "Required.\n");
+  if (!flag.environment.empty()) StrAppend(&text, "Or ", flag.environment, ".\n");
+  if (flag.required) StrAppend(&text, "Required.\n");
   return text;
 }
 
@@ -65,16 +60,16 @@ std::string FlagsText(const CommandReference& command, FlagsByHeading& shared) {
   std::string text;
   std::vector<std::string> headings;
   for (const FlagReference& flag : command.flags) {
-    if (absl::StartsWith(flag.name, "--help")) continue;
+    if (StartsWith(flag.name, "--help")) continue;
     if (flag.heading.empty()) {
-      absl::StrAppend(&text, FlagText(flag));
+      StrAppend(&text, FlagText(flag));
       continue;
     }
     if (headings.empty() || headings.back() != flag.heading) headings.push_back(flag.heading);
     Remember(flag, shared);
   }
   for (const std::string& heading : headings) {
-    absl::StrAppend(&text, ".PP\nAlso the flags under ", absl::AsciiStrToUpper(heading), ".\n");
+    StrAppend(&text, ".PP\nAlso the flags under ", AsciiStrToUpper(heading), ".\n");
   }
   return text;
 }
@@ -82,11 +77,11 @@ std::string FlagsText(const CommandReference& command, FlagsByHeading& shared) {
 void AddCommandText(const CommandReference& command, FlagsByHeading& shared, std::string& text) {
   for (const CommandReference& part : command.commands) {
     if (part.commands.empty()) {
-      absl::StrAppend(&text, ".SS ", Escape(part.path), "\n", Sentence(part.description),
-                      FlagsText(part, shared));
-      if (!part.footer.empty()) absl::StrAppend(&text, Verbatim(part.footer));
+      StrAppend(&text, ".SS ", Escape(part.path), "\n", Sentence(part.description),
+                FlagsText(part, shared));
+      if (!part.footer.empty()) StrAppend(&text, Verbatim(part.footer));
     } else {
-      absl::StrAppend(&text, ".SS ", Escape(part.path), "\n", Sentence(part.description));
+      StrAppend(&text, ".SS ", Escape(part.path), "\n", Sentence(part.description));
     }
     AddCommandText(part, shared, text);
   }
@@ -96,34 +91,34 @@ std::string Synopsis(const CommandReference& program) {
   std::string text;
   for (const CommandReference& command : program.commands) {
     const std::string verb = command.commands.empty() ? "" : " \\fIVERB\\fR";
-    absl::StrAppend(&text, ".PP\n\\fB", Escape(command.path), "\\fR", verb, " [\\fIFLAGS\\fR]\n");
+    StrAppend(&text, ".PP\n\\fB", Escape(command.path), "\\fR", verb, " [\\fIFLAGS\\fR]\n");
   }
-  return absl::StrReplaceAll(text, {{".PP\n", text.empty() ? "" : ".br\n"}});
+  return StrReplaceAll(text, {{".PP\n", text.empty() ? "" : ".br\n"}});
 }
 
 }  // namespace
 
 std::string ManualPage(const CommandReference& program, const std::string& version) {
-  const std::string summary(absl::StripSuffix(program.description, "."));
+  const std::string summary(StripSuffix(program.description, "."));
   FlagsByHeading shared;
   std::string flags = FlagsText(program, shared);
   std::string commands;
   AddCommandText(program, shared, commands);
   std::string page =
-      absl::StrCat(".\\\" Made from the program's own commands: ", program.path, " manual\n.TH ",
-                   Escape(absl::AsciiStrToUpper(program.path)), " 1 \"\" \"", Escape(version),
-                   "\"\n.SH NAME\n", Escape(program.path), " \\- ", Escape(summary),
-                   "\n.SH SYNOPSIS\n\\fB", Escape(program.path), "\\fR [\\fIFLAGS\\fR]\n",
-                   Synopsis(program), ".SH DESCRIPTION\n", Sentence(program.description));
-  if (!program.footer.empty()) absl::StrAppend(&page, Verbatim(program.footer));
-  absl::StrAppend(&page, ".SH OPTIONS\n", flags, ".SH COMMANDS\n", commands);
+      StrCat(".\\\" Made from the program's own commands: ", program.path, " manual\n.TH ",
+             Escape(AsciiStrToUpper(program.path)), " 1 \"\" \"", Escape(version), "\"\n.SH NAME\n",
+             Escape(program.path), " \\- ", Escape(summary), "\n.SH SYNOPSIS\n\\fB",
+             Escape(program.path), "\\fR [\\fIFLAGS\\fR]\n", Synopsis(program), ".SH DESCRIPTION\n",
+             Sentence(program.description));
+  if (!program.footer.empty()) StrAppend(&page, Verbatim(program.footer));
+  StrAppend(&page, ".SH OPTIONS\n", flags, ".SH COMMANDS\n", commands);
   for (const auto& [heading, of_heading] : shared) {
-    absl::StrAppend(&page, ".SH ", Escape(absl::AsciiStrToUpper(heading)), "\n");
-    for (const FlagReference& flag : of_heading) absl::StrAppend(&page, FlagText(flag));
+    StrAppend(&page, ".SH ", Escape(AsciiStrToUpper(heading)), "\n");
+    for (const FlagReference& flag : of_heading) StrAppend(&page, FlagText(flag));
   }
-  absl::StrAppend(&page,
-                  ".SH \"EXIT STATUS\"\n0: done. 1: failed; a line on stderr says why. 2: wrong "
-                  "usage; a line on stderr names the flag and what it wants.\n");
+  StrAppend(&page,
+            ".SH \"EXIT STATUS\"\n0: done. 1: failed; a line on stderr says why. 2: wrong "
+            "usage; a line on stderr names the flag and what it wants.\n");
   return page;
 }
 

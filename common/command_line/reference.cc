@@ -2,9 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -25,7 +23,7 @@ FlagReference DescribeFlag(const CLI::Option& option) {
   flag.value = type;
   if (type.empty() || type.front() != '{') return flag;
   flag.value = "NAME";
-  flag.choices = absl::StrSplit(type.substr(1, type.size() - 2), ',');
+  flag.choices = StrSplit(type.substr(1, type.size() - 2), ',');
   return flag;
 }
 
@@ -37,7 +35,7 @@ void AddFlagsOf(const CLI::App& app, std::vector<FlagReference>& flags) {
 
 CommandReference Describe(const CLI::App& app, const std::string& before) {
   CommandReference command;
-  command.path = before.empty() ? app.get_name() : absl::StrCat(before, " ", app.get_name());
+  command.path = before.empty() ? app.get_name() : StrCat(before, " ", app.get_name());
   command.description = app.get_description();
   // CLI11 hands a command the footer that its program had when the command was added.
   const CLI::App* program = app.get_parent();
@@ -62,11 +60,11 @@ std::string CommandReference::name() const { return path.substr(path.rfind(' ') 
 CommandReference DescribeProgram(const CLI::App& program) { return Describe(program, ""); }
 
 std::string MissingFlagText(const CLI::Option& option) {
-  const std::string description(absl::StripSuffix(option.get_description(), "."));
+  const std::string description(StripSuffix(option.get_description(), "."));
   const std::string variable = option.get_envname();
-  return absl::StrCat(option.get_name(), " is required",
-                      description.empty() ? "" : absl::StrCat(" (", description, ")"),
-                      variable.empty() ? "" : absl::StrCat("; ", variable, " can give it too"));
+  return StrCat(option.get_name(), " is required",
+                description.empty() ? "" : StrCat(" (", description, ")"),
+                variable.empty() ? "" : StrCat("; ", variable, " can give it too"));
 }
 
 }  // namespace coppice

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/string_view.h"
 
 namespace CLI {
 class App;

@@ -3,9 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/nearest_word.h"
+#include "common/base/text.h"
 #include "common/command_line/complain.h"
 #include "common/command_line/reference.h"
 
@@ -21,7 +20,7 @@ CommandReference DescribeAll(const std::string& name, absl::FunctionRef<void(CLI
   CLI::App* completion =
       app.add_subcommand(kCompletion, "Scripts that complete this program's line");
   for (const std::string& shell : CompletionShells()) {
-    completion->add_subcommand(shell, absl::StrCat("Print the script for ", shell));
+    completion->add_subcommand(shell, StrCat("Print the script for ", shell));
   }
   app.add_subcommand(kManual, "Print this program's manual page, for man");
   return DescribeProgram(app);
@@ -32,10 +31,9 @@ int ComplainOfCommand(const std::string& name, const std::string& word,
   std::vector<std::string> names;
   for (const CommandReference& command : program.commands) names.push_back(command.name());
   const std::string meant = DidYouMean(word, names);
-  return Complain(
-      name, absl::StrCat(
-                "unknown command \"", word, "\"",
-                meant.empty() ? absl::StrCat("; there are ", absl::StrJoin(names, ", ")) : meant));
+  return Complain(name,
+                  StrCat("unknown command \"", word, "\"",
+                         meant.empty() ? StrCat("; there are ", StrJoin(names, ", ")) : meant));
 }
 
 }  // namespace
@@ -46,15 +44,15 @@ std::optional<int> RunReference(const std::string& name, int argc, const char* c
   const std::string word = argv[1];
   const CommandReference program = DescribeAll(name, describe);
   if (word == kManual && argc == 2) {
-    std::cout << ManualPage(program, absl::StrCat(name, " " COPPICE_VERSION)) << std::flush;
+    std::cout << ManualPage(program, StrCat(name, " " COPPICE_VERSION)) << std::flush;
     return kExitDone;
   }
   if (word != kCompletion && word != kManual) return ComplainOfCommand(name, word, program);
   const std::vector<std::string> shells = CompletionShells();
   const bool known = argc == 3 && std::find(shells.begin(), shells.end(), argv[2]) != shells.end();
   if (!known || word == kManual) {
-    return Complain(name, absl::StrCat("give `", name, " manual` alone, and `", name,
-                                       " completion` one of ", absl::StrJoin(shells, ", ")));
+    return Complain(name, StrCat("give `", name, " manual` alone, and `", name,
+                                 " completion` one of ", StrJoin(shells, ", ")));
   }
   std::cout << CompletionScript(program, argv[2]) << std::flush;
   return kExitDone;

@@ -1,9 +1,7 @@
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/nearest_word.h"
+#include "common/base/text.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
@@ -25,7 +23,7 @@ std::vector<std::string> CommandNames(const CommandReference& command) {
 std::string WithItsNoun(const CommandReference& program, const std::string& word) {
   for (const CommandReference& noun : program.commands) {
     for (const CommandReference& verb : noun.commands) {
-      if (verb.name() == word) return absl::StrCat(noun.name(), " ", word);
+      if (verb.name() == word) return StrCat(noun.name(), " ", word);
     }
   }
   return "";
@@ -33,12 +31,12 @@ std::string WithItsNoun(const CommandReference& program, const std::string& word
 
 std::string UnknownFlag(const CommandReference& command, const std::string& word) {
   const std::string flag = word.substr(0, word.find('='));
-  return absl::StrCat("unknown flag \"", flag, "\"", DidYouMean(flag, FlagNames(command)));
+  return StrCat("unknown flag \"", flag, "\"", DidYouMean(flag, FlagNames(command)));
 }
 
 // Returns what the commands of `command` are called.
 std::string KindOf(const CommandReference& command) {
-  const bool of_program = !absl::StrContains(command.path, ' ');
+  const bool of_program = !StrContains(command.path, ' ');
   const bool has_verbs = !command.commands.empty() && !command.commands[0].commands.empty();
   return !of_program ? "verb" : has_verbs ? "noun" : "command";
 }
@@ -47,25 +45,25 @@ std::string UnknownCommand(const CommandReference& command, const std::string& w
   const std::vector<std::string> names = CommandNames(command);
   std::string meant = DidYouMean(word, names);
   const std::string whole = WithItsNoun(command, word);
-  if (meant.empty() && !whole.empty()) meant = absl::StrCat("; did you mean \"", whole, "\"?");
-  if (meant.empty()) meant = absl::StrCat("; there are ", absl::StrJoin(names, ", "));
-  return absl::StrCat("unknown ", KindOf(command), " \"", word, "\"", meant);
+  if (meant.empty() && !whole.empty()) meant = StrCat("; did you mean \"", whole, "\"?");
+  if (meant.empty()) meant = StrCat("; there are ", StrJoin(names, ", "));
+  return StrCat("unknown ", KindOf(command), " \"", word, "\"", meant);
 }
 
 std::string StrayValue(const CommandReference& command, const std::string& word) {
   std::string example;
   for (const FlagReference& flag : command.flags) {
     if (example.empty() && flag.required && !flag.value.empty()) {
-      example = absl::StrCat(", such as ", flag.name, " ", flag.value);
+      example = StrCat(", such as ", flag.name, " ", flag.value);
     }
   }
-  return absl::StrCat("\"", word, "\" follows no flag; a value is given with one", example);
+  return StrCat("\"", word, "\" follows no flag; a value is given with one", example);
 }
 
 std::string DescribeWord(const CLI::App& app, const std::string& path, const std::string& word) {
   CommandReference command = DescribeProgram(app);
   command.path = path;
-  if (absl::StartsWith(word, "-")) return UnknownFlag(command, word);
+  if (StartsWith(word, "-")) return UnknownFlag(command, word);
   return command.commands.empty() ? StrayValue(command, word) : UnknownCommand(command, word);
 }
 
@@ -76,14 +74,13 @@ std::string MissingWordText(const CLI::App& program) {
   std::string path = program.get_name();
   for (auto chosen = command->get_subcommands(); !chosen.empty();) {
     command = chosen.front();
-    absl::StrAppend(&path, " ", command->get_name());
+    StrAppend(&path, " ", command->get_name());
     chosen = command->get_subcommands();
   }
   CommandReference described = DescribeProgram(*command);
   described.path = path;
   if (described.commands.empty()) return "";
-  return absl::StrCat("a ", KindOf(described),
-                      " is required: ", absl::StrJoin(CommandNames(described), ", "));
+  return StrCat("a ", KindOf(described), " is required: ", StrJoin(CommandNames(described), ", "));
 }
 
 namespace {
@@ -104,7 +101,7 @@ std::string FirstUnknownWord(const CLI::App& program, bool of_groups_alone) {
     const std::vector<CLI::App*> chosen = command->get_subcommands();
     if (chosen.empty()) return "";
     command = chosen.front();
-    absl::StrAppend(&path, " ", command->get_name());
+    StrAppend(&path, " ", command->get_name());
   }
   return "";
 }

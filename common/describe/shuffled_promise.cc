@@ -2,23 +2,21 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "common/ldp/amplification.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/describe/units.h"
+#include "common/ldp/amplification.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/model/certificate.h"
 #include "common/privacy/budget.h"
 #include "common/terms/relay_promise.h"
-#include "common/model/certificate.h"
-#include "common/describe/units.h"
 
 namespace coppice {
 namespace {
@@ -27,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 // What the two promises have in common.
 struct Promise {
-  absl::string_view towards;
+  std::string_view towards;
   uint64_t epsilon_nanos = 0;
   uint64_t delta_atto = 0;
   uint64_t honest_reports = 0;
@@ -35,13 +33,13 @@ struct Promise {
   uint64_t reports = 0;  // among which one hides
 };
 
-absl::Status PromiseError(const Promise& promise, absl::string_view problem) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the certificate's promise towards ", promise.towards, ": ", problem));
+Status PromiseError(const Promise& promise, std::string_view problem) {
+  return InvalidArgumentError(
+      StrCat("the certificate's promise towards ", promise.towards, ": ", problem));
 }
 
-absl::Status CheckNumbers(const Model& model, const Promise& promise) {
-  if (!absl::EndsWith(model.certificate().neighbouring, "(local)") ||
+Status CheckNumbers(const Model& model, const Promise& promise) {
+  if (!EndsWith(model.certificate().neighbouring, "(local)") ||
       !model.schema().public_features().empty()) {
     return PromiseError(
         promise, "none can be made where rows, or features of them, are shown to the curator");
@@ -54,15 +52,15 @@ absl::Status CheckNumbers(const Model& model, const Promise& promise) {
                                  OfAtto(promise.delta_atto), promise.reports, OfAtto(max_delta)));
   }
   const uint64_t honest = HonestReports(promise.reports, promise.dishonest_millionths);
-  if (promise.honest_reports <= honest) return absl::OkStatus();
+  if (promise.honest_reports <= honest) return OkStatus();
   return PromiseError(
-      promise, absl::StrCat("of ", promise.reports, " reports ", honest,
-                            " are assumed to be honest, and it rests on ", promise.honest_reports));
+      promise, StrCat("of ", promise.reports, " reports ", honest,
+                      " are assumed to be honest, and it rests on ", promise.honest_reports));
 }
 
 // The least epsilon that can be promised. The model's trees may have been pruned: the curator
 // promises what holds for the larger mass of both.
-absl::StatusOr<Budget> LeastEpsilon(const Model& model, const Promise& promise) {
+StatusOr<Budget> LeastEpsilon(const Model& model, const Promise& promise) {
   const Certificate& certificate = model.certificate();
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(certificate.mechanism));
   COPPICE_ASSIGN_OR_RETURN(const Budget local, Budget::FromNanos(certificate.epsilon_nanos));
@@ -81,15 +79,15 @@ Json Describe(const Promise& promise) {
 }
 
 // Adds the epsilon that the numbers come to.
-absl::Status CheckPromise(const Model& model, const Promise& promise, Json& json) {
+Status CheckPromise(const Model& model, const Promise& promise, Json& json) {
   COPPICE_RETURN_IF_ERROR(CheckNumbers(model, promise));
-  const absl::StatusOr<Budget> epsilon = LeastEpsilon(model, promise);
+  const StatusOr<Budget> epsilon = LeastEpsilon(model, promise);
   if (!epsilon.ok()) return PromiseError(promise, Printable(epsilon.status().message()));
   json["epsilon_recomputed"] = epsilon->epsilon();
   const Certificate& certificate = model.certificate();
   if (epsilon->nanos() <= promise.epsilon_nanos &&
       promise.epsilon_nanos < certificate.epsilon_nanos) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   return PromiseError(
       promise,
@@ -100,9 +98,9 @@ absl::Status CheckPromise(const Model& model, const Promise& promise, Json& json
           OfAtto(promise.delta_atto)));
 }
 
-absl::Status CheckReaders(const Model& model, Json& json) {
+Status CheckReaders(const Model& model, Json& json) {
   const ReadersBound& readers = model.certificate().readers;
-  if (readers.epsilon_nanos == 0) return absl::OkStatus();
+  if (readers.epsilon_nanos == 0) return OkStatus();
   const Promise promise = {.towards = "readers of models",
                            .epsilon_nanos = readers.epsilon_nanos,
                            .delta_atto = readers.delta_atto,
@@ -113,10 +111,10 @@ absl::Status CheckReaders(const Model& model, Json& json) {
   return CheckPromise(model, promise, json["readers"]);
 }
 
-absl::Status CheckRelay(const Model& model, Json& json) {
+Status CheckRelay(const Model& model, Json& json) {
   const Certificate& certificate = model.certificate();
   const RelayBound& relay = certificate.relay;
-  if (relay.epsilon_nanos == 0) return absl::OkStatus();
+  if (relay.epsilon_nanos == 0) return OkStatus();
   const Promise promise = {.towards = "the curator",
                            .epsilon_nanos = relay.epsilon_nanos,
                            .delta_atto = relay.delta_atto,
@@ -126,22 +124,22 @@ absl::Status CheckRelay(const Model& model, Json& json) {
   Json& described = json["relay"] = Describe(promise);
   described["batches"] = relay.batches;
   described["least_accepted"] = relay.least_accepted;
-  described["relay_key_id"] = absl::BytesToHexString(relay.relay_key);
+  described["relay_key_id"] = BytesToHexString(relay.relay_key);
   if (relay.relay_key.size() != std::tuple_size_v<KeyId>) {
     return PromiseError(promise, "it does not say which relay's");
   }
   if (relay.batches == 0 || relay.least_accepted > kMaxEpochTickets ||
       relay.least_accepted > certificate.reports / relay.batches) {
-    return PromiseError(promise, absl::StrCat(relay.batches, " batches of ", relay.least_accepted,
-                                              " reports or more are not what ", certificate.reports,
-                                              " reports came in"));
+    return PromiseError(
+        promise, StrCat(relay.batches, " batches of ", relay.least_accepted,
+                        " reports or more are not what ", certificate.reports, " reports came in"));
   }
   return CheckPromise(model, promise, described);
 }
 
 }  // namespace
 
-absl::Status CheckShuffledPromises(const Model& model, Json& json) {
+Status CheckShuffledPromises(const Model& model, Json& json) {
   COPPICE_RETURN_IF_ERROR(CheckReaders(model, json));
   return CheckRelay(model, json);
 }

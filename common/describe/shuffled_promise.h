@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 
 namespace coppice {
@@ -18,7 +18,7 @@ namespace coppice {
 //            another and the rest of the certificate. Nothing here shows that the assumed share of
 //            reports was honest, nor that the study was sealed before its models were read.
 // Errors     InvalidArgument, which says what promise is wrong and how.
-absl::Status CheckShuffledPromises(const Model& model, nlohmann::ordered_json& json);
+Status CheckShuffledPromises(const Model& model, nlohmann::ordered_json& json);
 
 }  // namespace coppice
 

@@ -7,20 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/ldp/amplification.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/ldp/local_mechanism.h"
-#include "common/privacy/budget.h"
-#include "common/terms/relay_promise.h"
-#include "common/model/certificate.h"
-#include "common/model/model.h"
+#include "common/base/text.h"
 #include "common/describe/shuffled_promise.h"
 #include "common/describe/units.h"
+#include "common/ldp/amplification.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/model/certificate.h"
+#include "common/model/model.h"
+#include "common/privacy/budget.h"
+#include "common/terms/relay_promise.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "common/wire/proto/model_signature.h"
@@ -31,15 +30,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // One word for scripts.
-const char* SignatureWord(const absl::Status& signature, bool is_pinned) {
+const char* SignatureWord(const Status& signature, bool is_pinned) {
   switch (signature.code()) {
-    case absl::StatusCode::kOk:
+    case StatusCode::kOk:
       return is_pinned ? "valid" : "unpinned";
-    case absl::StatusCode::kNotFound:
+    case StatusCode::kNotFound:
       return "unsigned";
-    case absl::StatusCode::kFailedPrecondition:
+    case StatusCode::kFailedPrecondition:
       return "other_key";
-    case absl::StatusCode::kUnimplemented:
+    case StatusCode::kUnimplemented:
       return "unknown";
     default:
       return "invalid";
@@ -51,26 +50,26 @@ std::string WhoSigned(const std::string& pin, bool is_pinned) {
     return "Nobody signed this model: nothing shows that a curator made it, nor that it is as it "
            "was made.";
   }
-  return absl::StrCat(
+  return StrCat(
       "The model and this certificate are as the holder of the key ", pin, " signed them, ",
       is_pinned ? "which is the curator's key that it was checked with, or one that this leads to."
                 : "whoever that is: --curator-key FILE says whose it must be.");
 }
 
 // Adds the signer to the verdict. Returns the reason if it makes the model be refused.
-absl::Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& curator_key,
-                          Verdict& verdict) {
-  const absl::Status signature = CheckModelSignature(model, curator_key, std::time(nullptr));
+Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& curator_key,
+                    Verdict& verdict) {
+  const Status signature = CheckModelSignature(model, curator_key, std::time(nullptr));
   verdict.json["signature"] = SignatureWord(signature, curator_key.has_value());
   std::string pin;  // the signer's, even if that is somebody else
-  if (signature.ok() || absl::IsFailedPrecondition(signature)) {
+  if (signature.ok() || IsFailedPrecondition(signature)) {
     pin = ToPin(*ParsePublicKeyBytes(model.signature().key()));
     verdict.json["signed_by"] = pin;
   }
   const bool may_be_unsigned = !curator_key.has_value();
-  if (!signature.ok() && !(absl::IsNotFound(signature) && may_be_unsigned)) return signature;
+  if (!signature.ok() && !(IsNotFound(signature) && may_be_unsigned)) return signature;
   verdict.words.sections.push_back({"Who signed it", {WhoSigned(pin, curator_key.has_value())}});
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -88,9 +87,9 @@ Json DescribeRelease(const v1::Release& release) {
 
 Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& curator_key) {
   const Certificate certificate = FromProto(model.certificate());
-  const absl::StatusOr<uint64_t> cost = TotalCost(certificate.releases);
+  const StatusOr<uint64_t> cost = TotalCost(certificate.releases);
   Verdict verdict;
-  const absl::StatusOr<Model> read = FromProto(model);
+  const StatusOr<Model> read = FromProto(model);
   verdict.status = cost.ok() ? read.status() : cost.status();
   Json promises = Json::object();
   if (verdict.status.ok()) verdict.status = CheckShuffledPromises(*read, promises);
@@ -115,8 +114,8 @@ Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& cura
     verdict.json["words"].push_back({{"title", section.title}, {"sentences", section.sentences}});
   }
   if (!verdict.status.ok()) {
-    verdict.status = absl::FailedPreconditionError(
-        absl::StrCat("do not use this model: ", verdict.status.message()));
+    verdict.status =
+        FailedPreconditionError(StrCat("do not use this model: ", verdict.status.message()));
   }
   return verdict;
 }
@@ -124,9 +123,9 @@ Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& cura
 std::string ToText(const CertificateText& words) {
   std::string text;
   for (const CertificateText::Section& section : words.sections) {
-    absl::StrAppend(&text, "\n", section.title, "\n");
+    StrAppend(&text, "\n", section.title, "\n");
     for (const std::string& sentence : section.sentences) {
-      absl::StrAppend(&text, "  ", sentence, "\n");
+      StrAppend(&text, "  ", sentence, "\n");
     }
   }
   return text;

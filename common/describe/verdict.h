@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/status/status.h"
-#include "common/terms/signature.h"
+#include "common/base/status.h"
 #include "common/model/certificate_text.h"
+#include "common/terms/signature.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice {
@@ -20,7 +20,7 @@ struct Verdict {
   // signed it.
   nlohmann::ordered_json json;
   CertificateText words;  // what that means; empty if the model must be refused
-  absl::Status status;    // FailedPrecondition if the model must be refused
+  Status status;          // FailedPrecondition if the model must be refused
 };
 
 // Adds the releases up anew, computes the promises towards readers and towards a curator that does

@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/pem.h"
 
 namespace coppice::seal {
@@ -19,11 +20,11 @@ namespace {
 constexpr size_t kHashBytes = 32;
 constexpr size_t kBlockBytes = 64;  // block size of SHA-256
 constexpr size_t kNonceBytes = 12;
-constexpr absl::string_view kVersionLabel = "HPKE-v1";
-constexpr absl::string_view kKemSuite("KEM\x00\x20", 5);
-constexpr absl::string_view kHpkeSuite("HPKE\x00\x20\x00\x01", 8);  // followed by the Aead
-constexpr absl::string_view kBaseMode("\x00", 1);
-constexpr absl::string_view kFirstBlock("\x01", 1);  // of HKDF-Expand
+constexpr std::string_view kVersionLabel = "HPKE-v1";
+constexpr std::string_view kKemSuite("KEM\x00\x20", 5);
+constexpr std::string_view kHpkeSuite("HPKE\x00\x20\x00\x01", 8);  // followed by the Aead
+constexpr std::string_view kBaseMode("\x00", 1);
+constexpr std::string_view kFirstBlock("\x01", 1);  // of HKDF-Expand
 
 // Secret bytes, wiped by the destructor.
 template <size_t kBytes>
@@ -34,11 +35,11 @@ struct SecretBytes : std::array<uint8_t, kBytes> {
 using Hash = SecretBytes<kHashBytes>;
 
 template <typename Bytes>
-absl::string_view TextOf(const Bytes& bytes) {
+std::string_view TextOf(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-const uint8_t* Raw(absl::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
+const uint8_t* Raw(std::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
 std::string TwoBytes(uint16_t number) {
   return {static_cast<char>(number >> 8), static_cast<char>(number & 0xff)};
@@ -55,7 +56,7 @@ using Owned = std::unique_ptr<T, OpenSslDelete>;
 // HMAC-SHA256 with 32-byte keys. OpenSSL's own function allocates objects at every call.
 class Hmac {
  public:
-  bool Compute(absl::string_view key, std::initializer_list<absl::string_view> parts, Hash& mac) {
+  bool Compute(std::string_view key, std::initializer_list<std::string_view> parts, Hash& mac) {
     static const EVP_MD* const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
     if (kSha256 == nullptr || context_ == nullptr || key.size() != kHashBytes) return false;
     Hash inner;
@@ -64,15 +65,15 @@ class Hmac {
   }
 
  private:
-  bool Begin(const EVP_MD* sha256, absl::string_view key, uint8_t pad) {
+  bool Begin(const EVP_MD* sha256, std::string_view key, uint8_t pad) {
     SecretBytes<kBlockBytes> block;
     for (size_t i = 0; i < kBlockBytes; ++i) {
       block[i] = static_cast<uint8_t>((i < key.size() ? Raw(key)[i] : 0) ^ pad);
     }
     return EVP_DigestInit_ex(context_.get(), sha256, nullptr) == 1 && Add({TextOf(block)});
   }
-  bool Add(std::initializer_list<absl::string_view> parts) {
-    for (const absl::string_view part : parts) {
+  bool Add(std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) {
       if (EVP_DigestUpdate(context_.get(), part.data(), part.size()) != 1) return false;
     }
     return true;
@@ -91,21 +92,21 @@ struct MessageKey {
 class KeySchedule {
  public:
   KeySchedule(Aead aead, const SealingPublicKey& recipient)
-      : suite_(absl::StrCat(kHpkeSuite, TwoBytes(static_cast<uint16_t>(aead)))),
+      : suite_(StrCat(kHpkeSuite, TwoBytes(static_cast<uint16_t>(aead)))),
         key_bytes_(aead == Aead::kAes128Gcm ? 16 : 32),
         recipient_(recipient) {}
 
-  bool Begin(absl::string_view info) {
+  bool Begin(std::string_view info) {
     Hash psk_id_hash, info_hash;
     if (!Extract(suite_, Zeros(), "psk_id_hash", "", psk_id_hash) ||
         !Extract(suite_, Zeros(), "info_hash", info, info_hash)) {
       return false;
     }
-    context_ = absl::StrCat(kBaseMode, TextOf(psk_id_hash), TextOf(info_hash));
+    context_ = StrCat(kBaseMode, TextOf(psk_id_hash), TextOf(info_hash));
     return true;
   }
 
-  bool Derive(absl::string_view agreed, absl::string_view encapsulated, MessageKey& derived) {
+  bool Derive(std::string_view agreed, std::string_view encapsulated, MessageKey& derived) {
     Hash prk, shared, secret, key, nonce;
     if (!Extract(kKemSuite, Zeros(), "eae_prk", agreed, prk) ||
         !Expand(kKemSuite, TextOf(prk), "shared_secret", {encapsulated, TextOf(recipient_)},
@@ -121,20 +122,20 @@ class KeySchedule {
   }
 
  private:
-  static absl::string_view Zeros() {
+  static std::string_view Zeros() {
     static constexpr std::array<char, kHashBytes> kZeros{};
     return {kZeros.data(), kZeros.size()};
   }
-  bool Extract(absl::string_view suite, absl::string_view salt, absl::string_view label,
-               absl::string_view input, Hash& out) {
+  bool Extract(std::string_view suite, std::string_view salt, std::string_view label,
+               std::string_view input, Hash& out) {
     return hmac_.Compute(salt, {kVersionLabel, suite, label, input}, out);
   }
   // Computes the first block, of which the caller uses `bytes` bytes.
-  bool Expand(absl::string_view suite, absl::string_view prk, absl::string_view label,
-              std::pair<absl::string_view, absl::string_view> info, size_t bytes, Hash& out) {
+  bool Expand(std::string_view suite, std::string_view prk, std::string_view label,
+              std::pair<std::string_view, std::string_view> info, size_t bytes, Hash& out) {
     const char length[] = {0, static_cast<char>(bytes)};
     return hmac_.Compute(prk,
-                         {absl::string_view(length, sizeof(length)), kVersionLabel, suite, label,
+                         {std::string_view(length, sizeof(length)), kVersionLabel, suite, label,
                           info.first, info.second, kFirstBlock},
                          out);
   }
@@ -151,7 +152,7 @@ class Cipher {
  public:
   explicit Cipher(Aead aead) : cipher_(Fetch(aead)) {}
 
-  bool Encrypt(const MessageKey& with, absl::string_view aad, absl::string_view plain,
+  bool Encrypt(const MessageKey& with, std::string_view aad, std::string_view plain,
                std::string& out) {
     out.assign(plain.size() + kTagBytes, '\0');
     uint8_t* const to = reinterpret_cast<uint8_t*>(out.data());
@@ -161,9 +162,9 @@ class Cipher {
   }
 
   // False if the tag is wrong, or something else failed, when `works` is false too.
-  bool Decrypt(const MessageKey& with, absl::string_view aad, absl::string_view sealed,
+  bool Decrypt(const MessageKey& with, std::string_view aad, std::string_view sealed,
                std::string& out, bool& works) {
-    const absl::string_view body = sealed.substr(0, sealed.size() - kTagBytes);
+    const std::string_view body = sealed.substr(0, sealed.size() - kTagBytes);
     uint8_t tag[kTagBytes];
     std::copy_n(Raw(sealed) + body.size(), kTagBytes, tag);
     out.assign(body.size(), '\0');
@@ -179,7 +180,7 @@ class Cipher {
         EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr);
     return aead == Aead::kAes128Gcm ? kAes : kChaCha;
   }
-  bool Begin(const MessageKey& with, absl::string_view aad, int encrypts) {
+  bool Begin(const MessageKey& with, std::string_view aad, int encrypts) {
     int size = 0;
     // Naming the cipher again would recreate its object.
     const EVP_CIPHER* const named = has_cipher_ ? nullptr : cipher_;
@@ -189,7 +190,7 @@ class Cipher {
     return has_cipher_ && EVP_CipherUpdate(context_.get(), nullptr, &size, Raw(aad),
                                            static_cast<int>(aad.size())) == 1;
   }
-  bool Update(absl::string_view in, uint8_t* out) {
+  bool Update(std::string_view in, uint8_t* out) {
     int size = 0;
     uint8_t none[kTagBytes];  // these ciphers write nothing at their end
     return EVP_CipherUpdate(context_.get(), out, &size, Raw(in), static_cast<int>(in.size())) ==
@@ -202,14 +203,14 @@ class Cipher {
   bool has_cipher_ = false;
 };
 
-absl::Status OpenSslFailed() {
+Status OpenSslFailed() {
   ERR_clear_error();
-  return absl::InternalError("OpenSSL cannot compute HPKE with X25519, SHA-256 and this cipher");
+  return InternalError("OpenSSL cannot compute HPKE with X25519, SHA-256 and this cipher");
 }
 
-absl::Status NotOurs() {
+Status NotOurs() {
   ERR_clear_error();
-  return absl::InvalidArgumentError(
+  return InvalidArgumentError(
       "does not open: it was changed on its way, or sealed for another key, study or ticket");
 }
 
@@ -223,7 +224,7 @@ bool Agree(EVP_PKEY_CTX* ours, SecretBytes<kSealingKeyBytes>& agreed) {
   return EVP_PKEY_derive(ours, agreed.data(), &size) == 1 && size == agreed.size();
 }
 
-bool IsLong(absl::string_view aad, absl::string_view message) {
+bool IsLong(std::string_view aad, std::string_view message) {
   return aad.size() > kMaxMessageBytes || message.size() > kMaxMessageBytes;
 }
 
@@ -234,16 +235,16 @@ class Sender::Parts {
   Parts(Aead aead, const SealingPublicKey& recipient)
       : recipient_(PublicKeyOf(recipient)), schedule_(aead, recipient), cipher_(aead) {}
 
-  bool Begin(absl::string_view info) { return recipient_ != nullptr && schedule_.Begin(info); }
+  bool Begin(std::string_view info) { return recipient_ != nullptr && schedule_.Begin(info); }
 
-  absl::StatusOr<SealedMessage> Seal(absl::string_view aad, absl::string_view plaintext) {
+  StatusOr<SealedMessage> Seal(std::string_view aad, std::string_view plaintext) {
     if (IsLong(aad, plaintext)) {
-      return absl::InvalidArgumentError("a message to seal has more than 2^20 bytes");
+      return InvalidArgumentError("a message to seal has more than 2^20 bytes");
     }
     const KeyPtr ephemeral(EVP_PKEY_Q_keygen(nullptr, nullptr, "X25519"));
     if (ephemeral == nullptr) {
       ERR_clear_error();
-      return absl::UnavailableError("the system's random source failed; nothing was sealed");
+      return UnavailableError("the system's random source failed; nothing was sealed");
     }
     SealedMessage sealed;
     size_t size = sealed.encapsulated.size();
@@ -256,7 +257,7 @@ class Sender::Parts {
     SecretBytes<kSealingKeyBytes> agreed;
     if (!Agree(ours.get(), agreed)) {
       ERR_clear_error();
-      return absl::InvalidArgumentError(
+      return InvalidArgumentError(
           "the sealing key is a point of small order, under which everybody could open");
     }
     MessageKey with;
@@ -283,13 +284,13 @@ class Recipient::Parts {
         schedule_(aead, key.public_key()),
         cipher_(aead) {}
 
-  bool Begin(absl::string_view info) {
+  bool Begin(std::string_view info) {
     return peer_ != nullptr && ours_ != nullptr && EVP_PKEY_derive_init(ours_.get()) == 1 &&
            schedule_.Begin(info);
   }
 
-  absl::StatusOr<std::string> Open(absl::string_view encapsulated, absl::string_view aad,
-                                   absl::string_view ciphertext) {
+  StatusOr<std::string> Open(std::string_view encapsulated, std::string_view aad,
+                             std::string_view ciphertext) {
     if (encapsulated.size() != kSealingKeyBytes || ciphertext.size() < kTagBytes ||
         IsLong(aad, ciphertext)) {
       return NotOurs();
@@ -319,8 +320,8 @@ class Recipient::Parts {
   Cipher cipher_;
 };
 
-absl::StatusOr<Sender> Sender::Create(Aead aead, const SealingPublicKey& recipient,
-                                      absl::string_view info) {
+StatusOr<Sender> Sender::Create(Aead aead, const SealingPublicKey& recipient,
+                                std::string_view info) {
   auto parts = std::make_unique<Parts>(aead, recipient);
   if (!parts->Begin(info)) return OpenSslFailed();
   return Sender(std::move(parts));
@@ -331,12 +332,11 @@ Sender::Sender(Sender&&) noexcept = default;
 Sender& Sender::operator=(Sender&&) noexcept = default;
 Sender::~Sender() = default;
 
-absl::StatusOr<SealedMessage> Sender::Seal(absl::string_view aad, absl::string_view plaintext) {
+StatusOr<SealedMessage> Sender::Seal(std::string_view aad, std::string_view plaintext) {
   return parts_->Seal(aad, plaintext);
 }
 
-absl::StatusOr<Recipient> Recipient::Create(Aead aead, const SealingKey& key,
-                                            absl::string_view info) {
+StatusOr<Recipient> Recipient::Create(Aead aead, const SealingKey& key, std::string_view info) {
   auto parts = std::make_unique<Parts>(aead, key);
   if (!parts->Begin(info)) return OpenSslFailed();
   return Recipient(std::move(parts));
@@ -347,8 +347,8 @@ Recipient::Recipient(Recipient&&) noexcept = default;
 Recipient& Recipient::operator=(Recipient&&) noexcept = default;
 Recipient::~Recipient() = default;
 
-absl::StatusOr<std::string> Recipient::Open(absl::string_view encapsulated, absl::string_view aad,
-                                            absl::string_view ciphertext) {
+StatusOr<std::string> Recipient::Open(std::string_view encapsulated, std::string_view aad,
+                                      std::string_view ciphertext) {
   return parts_->Open(encapsulated, aad, ciphertext);
 }
 

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/encrypt/sealing_key.h"
 
 namespace coppice::seal {
@@ -39,13 +39,13 @@ struct SealedMessage {
 //            is always 0.
 class Sender {
  public:
-  static absl::StatusOr<Sender> Create(Aead aead, const SealingPublicKey& recipient,
-                                       absl::string_view info);
+  static StatusOr<Sender> Create(Aead aead, const SealingPublicKey& recipient,
+                                 std::string_view info);
   Sender(Sender&&) noexcept;
   Sender& operator=(Sender&&) noexcept;
   ~Sender();
 
-  absl::StatusOr<SealedMessage> Seal(absl::string_view aad, absl::string_view plaintext);
+  StatusOr<SealedMessage> Seal(std::string_view aad, std::string_view plaintext);
 
  private:
   class Parts;
@@ -64,14 +64,14 @@ class Sender {
 // Source     as Sender.
 class Recipient {
  public:
-  static absl::StatusOr<Recipient> Create(Aead aead, const SealingKey& key, absl::string_view info);
+  static StatusOr<Recipient> Create(Aead aead, const SealingKey& key, std::string_view info);
   Recipient(Recipient&&) noexcept;
   Recipient& operator=(Recipient&&) noexcept;
   ~Recipient();
 
   // `encapsulated` must have kSealingKeyBytes bytes.
-  absl::StatusOr<std::string> Open(absl::string_view encapsulated, absl::string_view aad,
-                                   absl::string_view ciphertext);
+  StatusOr<std::string> Open(std::string_view encapsulated, std::string_view aad,
+                             std::string_view ciphertext);
 
  private:
   class Parts;

@@ -2,34 +2,36 @@
 
 #include <openssl/crypto.h>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::seal {
 namespace {
 
-constexpr absl::string_view kInfoPrefix("coppice.v1.sealed_report\0", 25);
+constexpr std::string_view kInfoPrefix("coppice.v1.sealed_report\0", 25);
 constexpr size_t kLengthBytes = 2;
 
 template <typename Bytes>
-absl::string_view RawBytesOf(const Bytes& bytes) {
+std::string_view RawBytesOf(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::string InfoOf(const ReportSealing& sealing, const SealingPublicKey& key) {
-  return absl::StrCat(kInfoPrefix, RawBytesOf(sealing.fingerprint),
-                      RawBytesOf(SealingKeyIdOf(sealing.aead, key)));
+  return StrCat(kInfoPrefix, RawBytesOf(sealing.fingerprint),
+                RawBytesOf(SealingKeyIdOf(sealing.aead, key)));
 }
 
-absl::Status CheckSealing(const ReportSealing& sealing) {
-  if (sealing.payload_bytes <= kMaxSealedPayload) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("reports of ", sealing.payload_bytes,
-                                                 " bytes cannot be sealed; at most ",
-                                                 kMaxSealedPayload, " can"));
+Status CheckSealing(const ReportSealing& sealing) {
+  if (sealing.payload_bytes <= kMaxSealedPayload) return OkStatus();
+  return InvalidArgumentError(StrCat("reports of ", sealing.payload_bytes,
+                                     " bytes cannot be sealed; at most ", kMaxSealedPayload,
+                                     " can"));
 }
 
-std::string Padded(absl::string_view payload, size_t payload_bytes) {
+std::string Padded(std::string_view payload, size_t payload_bytes) {
   std::string padded;
   padded.reserve(kLengthBytes + payload_bytes);
   padded.push_back(static_cast<char>(payload.size() >> 8));
@@ -52,44 +54,43 @@ bool Unpad(std::string& padded) {
 
 }  // namespace
 
-absl::StatusOr<ReportSealer> ReportSealer::Create(const ReportSealing& sealing,
-                                                  const SealingPublicKey& curator) {
+StatusOr<ReportSealer> ReportSealer::Create(const ReportSealing& sealing,
+                                            const SealingPublicKey& curator) {
   COPPICE_RETURN_IF_ERROR(CheckSealing(sealing));
   COPPICE_ASSIGN_OR_RETURN(Sender sender,
                            Sender::Create(sealing.aead, curator, InfoOf(sealing, curator)));
   return ReportSealer(sealing.payload_bytes, std::move(sender));
 }
 
-absl::StatusOr<SealedMessage> ReportSealer::Seal(const Ticket& ticket, absl::string_view payload) {
+StatusOr<SealedMessage> ReportSealer::Seal(const Ticket& ticket, std::string_view payload) {
   if (payload.size() > payload_bytes_) {
-    return absl::InvalidArgumentError(absl::StrCat("a payload of ", payload.size(),
-                                                   " bytes is longer than the study's longest, ",
-                                                   payload_bytes_));
+    return InvalidArgumentError(StrCat("a payload of ", payload.size(),
+                                       " bytes is longer than the study's longest, ",
+                                       payload_bytes_));
   }
   std::string plaintext = Padded(payload, payload_bytes_);
-  absl::StatusOr<SealedMessage> sealed = sender_.Seal(ticket.ToBytes(), plaintext);
+  StatusOr<SealedMessage> sealed = sender_.Seal(ticket.ToBytes(), plaintext);
   OPENSSL_cleanse(plaintext.data(), plaintext.size());
   return sealed;
 }
 
-absl::StatusOr<ReportOpener> ReportOpener::Create(const ReportSealing& sealing,
-                                                  const SealingKey& key) {
+StatusOr<ReportOpener> ReportOpener::Create(const ReportSealing& sealing, const SealingKey& key) {
   COPPICE_RETURN_IF_ERROR(CheckSealing(sealing));
   COPPICE_ASSIGN_OR_RETURN(Recipient recipient,
                            Recipient::Create(sealing.aead, key, InfoOf(sealing, key.public_key())));
   return ReportOpener(sealing, std::move(recipient));
 }
 
-absl::StatusOr<std::string> ReportOpener::Open(const Ticket& ticket, absl::string_view encapsulated,
-                                               absl::string_view ciphertext) {
+StatusOr<std::string> ReportOpener::Open(const Ticket& ticket, std::string_view encapsulated,
+                                         std::string_view ciphertext) {
   if (ciphertext.size() != ciphertext_bytes_) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a sealed report of ", ciphertext.size(), " bytes; this study's have ", ciphertext_bytes_));
+    return InvalidArgumentError(StrCat("a sealed report of ", ciphertext.size(),
+                                       " bytes; this study's have ", ciphertext_bytes_));
   }
   COPPICE_ASSIGN_OR_RETURN(std::string payload,
                            recipient_.Open(encapsulated, ticket.ToBytes(), ciphertext));
   if (Unpad(payload)) return payload;
-  return absl::InvalidArgumentError("opens, but holds no payload and its padding");
+  return InvalidArgumentError("opens, but holds no payload and its padding");
 }
 
 }  // namespace coppice::seal

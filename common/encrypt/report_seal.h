@@ -11,10 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/encrypt/hpke.h"
 #include "common/encrypt/sealing_key.h"
 #include "common/terms/terms.h"
@@ -39,10 +39,10 @@ struct ReportSealing {
 // Threads    not thread-safe.
 class ReportSealer {
  public:
-  static absl::StatusOr<ReportSealer> Create(const ReportSealing& sealing,
-                                             const SealingPublicKey& curator);
+  static StatusOr<ReportSealer> Create(const ReportSealing& sealing,
+                                       const SealingPublicKey& curator);
 
-  absl::StatusOr<SealedMessage> Seal(const Ticket& ticket, absl::string_view payload);
+  StatusOr<SealedMessage> Seal(const Ticket& ticket, std::string_view payload);
 
  private:
   ReportSealer(size_t payload_bytes, Sender sender)
@@ -59,10 +59,10 @@ class ReportSealer {
 // Threads    not thread-safe.
 class ReportOpener {
  public:
-  static absl::StatusOr<ReportOpener> Create(const ReportSealing& sealing, const SealingKey& key);
+  static StatusOr<ReportOpener> Create(const ReportSealing& sealing, const SealingKey& key);
 
-  absl::StatusOr<std::string> Open(const Ticket& ticket, absl::string_view encapsulated,
-                                   absl::string_view ciphertext);
+  StatusOr<std::string> Open(const Ticket& ticket, std::string_view encapsulated,
+                             std::string_view ciphertext);
 
  private:
   ReportOpener(const ReportSealing& sealing, Recipient recipient)

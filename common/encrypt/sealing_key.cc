@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/file_permissions.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
 #include "common/terms/pem.h"
 #include "common/terms/sha256.h"
@@ -23,9 +25,9 @@
 namespace coppice::seal {
 namespace {
 
-constexpr absl::string_view kKeyIdPrefix("coppice.v1.sealing_key\0", 23);
+constexpr std::string_view kKeyIdPrefix("coppice.v1.sealing_key\0", 23);
 // KEM DHKEM(X25519, HKDF-SHA256) and KDF HKDF-SHA256, two bytes each.
-constexpr absl::string_view kKemAndKdf("\x00\x20\x00\x01", 4);
+constexpr std::string_view kKemAndKdf("\x00\x20\x00\x01", 4);
 constexpr char kHowToMake[] =
     "is no private X25519 key in PEM without a passphrase; make one with `openssl genpkey "
     "-algorithm x25519`";
@@ -45,9 +47,9 @@ bool ReadBoth(const EVP_PKEY* key, SealingKey::Secret& secret, SealingPublicKey&
          secret_bytes == secret.size() && public_bytes == public_key.size();
 }
 
-absl::Status FileError(const std::string& path, absl::string_view what) {
-  const std::string message = absl::StrCat(path, ": ", what, " (", std::strerror(errno), ")");
-  return errno == ENOENT ? absl::NotFoundError(message) : absl::UnavailableError(message);
+Status FileError(const std::string& path, std::string_view what) {
+  const std::string message = StrCat(path, ": ", what, " (", std::strerror(errno), ")");
+  return errno == ENOENT ? NotFoundError(message) : UnavailableError(message);
 }
 
 // Overwrites the whole file with zeros; they are on disk if it returns true.
@@ -70,71 +72,71 @@ SealingKeyId SealingKeyIdOf(Aead aead, const SealingPublicKey& key) {
   const char aead_bytes[] = {static_cast<char>(static_cast<uint16_t>(aead) >> 8),
                              static_cast<char>(static_cast<uint16_t>(aead) & 0xff)};
   const Sha256Digest digest =
-      Sha256({kKeyIdPrefix, kKemAndKdf, absl::string_view(aead_bytes, sizeof(aead_bytes)),
-              absl::string_view(reinterpret_cast<const char*>(key.data()), key.size())});
+      Sha256({kKeyIdPrefix, kKemAndKdf, std::string_view(aead_bytes, sizeof(aead_bytes)),
+              std::string_view(reinterpret_cast<const char*>(key.data()), key.size())});
   SealingKeyId id;
   std::copy_n(digest.begin(), id.size(), id.begin());
   return id;
 }
 
-absl::StatusOr<SealingKey> SealingKey::Generate() {
+StatusOr<SealingKey> SealingKey::Generate() {
   SealingKey made;
   const KeyPtr key(EVP_PKEY_Q_keygen(nullptr, nullptr, "X25519"));
   if (key == nullptr) {
     ERR_clear_error();
-    return absl::UnavailableError("the system's random source failed; no sealing key was made");
+    return UnavailableError("the system's random source failed; no sealing key was made");
   }
   if (ReadBoth(key.get(), made.secret_, made.public_key_)) return made;
   ERR_clear_error();
-  return absl::InternalError("OpenSSL cannot make an X25519 key");
+  return InternalError("OpenSSL cannot make an X25519 key");
 }
 
-absl::StatusOr<SealingKey> SealingKey::FromSecret(const Secret& secret) {
+StatusOr<SealingKey> SealingKey::FromSecret(const Secret& secret) {
   SealingKey made;
   if (ReadBoth(PrivateKeyOf(secret).get(), made.secret_, made.public_key_)) return made;
   ERR_clear_error();
-  return absl::InternalError("OpenSSL cannot make an X25519 key");
+  return InternalError("OpenSSL cannot make an X25519 key");
 }
 
-absl::StatusOr<SealingKey> SealingKey::FromPem(absl::string_view pem) {
+StatusOr<SealingKey> SealingKey::FromPem(std::string_view pem) {
   SealingKey read;
   const KeyPtr key = PrivateKeyFromPem(pem);
   if (ReadBoth(key.get(), read.secret_, read.public_key_)) return read;
   ERR_clear_error();
-  return absl::InvalidArgumentError(kHowToMake);
+  return InvalidArgumentError(kHowToMake);
 }
 
-absl::StatusOr<SealingKey> SealingKey::Load(const std::string& path) {
+StatusOr<SealingKey> SealingKey::Load(const std::string& path) {
   if (IsWorldAccessible(path)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": every user of this machine may open it; run `chmod 600 ", path,
-                     "` and make a new key if that was so for long"));
+    return FailedPreconditionError(
+        StrCat(path, ": every user of this machine may open it; run `chmod 600 ", path,
+               "` and make a new key if that was so for long"));
   }
   COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadTextFile(path));
-  absl::StatusOr<SealingKey> key = FromPem(pem);
+  StatusOr<SealingKey> key = FromPem(pem);
   OPENSSL_cleanse(pem.data(), pem.size());
   if (key.ok()) return key;
-  return absl::InvalidArgumentError(absl::StrCat(path, ": ", key.status().message()));
+  return InvalidArgumentError(StrCat(path, ": ", key.status().message()));
 }
 
 SealingKey::~SealingKey() { OPENSSL_cleanse(secret_.data(), secret_.size()); }
 
-absl::Status SealingKey::Save(const std::string& path) const {
+Status SealingKey::Save(const std::string& path) const {
   const KeyPtr key = PrivateKeyOf(secret_);
   const BioPtr out(BIO_new(BIO_s_secmem()));
   if (key == nullptr || out == nullptr ||
       PEM_write_bio_PKCS8PrivateKey(out.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) !=
           1) {
     ERR_clear_error();
-    return absl::InternalError("OpenSSL cannot write an X25519 key");
+    return InternalError("OpenSSL cannot write an X25519 key");
   }
   char* text = nullptr;
   const long size = BIO_get_mem_data(out.get(), &text);
-  return WriteFileAtomically(path, absl::string_view(text, static_cast<size_t>(size)),
+  return WriteFileAtomically(path, std::string_view(text, static_cast<size_t>(size)),
                              {.mode = kSecretFileMode});
 }
 
-absl::Status EraseKeyFile(const std::string& path) {
+Status EraseKeyFile(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return FileError(path, "the key cannot be erased");
   const bool erased = OverwriteWithZeros(file);
@@ -142,7 +144,7 @@ absl::Status EraseKeyFile(const std::string& path) {
   close(file);
   errno = error;
   if (!erased || unlink(path.c_str()) != 0) return FileError(path, "the key cannot be erased");
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::seal

@@ -8,10 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice::seal {
 
@@ -40,19 +39,19 @@ class SealingKey {
  public:
   using Secret = std::array<uint8_t, kSealingKeyBytes>;
 
-  static absl::StatusOr<SealingKey> Generate();
-  static absl::StatusOr<SealingKey> FromSecret(const Secret& secret);
+  static StatusOr<SealingKey> Generate();
+  static StatusOr<SealingKey> FromSecret(const Secret& secret);
   // PKCS#8 in PEM without a passphrase, as `openssl genpkey -algorithm x25519` writes it.
-  static absl::StatusOr<SealingKey> FromPem(absl::string_view pem);
+  static StatusOr<SealingKey> FromPem(std::string_view pem);
   // Reads a PEM file, which only its owner and its group may access. Errors name the file.
-  static absl::StatusOr<SealingKey> Load(const std::string& path);
+  static StatusOr<SealingKey> Load(const std::string& path);
 
   SealingKey(const SealingKey&) = default;
   SealingKey& operator=(const SealingKey&) = default;
   ~SealingKey();
 
   // Writes a new file that only its owner may access; AlreadyExists if there is one.
-  absl::Status Save(const std::string& path) const;
+  Status Save(const std::string& path) const;
 
   const Secret& secret() const { return secret_; }
   const SealingPublicKey& public_key() const { return public_key_; }
@@ -67,7 +66,7 @@ class SealingKey {
 // Overwrites the file of a key that is no longer needed, and removes it: nobody can then open
 // recorded reports. A file system or a disk that writes elsewhere (snapshots, flash) may keep the
 // old bytes, and so do backups. NotFound or Unavailable, naming the file.
-absl::Status EraseKeyFile(const std::string& path);
+Status EraseKeyFile(const std::string& path);
 
 }  // namespace coppice::seal
 

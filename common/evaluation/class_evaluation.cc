@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 #include "absl/strings/str_format.h"
 
@@ -147,7 +148,7 @@ void ClassEvaluation::ScoreCalibration(ClassScores& scores) const {
   }
 }
 
-std::string ClassVerdict(absl::string_view majority_class, double majority, double gain,
+std::string ClassVerdict(std::string_view majority_class, double majority, double gain,
                          const ConfidenceInterval& interval) {
   if (interval.low > 0) {
     return absl::StrFormat("Better than always answering %s (%.3f) by %.3f (%.3f to %.3f).",

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/evaluation/calibration.h"
 #include "common/evaluation/value_counts.h"
@@ -96,7 +96,7 @@ class ClassEvaluation {
 
 // Says in one sentence whether answers beat always answering the majority's class: they do if the
 // whole interval of the gain is above 0.
-std::string ClassVerdict(absl::string_view majority_class, double majority, double gain,
+std::string ClassVerdict(std::string_view majority_class, double majority, double gain,
                          const ConfidenceInterval& interval);
 
 }  // namespace coppice

@@ -2,14 +2,12 @@
 // Model::Predict(), operation by operation, except for exp(), which is the header's own.
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/export/c_parts.h"
 #include "common/export/formats.h"
 #include "common/export/model_parts.h"
@@ -151,47 +149,46 @@ constexpr char kSoftmax[] = R"(  for (k = 0; k < @_OUTPUTS; ++k) {
 
 class HeaderWriter {
  public:
-  HeaderWriter(const Model& model, absl::string_view id)
+  HeaderWriter(const Model& model, std::string_view id)
       : model_(model),
         schema_(model.schema()),
         id_(id),
         prefix_(CPrefix(id)),
-        capitals_(absl::AsciiStrToUpper(prefix_)),
+        capitals_(AsciiStrToUpper(prefix_)),
         derives_(SplitsDerived(model)) {}
 
   std::string Write() {
     out_ = CCertificate(model_, id_);
     Add("#ifndef @_H\n#define @_H\n\n#include <stdint.h>\n\n");
-    absl::StrAppend(&out_, "#define ", capitals_, "_FEATURES ", schema_.num_features(), "\n");
-    absl::StrAppend(&out_, "#define ", capitals_, "_OUTPUTS ", schema_.num_outputs(), "\n");
-    absl::StrAppend(&out_, "#define ", capitals_, "_TREES ", model_.forest().size(), "\n");
-    absl::StrAppend(&out_, CEnumerations(schema_, prefix_));
+    StrAppend(&out_, "#define ", capitals_, "_FEATURES ", schema_.num_features(), "\n");
+    StrAppend(&out_, "#define ", capitals_, "_OUTPUTS ", schema_.num_outputs(), "\n");
+    StrAppend(&out_, "#define ", capitals_, "_TREES ", model_.forest().size(), "\n");
+    StrAppend(&out_, CEnumerations(schema_, prefix_));
     if (!schema_.target()) WriteClassNames();
     WriteValue();
     WriteTrees();
     WritePrediction();
-    absl::StrAppend(&out_, "\n#endif\n");
+    StrAppend(&out_, "\n#endif\n");
     return std::move(out_);
   }
 
  private:
   // Adds `text`, with the prefix for the "@" of each "@_" (in capitals where capitals follow), then
   // its parts, which may hold any text.
-  void Add(std::string text, std::vector<std::pair<absl::string_view, std::string>> parts = {}) {
+  void Add(std::string text, std::vector<std::pair<std::string_view, std::string>> parts = {}) {
     for (size_t at = text.find("@_"); at != std::string::npos; at = text.find("@_", at)) {
-      const bool capital = absl::ascii_isupper(static_cast<unsigned char>(text[at + 2]));
+      const bool capital = IsAsciiUpper(static_cast<unsigned char>(text[at + 2]));
       text.replace(at, 1, capital ? capitals_ : prefix_);
     }
-    absl::StrAppend(&out_, absl::StrReplaceAll(text, parts));
+    StrAppend(&out_, StrReplaceAll(text, parts));
   }
 
   void WriteClassNames() {
     Add("\n/* The name of a class, in UTF-8. */\n"
         "static inline const char *@_class_name(int label) {\n"
         "  static const char *const names[] = {\n@NAMES  };\n  return names[label];\n}\n",
-        {{"@NAMES",
-          absl::StrJoin(schema_.classes(), "", [](std::string* out, const std::string& name) {
-            absl::StrAppend(out, "    ", CString(name), ",\n");
+        {{"@NAMES", StrJoin(schema_.classes(), "", [](std::string* out, const std::string& name) {
+            StrAppend(out, "    ", CString(name), ",\n");
           })}});
   }
 
@@ -199,13 +196,13 @@ class HeaderWriter {
     std::string lower, upper, kind;
     for (const Feature& feature : schema_.features()) {
       const bool categorical = feature.type == FeatureType::kCategorical;
-      absl::StrAppend(&lower, lower.empty() ? "" : ", ", ShortestNumber(feature.min));
-      absl::StrAppend(&upper, upper.empty() ? "" : ", ",
-                      ShortestNumber(categorical ? feature.other() : feature.max));
-      absl::StrAppend(&kind, kind.empty() ? "" : ", ", categorical ? 2 : feature.integer ? 1 : 0);
+      StrAppend(&lower, lower.empty() ? "" : ", ", ShortestNumber(feature.min));
+      StrAppend(&upper, upper.empty() ? "" : ", ",
+                ShortestNumber(categorical ? feature.other() : feature.max));
+      StrAppend(&kind, kind.empty() ? "" : ", ", categorical ? 2 : feature.integer ? 1 : 0);
     }
     const std::string derived = derives_ ? DerivedText() : "";
-    Add(absl::StrReplaceAll(kValue, {{"@DERIVED", derived}}),
+    Add(StrReplaceAll(kValue, {{"@DERIVED", derived}}),
         {{"@LOWER", lower}, {"@UPPER", upper}, {"@KIND", kind}});
   }
 
@@ -218,10 +215,10 @@ class HeaderWriter {
         features[i] = derived[i].feature;
         directions[i] = derived[i].minus ? -1 : 1;
       }
-      absl::StrAppend(&terms, terms.empty() ? "" : ", ", "{", absl::StrJoin(features, ", "), "}");
-      absl::StrAppend(&signs, signs.empty() ? "" : ", ", "{", absl::StrJoin(directions, ", "), "}");
+      StrAppend(&terms, terms.empty() ? "" : ", ", "{", StrJoin(features, ", "), "}");
+      StrAppend(&signs, signs.empty() ? "" : ", ", "{", StrJoin(directions, ", "), "}");
     }
-    return absl::StrReplaceAll(kDerived, {{"@TERMS", terms}, {"@SIGNS", signs}});
+    return StrReplaceAll(kDerived, {{"@TERMS", terms}, {"@SIGNS", signs}});
   }
 
   void WriteTrees() {
@@ -229,20 +226,19 @@ class HeaderWriter {
     uint32_t first_node = 0, first_leaf = 0;
     for (size_t t = 0; t < model_.forest().size(); ++t) {
       const Tree& tree = model_.forest()[t];
-      absl::StrAppend(&roots, t == 0 ? "" : ", ", first_node);
+      StrAppend(&roots, t == 0 ? "" : ", ", first_node);
       for (uint32_t i = 0; i < tree.nodes().size(); ++i) {
         const Node& node = tree.nodes()[i];
         const bool is_leaf = node.kind == SplitKind::kLeaf;
-        absl::StrAppend(&nodes, "    {", ShortestNumber(node.threshold), ", ", node.feature, ", ",
-                        is_leaf ? first_leaf + tree.first_leaf(i) : first_node + node.right, ", ",
-                        static_cast<int>(node.kind), ", ", node.missing_left ? 1 : 0, "},\n");
+        StrAppend(&nodes, "    {", ShortestNumber(node.threshold), ", ", node.feature, ", ",
+                  is_leaf ? first_leaf + tree.first_leaf(i) : first_node + node.right, ", ",
+                  static_cast<int>(node.kind), ", ", node.missing_left ? 1 : 0, "},\n");
       }
       for (const LeafPrediction& leaf : model_.leaves()[t]) {
-        absl::StrAppend(
-            &outputs, "    {",
-            absl::StrJoin(leaf.probabilities, ", ",
+        StrAppend(&outputs, "    {",
+                  StrJoin(leaf.probabilities, ", ",
                           [](std::string* out, double x) { *out += ShortestNumber(x); }),
-            "},\n");
+                  "},\n");
       }
       first_node += static_cast<uint32_t>(tree.nodes().size());
       first_leaf += tree.num_leaves();
@@ -259,10 +255,10 @@ class HeaderWriter {
         "static inline int @_predict(const double row[@_FEATURES], double p[@_OUTPUTS]) {\n");
     if (LeafDecides(model_)) {
       Add("  static const uint16_t labels[] = {@LABELS};\n  return labels[@_sum(row, p)];\n}\n",
-          {{"@LABELS", absl::StrJoin(model_.leaves()[0], ", ",
-                                     [](std::string* out, const LeafPrediction& leaf) {
-                                       absl::StrAppend(out, leaf.label);
-                                     })}});
+          {{"@LABELS",
+            StrJoin(model_.leaves()[0], ", ", [](std::string* out, const LeafPrediction& leaf) {
+              StrAppend(out, leaf.label);
+            })}});
       return;
     }
     if (model_.leaf_kind() != LeafKind::kProbabilities) Add("  double total = 0;\n");
@@ -276,8 +272,8 @@ class HeaderWriter {
 
   // Turns means or sums into probabilities.
   std::string Normalization() const {
-    if (model_.leaf_kind() == LeafKind::kAdditive) return absl::StrCat(kCut, kShare);
-    if (model_.leaf_kind() == LeafKind::kWeights) return absl::StrCat(kCutBelow, kShare);
+    if (model_.leaf_kind() == LeafKind::kAdditive) return StrCat(kCut, kShare);
+    if (model_.leaf_kind() == LeafKind::kWeights) return StrCat(kCutBelow, kShare);
     return "";
   }
 
@@ -294,30 +290,29 @@ class HeaderWriter {
     Add(normalization);
     if (scores) Add("  p[1] = p[1] < 0 ? 0 : p[1] > 1 ? 1 : p[1];\n");
     const Target& target = *schema_.target();
-    absl::StrAppend(&out_, "  return ", ShortestNumber(target.min), " + ",
-                    ShortestNumber(target.span()), " * p[1];\n}\n");
+    StrAppend(&out_, "  return ", ShortestNumber(target.min), " + ", ShortestNumber(target.span()),
+              " * p[1];\n}\n");
   }
 
   const Model& model_;
   const Schema& schema_;
-  const absl::string_view id_;
+  const std::string_view id_;
   const std::string prefix_, capitals_;
   const bool derives_;
   std::string out_;
 };
 
-absl::Status CheckName(absl::string_view name) {
-  if (name.size() <= kMaxNameBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a name has ", name.size(),
-                                                 " bytes; a string of C may have ", kMaxNameBytes,
-                                                 ": json and onnx take longer ones"));
+Status CheckName(std::string_view name) {
+  if (name.size() <= kMaxNameBytes) return OkStatus();
+  return InvalidArgumentError(StrCat("a name has ", name.size(), " bytes; a string of C may have ",
+                                     kMaxNameBytes, ": json and onnx take longer ones"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> ToCHeader(const Model& model, absl::string_view id) {
+StatusOr<std::string> ToCHeader(const Model& model, std::string_view id) {
   for (const std::string& name : model.schema().classes()) {
-    if (absl::Status status = CheckName(name); !status.ok()) return status;
+    if (Status status = CheckName(name); !status.ok()) return status;
   }
   return HeaderWriter(model, id).Write();
 }

@@ -1,7 +1,8 @@
+#include <string_view>
+
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
+#include "common/base/text.h"
 #include "common/export/c_parts.h"
 
 namespace coppice::formats {
@@ -18,7 +19,7 @@ void AppendOctal(std::string& out, char c) {
 
 }  // namespace
 
-std::string CString(absl::string_view text) {
+std::string CString(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -33,9 +34,8 @@ std::string CString(absl::string_view text) {
   return out + '"';
 }
 
-std::string CComment(absl::string_view text) {
-  const std::string words =
-      absl::StrReplaceAll(text, {{"ε", "epsilon"}, {"δ", "delta"}, {"ρ", "rho"}});
+std::string CComment(std::string_view text) {
+  const std::string words = StrReplaceAll(text, {{"ε", "epsilon"}, {"δ", "delta"}, {"ρ", "rho"}});
   std::string out;
   for (const char c : words) {
     if (IsSafe(c) && c != '*' && c != '\\') {
@@ -47,10 +47,10 @@ std::string CComment(absl::string_view text) {
   return out;
 }
 
-std::string CWord(absl::string_view text) {
+std::string CWord(std::string_view text) {
   std::string word;
   for (const char c : text) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c))) {
+    if (IsAsciiAlnum(static_cast<unsigned char>(c))) {
       word += c;
     } else if (!word.empty() && word.back() != '_') {
       word += '_';
@@ -61,15 +61,15 @@ std::string CWord(absl::string_view text) {
   return word.empty() ? "x" : word;
 }
 
-std::string CPrefix(absl::string_view id) {
-  return absl::AsciiStrToLower(absl::StrCat("coppice_", id.empty() ? "model" : CWord(id)));
+std::string CPrefix(std::string_view id) {
+  return AsciiStrToLower(StrCat("coppice_", id.empty() ? "model" : CWord(id)));
 }
 
-std::string Identifiers::Enumerator(absl::string_view prefix, absl::string_view name) {
-  const std::string wanted = absl::AsciiStrToUpper(absl::StrCat(prefix, "_", CWord(name)));
+std::string Identifiers::Enumerator(std::string_view prefix, std::string_view name) {
+  const std::string wanted = AsciiStrToUpper(StrCat(prefix, "_", CWord(name)));
   std::string unique = wanted;
   for (int number = 2; !taken_.insert(unique).second; ++number) {
-    unique = absl::StrCat(wanted, "_", number);
+    unique = StrCat(wanted, "_", number);
   }
   return unique;
 }

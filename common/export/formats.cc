@@ -1,17 +1,17 @@
 #include "common/export/formats.h"
 
 #include <array>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::formats {
 namespace {
 
 struct Format {
-  absl::string_view name;
-  absl::StatusOr<std::string> (*write)(const Model&, absl::string_view);
+  std::string_view name;
+  StatusOr<std::string> (*write)(const Model&, std::string_view);
 };
 
 constexpr std::array<Format, 4> kFormats = {
@@ -25,13 +25,13 @@ std::vector<std::string> FormatNames() {
   return names;
 }
 
-absl::StatusOr<std::string> ExportModel(const Model& model, absl::string_view id,
-                                        absl::string_view format) {
+StatusOr<std::string> ExportModel(const Model& model, std::string_view id,
+                                  std::string_view format) {
   for (const Format& known : kFormats) {
     if (known.name == format) return known.write(model, id);
   }
-  return absl::InvalidArgumentError(absl::StrCat("there is no format \"", format, "\"; there are ",
-                                                 absl::StrJoin(FormatNames(), ", ")));
+  return InvalidArgumentError(
+      StrCat("there is no format \"", format, "\"; there are ", StrJoin(FormatNames(), ", ")));
 }
 
 }  // namespace coppice::formats

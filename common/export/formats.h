@@ -15,10 +15,10 @@
 #define COPPICE_COMMON_EXPORT_FORMATS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 
 namespace coppice::formats {
@@ -27,21 +27,20 @@ namespace coppice::formats {
 std::vector<std::string> FormatNames();
 
 // Returns the bytes of a file. `id` is the model's name in the file; it may be empty.
-absl::StatusOr<std::string> ExportModel(const Model& model, absl::string_view id,
-                                        absl::string_view format);
+StatusOr<std::string> ExportModel(const Model& model, std::string_view id, std::string_view format);
 
 // Writes docs/model.schema.json: every split and leaf by name. Works for every model.
-absl::StatusOr<std::string> ToJson(const Model& model, absl::string_view id);
+StatusOr<std::string> ToJson(const Model& model, std::string_view id);
 
 // Writes ONNX with ai.onnx.ml 3. The graph itself clamps, rounds and derives columns.
-absl::StatusOr<std::string> ToOnnx(const Model& model, absl::string_view id);
+StatusOr<std::string> ToOnnx(const Model& model, std::string_view id);
 
 // Writes XGBoost 1.7's JSON. Only for sums that one of its objectives turns into the prediction,
 // and only for splits of the schema's own features.
-absl::StatusOr<std::string> ToXgboost(const Model& model, absl::string_view id);
+StatusOr<std::string> ToXgboost(const Model& model, std::string_view id);
 
 // Writes one C99 header without dependencies.
-absl::StatusOr<std::string> ToCHeader(const Model& model, absl::string_view id);
+StatusOr<std::string> ToCHeader(const Model& model, std::string_view id);
 
 }  // namespace coppice::formats
 

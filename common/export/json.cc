@@ -3,10 +3,11 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/export/formats.h"
 #include "common/export/model_parts.h"
 #include "common/schema/number.h"
@@ -42,52 +43,51 @@ class TreeWriter {
 
   void Write(size_t number) {
     const Tree& tree = model_.forest()[number];
-    absl::StrAppend(&out_, "    {\"nodes\": [\n");
+    StrAppend(&out_, "    {\"nodes\": [\n");
     for (uint32_t i = 0; i < tree.nodes().size(); ++i) {
       const Node& node = tree.nodes()[i];
-      absl::StrAppend(&out_, "      {");
+      StrAppend(&out_, "      {");
       if (node.kind == SplitKind::kLeaf) {
         WriteLeaf(model_.leaves()[number][tree.first_leaf(i)]);
       } else {
         WriteSplit(node);
       }
-      absl::StrAppend(&out_, i + 1 < tree.nodes().size() ? "},\n" : "}\n");
+      StrAppend(&out_, i + 1 < tree.nodes().size() ? "},\n" : "}\n");
     }
-    absl::StrAppend(&out_, "    ]}");
+    StrAppend(&out_, "    ]}");
   }
 
  private:
   void WriteLeaf(const LeafPrediction& leaf) {
-    absl::StrAppend(&out_, "\"outputs\": [",
-                    absl::StrJoin(leaf.probabilities, ", ",
-                                  [](std::string* out, double x) { *out += Number(x); }),
-                    "]");
+    StrAppend(
+        &out_, "\"outputs\": [",
+        StrJoin(leaf.probabilities, ", ", [](std::string* out, double x) { *out += Number(x); }),
+        "]");
     // The noise of scores does not belong to a single leaf: see SharedNoise.
     if (model_.leaf_kind() != LeafKind::kScores) {
-      absl::StrAppend(&out_, ", \"standard_error\": ", Number(leaf.standard_error));
+      StrAppend(&out_, ", \"standard_error\": ", Number(leaf.standard_error));
     }
     if (LeafDecides(model_)) {
-      absl::StrAppend(&out_, ", \"label\": ", classes_[leaf.label]);
+      StrAppend(&out_, ", \"label\": ", classes_[leaf.label]);
     }
   }
 
   void WriteSplit(const Node& node) {
-    absl::StrAppend(&out_, "\"feature\": ", names_[node.feature], ", ");
+    StrAppend(&out_, "\"feature\": ", names_[node.feature], ", ");
     const Feature& feature = model_.tree_schema().features()[node.feature];
     if (node.kind == SplitKind::kNumeric) {
-      absl::StrAppend(&out_, "\"below\": ", Number(node.threshold));
+      StrAppend(&out_, "\"below\": ", Number(node.threshold));
     } else if (node.kind == SplitKind::kMissing) {
-      absl::StrAppend(&out_, "\"is_missing\": true");
+      StrAppend(&out_, "\"is_missing\": true");
     } else if (node.threshold == feature.other()) {
-      absl::StrAppend(&out_, "\"is_other\": true");
+      StrAppend(&out_, "\"is_other\": true");
     } else {
-      absl::StrAppend(&out_,
-                      "\"is\": ", ToLine(feature.values[static_cast<size_t>(node.threshold)]));
+      StrAppend(&out_, "\"is\": ", ToLine(feature.values[static_cast<size_t>(node.threshold)]));
     }
     if (node.kind != SplitKind::kMissing) {
-      absl::StrAppend(&out_, ", \"missing\": ", node.missing_left ? "\"left\"" : "\"right\"");
+      StrAppend(&out_, ", \"missing\": ", node.missing_left ? "\"left\"" : "\"right\"");
     }
-    absl::StrAppend(&out_, ", \"left\": ", node.left, ", \"right\": ", node.right);
+    StrAppend(&out_, ", \"left\": ", node.left, ", \"right\": ", node.right);
   }
 
   const Model& model_;
@@ -97,24 +97,24 @@ class TreeWriter {
 
 }  // namespace
 
-absl::StatusOr<std::string> ToJson(const Model& model, absl::string_view id) {
+StatusOr<std::string> ToJson(const Model& model, std::string_view id) {
   Json head = {{"format", "coppice.model"}, {"version", 1}, {"id", std::string(id)}};
-  head["written_by"] = absl::StrCat("coppice ", COPPICE_VERSION);
+  head["written_by"] = StrCat("coppice ", COPPICE_VERSION);
   head.update(SchemaJson(model.schema()));
   head["derived"] = DerivedJson(model);
   head["leaf_kind"] = std::string(NameOf(model.leaf_kind()));
   head["certificate"] = CertificateJson(model.certificate());
   std::string out = "{\n";
   for (const auto& [key, value] : head.items()) {
-    absl::StrAppend(&out, "  ", ToLine(key), ": ", ToLine(value), ",\n");
+    StrAppend(&out, "  ", ToLine(key), ": ", ToLine(value), ",\n");
   }
-  absl::StrAppend(&out, "  \"trees\": [\n");
+  StrAppend(&out, "  \"trees\": [\n");
   TreeWriter writer(model, out);
   for (size_t tree = 0; tree < model.forest().size(); ++tree) {
     writer.Write(tree);
-    absl::StrAppend(&out, tree + 1 < model.forest().size() ? ",\n" : "\n");
+    StrAppend(&out, tree + 1 < model.forest().size() ? ",\n" : "\n");
   }
-  absl::StrAppend(&out, "  ]\n}\n");
+  StrAppend(&out, "  ]\n}\n");
   return out;
 }
 

@@ -1,9 +1,9 @@
 #include "common/export/model_parts.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice::formats {
 namespace {
@@ -84,7 +84,7 @@ Json CertificateJson(const Certificate& certificate) {
                      {"dishonest_millionths", relay.dishonest_millionths},
                      {"batches", relay.batches},
                      {"least_accepted", relay.least_accepted},
-                     {"relay_key_id", absl::BytesToHexString(relay.relay_key)}};
+                     {"relay_key_id", BytesToHexString(relay.relay_key)}};
   }
   return json;
 }
@@ -93,7 +93,7 @@ std::string ToLine(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
-absl::string_view NameOf(LeafKind kind) {
+std::string_view NameOf(LeafKind kind) {
   switch (kind) {
     case LeafKind::kProbabilities:
       return "probabilities";

@@ -6,13 +6,13 @@
 #define COPPICE_COMMON_EXPORT_MODEL_PARTS_H_
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/string_view.h"
-#include "common/schema/schema.h"
 #include "common/model/certificate.h"
 #include "common/model/model.h"
+#include "common/schema/schema.h"
 
 namespace coppice::formats {
 
@@ -29,7 +29,7 @@ Json CertificateJson(const Certificate& certificate);
 std::string ToLine(const Json& json);
 
 // Returns "probabilities", "additive", "weights" or "scores".
-absl::string_view NameOf(LeafKind kind);
+std::string_view NameOf(LeafKind kind);
 
 // Whether a tree splits on a derived feature.
 bool SplitsDerived(const Model& model);

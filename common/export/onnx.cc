@@ -3,10 +3,11 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/export/formats.h"
 #include "common/export/model_parts.h"
 #include "common/export/onnx_message.h"
@@ -107,14 +108,14 @@ void AddClasses(const Model& model, const onnx::ForestSums& forest, Graph& graph
   graph.AddOutput(onnx::ValueInfo("probabilities", Element::kFloat, model.schema().num_outputs()));
 }
 
-Message OpsetOf(absl::string_view domain, int64_t version) {
+Message OpsetOf(std::string_view domain, int64_t version) {
   Message opset;
   opset.AddBytes(1, domain);
   opset.AddInt(2, version);
   return opset;
 }
 
-Message Property(absl::string_view key, absl::string_view value) {
+Message Property(std::string_view key, std::string_view value) {
   Message property;
   property.AddBytes(1, key);
   property.AddBytes(2, value);
@@ -123,7 +124,7 @@ Message Property(absl::string_view key, absl::string_view value) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ToOnnx(const Model& model, absl::string_view id) {
+StatusOr<std::string> ToOnnx(const Model& model, std::string_view id) {
   Graph graph;
   const onnx::ForestSums forest = onnx::AddForest(model, onnx::AddEncodedRows(model, graph), graph);
   if (model.schema().target()) {
@@ -144,9 +145,9 @@ absl::StatusOr<std::string> ToOnnx(const Model& model, absl::string_view id) {
   file.AddMessage(14,
                   Property("coppice.certificate", ToLine(CertificateJson(model.certificate()))));
   if (file.bytes().size() <= kMaxBytes) return file.bytes();
-  return absl::InvalidArgumentError(absl::StrCat("the model has ", file.bytes().size(),
-                                                 " bytes as ONNX, which holds at most ", kMaxBytes,
-                                                 ": json and c have no such limit"));
+  return InvalidArgumentError(StrCat("the model has ", file.bytes().size(),
+                                     " bytes as ONNX, which holds at most ", kMaxBytes,
+                                     ": json and c have no such limit"));
 }
 
 }  // namespace coppice::formats

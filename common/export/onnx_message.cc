@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <string_view>
 
 namespace coppice::formats::onnx {
 namespace {
@@ -13,7 +14,7 @@ static_assert(std::endian::native == std::endian::little);
 enum class AttributeType : int64_t { kInt = 2, kString = 3, kTensor = 4, kInts = 7, kStrings = 8 };
 
 // TensorProto without its values.
-Message TensorHead(Element element, const std::vector<int64_t>& shape, absl::string_view name) {
+Message TensorHead(Element element, const std::vector<int64_t>& shape, std::string_view name) {
   Message tensor;
   for (const int64_t size : shape) tensor.AddInt(1, size);
   tensor.AddInt(2, static_cast<int64_t>(element));
@@ -23,7 +24,7 @@ Message TensorHead(Element element, const std::vector<int64_t>& shape, absl::str
 
 template <typename Number>
 Message Tensor(Element element, absl::Span<const Number> values, const std::vector<int64_t>& shape,
-               absl::string_view name) {
+               std::string_view name) {
   Message tensor = TensorHead(element, shape, name);
   std::string raw(values.size() * sizeof(Number), '\0');
   if (!values.empty()) std::memcpy(raw.data(), values.data(), raw.size());
@@ -31,7 +32,7 @@ Message Tensor(Element element, absl::Span<const Number> values, const std::vect
   return tensor;
 }
 
-Message Attribute(absl::string_view name, AttributeType type) {
+Message Attribute(std::string_view name, AttributeType type) {
   Message attribute;
   attribute.AddBytes(1, name);
   attribute.AddInt(20, static_cast<int64_t>(type));
@@ -55,28 +56,28 @@ void Message::AddInt(int field, int64_t value) {
   AddVarint(static_cast<uint64_t>(value));
 }
 
-void Message::AddBytes(int field, absl::string_view bytes) {
+void Message::AddBytes(int field, std::string_view bytes) {
   AddVarint(static_cast<uint64_t>(field) << 3 | 2);
   AddVarint(bytes.size());
   bytes_.append(bytes.data(), bytes.size());
 }
 
 Message DoubleTensor(absl::Span<const double> values, const std::vector<int64_t>& shape,
-                     absl::string_view name) {
+                     std::string_view name) {
   return Tensor(Element::kDouble, values, shape, name);
 }
 
-Message IntTensor(absl::Span<const int64_t> values, absl::string_view name) {
+Message IntTensor(absl::Span<const int64_t> values, std::string_view name) {
   return Tensor(Element::kInt64, values, ShapeOf(values.size()), name);
 }
 
-Message StringTensor(absl::Span<const std::string> values, absl::string_view name) {
+Message StringTensor(absl::Span<const std::string> values, std::string_view name) {
   Message tensor = TensorHead(Element::kString, ShapeOf(values.size()), name);
   for (const std::string& value : values) tensor.AddBytes(6, value);
   return tensor;
 }
 
-Message ValueInfo(absl::string_view name, Element element, int64_t columns) {
+Message ValueInfo(std::string_view name, Element element, int64_t columns) {
   Message rows, shape;
   rows.AddBytes(2, "rows");  // a named dimension may have any size
   shape.AddMessage(1, rows);
@@ -94,8 +95,8 @@ Message ValueInfo(absl::string_view name, Element element, int64_t columns) {
   return info;
 }
 
-Operator::Operator(absl::string_view type, absl::Span<const std::string> inputs,
-                   absl::string_view output, absl::string_view domain) {
+Operator::Operator(std::string_view type, absl::Span<const std::string> inputs,
+                   std::string_view output, std::string_view domain) {
   for (const std::string& input : inputs) message_.AddBytes(1, input);
   message_.AddBytes(2, output);
   message_.AddBytes(3, output);  // the node's name: that of its output
@@ -103,67 +104,67 @@ Operator::Operator(absl::string_view type, absl::Span<const std::string> inputs,
   if (!domain.empty()) message_.AddBytes(7, domain);
 }
 
-Operator& Operator::Int(absl::string_view name, int64_t value) {
+Operator& Operator::Int(std::string_view name, int64_t value) {
   Message attribute = Attribute(name, AttributeType::kInt);
   attribute.AddInt(3, value);
   message_.AddMessage(kAttribute, attribute);
   return *this;
 }
 
-Operator& Operator::Text(absl::string_view name, absl::string_view value) {
+Operator& Operator::Text(std::string_view name, std::string_view value) {
   Message attribute = Attribute(name, AttributeType::kString);
   attribute.AddBytes(4, value);
   message_.AddMessage(kAttribute, attribute);
   return *this;
 }
 
-Operator& Operator::Ints(absl::string_view name, absl::Span<const int64_t> values) {
+Operator& Operator::Ints(std::string_view name, absl::Span<const int64_t> values) {
   Message attribute = Attribute(name, AttributeType::kInts);
   for (const int64_t value : values) attribute.AddInt(8, value);
   message_.AddMessage(kAttribute, attribute);
   return *this;
 }
 
-Operator& Operator::Texts(absl::string_view name, absl::Span<const absl::string_view> values) {
+Operator& Operator::Texts(std::string_view name, absl::Span<const std::string_view> values) {
   Message attribute = Attribute(name, AttributeType::kStrings);
-  for (const absl::string_view value : values) attribute.AddBytes(9, value);
+  for (const std::string_view value : values) attribute.AddBytes(9, value);
   message_.AddMessage(kAttribute, attribute);
   return *this;
 }
 
-Operator& Operator::Doubles(absl::string_view name, absl::Span<const double> values) {
+Operator& Operator::Doubles(std::string_view name, absl::Span<const double> values) {
   Message attribute = Attribute(name, AttributeType::kTensor);
   attribute.AddMessage(5, DoubleTensor(values, ShapeOf(values.size()), ""));
   message_.AddMessage(kAttribute, attribute);
   return *this;
 }
 
-std::string Graph::Constant(absl::string_view name, double value) {
+std::string Graph::Constant(std::string_view name, double value) {
   message_.AddMessage(kInitializer, DoubleTensor({&value, 1}, {}, name));
   return std::string(name);
 }
 
-std::string Graph::Constant(absl::string_view name, absl::Span<const double> values) {
+std::string Graph::Constant(std::string_view name, absl::Span<const double> values) {
   message_.AddMessage(kInitializer, DoubleTensor(values, ShapeOf(values.size()), name));
   return std::string(name);
 }
 
-std::string Graph::Constant(absl::string_view name, absl::Span<const int64_t> values) {
+std::string Graph::Constant(std::string_view name, absl::Span<const int64_t> values) {
   message_.AddMessage(kInitializer, IntTensor(values, name));
   return std::string(name);
 }
 
-std::string Graph::Constant(absl::string_view name, absl::Span<const std::string> values) {
+std::string Graph::Constant(std::string_view name, absl::Span<const std::string> values) {
   message_.AddMessage(kInitializer, StringTensor(values, name));
   return std::string(name);
 }
 
-std::string Graph::Add(absl::string_view type, absl::Span<const std::string> inputs,
-                       absl::string_view output) {
+std::string Graph::Add(std::string_view type, absl::Span<const std::string> inputs,
+                       std::string_view output) {
   return Add(Operator(type, inputs, output), output);
 }
 
-std::string Graph::Add(const Operator& op, absl::string_view output) {
+std::string Graph::Add(const Operator& op, std::string_view output) {
   message_.AddMessage(kNode, op.message());
   return std::string(output);
 }
@@ -172,7 +173,7 @@ std::string AddCast(const std::string& from, Element to, const std::string& outp
   return graph.Add(Operator("Cast", {from}, output).Int("to", static_cast<int64_t>(to)), output);
 }
 
-Message Graph::Finish(absl::string_view name) {
+Message Graph::Finish(std::string_view name) {
   message_.AddBytes(2, name);
   return message_;
 }

@@ -9,9 +9,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace coppice::formats::onnx {
@@ -20,7 +20,7 @@ namespace coppice::formats::onnx {
 class Message {
  public:
   void AddInt(int field, int64_t value);
-  void AddBytes(int field, absl::string_view bytes);
+  void AddBytes(int field, std::string_view bytes);
   void AddMessage(int field, const Message& message) { AddBytes(field, message.bytes_); }
 
   const std::string& bytes() const { return bytes_; }
@@ -35,24 +35,24 @@ class Message {
 enum class Element : int64_t { kFloat = 1, kInt64 = 7, kString = 8, kDouble = 11 };
 
 Message DoubleTensor(absl::Span<const double> values, const std::vector<int64_t>& shape,
-                     absl::string_view name);
-Message IntTensor(absl::Span<const int64_t> values, absl::string_view name);
-Message StringTensor(absl::Span<const std::string> values, absl::string_view name);
+                     std::string_view name);
+Message IntTensor(absl::Span<const int64_t> values, std::string_view name);
+Message StringTensor(absl::Span<const std::string> values, std::string_view name);
 
 // A graph's input or output: rows, with `columns` columns if that is not 0.
-Message ValueInfo(absl::string_view name, Element element, int64_t columns);
+Message ValueInfo(std::string_view name, Element element, int64_t columns);
 
 // NodeProto: an operator with its attributes.
 class Operator {
  public:
-  Operator(absl::string_view type, absl::Span<const std::string> inputs, absl::string_view output,
-           absl::string_view domain = "");
+  Operator(std::string_view type, absl::Span<const std::string> inputs, std::string_view output,
+           std::string_view domain = "");
 
-  Operator& Int(absl::string_view name, int64_t value);
-  Operator& Text(absl::string_view name, absl::string_view value);
-  Operator& Ints(absl::string_view name, absl::Span<const int64_t> values);
-  Operator& Texts(absl::string_view name, absl::Span<const absl::string_view> values);
-  Operator& Doubles(absl::string_view name, absl::Span<const double> values);
+  Operator& Int(std::string_view name, int64_t value);
+  Operator& Text(std::string_view name, std::string_view value);
+  Operator& Ints(std::string_view name, absl::Span<const int64_t> values);
+  Operator& Texts(std::string_view name, absl::Span<const std::string_view> values);
+  Operator& Doubles(std::string_view name, absl::Span<const double> values);
 
   const Message& message() const { return message_; }
 
@@ -64,19 +64,19 @@ class Operator {
 class Graph {
  public:
   // Adds a constant. Returns its name.
-  std::string Constant(absl::string_view name, double value);  // double
-  std::string Constant(absl::string_view name, absl::Span<const double> values);
-  std::string Constant(absl::string_view name, absl::Span<const int64_t> values);
-  std::string Constant(absl::string_view name, absl::Span<const std::string> values);
+  std::string Constant(std::string_view name, double value);  // double
+  std::string Constant(std::string_view name, absl::Span<const double> values);
+  std::string Constant(std::string_view name, absl::Span<const int64_t> values);
+  std::string Constant(std::string_view name, absl::Span<const std::string> values);
   // Adds an operator that computes `output`. Returns `output`.
-  std::string Add(absl::string_view type, absl::Span<const std::string> inputs,
-                  absl::string_view output);
-  std::string Add(const Operator& op, absl::string_view output);
+  std::string Add(std::string_view type, absl::Span<const std::string> inputs,
+                  std::string_view output);
+  std::string Add(const Operator& op, std::string_view output);
 
   void AddInput(const Message& value_info) { message_.AddMessage(11, value_info); }
   void AddOutput(const Message& value_info) { message_.AddMessage(12, value_info); }
   // Names the graph, which is then complete.
-  Message Finish(absl::string_view name);
+  Message Finish(std::string_view name);
 
  private:
   Message message_;

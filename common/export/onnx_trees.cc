@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/export/model_parts.h"
@@ -136,7 +137,7 @@ class Ensemble {
   const size_t outputs_;
   const double step_;  // step of coarse parts
   std::vector<int64_t> tree_, node_, feature_, left_, right_, missing_left_;
-  std::vector<absl::string_view> mode_;
+  std::vector<std::string_view> mode_;
   std::vector<double> value_;
   std::vector<int64_t> leaf_tree_, leaf_node_, target_;
   std::vector<double> weight_;

@@ -11,14 +11,13 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/export/formats.h"
 #include "common/export/model_parts.h"
 
@@ -52,9 +51,9 @@ struct Objective {
   std::function<double(const LeafPrediction&, uint32_t group)> term;
 };
 
-absl::Status CannotExpress(absl::string_view why) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("XGBoost cannot express this model: ", why, "; export it as onnx, c or json"));
+Status CannotExpress(std::string_view why) {
+  return FailedPreconditionError(
+      StrCat("XGBoost cannot express this model: ", why, "; export it as onnx, c or json"));
 }
 
 Json SquaredErrorParameters() { return {{"reg_loss_param", {{"scale_pos_weight", "1"}}}}; }
@@ -66,7 +65,7 @@ Objective NumberObjective(const Model& model) {
   return {.name = "reg:squarederror",
           .parameters = SquaredErrorParameters(),
           .base_score = target.min,
-          .output = absl::StrCat("the number ", model.schema().label()),
+          .output = StrCat("the number ", model.schema().label()),
           .cut = model.leaf_kind() == LeafKind::kProbabilities
                      ? ""
                      : ToLine(Json::array({target.min, target.max})),
@@ -79,7 +78,7 @@ Objective TwoClassMean(const Model& model) {
   const auto trees = static_cast<double>(model.forest().size());
   return {.name = "reg:squarederror",
           .parameters = SquaredErrorParameters(),
-          .output = absl::StrCat("the probability of ", model.schema().classes()[1]),
+          .output = StrCat("the probability of ", model.schema().classes()[1]),
           .cut = model.leaf_kind() == LeafKind::kAdditive ? "[0,1]" : "",
           .term = [trees](const LeafPrediction& leaf, uint32_t) {
             return leaf.probabilities[1] / trees;
@@ -90,7 +89,7 @@ Objective TwoClassScores(const Model& model) {
   return {.name = "binary:logistic",
           .parameters = SquaredErrorParameters(),
           .base_score = 0.5,  // for a sum of 0
-          .output = absl::StrCat("the probability of ", model.schema().classes()[1]),
+          .output = StrCat("the probability of ", model.schema().classes()[1]),
           .term = [](const LeafPrediction& leaf, uint32_t) {
             return leaf.probabilities[1] - leaf.probabilities[0];
           }};
@@ -100,24 +99,24 @@ Objective ManyClassScores(const Model& model) {
   const uint32_t classes = model.schema().num_classes();
   return {
       .name = "multi:softprob",
-      .parameters = {{"softmax_multiclass_param", {{"num_class", absl::StrCat(classes)}}}},
+      .parameters = {{"softmax_multiclass_param", {{"num_class", StrCat(classes)}}}},
       .groups = classes,
       .output = "the probability of each class",
       .term = [](const LeafPrediction& leaf, uint32_t group) { return leaf.probabilities[group]; }};
 }
 
-absl::Status CheckLabels(const Model& model) {
-  if (!LeafDecides(model)) return absl::OkStatus();
+Status CheckLabels(const Model& model) {
+  if (!LeafDecides(model)) return OkStatus();
   for (const LeafPrediction& leaf : model.leaves()[0]) {
     const std::vector<double>& p = leaf.probabilities;
     if (p[leaf.label] < *std::max_element(p.begin(), p.end())) {
       return CannotExpress("a leaf's label is not its most probable class");
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<Objective> ObjectiveOf(const Model& model) {
+StatusOr<Objective> ObjectiveOf(const Model& model) {
   if (model.leaf_kind() == LeafKind::kWeights) {
     return CannotExpress("its leaves hold weights, and probabilities are parts of their total");
   }
@@ -139,7 +138,7 @@ absl::StatusOr<Objective> ObjectiveOf(const Model& model) {
   return TwoClassMean(model);
 }
 
-absl::Status CheckFeatures(const Model& model) {
+Status CheckFeatures(const Model& model) {
   if (SplitsDerived(model)) return CannotExpress("it splits sums of features");
   for (const Feature& feature : model.schema().features()) {
     if (std::max(std::abs(feature.min), std::abs(feature.max)) > kMaxFloat) {
@@ -149,7 +148,7 @@ absl::Status CheckFeatures(const Model& model) {
       return CannotExpress("a feature has too many categories");
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Returns the cut that divides users' values as `cut` divides them after rounding to whole numbers,
@@ -204,8 +203,8 @@ class TreeText {
   }
 
   std::string Write(size_t id) const {
-    const auto ints = [](const std::vector<int64_t>& column) { return absl::StrJoin(column, ","); };
-    return absl::StrCat(
+    const auto ints = [](const std::vector<int64_t>& column) { return StrJoin(column, ","); };
+    return StrCat(
         "{\"base_weights\":[", means_, "],\"categories\":[", ints(categories_),
         "],\"categories_nodes\":[", ints(category_nodes_), "],\"categories_segments\":[",
         ints(segments_), "],\"categories_sizes\":[", ints(sizes_), "],\"default_left\":[",
@@ -258,7 +257,7 @@ class TreeText {
   }
 
   static void Append(std::string& column, double value) {
-    absl::StrAppend(&column, column.empty() ? "" : ",", Float(value));
+    StrAppend(&column, column.empty() ? "" : ",", Float(value));
   }
 
   const Schema& schema_;
@@ -278,7 +277,7 @@ Json FeatureNames(const Schema& schema) {
   return names;
 }
 
-Json Attributes(const Model& model, absl::string_view id, const Objective& objective) {
+Json Attributes(const Model& model, std::string_view id, const Objective& objective) {
   Json attributes = {{"coppice.output", objective.output},
                      {"coppice.schema", ToLine(SchemaJson(model.schema()))},
                      {"coppice.certificate", ToLine(CertificateJson(model.certificate()))}};
@@ -291,14 +290,14 @@ Json Attributes(const Model& model, absl::string_view id, const Objective& objec
 Json LearnerParameters(const Model& model, const Objective& objective) {
   return {{"base_score", Float(objective.base_score)},
           {"boost_from_average", "0"},
-          {"num_class", absl::StrCat(objective.groups > 1 ? objective.groups : 0)},
-          {"num_feature", absl::StrCat(model.schema().num_features())},
+          {"num_class", StrCat(objective.groups > 1 ? objective.groups : 0)},
+          {"num_feature", StrCat(model.schema().num_features())},
           {"num_target", "1"}};
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> ToXgboost(const Model& model, absl::string_view id) {
+StatusOr<std::string> ToXgboost(const Model& model, std::string_view id) {
   COPPICE_RETURN_IF_ERROR(CheckFeatures(model));
   COPPICE_ASSIGN_OR_RETURN(const Objective objective, ObjectiveOf(model));
   std::string trees;
@@ -309,8 +308,8 @@ absl::StatusOr<std::string> ToXgboost(const Model& model, absl::string_view id) 
       for (const LeafPrediction& leaf : model.leaves()[t]) {
         terms.push_back(objective.term(leaf, group));
       }
-      absl::StrAppend(&trees, groups.empty() ? "" : ",\n",
-                      TreeText(model, t, std::move(terms)).Write(groups.size()));
+      StrAppend(&trees, groups.empty() ? "" : ",\n",
+                TreeText(model, t, std::move(terms)).Write(groups.size()));
       groups.push_back(group);
     }
   }
@@ -320,13 +319,13 @@ absl::StatusOr<std::string> ToXgboost(const Model& model, absl::string_view id) 
   }
   Json parameters = objective.parameters;
   parameters["name"] = objective.name;
-  return absl::StrCat(
+  return StrCat(
       "{\"learner\":{\"attributes\":", ToLine(Attributes(model, id, objective)),
       ",\"feature_names\":", ToLine(FeatureNames(model.schema())),
       ",\"feature_types\":", ToLine(types),
       ",\"gradient_booster\":{\"model\":{\"gbtree_model_param\":{\"num_parallel_tree\":\"1\","
       "\"num_trees\":\"",
-      groups.size(), "\",\"size_leaf_vector\":\"0\"},\"tree_info\":[", absl::StrJoin(groups, ","),
+      groups.size(), "\",\"size_leaf_vector\":\"0\"},\"tree_info\":[", StrJoin(groups, ","),
       "],\"trees\":[\n", trees, "]},\"name\":\"gbtree\"},\"learner_model_param\":",
       ToLine(LearnerParameters(model, objective)), ",\"objective\":", ToLine(parameters),
       "},\"version\":[1,7,4]}\n");

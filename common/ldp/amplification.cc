@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "absl/numeric/int128.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/delta.h"
 
 namespace coppice {
@@ -225,27 +225,26 @@ double PositivePart(const ShuffledReports& reports, const TwoSidedLaw& law, doub
   return sum / weights / Real(reports.honest) * (1 + kSlack) + law.gain * outside * (1 + kSlack);
 }
 
-absl::Status CheckReports(const ShuffledReports& reports) {
+Status CheckReports(const ShuffledReports& reports) {
   if (reports.honest == 0 || reports.honest > kMaxShuffledReports) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("amplification by shuffling is computed for 1 to ", kMaxShuffledReports,
-                     " honest reports, not ", reports.honest));
+    return InvalidArgumentError(StrCat("amplification by shuffling is computed for 1 to ",
+                                       kMaxShuffledReports, " honest reports, not ",
+                                       reports.honest));
   }
   if (reports.local.nanos() > kMaxAmplifiedNanos) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "amplification by shuffling is computed up to a local epsilon of ",
-        kMaxAmplifiedNanos / Budget::kNanosPerEpsilon, ", not ", reports.local.ToString()));
+    return InvalidArgumentError(
+        StrCat("amplification by shuffling is computed up to a local epsilon of ",
+               kMaxAmplifiedNanos / Budget::kNanosPerEpsilon, ", not ", reports.local.ToString()));
   }
   if (!(reports.two_sided_mass > 0)) {
-    return absl::InvalidArgumentError("the two-sided mass of a mechanism is positive");
+    return InvalidArgumentError("the two-sided mass of a mechanism is positive");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CheckDelta(uint64_t delta) {
-  if (delta > 0 && delta < kDeltaOne) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "amplification by shuffling needs a delta from 1e-18 to below 1");
+Status CheckDelta(uint64_t delta) {
+  if (delta > 0 && delta < kDeltaOne) return OkStatus();
+  return InvalidArgumentError("amplification by shuffling needs a delta from 1e-18 to below 1");
 }
 
 // DeltaBound() of checked reports, precise enough to compare with `wanted`. Uses an epsilon that is
@@ -288,12 +287,12 @@ double MaxTwoSidedMass(const Budget& local) {
   return kMassRoundingUp / (std::exp(local.epsilon()) + 1);
 }
 
-absl::StatusOr<double> DeltaBound(const ShuffledReports& reports, uint64_t epsilon_nanos) {
+StatusOr<double> DeltaBound(const ShuffledReports& reports, uint64_t epsilon_nanos) {
   COPPICE_RETURN_IF_ERROR(CheckReports(reports));
   return CheckedDeltaBound(reports, epsilon_nanos, DeltaReal(1));
 }
 
-absl::StatusOr<Budget> EpsilonBound(const ShuffledReports& reports, uint64_t delta) {
+StatusOr<Budget> EpsilonBound(const ShuffledReports& reports, uint64_t delta) {
   COPPICE_RETURN_IF_ERROR(CheckReports(reports));
   COPPICE_RETURN_IF_ERROR(CheckDelta(delta));
   const double wanted = DeltaReal(delta);
@@ -307,14 +306,14 @@ absl::StatusOr<Budget> EpsilonBound(const ShuffledReports& reports, uint64_t del
   return Budget::FromNanos(proved);
 }
 
-absl::StatusOr<Budget> PromisedEpsilon(const ShuffledReports& reports, uint64_t delta) {
+StatusOr<Budget> PromisedEpsilon(const ShuffledReports& reports, uint64_t delta) {
   COPPICE_ASSIGN_OR_RETURN(const Budget bound, EpsilonBound(reports, delta));
   return IsWorthSaying(reports.local.nanos(), bound.nanos()) ? bound : reports.local;
 }
 
-absl::StatusOr<Budget> LargestLocalEpsilon(
+StatusOr<Budget> LargestLocalEpsilon(
     uint64_t honest, const Budget& central, uint64_t delta,
-    absl::FunctionRef<absl::StatusOr<double>(const Budget& local)> two_sided_mass) {
+    absl::FunctionRef<StatusOr<double>(const Budget& local)> two_sided_mass) {
   COPPICE_RETURN_IF_ERROR(CheckReports({.honest = honest, .local = central, .two_sided_mass = 1}));
   COPPICE_RETURN_IF_ERROR(CheckDelta(delta));
   const double wanted = DeltaReal(delta);

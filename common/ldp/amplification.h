@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 
 namespace coppice {
@@ -53,25 +53,25 @@ double MaxTwoSidedMass(const Budget& local);
 // Units      `epsilon_nanos` in nano-epsilons; below `local`, otherwise delta is 0.
 // Errors     InvalidArgument for no report or more than kMaxShuffledReports, for a local epsilon
 //            above kMaxAmplifiedNanos, and for a mass that is not positive.
-absl::StatusOr<double> DeltaBound(const ShuffledReports& reports, uint64_t epsilon_nanos);
+StatusOr<double> DeltaBound(const ShuffledReports& reports, uint64_t epsilon_nanos);
 
 // The least epsilon that DeltaBound() proves at `delta` units of 10^-18; at most `reports.local`,
 // which holds without any shuffling. InvalidArgument as above, and for a delta of 0 or of kDeltaOne
 // and more.
-absl::StatusOr<Budget> EpsilonBound(const ShuffledReports& reports, uint64_t delta);
+StatusOr<Budget> EpsilonBound(const ShuffledReports& reports, uint64_t delta);
 
 // The epsilon that certificates and plans state for such reports: EpsilonBound(), or
 // `reports.local` if the gain is less than a hundredth. A promise asks its reader to trust another
 // party and an assumed share; a gain of some billionths is not worth that, as one more dishonest
 // report undoes it. Errors as EpsilonBound().
-absl::StatusOr<Budget> PromisedEpsilon(const ShuffledReports& reports, uint64_t delta);
+StatusOr<Budget> PromisedEpsilon(const ShuffledReports& reports, uint64_t delta);
 
 // The largest local epsilon, rounded down to a millionth, whose EpsilonBound() is at most
 // `central`; `central` itself if that would be less than a hundredth above it. Calls
 // `two_sided_mass` for the mass of each epsilon that it tries.
-absl::StatusOr<Budget> LargestLocalEpsilon(
+StatusOr<Budget> LargestLocalEpsilon(
     uint64_t honest, const Budget& central, uint64_t delta,
-    absl::FunctionRef<absl::StatusOr<double>(const Budget& local)> two_sided_mass);
+    absl::FunctionRef<StatusOr<double>(const Budget& local)> two_sided_mass);
 
 }  // namespace coppice
 

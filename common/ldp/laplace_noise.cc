@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/steps.h"
 #include "common/privacy/exp_bound.h"
@@ -21,8 +22,8 @@ constexpr SignedSteps kNegativeZero = 1;
 
 // Writes the noise of all draws except negative zeros; `noise` has room for all draws. Returns how
 // many it wrote.
-absl::StatusOr<size_t> NoiseOf(absl::Span<const SignedSteps> draws, const GeometricTable& table,
-                               PrivateRandom& random, absl::Span<int32_t> noise) {
+StatusOr<size_t> NoiseOf(absl::Span<const SignedSteps> draws, const GeometricTable& table,
+                         PrivateRandom& random, absl::Span<int32_t> noise) {
   size_t kept = 0;
   for (const SignedSteps draw : draws) {
     int32_t steps = static_cast<int32_t>(StepsOf(draw));
@@ -40,7 +41,7 @@ absl::StatusOr<size_t> NoiseOf(absl::Span<const SignedSteps> draws, const Geomet
 
 // The sum of `count` independent geometric draws with ratio numerator / 2^32: how many reach one
 // step, how many of those a second, and so on. Costs about 2 / (1 - ratio) random bits per draw.
-absl::StatusOr<int64_t> SumOfGeometrics(uint64_t count, uint32_t numerator, PrivateRandom& random) {
+StatusOr<int64_t> SumOfGeometrics(uint64_t count, uint32_t numerator, PrivateRandom& random) {
   int64_t sum = 0;
   while (count > 0) {
     COPPICE_ASSIGN_OR_RETURN(count, random.Binomial(count, numerator));
@@ -54,7 +55,7 @@ constexpr uint32_t kMaxLayeredNumerator = 0xf0000000;
 
 }  // namespace
 
-absl::StatusOr<LaplaceNoise> LaplaceNoise::Create(const Budget& epsilon, uint64_t sensitivity) {
+StatusOr<LaplaceNoise> LaplaceNoise::Create(const Budget& epsilon, uint64_t sensitivity) {
   COPPICE_ASSIGN_OR_RETURN(GeometricTable table,
                            GeometricTable::Create(DecayRatio(epsilon, sensitivity)));
   return LaplaceNoise(std::move(table));
@@ -69,7 +70,7 @@ LaplaceNoise::LaplaceNoise(GeometricTable table) : table_(std::move(table)) {
   bound_ = static_cast<int64_t>(std::ceil(101 * std::log(2.0) / -log_ratio_));
 }
 
-absl::Status LaplaceNoise::Draw(PrivateRandom& random, size_t count, Take take) const {
+Status LaplaceNoise::Draw(PrivateRandom& random, size_t count, Take take) const {
   std::array<SignedSteps, kChunk> draws;
   std::array<int32_t, kChunk> noise;
   for (size_t done = 0; done < count;) {
@@ -80,16 +81,16 @@ absl::Status LaplaceNoise::Draw(PrivateRandom& random, size_t count, Take take) 
     if (kept > 0) take(done, absl::MakeSpan(noise).first(kept));
     done += kept;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status LaplaceNoise::AddTo(PrivateRandom& random, absl::Span<int64_t> sums) const {
+Status LaplaceNoise::AddTo(PrivateRandom& random, absl::Span<int64_t> sums) const {
   return Draw(random, sums.size(), [sums](size_t start, absl::Span<const int32_t> noise) {
     for (size_t i = 0; i < noise.size(); ++i) sums[start + i] += noise[i];
   });
 }
 
-absl::StatusOr<int64_t> LaplaceNoise::SumOf(uint64_t count, PrivateRandom& random) const {
+StatusOr<int64_t> LaplaceNoise::SumOf(uint64_t count, PrivateRandom& random) const {
   int64_t sum = 0;
   if (table_.numerator() <= kMaxLayeredNumerator) {
     // Discrete Laplace is the difference of two geometrics.

@@ -11,9 +11,8 @@
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/geometric_table.h"
 #include "common/privacy/private_random.h"
@@ -28,17 +27,17 @@ namespace coppice {
 //            one look-up.
 class LaplaceNoise {
  public:
-  static absl::StatusOr<LaplaceNoise> Create(const Budget& epsilon, uint64_t sensitivity);
+  static StatusOr<LaplaceNoise> Create(const Budget& epsilon, uint64_t sensitivity);
 
   // Draws `count` independent noises, a few hundred at a time: calls take(start, noise) with the
   // noises from index `start` on. `take` may change the span's values.
   using Take = absl::FunctionRef<void(size_t start, absl::Span<int32_t> noise)>;
-  absl::Status Draw(PrivateRandom& random, size_t count, Take take) const;
+  Status Draw(PrivateRandom& random, size_t count, Take take) const;
   // Adds independent noise to `sums`.
-  absl::Status AddTo(PrivateRandom& random, absl::Span<int64_t> sums) const;
+  Status AddTo(PrivateRandom& random, absl::Span<int64_t> sums) const;
 
   // The sum of `count` independent noises.
-  absl::StatusOr<int64_t> SumOf(uint64_t count, PrivateRandom& random) const;
+  StatusOr<int64_t> SumOf(uint64_t count, PrivateRandom& random) const;
 
   double variance() const { return variance_; }
   double LogProbability(int64_t noise) const;

@@ -1,16 +1,18 @@
 #include "common/ldp/laplace_vector.h"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/laplace_noise.h"
 #include "common/ldp/payload/integer_payload.h"
 
 namespace coppice {
 
-absl::Status LaplaceVector::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
-                                  std::string& payload) const {
+Status LaplaceVector::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
+                            std::string& payload) const {
   const Ones ones = OnesOf(value);
   payload.clear();
   return noise_.Draw(random, sum_size(), [&](size_t start, absl::Span<int32_t> entries) {
@@ -21,7 +23,7 @@ absl::Status LaplaceVector::Write(LeafLabel value, uint32_t /*column*/, PrivateR
   });
 }
 
-absl::Status LaplaceVector::Check(absl::string_view payload) const {
+Status LaplaceVector::Check(std::string_view payload) const {
   return CheckIntegers(payload, limits_);
 }
 
@@ -29,17 +31,16 @@ void LaplaceVector::AddAll(absl::Span<const Contribution> reports, absl::Span<in
   AddIntegers(reports, sums);
 }
 
-absl::Status LaplaceVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
-                                          absl::Span<int64_t> sums) const {
+Status LaplaceVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                    absl::Span<int64_t> sums) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));
   COPPICE_RETURN_IF_ERROR(noise_.AddTo(random, sums));
   for (const size_t one : OnesOf(value)) ++sums[one];
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status LaplaceVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
-                                             PrivateRandom& random,
-                                             absl::Span<int64_t> sums) const {
+Status LaplaceVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                                       absl::Span<int64_t> sums) const {
   uint64_t rows = 0;
   for (size_t cell = 0; cell < rows_of.size(); ++cell) {
     for (const size_t one : OnesOf(ValueOf(cell))) sums[one] += static_cast<int64_t>(rows_of[cell]);
@@ -49,11 +50,11 @@ absl::Status LaplaceVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
     COPPICE_ASSIGN_OR_RETURN(const int64_t noise, noise_.SumOf(rows, random));
     sum += noise;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<double> LaplaceVector::LogOutputProbability(LeafLabel value, uint32_t column,
-                                                           absl::string_view payload) const {
+StatusOr<double> LaplaceVector::LogOutputProbability(LeafLabel value, uint32_t column,
+                                                     std::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   std::vector<int32_t> entries(sum_size());
   COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, absl::MakeSpan(entries)));

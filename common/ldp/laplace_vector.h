@@ -9,9 +9,11 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "common/base/status.h"
 #include "common/ldp/laplace_noise.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/integer_payload.h"
@@ -24,14 +26,14 @@ class LaplaceVector : public LocalMechanism {
   size_t payload_bytes() const final { return sum_size(); }
   size_t max_payload_bytes() const final { return kMaxIntegerBytes * sum_size(); }
   size_t sum_size() const final { return domain().cells(); }
-  absl::Status Check(absl::string_view payload) const final;
+  Status Check(std::string_view payload) const final;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;
-  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
-                             absl::Span<int64_t> sums) const final;
-  absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
-                                absl::Span<int64_t> sums) const final;
-  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
-                                              absl::string_view payload) const final;
+  Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                       absl::Span<int64_t> sums) const final;
+  Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                          absl::Span<int64_t> sums) const final;
+  StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
+                                        std::string_view payload) const final;
   bool adds_laplace_noise() const final { return true; }
 
  protected:
@@ -50,8 +52,8 @@ class LaplaceVector : public LocalMechanism {
   const IntegerLimits& limits() const { return limits_; }
 
  private:
-  absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
-                     std::string& payload) const final;
+  Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+               std::string& payload) const final;
   // The positions of the ones in the noiseless vector of `value`.
   virtual Ones OnesOf(LeafLabel value) const = 0;
 

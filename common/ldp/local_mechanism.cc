@@ -4,10 +4,11 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/ldp/mechanisms.h"
 
 namespace coppice {
@@ -20,47 +21,46 @@ absl::Span<const MechanismKind> AllMechanismKinds() {
   return kKinds;
 }
 
-absl::string_view MechanismName(MechanismKind kind) {
+std::string_view MechanismName(MechanismKind kind) {
   for (const MechanismEntry& entry : kMechanisms) {
     if (entry.kind == kind) return entry.name;
   }
   return "unknown";
 }
 
-absl::StatusOr<MechanismKind> ParseMechanism(absl::string_view name) {
+StatusOr<MechanismKind> ParseMechanism(std::string_view name) {
   for (const MechanismEntry& entry : kMechanisms) {
     if (entry.name == name) return entry.kind;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgumentError(StrCat(
       "no mechanism is called \"", name, "\"; there are ",
-      absl::StrJoin(kMechanisms, ", ", [](std::string* out, const MechanismEntry& entry) {
-        absl::StrAppend(out, entry.name);
-      })));
+      StrJoin(kMechanisms, ", ",
+              [](std::string* out, const MechanismEntry& entry) { StrAppend(out, entry.name); })));
 }
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
-                                                                   const Budget& epsilon,
-                                                                   const Domain& domain) {
+StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
+                                                             const Budget& epsilon,
+                                                             const Domain& domain) {
   if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxEpsilonNanos) {
-    return absl::InvalidArgumentError(absl::StrCat("epsilon ", epsilon.ToString(),
-                                                   " is out of range: a local mechanism takes "
-                                                   "from 0.01 to 1000"));
+    return InvalidArgumentError(StrCat("epsilon ", epsilon.ToString(),
+                                       " is out of range: a local mechanism takes "
+                                       "from 0.01 to 1000"));
   }
   if (domain.leaves < 1 || domain.classes < 2 ||
       uint64_t{domain.leaves} * domain.classes > kMaxCells) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         "a mechanism needs at least one leaf and two classes and at most ", kMaxCells,
         " (leaf, class) pairs, not ", domain.leaves, " leaves and ", domain.classes, " classes"));
   }
   for (const MechanismEntry& entry : kMechanisms) {
     if (entry.kind == kind) return entry.make(epsilon, domain);
   }
-  return absl::InvalidArgumentError("unknown mechanism");
+  return InvalidArgumentError("unknown mechanism");
 }
 
-absl::StatusOr<double> LargestTwoSidedMass(MechanismKind kind, const Budget& epsilon,
-                                           absl::Span<const uint32_t> leaves, uint32_t classes) {
-  if (leaves.empty()) return absl::InvalidArgumentError("a forest needs a tree");
+StatusOr<double> LargestTwoSidedMass(MechanismKind kind, const Budget& epsilon,
+                                     absl::Span<const uint32_t> leaves, uint32_t classes) {
+  if (leaves.empty()) return InvalidArgumentError("a forest needs a tree");
   double largest = 0;
   for (const uint32_t of_tree : std::set<uint32_t>(leaves.begin(), leaves.end())) {
     COPPICE_ASSIGN_OR_RETURN(
@@ -71,47 +71,46 @@ absl::StatusOr<double> LargestTwoSidedMass(MechanismKind kind, const Budget& eps
   return largest;
 }
 
-absl::StatusOr<std::string> LocalMechanism::Randomize(LeafLabel value, uint32_t column,
-                                                      PrivateRandom& random) const {
+StatusOr<std::string> LocalMechanism::Randomize(LeafLabel value, uint32_t column,
+                                                PrivateRandom& random) const {
   std::string payload;
   payload.reserve(payload_bytes());
   COPPICE_RETURN_IF_ERROR(Randomize(value, column, random, payload));
   return payload;
 }
 
-absl::Status LocalMechanism::Randomize(LeafLabel value, uint32_t column, PrivateRandom& random,
-                                       std::string& payload) const {
-  absl::Status status = CheckInput(value, column);
+Status LocalMechanism::Randomize(LeafLabel value, uint32_t column, PrivateRandom& random,
+                                 std::string& payload) const {
+  Status status = CheckInput(value, column);
   if (status.ok()) status = Write(value, column, random, payload);
   if (!status.ok()) payload.clear();
   return status;
 }
 
-absl::Status LocalMechanism::Add(absl::string_view payload, uint32_t column,
-                                 absl::Span<int64_t> sums) const {
+Status LocalMechanism::Add(std::string_view payload, uint32_t column,
+                           absl::Span<int64_t> sums) const {
   COPPICE_RETURN_IF_ERROR(CheckColumn(column));
   COPPICE_RETURN_IF_ERROR(Check(payload));
   AddAll({{.payload = payload, .column = column}}, sums);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<double> LocalMechanism::OutputProbability(LeafLabel value, uint32_t column,
-                                                         absl::string_view payload) const {
+StatusOr<double> LocalMechanism::OutputProbability(LeafLabel value, uint32_t column,
+                                                   std::string_view payload) const {
   COPPICE_ASSIGN_OR_RETURN(const double log_probability,
                            LogOutputProbability(value, column, payload));
   return std::exp(log_probability);
 }
 
-absl::Status LocalMechanism::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
-                                              PrivateRandom& random,
-                                              absl::Span<int64_t> sums) const {
+Status LocalMechanism::RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                                        absl::Span<int64_t> sums) const {
   for (size_t cell = 0; cell < rows_of.size(); ++cell) {
     const LeafLabel value = ValueOf(cell);
     for (uint64_t row = 0; row < rows_of[cell]; ++row) {
       COPPICE_RETURN_IF_ERROR(RandomizeInto(value, random, sums));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 LeafLabel LocalMechanism::ValueOf(size_t cell) const {
@@ -119,18 +118,18 @@ LeafLabel LocalMechanism::ValueOf(size_t cell) const {
           .label = static_cast<uint32_t>(cell % domain_.classes)};
 }
 
-absl::Status LocalMechanism::CheckValue(LeafLabel value) const {
-  if (value.leaf < domain_.leaves && value.label < domain_.classes) return absl::OkStatus();
-  return absl::InvalidArgumentError("the leaf or the label is outside of the mechanism's domain");
+Status LocalMechanism::CheckValue(LeafLabel value) const {
+  if (value.leaf < domain_.leaves && value.label < domain_.classes) return OkStatus();
+  return InvalidArgumentError("the leaf or the label is outside of the mechanism's domain");
 }
 
-absl::Status LocalMechanism::CheckColumn(uint32_t column) const {
-  if (column < columns()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no column ", column, ": the mechanism has ", columns()));
+Status LocalMechanism::CheckColumn(uint32_t column) const {
+  if (column < columns()) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("there is no column ", column, ": the mechanism has ", columns()));
 }
 
-absl::Status LocalMechanism::CheckInput(LeafLabel value, uint32_t column) const {
+Status LocalMechanism::CheckInput(LeafLabel value, uint32_t column) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));
   return CheckColumn(column);
 }

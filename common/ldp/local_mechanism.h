@@ -19,12 +19,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/ldp/amplification.h"
 #include "common/ldp/payload/contribution.h"
 #include "common/privacy/budget.h"
@@ -46,9 +45,9 @@ enum class MechanismKind : uint8_t {
 };
 
 absl::Span<const MechanismKind> AllMechanismKinds();
-absl::string_view MechanismName(MechanismKind kind);  // "laplace_split", ...
+std::string_view MechanismName(MechanismKind kind);  // "laplace_split", ...
 // The InvalidArgument error lists the known names.
-absl::StatusOr<MechanismKind> ParseMechanism(absl::string_view name);
+StatusOr<MechanismKind> ParseMechanism(std::string_view name);
 
 // What one report is about.
 struct Domain {
@@ -125,12 +124,11 @@ class LocalMechanism {
   virtual bool margins_only() const { return false; }
 
   // The device's half: returns one report's payload, in the column of its ticket.
-  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
-                                        PrivateRandom& random) const;
+  StatusOr<std::string> Randomize(LeafLabel value, uint32_t column, PrivateRandom& random) const;
   // As above, but replaces `payload`, which is empty after an error. Allocates nothing if `payload`
   // has room_bytes() reserved, so that free memory reveals nothing about the row.
-  absl::Status Randomize(LeafLabel value, uint32_t column, PrivateRandom& random,
-                         std::string& payload) const;
+  Status Randomize(LeafLabel value, uint32_t column, PrivateRandom& random,
+                   std::string& payload) const;
 
   // Bytes of a payload; if that varies, of one with little noise.
   virtual size_t payload_bytes() const = 0;
@@ -144,19 +142,19 @@ class LocalMechanism {
   // several times faster; their payloads must pass Check() and their columns exist. Add() checks
   // and adds one.
   virtual size_t sum_size() const = 0;
-  virtual absl::Status Check(absl::string_view payload) const = 0;
+  virtual Status Check(std::string_view payload) const = 0;
   virtual void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const = 0;
-  absl::Status Add(absl::string_view payload, uint32_t column, absl::Span<int64_t> sums) const;
+  Status Add(std::string_view payload, uint32_t column, absl::Span<int64_t> sums) const;
 
   // Draws a column as a ticket does, then does Randomize() and Add() without the bytes between
   // them: the same law, for simulations.
-  virtual absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
-                                     absl::Span<int64_t> sums) const = 0;
+  virtual Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                               absl::Span<int64_t> sums) const = 0;
 
   // RandomizeInto() for a whole table, with rows_of[leaf * classes + label] rows of each value. It
   // has the same law, since the order of independent reports does not matter to their sum.
-  virtual absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
-                                        absl::Span<int64_t> sums) const;
+  virtual Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                                  absl::Span<int64_t> sums) const;
 
   virtual LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const = 0;
   virtual NoiseVariance Variance(uint32_t label) const = 0;
@@ -176,25 +174,25 @@ class LocalMechanism {
 
   // Natural logarithm of the probability that Randomize(value, column) returns `payload`; minus
   // infinity if it never does. InvalidArgument for a value, column or payload outside the domain.
-  virtual absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
-                                                      absl::string_view payload) const = 0;
-  absl::StatusOr<double> OutputProbability(LeafLabel value, uint32_t column,
-                                           absl::string_view payload) const;
+  virtual StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
+                                                std::string_view payload) const = 0;
+  StatusOr<double> OutputProbability(LeafLabel value, uint32_t column,
+                                     std::string_view payload) const;
 
  protected:
   LocalMechanism(MechanismKind kind, Budget epsilon, Domain domain)
       : kind_(kind), epsilon_(epsilon), domain_(domain) {}
 
-  absl::Status CheckValue(LeafLabel value) const;
-  absl::Status CheckColumn(uint32_t column) const;
-  absl::Status CheckInput(LeafLabel value, uint32_t column) const;
+  Status CheckValue(LeafLabel value) const;
+  Status CheckColumn(uint32_t column) const;
+  Status CheckInput(LeafLabel value, uint32_t column) const;
   // The value at `cell` = leaf * classes + label.
   LeafLabel ValueOf(size_t cell) const;
 
  private:
   // Randomize() for a checked value and column; `payload` still has its old content.
-  virtual absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
-                             std::string& payload) const = 0;
+  virtual Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+                       std::string& payload) const = 0;
 
   MechanismKind kind_;
   Budget epsilon_;
@@ -210,14 +208,14 @@ inline constexpr size_t kMaxCells = size_t{1} << 22;
 
 // InvalidArgument: epsilon out of the bounds above, no leaf, fewer than two classes, too many
 // cells; more than two classes for a margins-only mechanism.
-absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
-                                                                   const Budget& epsilon,
-                                                                   const Domain& domain);
+StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
+                                                             const Budget& epsilon,
+                                                             const Domain& domain);
 
 // The largest TwoSidedMass() of the mechanisms for trees with these numbers of leaves, one per
 // tree. InvalidArgument as MakeLocalMechanism(), and for no tree.
-absl::StatusOr<double> LargestTwoSidedMass(MechanismKind kind, const Budget& epsilon,
-                                           absl::Span<const uint32_t> leaves, uint32_t classes);
+StatusOr<double> LargestTwoSidedMass(MechanismKind kind, const Budget& epsilon,
+                                     absl::Span<const uint32_t> leaves, uint32_t classes);
 
 }  // namespace coppice
 

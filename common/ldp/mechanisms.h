@@ -9,14 +9,14 @@
 
 #include <array>
 #include <memory>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 
 namespace coppice {
 
-using MechanismOr = absl::StatusOr<std::unique_ptr<LocalMechanism>>;
+using MechanismOr = StatusOr<std::unique_ptr<LocalMechanism>>;
 
 MechanismOr MakeLaplaceSplit(const Budget& epsilon, const Domain& domain);
 MechanismOr MakeLaplaceJoint(const Budget& epsilon, const Domain& domain);
@@ -30,7 +30,7 @@ MechanismOr MakeSignedHadamard(const Budget& epsilon, const Domain& domain);
 
 struct MechanismEntry {
   MechanismKind kind;
-  absl::string_view name;
+  std::string_view name;
   MechanismOr (*make)(const Budget& epsilon, const Domain& domain);
 };
 

@@ -15,14 +15,14 @@
 #include <cmath>
 #include <cstdint>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
 
 // 1, the upper end, with probability `place` in [0, 1], rounded down to a multiple of 2^-53.
-inline absl::StatusOr<uint32_t> RoundToAnEnd(double place, PrivateRandom& random) {
+inline StatusOr<uint32_t> RoundToAnEnd(double place, PrivateRandom& random) {
   constexpr int kBits = 53;
   const auto numerator = static_cast<uint64_t>(std::ldexp(place, kBits));
   COPPICE_ASSIGN_OR_RETURN(const bool is_upper, random.Bernoulli(numerator, uint64_t{1} << kBits));

@@ -2,7 +2,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/ldp/mechanisms.h"
 #include "common/ldp/symbol_response.h"
 #include "common/ldp/walsh_hadamard.h"
@@ -74,10 +75,10 @@ Influence SignedHadamard::MaxInfluence() const {
 
 MechanismOr MakeSignedHadamard(const Budget& epsilon, const Domain& domain) {
   if (domain.classes != kClasses) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("signed_hadamard estimates the margin of two classes, so it takes 2 classes, "
-                     "not ",
-                     domain.classes));
+    return InvalidArgumentError(
+        StrCat("signed_hadamard estimates the margin of two classes, so it takes 2 classes, "
+               "not ",
+               domain.classes));
   }
   return std::make_unique<SignedHadamard>(epsilon, domain);
 }

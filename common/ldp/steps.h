@@ -8,9 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/geometric_table.h"
 #include "common/privacy/private_random.h"
@@ -22,7 +21,7 @@ namespace coppice {
 inline constexpr uint32_t kMaxSteps = 1u << 30;
 
 // One geometric draw: P(steps >= i) = ratio^i.
-inline absl::StatusOr<uint32_t> DrawSteps(const GeometricTable& table, PrivateRandom& random) {
+inline StatusOr<uint32_t> DrawSteps(const GeometricTable& table, PrivateRandom& random) {
   uint32_t steps = 0;
   while (steps < kMaxSteps) {
     SignedSteps draw = 0;
@@ -36,8 +35,8 @@ inline absl::StatusOr<uint32_t> DrawSteps(const GeometricTable& table, PrivateRa
 // Calls hit(position), in order, for each success in `trials` independent trials that fail with the
 // table's ratio. Costs one draw per success, not one per trial.
 template <typename Hit>
-absl::Status ForEachSuccess(const GeometricTable& failures, size_t trials, PrivateRandom& random,
-                            Hit hit) {
+Status ForEachSuccess(const GeometricTable& failures, size_t trials, PrivateRandom& random,
+                      Hit hit) {
   std::array<SignedSteps, 32> draws;
   // About as many as successes are expected, so that few draws are wasted.
   const uint64_t successes = (trials * ((uint64_t{1} << 32) - failures.numerator())) >> 32;
@@ -47,7 +46,7 @@ absl::Status ForEachSuccess(const GeometricTable& failures, size_t trials, Priva
     COPPICE_RETURN_IF_ERROR(random.Geometric(failures, batch));
     for (const SignedSteps draw : batch) {
       position += StepsOf(draw);
-      if (position >= trials) return absl::OkStatus();
+      if (position >= trials) return OkStatus();
       if (StepsOf(draw) == kManySteps) continue;  // no success yet; the rest is memoryless
       hit(position);
       ++position;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <string_view>
 
 #include "absl/container/flat_hash_set.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
 #include "common/ldp/mechanisms.h"
@@ -63,7 +65,7 @@ SubsetSelection::SubsetSelection(const Budget& epsilon, const Domain& domain, si
       q_((static_cast<double>(members) - p_) / static_cast<double>(domain.cells() - 1)) {}
 
 template <typename Insert>
-absl::Status SubsetSelection::DrawMembers(size_t cell, PrivateRandom& random, Insert insert) const {
+Status SubsetSelection::DrawMembers(size_t cell, PrivateRandom& random, Insert insert) const {
   COPPICE_ASSIGN_OR_RETURN(const bool truth, random.Bernoulli(truth_rate_, kOne));
   const size_t others = sum_size() - 1;
   const size_t drawn = members_ - (truth ? 1 : 0);
@@ -74,11 +76,11 @@ absl::Status SubsetSelection::DrawMembers(size_t cell, PrivateRandom& random, In
     if (!insert(cell_of(any))) insert(cell_of(last));
   }
   if (truth) insert(cell);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status SubsetSelection::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
-                                    std::string& payload) const {
+Status SubsetSelection::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
+                              std::string& payload) const {
   // The bits stand behind the numbers if they are not what is sent.
   const size_t first_bit = is_bitmap() ? 0 : 8 * payload_bytes();
   payload.assign(room_bytes(), '\0');
@@ -87,33 +89,33 @@ absl::Status SubsetSelection::Write(LeafLabel value, uint32_t /*column*/, Privat
     if (is_new) FlipBit(payload, first_bit + member);
     return is_new;
   }));
-  if (is_bitmap()) return absl::OkStatus();
+  if (is_bitmap()) return OkStatus();
   size_t written = 0;
   ForEachOne(payload, payload_bytes(), [&](size_t member) {
     SetNumber(payload, width_, written++, static_cast<uint32_t>(member));
   });
   payload.resize(payload_bytes());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status SubsetSelection::RandomizeInto(LeafLabel value, PrivateRandom& random,
-                                            absl::Span<int64_t> sums) const {
+Status SubsetSelection::RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                      absl::Span<int64_t> sums) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));
   absl::flat_hash_set<size_t> set;
   set.reserve(members_);
   COPPICE_RETURN_IF_ERROR(DrawMembers(CellOf(value, domain()), random,
                                       [&set](size_t member) { return set.insert(member).second; }));
   for (const size_t member : set) ++sums[member];
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status SubsetSelection::Check(absl::string_view payload) const {
+Status SubsetSelection::Check(std::string_view payload) const {
   const auto impossible = [] {
-    return absl::InvalidArgumentError("the payload is a set that no honest device sends");
+    return InvalidArgumentError("the payload is a set that no honest device sends");
   };
   if (is_bitmap()) {
     COPPICE_RETURN_IF_ERROR(CheckBits(payload, sum_size()));
-    return CountOnes(payload) == members_ ? absl::OkStatus() : impossible();
+    return CountOnes(payload) == members_ ? OkStatus() : impossible();
   }
   COPPICE_RETURN_IF_ERROR(CheckBits(payload, members_ * width_));
   size_t least = 0;  // the least value that the next may have
@@ -122,7 +124,7 @@ absl::Status SubsetSelection::Check(absl::string_view payload) const {
     if (member < least || member >= sum_size()) return impossible();
     least = member + 1;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void SubsetSelection::AddAll(absl::Span<const Contribution> reports,
@@ -168,7 +170,7 @@ double SubsetSelection::TwoSidedMass() const {
   return kMassRoundingUp * w * (cells - w) / ((cells - 1) * odds);
 }
 
-bool SubsetSelection::Contains(absl::string_view payload, size_t cell) const {
+bool SubsetSelection::Contains(std::string_view payload, size_t cell) const {
   if (is_bitmap()) return GetBit(payload, cell);
   for (size_t i = 0; i < members_; ++i) {
     if (GetNumber(payload, width_, i) == cell) return true;
@@ -176,8 +178,8 @@ bool SubsetSelection::Contains(absl::string_view payload, size_t cell) const {
   return false;
 }
 
-absl::StatusOr<double> SubsetSelection::LogOutputProbability(LeafLabel value, uint32_t column,
-                                                             absl::string_view payload) const {
+StatusOr<double> SubsetSelection::LogOutputProbability(LeafLabel value, uint32_t column,
+                                                       std::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   COPPICE_RETURN_IF_ERROR(Check(payload));
   const size_t others = sum_size() - 1;

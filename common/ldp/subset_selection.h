@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/bit_payload.h"
 
@@ -40,28 +42,28 @@ class SubsetSelection final : public LocalMechanism {
     return payload_bytes() + (is_bitmap() ? 0 : BitPayloadBytes(sum_size()));
   }
   size_t sum_size() const override { return domain().cells(); }
-  absl::Status Check(absl::string_view payload) const override;
+  Status Check(std::string_view payload) const override;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const override;
-  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
-                             absl::Span<int64_t> sums) const override;
+  Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                       absl::Span<int64_t> sums) const override;
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
   NoiseVariance Variance(uint32_t label) const override;
   Influence MaxInfluence() const override;
   double TwoSidedMass() const override;
-  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
-                                              absl::string_view payload) const override;
+  StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
+                                        std::string_view payload) const override;
 
  private:
-  friend absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeSubsetSelection(const Budget& epsilon,
-                                                                             const Domain& domain);
+  friend StatusOr<std::unique_ptr<LocalMechanism>> MakeSubsetSelection(const Budget& epsilon,
+                                                                       const Domain& domain);
   SubsetSelection(const Budget& epsilon, const Domain& domain, size_t members, uint64_t truth_rate);
-  absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
-                     std::string& payload) const override;
+  Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+               std::string& payload) const override;
   // Calls insert(cell) for members of a randomized set until it is complete; insert() returns
   // whether the cell is new to the set.
   template <typename Insert>
-  absl::Status DrawMembers(size_t cell, PrivateRandom& random, Insert insert) const;
-  bool Contains(absl::string_view payload, size_t cell) const;
+  Status DrawMembers(size_t cell, PrivateRandom& random, Insert insert) const;
+  bool Contains(std::string_view payload, size_t cell) const;
 
   size_t members_;
   size_t width_;         // bits of a cell's number

@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <cmath>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
 #include "common/privacy/exp_bound.h"
@@ -13,7 +15,7 @@ namespace {
 constexpr int kRateBits = 62;
 constexpr uint64_t kOne = uint64_t{1} << kRateBits;  // probability 1
 
-uint32_t SymbolIn(absl::string_view payload) {
+uint32_t SymbolIn(std::string_view payload) {
   uint32_t symbol = 0;
   for (size_t i = 0; i < payload.size(); ++i) {
     symbol |= uint32_t{static_cast<unsigned char>(payload[i])} << (8 * i);
@@ -43,30 +45,30 @@ SymbolResponse::SymbolResponse(MechanismKind kind, const Budget& epsilon, const 
       keep_(std::ldexp(static_cast<double>(keep_rate_), -kRateBits)),
       q_(std::ldexp(static_cast<double>(kOne - keep_rate_), -kRateBits) / shape.symbols) {}
 
-absl::StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t column,
-                                                    PrivateRandom& random) const {
+StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t column,
+                                              PrivateRandom& random) const {
   COPPICE_ASSIGN_OR_RETURN(const bool kept, random.Bernoulli(keep_rate_, kOne));
   if (kept) return SymbolOf(column, CellOf(value, domain()));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t any, random.UniformBelow(symbols()));
   return static_cast<uint32_t>(any);
 }
 
-absl::Status SymbolResponse::Write(LeafLabel value, uint32_t column, PrivateRandom& random,
-                                   std::string& payload) const {
+Status SymbolResponse::Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+                             std::string& payload) const {
   COPPICE_ASSIGN_OR_RETURN(const uint32_t symbol, DrawSymbol(value, column, random));
   payload.resize(bytes_);
   for (size_t i = 0; i < bytes_; ++i) payload[i] = static_cast<char>(symbol >> (8 * i));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status SymbolResponse::Check(absl::string_view payload) const {
+Status SymbolResponse::Check(std::string_view payload) const {
   if (payload.size() != bytes_) {
-    return absl::InvalidArgumentError("the payload does not have the length of a symbol");
+    return InvalidArgumentError("the payload does not have the length of a symbol");
   }
   if (SymbolIn(payload) >= symbols()) {
-    return absl::InvalidArgumentError("the payload is a symbol that no honest device sends");
+    return InvalidArgumentError("the payload is a symbol that no honest device sends");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void SymbolResponse::AddAll(absl::Span<const Contribution> reports,
@@ -76,22 +78,22 @@ void SymbolResponse::AddAll(absl::Span<const Contribution> reports,
   }
 }
 
-absl::Status SymbolResponse::RandomizeInto(LeafLabel value, PrivateRandom& random,
-                                           absl::Span<int64_t> sums) const {
+Status SymbolResponse::RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                     absl::Span<int64_t> sums) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t column, random.UniformBelow(columns()));
   COPPICE_ASSIGN_OR_RETURN(const uint32_t symbol,
                            DrawSymbol(value, static_cast<uint32_t>(column), random));
   ++sums[column * symbols() + symbol];
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 double SymbolResponse::TwoSidedMass() const {
   return kMassRoundingUp / (std::exp(epsilon().epsilon()) + symbols() - 1);
 }
 
-absl::StatusOr<double> SymbolResponse::LogOutputProbability(LeafLabel value, uint32_t column,
-                                                            absl::string_view payload) const {
+StatusOr<double> SymbolResponse::LogOutputProbability(LeafLabel value, uint32_t column,
+                                                      std::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   COPPICE_RETURN_IF_ERROR(Check(payload));
   const uint32_t symbol = SymbolOf(column, CellOf(value, domain()));

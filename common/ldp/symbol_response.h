@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 
 namespace coppice {
@@ -36,14 +38,14 @@ class SymbolResponse : public LocalMechanism {
 
   size_t payload_bytes() const final { return bytes_; }
   size_t sum_size() const final { return size_t{shape_.columns} * shape_.symbols; }
-  absl::Status Check(absl::string_view payload) const final;
+  Status Check(std::string_view payload) const final;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;
-  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
-                             absl::Span<int64_t> sums) const final;
+  Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                       absl::Span<int64_t> sums) const final;
   // 1 / (exp(epsilon) + symbols - 1).
   double TwoSidedMass() const final;
-  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
-                                              absl::string_view payload) const final;
+  StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
+                                        std::string_view payload) const final;
 
  protected:
   struct Shape {
@@ -59,10 +61,9 @@ class SymbolResponse : public LocalMechanism {
   double keep() const { return keep_; }    // p() - q()
 
  private:
-  absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
-                     std::string& payload) const final;
-  absl::StatusOr<uint32_t> DrawSymbol(LeafLabel value, uint32_t column,
-                                      PrivateRandom& random) const;
+  Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+               std::string& payload) const final;
+  StatusOr<uint32_t> DrawSymbol(LeafLabel value, uint32_t column, PrivateRandom& random) const;
 
   Shape shape_;
   size_t bytes_;  // bytes of a payload

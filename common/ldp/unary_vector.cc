@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
 #include "common/ldp/payload/bit_payload.h"
@@ -20,9 +22,9 @@ double Fraction(uint64_t rate) { return std::ldexp(static_cast<double>(rate), -3
 
 }  // namespace
 
-absl::StatusOr<UnaryVector::Rates> UnaryVector::Rates::Create(uint64_t p, uint64_t q) {
+StatusOr<UnaryVector::Rates> UnaryVector::Rates::Create(uint64_t p, uint64_t q) {
   if (q == 0 || p <= q || p >= kOne) {
-    return absl::InternalError("a unary mechanism's rates are out of order");
+    return InternalError("a unary mechanism's rates are out of order");
   }
   COPPICE_ASSIGN_OR_RETURN(GeometricTable silence,
                            GeometricTable::Create(static_cast<uint32_t>(kOne - q)));
@@ -46,7 +48,7 @@ UnaryVector::UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain
 size_t UnaryVector::payload_bytes() const { return BitPayloadBytes(sum_size()); }
 
 template <typename Set>
-absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const {
+Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const {
   const size_t cell = CellOf(value, domain());
   // The true cell's bit is drawn separately, so a one that falls on it here is skipped.
   COPPICE_RETURN_IF_ERROR(ForEachSuccess(rates_.silence, sum_size(), random, [&](size_t position) {
@@ -54,23 +56,23 @@ absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set s
   }));
   COPPICE_ASSIGN_OR_RETURN(const bool one, random.Bernoulli(rates_.p, kOne));
   if (one) set(cell);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status UnaryVector::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
-                                std::string& payload) const {
+Status UnaryVector::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
+                          std::string& payload) const {
   payload.assign(payload_bytes(), '\0');
   return DrawOnes(value, random, [&payload](size_t position) { FlipBit(payload, position); });
 }
 
-absl::Status UnaryVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
-                                        absl::Span<int64_t> sums) const {
+Status UnaryVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                  absl::Span<int64_t> sums) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));
   return DrawOnes(value, random, [sums](size_t position) { ++sums[position]; });
 }
 
-absl::Status UnaryVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
-                                           PrivateRandom& random, absl::Span<int64_t> sums) const {
+Status UnaryVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                                     absl::Span<int64_t> sums) const {
   const uint64_t rows = std::accumulate(rows_of.begin(), rows_of.end(), uint64_t{0});
   for (size_t cell = 0; cell < rows_of.size(); ++cell) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t lies, random.Binomial(rows - rows_of[cell],
@@ -79,17 +81,16 @@ absl::Status UnaryVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
                              random.Binomial(rows_of[cell], static_cast<uint32_t>(rates_.p)));
     sums[cell] += static_cast<int64_t>(lies + truths);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status UnaryVector::Check(absl::string_view payload) const {
+Status UnaryVector::Check(std::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckBits(payload, sum_size()));
   const size_t ones = CountOnes(payload);
   if (ones < min_ones_ || ones > max_ones_) {
-    return absl::InvalidArgumentError(
-        "the payload has a number of ones that no honest device sends");
+    return InvalidArgumentError("the payload has a number of ones that no honest device sends");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void UnaryVector::AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const {
@@ -118,8 +119,8 @@ Influence UnaryVector::MaxInfluence() const {
   return {.count = (1 - q_) / (p_ - q_), .total = (ones * (1 - q_) + zeros * q_) / (p_ - q_)};
 }
 
-absl::StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value, uint32_t column,
-                                                         absl::string_view payload) const {
+StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value, uint32_t column,
+                                                   std::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   COPPICE_RETURN_IF_ERROR(CheckBits(payload, sum_size()));
   const size_t truth_at = CellOf(value, domain());

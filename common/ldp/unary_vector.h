@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/geometric_table.h"
 
@@ -25,18 +27,18 @@ class UnaryVector : public LocalMechanism {
  public:
   size_t payload_bytes() const final;
   size_t sum_size() const final { return domain().cells(); }
-  absl::Status Check(absl::string_view payload) const final;
+  Status Check(std::string_view payload) const final;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;
-  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
-                             absl::Span<int64_t> sums) const final;
-  absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
-                                absl::Span<int64_t> sums) const final;
+  Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                       absl::Span<int64_t> sums) const final;
+  Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                          absl::Span<int64_t> sums) const final;
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const final;
   NoiseVariance Variance(uint32_t label) const final;
   Influence MaxInfluence() const final;
   bool has_independent_cells() const final { return true; }
-  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
-                                              absl::string_view payload) const final;
+  StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
+                                        std::string_view payload) const final;
 
   size_t min_ones() const { return min_ones_; }
   size_t max_ones() const { return max_ones_; }
@@ -48,17 +50,17 @@ class UnaryVector : public LocalMechanism {
     uint64_t q;  // that any other one is
     GeometricTable silence;
 
-    static absl::StatusOr<Rates> Create(uint64_t p, uint64_t q);
+    static StatusOr<Rates> Create(uint64_t p, uint64_t q);
   };
 
   UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, Rates rates);
 
  private:
-  absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
-                     std::string& payload) const final;
+  Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+               std::string& payload) const final;
   // Calls set(position) for every one bit of a randomized report.
   template <typename Set>
-  absl::Status DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const;
+  Status DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const;
 
   Rates rates_;
   double p_, q_;  // rates_ as fractions

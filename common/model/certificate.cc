@@ -2,28 +2,27 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "absl/numeric/int128.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
 constexpr double kNanosPerEpsilon = 1e9;
 
-std::string Text(uint64_t nanos) {
-  return absl::StrCat(static_cast<double>(nanos) / kNanosPerEpsilon);
-}
+std::string Text(uint64_t nanos) { return StrCat(static_cast<double>(nanos) / kNanosPerEpsilon); }
 
-constexpr absl::string_view kUncoveredBegin = "bounds of columns ";
-constexpr absl::string_view kUncoveredEnd =
+constexpr std::string_view kUncoveredBegin = "bounds of columns ";
+constexpr std::string_view kUncoveredEnd =
     " were read from the private rows and are not covered by ε";
 
 // The sum of one kind of cost.
-absl::StatusOr<uint64_t> Total(absl::Span<const Release> releases, uint64_t Release::*cost) {
+StatusOr<uint64_t> Total(absl::Span<const Release> releases, uint64_t Release::*cost) {
   // 64 bits per cost, times 64 per count, times many releases exceeds 128 bits: stops at 2^64.
   constexpr absl::uint128 kTooMuch = absl::uint128(1) << 64;
   absl::uint128 of_all = 0;
@@ -35,44 +34,42 @@ absl::StatusOr<uint64_t> Total(absl::Span<const Release> releases, uint64_t Rele
   absl::uint128 most = 0;
   for (const auto& [part, sum] : of_part) most = std::max(most, sum);
   if (of_all + most >= kTooMuch) {
-    return absl::InvalidArgumentError("the releases' costs are too large to add up");
+    return InvalidArgumentError("the releases' costs are too large to add up");
   }
   return absl::Uint128Low64(of_all + most);
 }
 
 }  // namespace
 
-absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases) {
+StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases) {
   return Total(releases, &Release::epsilon_nanos);
 }
 
-absl::StatusOr<uint64_t> TotalDelta(absl::Span<const Release> releases) {
+StatusOr<uint64_t> TotalDelta(absl::Span<const Release> releases) {
   return Total(releases, &Release::delta_atto);
 }
 
 std::string UncoveredColumns(const Schema& schema) {
   const std::vector<std::string> columns = schema.ColumnsFromPrivateRows();
   if (columns.empty()) return "";
-  return absl::StrCat(kUncoveredBegin, ListOf(columns), kUncoveredEnd);
+  return StrCat(kUncoveredBegin, ListOf(columns), kUncoveredEnd);
 }
 
-bool IsUncoveredColumns(absl::string_view public_input) {
-  return absl::StartsWith(public_input, kUncoveredBegin) &&
-         absl::EndsWith(public_input, kUncoveredEnd);
+bool IsUncoveredColumns(std::string_view public_input) {
+  return StartsWith(public_input, kUncoveredBegin) && EndsWith(public_input, kUncoveredEnd);
 }
 
-absl::Status CheckCertificate(const Certificate& certificate) {
+Status CheckCertificate(const Certificate& certificate) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t cost, TotalCost(certificate.releases));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, TotalDelta(certificate.releases));
   if (delta != certificate.delta_atto) {
-    return absl::InvalidArgumentError(absl::StrCat("the certificate says delta ",
-                                                   certificate.delta_atto,
-                                                   "e-18, its releases add up to ", delta, "e-18"));
+    return InvalidArgumentError(StrCat("the certificate says delta ", certificate.delta_atto,
+                                       "e-18, its releases add up to ", delta, "e-18"));
   }
-  if (cost == certificate.epsilon_nanos) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the certificate says epsilon ",
-                                                 Text(certificate.epsilon_nanos),
-                                                 ", its releases add up to ", Text(cost)));
+  if (cost == certificate.epsilon_nanos) return OkStatus();
+  return InvalidArgumentError(StrCat("the certificate says epsilon ",
+                                     Text(certificate.epsilon_nanos), ", its releases add up to ",
+                                     Text(cost)));
 }
 
 }  // namespace coppice

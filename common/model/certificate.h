@@ -13,12 +13,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/schema/schema.h"
 
 namespace coppice {
@@ -84,19 +83,19 @@ struct Certificate {
 };
 
 // The total cost of the releases, in billionths. InvalidArgument if it exceeds 64 bits.
-absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases);
+StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases);
 // The total of their deltas, in 1e-18. Errors as above.
-absl::StatusOr<uint64_t> TotalDelta(absl::Span<const Release> releases);
+StatusOr<uint64_t> TotalDelta(absl::Span<const Release> releases);
 
 // What the public inputs of a certificate say of columns whose bounds, values or classes were read
 // from private rows: with such a schema a model shows more than its epsilon covers. Empty if there
 // are none.
 std::string UncoveredColumns(const Schema& schema);
 // Whether this is what a public input says.
-bool IsUncoveredColumns(absl::string_view public_input);
+bool IsUncoveredColumns(std::string_view public_input);
 
 // OK if the certificate's epsilon and delta equal the cost of its releases.
-absl::Status CheckCertificate(const Certificate& certificate);
+Status CheckCertificate(const Certificate& certificate);
 
 }  // namespace coppice
 

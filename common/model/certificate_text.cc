@@ -5,12 +5,9 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -28,33 +25,32 @@ enum class Promise { kLocal, kRow, kLabel, kNone, kOther };
 
 Promise PromiseOf(const Certificate& certificate) {
   const std::string& neighbouring = certificate.neighbouring;
-  if (absl::EndsWith(neighbouring, "(local)")) return Promise::kLocal;
+  if (EndsWith(neighbouring, "(local)")) return Promise::kLocal;
   if (neighbouring == "one row more or less") return Promise::kRow;
-  if (absl::StartsWith(neighbouring, "the label of one row")) return Promise::kLabel;
-  return absl::StartsWith(neighbouring, "none") ? Promise::kNone : Promise::kOther;
+  if (StartsWith(neighbouring, "the label of one row")) return Promise::kLabel;
+  return StartsWith(neighbouring, "none") ? Promise::kNone : Promise::kOther;
 }
 
 // Formats `units` of 10^-decimals exactly: "0.25", "1e-10".
 std::string Decimal(uint64_t units, int decimals) {
   if (units == 0) return "0";
   for (; units % 10 == 0 && decimals > 0; units /= 10) --decimals;
-  const std::string digits = absl::StrCat(units);
+  const std::string digits = StrCat(units);
   const int exponent = static_cast<int>(digits.size()) - 1 - decimals;
   if (exponent < -5) {
-    return absl::StrCat(digits.substr(0, 1), digits.size() > 1 ? "." : "", digits.substr(1), "e",
-                        exponent);
+    return StrCat(digits.substr(0, 1), digits.size() > 1 ? "." : "", digits.substr(1), "e",
+                  exponent);
   }
   if (decimals == 0) return digits;
   const std::string padded =
       std::string(static_cast<size_t>(std::max(0, -exponent)), '0').append(digits);
   const size_t point = padded.size() - static_cast<size_t>(decimals);
-  return absl::StrCat(padded.substr(0, point), ".", padded.substr(point));
+  return StrCat(padded.substr(0, point), ".", padded.substr(point));
 }
 
 std::string EpsilonAndDelta(uint64_t epsilon_nanos, uint64_t delta_atto) {
-  const std::string epsilon = absl::StrCat("ε = ", Decimal(epsilon_nanos, kEpsilonDecimals));
-  return delta_atto == 0 ? epsilon
-                         : absl::StrCat(epsilon, ", δ = ", Decimal(delta_atto, kDeltaDecimals));
+  const std::string epsilon = StrCat("ε = ", Decimal(epsilon_nanos, kEpsilonDecimals));
+  return delta_atto == 0 ? epsilon : StrCat(epsilon, ", δ = ", Decimal(delta_atto, kDeltaDecimals));
 }
 
 double EpsilonOf(const Certificate& certificate) {
@@ -64,17 +60,17 @@ double EpsilonOf(const Certificate& certificate) {
 // ---- What was released
 
 std::string ReleaseText(const Release& release) {
-  std::string text = absl::StrCat(
-      "By ", Printable(release.mechanism),
-      release.times == 1 ? ", once, at " : absl::StrCat(", ", release.times, " times, each at "),
-      EpsilonAndDelta(release.epsilon_nanos, release.delta_atto));
+  std::string text =
+      StrCat("By ", Printable(release.mechanism),
+             release.times == 1 ? ", once, at " : StrCat(", ", release.times, " times, each at "),
+             EpsilonAndDelta(release.epsilon_nanos, release.delta_atto));
   if (release.rho_pico > 0) {
-    absl::StrAppend(&text, " (ρ = ", Decimal(release.rho_pico, kRhoDecimals), ")");
+    StrAppend(&text, " (ρ = ", Decimal(release.rho_pico, kRhoDecimals), ")");
   }
   if (!release.part.empty()) {
-    absl::StrAppend(&text, ", seeing one part of the rows (", Printable(release.part), ")");
+    StrAppend(&text, ", seeing one part of the rows (", Printable(release.part), ")");
   }
-  return absl::StrCat(text, ": ", Printable(release.what), ".");
+  return StrCat(text, ": ", Printable(release.what), ".");
 }
 
 Section Released(const Certificate& certificate) {
@@ -85,8 +81,8 @@ Section Released(const Certificate& certificate) {
   }
   if (releases.size() > kMaxListed) {
     section.sentences.push_back(
-        absl::StrCat("And ", releases.size() - kMaxListed,
-                     " releases more, which `coppice model verify --json` lists."));
+        StrCat("And ", releases.size() - kMaxListed,
+               " releases more, which `coppice model verify --json` lists."));
   }
   if (PromiseOf(certificate) == Promise::kNone) {
     section.sentences.emplace_back("Whatever the training computed of the rows.");
@@ -94,7 +90,7 @@ Section Released(const Certificate& certificate) {
   }
   const bool parts = std::any_of(releases.begin(), releases.end(),
                                  [](const Release& release) { return !release.part.empty(); });
-  section.sentences.push_back(absl::StrCat(
+  section.sentences.push_back(StrCat(
       "Together they cost ", CostText(certificate),
       PromiseOf(certificate) == Promise::kLocal ? " per report." : ".",
       parts ? " A row is in one part alone, so of the parts only the most expensive counts." : ""));
@@ -110,11 +106,10 @@ Section Released(const Certificate& certificate) {
 void AddRelayBound(const Certificate& certificate, std::vector<std::string>& sentences) {
   const RelayBound& relay = certificate.relay;
   if (relay.epsilon_nanos == 0) return;
-  sentences.push_back(absl::StrCat("Towards a curator that does not collude with the relay of key ",
-                                   absl::BytesToHexString(relay.relay_key),
-                                   " it is protected with ",
-                                   EpsilonAndDelta(relay.epsilon_nanos, relay.delta_atto),
-                                   ", because that curator cannot tell which report was whose."));
+  sentences.push_back(StrCat("Towards a curator that does not collude with the relay of key ",
+                             BytesToHexString(relay.relay_key), " it is protected with ",
+                             EpsilonAndDelta(relay.epsilon_nanos, relay.delta_atto),
+                             ", because that curator cannot tell which report was whose."));
   sentences.push_back(absl::StrFormat(
       "That rests on the relay, which has to have dealt the curator's tickets at random and told "
       "nobody who got which, and on %d reports of each batch being honest: of devices that follow "
@@ -131,9 +126,9 @@ void AddReadersBound(const Certificate& certificate, std::vector<std::string>& s
   const ReadersBound& readers = certificate.readers;
   if (readers.epsilon_nanos == 0) return;
   sentences.push_back(
-      absl::StrCat("Whoever reads only models, built after the study was sealed, sees at most ",
-                   EpsilonAndDelta(readers.epsilon_nanos, readers.delta_atto),
-                   " of a device's row, because nobody can tell which report was whose."));
+      StrCat("Whoever reads only models, built after the study was sealed, sees at most ",
+             EpsilonAndDelta(readers.epsilon_nanos, readers.delta_atto),
+             " of a device's row, because nobody can tell which report was whose."));
   sentences.push_back(absl::StrFormat(
       "That rests on the curator, who has to keep tickets and arrival times to itself and to have "
       "shown no model, count or alarm before, and on %d of the %d reports being honest: of devices "
@@ -178,8 +173,8 @@ Section PrivateTo(const Certificate& certificate) {
     case Promise::kOther:
       sentences = {certificate.neighbouring.empty()
                        ? "The certificate does not say which two cases it compares."
-                       : absl::StrCat("Two cases are compared, in the certificate's words: ",
-                                      Printable(certificate.neighbouring), ".")};
+                       : StrCat("Two cases are compared, in the certificate's words: ",
+                                Printable(certificate.neighbouring), ".")};
       break;
   }
   return section;
@@ -212,7 +207,7 @@ std::string AtMost(double percent, double epsilon) {
 Section Meaning(const Certificate& certificate) {
   const double epsilon = EpsilonOf(certificate);
   const std::string text = Decimal(certificate.epsilon_nanos, kEpsilonDecimals);
-  Section section{.title = absl::StrCat("What ε = ", text, " means"), .sentences = {}};
+  Section section{.title = StrCat("What ε = ", text, " means"), .sentences = {}};
   std::vector<std::string>& sentences = section.sentences;
   if (PromiseOf(certificate) == Promise::kNone) {
     section.title = "What that means";
@@ -220,17 +215,17 @@ Section Meaning(const Certificate& certificate) {
     return section;
   }
   const bool local = PromiseOf(certificate) == Promise::kLocal;
-  sentences.push_back(absl::StrCat(
+  sentences.push_back(StrCat(
       "Whoever sees the ", local ? "report, or the model," : "model",
       " and knows whatever else there is to know can multiply the odds between the two cases by e^",
       text, ", at most ", OddsFactor(epsilon), ", and by no more."));
-  sentences.push_back(absl::StrCat("What was held for 50 % likely is afterwards held for ",
-                                   AtMost(50, epsilon), " at most, and what was held for 1 % for ",
-                                   AtMost(1, epsilon), " at most."));
+  sentences.push_back(StrCat("What was held for 50 % likely is afterwards held for ",
+                             AtMost(50, epsilon), " at most, and what was held for 1 % for ",
+                             AtMost(1, epsilon), " at most."));
   if (certificate.delta_atto > 0) {
     sentences.push_back(
-        absl::StrCat("With a chance of δ = ", Decimal(certificate.delta_atto, kDeltaDecimals),
-                     " this promise may fail altogether."));
+        StrCat("With a chance of δ = ", Decimal(certificate.delta_atto, kDeltaDecimals),
+               " this promise may fail altogether."));
   }
   if (epsilon >= kNearCertainty) {
     sentences.emplace_back("At this ε the worst case is near certainty.");
@@ -253,9 +248,9 @@ std::string PublicInputs(const Certificate& certificate) {
   std::remove_copy_if(certificate.public_inputs.begin(), certificate.public_inputs.end(),
                       std::back_inserter(inputs), IsUncoveredColumns);
   for (size_t i = 0; i < std::min(kMaxListed, inputs.size()); ++i) {
-    absl::StrAppend(&text, i == 0 ? ": " : "; ", Printable(inputs[i]));
+    StrAppend(&text, i == 0 ? ": " : "; ", Printable(inputs[i]));
   }
-  return absl::StrCat(text, ".");
+  return StrCat(text, ".");
 }
 
 constexpr char kPeopleAlike[] =
@@ -267,7 +262,7 @@ constexpr char kNoProof[] =
     "run.";
 
 void AddLocalLimits(const Certificate& certificate, std::vector<std::string>& sentences) {
-  sentences.push_back(absl::StrCat(
+  sentences.push_back(StrCat(
       "That a device took part, when and from which address is not hidden, and the number of "
       "reports (",
       certificate.reports, ") is public."));
@@ -294,8 +289,8 @@ Section NotCovered(const Certificate& certificate) {
   Section section{.title = "What that does not cover", .sentences = {PublicInputs(certificate)}};
   std::vector<std::string>& sentences = section.sentences;
   if (std::string uncovered = Uncovered(certificate); !uncovered.empty()) {
-    uncovered[0] = absl::ascii_toupper(static_cast<unsigned char>(uncovered[0]));
-    sentences.push_back(absl::StrCat(
+    uncovered[0] = ToAsciiUpper(static_cast<unsigned char>(uncovered[0]));
+    sentences.push_back(StrCat(
         uncovered,
         ": they may tell the largest, the smallest and the rarest value of somebody's row, also "
         "categories and classes, whatever the noise."));
@@ -321,18 +316,18 @@ std::string PromiseInALine(const Certificate& certificate) {
   const std::string cost = CostText(certificate);
   switch (PromiseOf(certificate)) {
     case Promise::kLocal:
-      return absl::StrCat(cost, " per report; ", Printable(certificate.neighbouring),
-                          ", protected from everybody, the curator included");
+      return StrCat(cost, " per report; ", Printable(certificate.neighbouring),
+                    ", protected from everybody, the curator included");
     case Promise::kNone:
       return "none: trained without privacy";
     case Promise::kRow:
     case Promise::kLabel:
-      return absl::StrCat(cost, "; ", Printable(certificate.neighbouring),
-                          ", protected from whoever sees the model, but not from the curator");
+      return StrCat(cost, "; ", Printable(certificate.neighbouring),
+                    ", protected from whoever sees the model, but not from the curator");
     case Promise::kOther:
       break;
   }
-  return absl::StrCat(cost, "; ", Printable(certificate.neighbouring));
+  return StrCat(cost, "; ", Printable(certificate.neighbouring));
 }
 
 }  // namespace
@@ -349,7 +344,7 @@ std::string CostText(const Certificate& certificate) {
 std::string PrivacyInALine(const Certificate& certificate) {
   const std::string uncovered = Uncovered(certificate);
   const std::string promise = PromiseInALine(certificate);
-  return uncovered.empty() ? promise : absl::StrCat(promise, "; but ", uncovered);
+  return uncovered.empty() ? promise : StrCat(promise, "; but ", uncovered);
 }
 
 }  // namespace coppice

@@ -6,8 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
+#include "common/base/text.h"
 #include "common/schema/number.h"
 
 namespace coppice {
@@ -21,11 +20,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Counts digits without leading zeros; the maximum if there is an exponent.
 size_t DigitsOf(double number) {
   const std::string text = ReadableNumber(number);
-  if (absl::StrContains(text, 'e')) return std::numeric_limits<size_t>::max();
+  if (StrContains(text, 'e')) return std::numeric_limits<size_t>::max();
   const size_t first = text.find_first_of("123456789");
   if (first == std::string::npos) return 0;
-  return static_cast<size_t>(std::count_if(text.begin() + static_cast<std::ptrdiff_t>(first),
-                                           text.end(), absl::ascii_isdigit));
+  return static_cast<size_t>(
+      std::count_if(text.begin() + static_cast<std::ptrdiff_t>(first), text.end(), IsAsciiDigit));
 }
 
 // The smallest number with this many decimals that is not below `x`; unset if a double cannot

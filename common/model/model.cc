@@ -8,9 +8,9 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -21,106 +21,106 @@ constexpr double kSumTolerance = 1e-9;
 constexpr double kMaxTerm = 1e9;
 constexpr double kMaxWeight = 1e15;
 
-absl::Status CheckNumbers(const std::vector<double>& numbers, LeafKind kind) {
+Status CheckNumbers(const std::vector<double>& numbers, LeafKind kind) {
   const auto all = [&](auto is_good) {
     return std::all_of(numbers.begin(), numbers.end(), is_good);
   };
   switch (kind) {
     case LeafKind::kWeights:
-      if (all([](double x) { return std::abs(x) <= kMaxWeight; })) return absl::OkStatus();
-      return absl::InvalidArgumentError("weights must be finite");
+      if (all([](double x) { return std::abs(x) <= kMaxWeight; })) return OkStatus();
+      return InvalidArgumentError("weights must be finite");
     case LeafKind::kScores:
-      if (all([](double x) { return std::abs(x) <= kMaxTerm; })) return absl::OkStatus();
-      return absl::InvalidArgumentError("scores must be finite");
+      if (all([](double x) { return std::abs(x) <= kMaxTerm; })) return OkStatus();
+      return InvalidArgumentError("scores must be finite");
     case LeafKind::kAdditive:
       if (all([](double x) { return std::abs(x) <= kMaxTerm; })) break;
-      return absl::InvalidArgumentError("terms of probabilities must be finite");
+      return InvalidArgumentError("terms of probabilities must be finite");
     case LeafKind::kProbabilities:
       if (all([](double x) { return x >= 0 && x <= 1; })) break;
-      return absl::InvalidArgumentError("probabilities must be in [0, 1]");
+      return InvalidArgumentError("probabilities must be in [0, 1]");
   }
   const double size = std::accumulate(numbers.begin(), numbers.end(), 1.0,
                                       [](double sum, double x) { return sum + std::abs(x); });
   const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
-  if (std::abs(sum - 1) <= kSumTolerance * size) return absl::OkStatus();
-  return absl::InvalidArgumentError("probabilities must add up to 1");
+  if (std::abs(sum - 1) <= kSumTolerance * size) return OkStatus();
+  return InvalidArgumentError("probabilities must add up to 1");
 }
 
-absl::Status CheckNoise(const LeafPrediction& leaf, uint32_t num_outputs, LeafKind kind) {
+Status CheckNoise(const LeafPrediction& leaf, uint32_t num_outputs, LeafKind kind) {
   const bool has_none = leaf.noise.empty() && leaf.term == 0;
-  if (has_none) return absl::OkStatus();
+  if (has_none) return OkStatus();
   if (kind != LeafKind::kScores) {
-    return absl::InvalidArgumentError("noise is of scores, which these leaves do not hold");
+    return InvalidArgumentError("noise is of scores, which these leaves do not hold");
   }
   if (leaf.noise.size() != num_outputs) {
-    return absl::InvalidArgumentError(absl::StrCat("needs the noise of ", num_outputs, " outputs"));
+    return InvalidArgumentError(StrCat("needs the noise of ", num_outputs, " outputs"));
   }
   for (const OutputNoise& noise : leaf.noise) {
     if (!std::isfinite(noise.mean) || !std::isfinite(noise.variance)) {
-      return absl::InvalidArgumentError("noise must be finite");
+      return InvalidArgumentError("noise must be finite");
     }
   }
-  if (std::isfinite(leaf.term)) return absl::OkStatus();
-  return absl::InvalidArgumentError("a term of shared noise must be finite");
+  if (std::isfinite(leaf.term)) return OkStatus();
+  return InvalidArgumentError("a term of shared noise must be finite");
 }
 
-absl::Status CheckSharedNoise(const SharedNoise& noise, size_t trees, LeafKind kind) {
-  if (noise == SharedNoise{}) return absl::OkStatus();
+Status CheckSharedNoise(const SharedNoise& noise, size_t trees, LeafKind kind) {
+  if (noise == SharedNoise{}) return OkStatus();
   if (kind != LeafKind::kScores) {
-    return absl::InvalidArgumentError("shared noise is of scores, which the leaves do not hold");
+    return InvalidArgumentError("shared noise is of scores, which the leaves do not hold");
   }
   for (size_t i = 0; i < noise.trees.size(); ++i) {
     if (noise.trees[i] >= trees || (i > 0 && noise.trees[i] <= noise.trees[i - 1])) {
-      return absl::InvalidArgumentError("shared noise must name trees in increasing order");
+      return InvalidArgumentError("shared noise must name trees in increasing order");
     }
   }
   if (noise.factor.size() != noise.trees.size() * noise.trees.size()) {
-    return absl::InvalidArgumentError("shared noise needs a square of numbers, one row a tree");
+    return InvalidArgumentError("shared noise needs a square of numbers, one row a tree");
   }
   if (std::all_of(noise.factor.begin(), noise.factor.end(),
                   [](double x) { return std::isfinite(x); })) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::InvalidArgumentError("shared noise must be finite");
+  return InvalidArgumentError("shared noise must be finite");
 }
 
-absl::Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& prediction,
-                       uint32_t num_outputs, LeafKind kind) {
+Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& prediction,
+                 uint32_t num_outputs, LeafKind kind) {
   if (prediction.probabilities.size() != num_outputs) {
-    return absl::InvalidArgumentError(absl::StrCat("needs ", num_outputs, " probabilities"));
+    return InvalidArgumentError(StrCat("needs ", num_outputs, " probabilities"));
   }
   COPPICE_RETURN_IF_ERROR(CheckNumbers(prediction.probabilities, kind));
   if (!(prediction.standard_error >= 0)) {
-    return absl::InvalidArgumentError("standard_error must be at least 0");
+    return InvalidArgumentError("standard_error must be at least 0");
   }
   if (prediction.label >= num_outputs) {
-    return absl::InvalidArgumentError(absl::StrCat("label must be below ", num_outputs));
+    return InvalidArgumentError(StrCat("label must be below ", num_outputs));
   }
   COPPICE_RETURN_IF_ERROR(CheckNoise(prediction, num_outputs, kind));
   const uint32_t source = prediction.source_node;
   if (source >= tree.nodes().size() || tree.first_leaf(source) > leaf ||
       tree.end_leaf(source) <= leaf) {
-    return absl::InvalidArgumentError("source_node must be the leaf's node or an ancestor of it");
+    return InvalidArgumentError("source_node must be the leaf's node or an ancestor of it");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CheckTree(const Schema& schema, const Tree& tree,
-                       const std::vector<LeafPrediction>& leaves, LeafKind kind) {
+Status CheckTree(const Schema& schema, const Tree& tree, const std::vector<LeafPrediction>& leaves,
+                 LeafKind kind) {
   // The tree was checked, but not necessarily with this schema.
   const absl::Span<const Node> nodes = tree.nodes();
   COPPICE_RETURN_IF_ERROR(Tree::Create({nodes.begin(), nodes.end()}, schema).status());
   if (leaves.size() != tree.num_leaves()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("needs ", tree.num_leaves(), " leaf predictions, not ", leaves.size()));
+    return InvalidArgumentError(
+        StrCat("needs ", tree.num_leaves(), " leaf predictions, not ", leaves.size()));
   }
   for (uint32_t l = 0; l < leaves.size(); ++l) {
-    const absl::Status status = CheckLeaf(tree, l, leaves[l], schema.num_outputs(), kind);
+    const Status status = CheckLeaf(tree, l, leaves[l], schema.num_outputs(), kind);
     if (!status.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("leaf ", l, ": ", status.message()));
+      return InvalidArgumentError(StrCat("leaf ", l, ": ", status.message()));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Marks a node below which answers come from several nodes.
@@ -199,21 +199,21 @@ Model::Model(Schema schema, Schema tree_schema, Forest forest,
       derived_(std::move(derived)),
       shared_noise_(std::move(shared_noise)) {}
 
-absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
-                                    std::vector<std::vector<LeafPrediction>> leaves,
-                                    Certificate certificate, LeafKind leaf_kind,
-                                    std::vector<DerivedFeature> derived, SharedNoise shared_noise) {
-  if (forest.empty()) return absl::InvalidArgumentError("a model needs at least one tree");
+StatusOr<Model> Model::Create(Schema schema, Forest forest,
+                              std::vector<std::vector<LeafPrediction>> leaves,
+                              Certificate certificate, LeafKind leaf_kind,
+                              std::vector<DerivedFeature> derived, SharedNoise shared_noise) {
+  if (forest.empty()) return InvalidArgumentError("a model needs at least one tree");
   if (leaves.size() != forest.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         "a model of ", forest.size(), " trees needs as many lists of leaves, not ", leaves.size()));
   }
   COPPICE_RETURN_IF_ERROR(CheckCertificate(certificate));
   COPPICE_ASSIGN_OR_RETURN(Schema tree_schema, ExtendSchema(schema, derived));
   for (size_t t = 0; t < forest.size(); ++t) {
-    const absl::Status status = CheckTree(tree_schema, forest[t], leaves[t], leaf_kind);
+    const Status status = CheckTree(tree_schema, forest[t], leaves[t], leaf_kind);
     if (!status.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("tree ", t, ": ", status.message()));
+      return InvalidArgumentError(StrCat("tree ", t, ": ", status.message()));
     }
   }
   COPPICE_RETURN_IF_ERROR(CheckSharedNoise(shared_noise, forest.size(), leaf_kind));
@@ -221,10 +221,10 @@ absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
                std::move(certificate), leaf_kind, std::move(derived), std::move(shared_noise));
 }
 
-absl::StatusOr<CollapsedTree> Collapse(const Tree& tree, const std::vector<LeafPrediction>& leaves,
-                                       const Schema& schema) {
+StatusOr<CollapsedTree> Collapse(const Tree& tree, const std::vector<LeafPrediction>& leaves,
+                                 const Schema& schema) {
   if (leaves.size() != tree.num_leaves()) {
-    return absl::InvalidArgumentError("a tree to collapse needs one prediction a leaf");
+    return InvalidArgumentError("a tree to collapse needs one prediction a leaf");
   }
   Collapser collapser(tree, leaves);
   if (!collapser.Shrinks()) return CollapsedTree{tree, leaves};

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/schema/derived.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/certificate.h"
 #include "common/model/tree.h"
+#include "common/schema/derived.h"
+#include "common/schema/schema.h"
 
 namespace coppice {
 
@@ -133,12 +133,12 @@ enum class LeafKind : uint8_t {
 class Model {
  public:
   // leaves[t][l] belongs to leaf l of tree t.
-  static absl::StatusOr<Model> Create(Schema schema, Forest forest,
-                                      std::vector<std::vector<LeafPrediction>> leaves,
-                                      Certificate certificate,
-                                      LeafKind leaf_kind = LeafKind::kProbabilities,
-                                      std::vector<DerivedFeature> derived = {},
-                                      SharedNoise shared_noise = {});
+  static StatusOr<Model> Create(Schema schema, Forest forest,
+                                std::vector<std::vector<LeafPrediction>> leaves,
+                                Certificate certificate,
+                                LeafKind leaf_kind = LeafKind::kProbabilities,
+                                std::vector<DerivedFeature> derived = {},
+                                SharedNoise shared_noise = {});
 
   const Schema& schema() const { return schema_; }
   // The schema that the trees split on: the schema's features, then the derived ones.
@@ -183,8 +183,8 @@ struct CollapsedTree {
 };
 
 // `leaves` has one prediction per leaf of `tree`, whose schema is `schema`.
-absl::StatusOr<CollapsedTree> Collapse(const Tree& tree, const std::vector<LeafPrediction>& leaves,
-                                       const Schema& schema);
+StatusOr<CollapsedTree> Collapse(const Tree& tree, const std::vector<LeafPrediction>& leaves,
+                                 const Schema& schema);
 
 }  // namespace coppice
 

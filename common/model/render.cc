@@ -1,7 +1,9 @@
 #include "common/model/render.h"
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/model/cuts.h"
 #include "common/model/render_label.h"
 #include "common/model/votes.h"
@@ -10,25 +12,24 @@ namespace coppice {
 
 namespace render_internal {
 
-absl::Status TooLarge() {
-  return absl::OutOfRangeError(
-      absl::StrCat("the drawing would take more than ", kMaxDrawingBytes >> 20,
-                   " MiB; explain single rows instead, or export the model"));
+Status TooLarge() {
+  return OutOfRangeError(StrCat("the drawing would take more than ", kMaxDrawingBytes >> 20,
+                                " MiB; explain single rows instead, or export the model"));
 }
 
 }  // namespace render_internal
 
-absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name) {
+StatusOr<RenderFormat> ParseRenderFormat(std::string_view name) {
   if (name == "text") return RenderFormat::kText;
   if (name == "dot") return RenderFormat::kDot;
   if (name == "svg") return RenderFormat::kSvg;
   if (name == "votes") return RenderFormat::kVotes;
-  return absl::InvalidArgumentError("format must be text, dot, svg or votes");
+  return InvalidArgumentError("format must be text, dot, svg or votes");
 }
 
-absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format) {
+StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format) {
   if (tree >= model.forest().size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         "tree ", tree, " does not exist: the model's trees are 0 to ", model.forest().size() - 1));
   }
   const ReadableCuts cuts(model);
@@ -43,7 +44,7 @@ absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat
     case RenderFormat::kVotes:
       return RenderVotes(model);
   }
-  return absl::InvalidArgumentError("format must be text, dot, svg or votes");
+  return InvalidArgumentError("format must be text, dot, svg or votes");
 }
 
 }  // namespace coppice

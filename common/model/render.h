@@ -12,9 +12,9 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 
 namespace coppice {
@@ -24,11 +24,11 @@ enum class RenderFormat { kText, kDot, kSvg, kVotes };
 inline constexpr size_t kMaxDrawingBytes = size_t{64} << 20;
 
 // Parses "text", "dot", "svg" or "votes"; the InvalidArgument error names them.
-absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name);
+StatusOr<RenderFormat> ParseRenderFormat(std::string_view name);
 
 // Draws tree number `tree` of the model; as votes, all trees. InvalidArgument if there is no such
 // tree, or the model is not a vote. OutOfRange if the drawing would be too large.
-absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format);
+StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format);
 
 // Summarizes a forest in lines for people: what it predicts, at which cost in privacy, how large it
 // is, and which features its answers depend on (summary.h).

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
-#include "common/schema/number.h"
+#include "common/base/text.h"
 #include "common/model/certificate_text.h"
 #include "common/model/explain.h"
+#include "common/schema/number.h"
 
 namespace coppice::render_internal {
 namespace {
@@ -28,7 +29,7 @@ bool MissingArrives(const Tree& tree, uint32_t node, uint32_t feature) {
 // "= n", "is none of the known".
 std::string CategoryText(const Feature& feature, double category) {
   if (category == feature.other()) return "is none of the known";
-  return absl::StrCat("= ", Printable(feature.values[static_cast<size_t>(category)]));
+  return StrCat("= ", Printable(feature.values[static_cast<size_t>(category)]));
 }
 
 std::string OrMissing(const TreeView& view, uint32_t node) {
@@ -43,7 +44,7 @@ const Feature& FeatureOfSplit(const TreeView& view, uint32_t node) {
 
 }  // namespace
 
-size_t CharacterCount(absl::string_view utf8) {
+size_t CharacterCount(std::string_view utf8) {
   return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
   }));
@@ -52,40 +53,40 @@ size_t CharacterCount(absl::string_view utf8) {
 std::string Title(const TreeView& view) {
   const uint32_t leaves = view.tree().num_leaves();
   const size_t trees = view.model.forest().size();
-  return absl::StrCat("tree ", view.number, trees == 1 ? "" : absl::StrCat(" of 0 to ", trees - 1),
-                      ": ", LabelWithUnit(view.model.schema()), " by ", leaves,
-                      leaves == 1 ? " leaf" : " leaves", ", depth ", view.tree().depth());
+  return StrCat("tree ", view.number, trees == 1 ? "" : StrCat(" of 0 to ", trees - 1), ": ",
+                LabelWithUnit(view.model.schema()), " by ", leaves,
+                leaves == 1 ? " leaf" : " leaves", ", depth ", view.tree().depth());
 }
 
 std::string LabelWithUnit(const Schema& schema) {
   const std::string label = Printable(schema.label());
   if (!schema.target() || schema.target()->unit.empty()) return label;
-  return absl::StrCat(label, " in ", Printable(schema.target()->unit));
+  return StrCat(label, " in ", Printable(schema.target()->unit));
 }
 
 std::string LeafNote(const Model& model) {
   if (!LeavesAreTerms(model)) return "";
   const std::string without =
       absl::StrFormat(", which is %.4g without any tree", AnswerWithoutTrees(model));
-  if (model.schema().target()) return absl::StrCat("leaves add to the number", without);
+  if (model.schema().target()) return StrCat("leaves add to the number", without);
   return model.leaf_kind() == LeafKind::kScores
              ? "leaves add to the score of the class that they name"
-             : absl::StrCat("leaves add to the probability of the class that they name", without);
+             : StrCat("leaves add to the probability of the class that they name", without);
 }
 
-std::string WithUnit(absl::string_view number, absl::string_view unit) {
-  return unit.empty() ? std::string(number) : absl::StrCat(number, " ", Printable(unit));
+std::string WithUnit(std::string_view number, std::string_view unit) {
+  return unit.empty() ? std::string(number) : StrCat(number, " ", Printable(unit));
 }
 
 std::string PrivacyLine(const Model& model) {
   const Certificate& c = model.certificate();
   if (c.mechanism.empty()) return "";
   if (c.reports == 0 && c.public_rows == 0) {  // not from a study
-    return absl::StrCat(CostText(c), ", ", Printable(c.mechanism),
-                        ", neighbours: ", Printable(c.neighbouring));
+    return StrCat(CostText(c), ", ", Printable(c.mechanism),
+                  ", neighbours: ", Printable(c.neighbouring));
   }
-  return absl::StrCat(CostText(c), " per report, ", Printable(c.mechanism), ", ", c.reports,
-                      " reports, ", c.public_rows, " public rows");
+  return StrCat(CostText(c), " per report, ", Printable(c.mechanism), ", ", c.reports, " reports, ",
+                c.public_rows, " public rows");
 }
 
 std::string Question(const TreeView& view, uint32_t node) {
@@ -99,13 +100,12 @@ std::string Question(const TreeView& view, uint32_t node, const Cut& cut) {
   const std::string name = Printable(feature.name);
   switch (view.tree().nodes()[node].kind) {
     case SplitKind::kNumeric:
-      return absl::StrCat(name, cut.inclusive ? " <= " : " < ",
-                          WithUnit(ReadableNumber(cut.number), feature.unit),
-                          OrMissing(view, node));
+      return StrCat(name, cut.inclusive ? " <= " : " < ",
+                    WithUnit(ReadableNumber(cut.number), feature.unit), OrMissing(view, node));
     case SplitKind::kCategory:
-      return absl::StrCat(name, " ", ChainLink(view, node));
+      return StrCat(name, " ", ChainLink(view, node));
     case SplitKind::kMissing:
-      return absl::StrCat(name, " is missing");
+      return StrCat(name, " is missing");
     case SplitKind::kLeaf:
       break;
   }
@@ -123,8 +123,8 @@ std::optional<uint32_t> NextOfChain(const TreeView& view, uint32_t node) {
 }
 
 std::string ChainLink(const TreeView& view, uint32_t node) {
-  return absl::StrCat(CategoryText(FeatureOfSplit(view, node), view.tree().nodes()[node].threshold),
-                      OrMissing(view, node));
+  return StrCat(CategoryText(FeatureOfSplit(view, node), view.tree().nodes()[node].threshold),
+                OrMissing(view, node));
 }
 
 double ShareOf(const TreeView& view, uint32_t leaf, uint32_t output) {
@@ -165,7 +165,7 @@ std::string Certainty(const TreeView& view, uint32_t number) {
 std::string PrunedTo(const TreeView& view, uint32_t leaf) {
   const uint32_t source = view.prediction(leaf).source_node;
   if (source == view.tree().leaf_node(leaf)) return "";
-  return absl::StrCat("depth ", view.tree().node_depth(source));
+  return StrCat("depth ", view.tree().node_depth(source));
 }
 
 std::string Answer(const TreeView& view, uint32_t leaf) {

@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/model/cuts.h"
 #include "common/model/model.h"
 
@@ -27,7 +26,7 @@ struct TreeView {
 };
 
 // Counts characters (code points) of valid UTF-8.
-size_t CharacterCount(absl::string_view utf8);
+size_t CharacterCount(std::string_view utf8);
 
 // "tree 1 of 0 to 2: income by 7 leaves, depth 4".
 std::string Title(const TreeView& view);
@@ -56,7 +55,7 @@ std::optional<uint32_t> NextOfChain(const TreeView& view, uint32_t node);
 std::string ChainLink(const TreeView& view, uint32_t node);
 
 // A number with the feature's or the target's unit.
-std::string WithUnit(absl::string_view number, absl::string_view unit);
+std::string WithUnit(std::string_view number, std::string_view unit);
 
 // What the leaf alone answers: its class by name, or its number for regression; "+1.2" if that is a
 // term.
@@ -76,10 +75,10 @@ std::string ClassColor(uint32_t label, double lightness);
 
 // The three renderers behind Render(). Each returns a complete document that ends in a line feed,
 // or TooLarge() as soon as it exceeds kMaxDrawingBytes, so memory stays near that.
-absl::StatusOr<std::string> RenderText(const TreeView& view);
-absl::StatusOr<std::string> RenderDot(const TreeView& view);
-absl::StatusOr<std::string> RenderSvg(const TreeView& view);
-absl::Status TooLarge();
+StatusOr<std::string> RenderText(const TreeView& view);
+StatusOr<std::string> RenderDot(const TreeView& view);
+StatusOr<std::string> RenderSvg(const TreeView& view);
+Status TooLarge();
 
 }  // namespace coppice::render_internal
 

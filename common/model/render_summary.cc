@@ -3,14 +3,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
-#include "common/schema/number.h"
+#include "common/base/text.h"
 #include "common/model/certificate_text.h"
 #include "common/model/render.h"
 #include "common/model/render_label.h"
 #include "common/model/summary.h"
+#include "common/schema/number.h"
 
 namespace coppice {
 namespace {
@@ -27,22 +27,21 @@ std::string AsColumns(const Table& table) {
   for (const auto& [name, text] : table) width = std::max(width, CharacterCount(name));
   std::string out;
   for (const auto& [name, text] : table) {
-    absl::StrAppend(&out, "  ", name, std::string(width - CharacterCount(name) + 2, ' '), text,
-                    "\n");
+    StrAppend(&out, "  ", name, std::string(width - CharacterCount(name) + 2, ' '), text, "\n");
   }
   return out;
 }
 
 // "7", "7 to 15".
 std::string RangeText(uint32_t min, uint32_t max) {
-  return min == max ? absl::StrCat(min) : absl::StrCat(min, " to ", max);
+  return min == max ? StrCat(min) : StrCat(min, " to ", max);
 }
 
 std::string WhatIsPredicted(const Schema& schema) {
   const std::string label = Printable(schema.label());
-  if (!schema.target()) return absl::StrCat(label, ": ", Printable(ListOf(schema.classes())));
-  return absl::StrCat(label, ": ", ReadableNumber(schema.target()->min), " to ",
-                      WithUnit(ReadableNumber(schema.target()->max), schema.target()->unit));
+  if (!schema.target()) return StrCat(label, ": ", Printable(ListOf(schema.classes())));
+  return StrCat(label, ": ", ReadableNumber(schema.target()->min), " to ",
+                WithUnit(ReadableNumber(schema.target()->max), schema.target()->unit));
 }
 
 Table Facts(const Model& model, const ForestSummary& summary) {
@@ -55,16 +54,16 @@ Table Facts(const Model& model, const ForestSummary& summary) {
     facts.emplace_back("estimator", Printable(certificate.estimator));
   }
   facts.emplace_back("privacy", PrivacyInALine(certificate));
-  facts.emplace_back("trees", absl::StrCat(summary.trees));
-  facts.emplace_back("leaves",
-                     absl::StrCat(summary.leaves, ", ",
-                                  RangeText(summary.min_leaves, summary.max_leaves), " per tree"));
+  facts.emplace_back("trees", StrCat(summary.trees));
+  facts.emplace_back(
+      "leaves",
+      StrCat(summary.leaves, ", ", RangeText(summary.min_leaves, summary.max_leaves), " per tree"));
   facts.emplace_back("depth", RangeText(summary.min_depth, summary.max_depth));
   const size_t derived = model.derived().size();
   facts.emplace_back(
-      "features", absl::StrCat(summary.features, " of ", model.tree_schema().num_features(),
-                               derived > 0 ? absl::StrCat(" (", derived, " of them derived)") : "",
-                               " are in a split"));
+      "features",
+      StrCat(summary.features, " of ", model.tree_schema().num_features(),
+             derived > 0 ? StrCat(" (", derived, " of them derived)") : "", " are in a split"));
   if (!certificate.diagnosis.empty()) {
     facts.emplace_back("diagnosis", Printable(certificate.diagnosis));
   }
@@ -86,12 +85,12 @@ std::string ImportancesText(const Model& model, const std::vector<Importance>& i
     if (known) absl::StrAppendFormat(&table.back().second, " ± %.3f", *one.standard_error);
   }
   if (importances.size() > kMaxFeaturesShown) {
-    table.emplace_back(absl::StrCat(importances.size() - kMaxFeaturesShown, " more"),
+    table.emplace_back(StrCat(importances.size() - kMaxFeaturesShown, " more"),
                        absl::StrFormat("%.3f", std::max(rest, 0.0)));
   }
-  return absl::StrCat("\nimportance, as a part of all that splits decide",
-                      known ? ", ± one standard error" : "; its noise is not known", "\n",
-                      AsColumns(table));
+  return StrCat("\nimportance, as a part of all that splits decide",
+                known ? ", ± one standard error" : "; its noise is not known", "\n",
+                AsColumns(table));
 }
 
 std::string DerivedText(const Model& model, const std::vector<Importance>& importances) {
@@ -103,17 +102,17 @@ std::string DerivedText(const Model& model, const std::vector<Importance>& impor
     table.emplace_back(Printable(model.tree_schema().features()[feature].name),
                        InWords(model.schema(), model.derived()[feature - own]));
   }
-  return table.empty() ? "" : absl::StrCat("\nderived features\n", AsColumns(table));
+  return table.empty() ? "" : StrCat("\nderived features\n", AsColumns(table));
 }
 
 }  // namespace
 
 std::string RenderSummary(const Model& model) {
   const ForestSummary summary = Summarize(model);
-  return absl::StrCat(render_internal::LabelWithUnit(model.schema()), " by ", summary.trees,
-                      summary.trees == 1 ? " tree\n" : " trees\n", AsColumns(Facts(model, summary)),
-                      ImportancesText(model, summary.importances),
-                      DerivedText(model, summary.importances));
+  return StrCat(render_internal::LabelWithUnit(model.schema()), " by ", summary.trees,
+                summary.trees == 1 ? " tree\n" : " trees\n", AsColumns(Facts(model, summary)),
+                ImportancesText(model, summary.importances),
+                DerivedText(model, summary.importances));
 }
 
 }  // namespace coppice

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/model/render.h"
 #include "common/model/render_label.h"
 
@@ -22,8 +21,8 @@ constexpr double kMargin = 24, kHeader = 84, kRow = 38, kBox = 28, kGap = 76, kP
 constexpr size_t kMaxCharacters = 44;
 
 // Escapes `&`, `<` and the like for text and attributes.
-std::string Escape(absl::string_view text) {
-  return absl::StrReplaceAll(
+std::string Escape(std::string_view text) {
+  return StrReplaceAll(
       text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
 }
 
@@ -35,12 +34,12 @@ std::string Shorten(const std::string& utf8, size_t limit) {
     const bool starts = (static_cast<unsigned char>(utf8[end]) & 0xC0u) != 0x80u;
     if (starts && characters++ == limit - 1) break;
   }
-  return absl::StrCat(utf8.substr(0, end), "…");
+  return StrCat(utf8.substr(0, end), "…");
 }
 
 // No font can be measured here: uses advances of DejaVu Sans at 13 px, one of the widest sans-serif
 // fonts.
-double TextWidth(absl::string_view utf8) {
+double TextWidth(std::string_view utf8) {
   double width = 0;
   for (const char c : utf8) {
     const unsigned char byte = static_cast<unsigned char>(c);
@@ -48,12 +47,12 @@ double TextWidth(absl::string_view utf8) {
       width += 13;  // three or four bytes: as wide as high
     } else if (byte >= 0xC0) {
       width += 8.5;
-    } else if (absl::StrContains("mwMW@%", c) || byte == '&') {
+    } else if (StrContains("mwMW@%", c) || byte == '&') {
       width += 12.5;
-    } else if (absl::StrContains("ijltfrI.,:;'|()[]! -/", c)) {
+    } else if (StrContains("ijltfrI.,:;'|()[]! -/", c)) {
       width += 5;
     } else if (byte < 0x80) {
-      width += absl::ascii_isupper(byte) || absl::StrContains("<=>+~_#", c) ? 10.2 : 8.3;
+      width += IsAsciiUpper(byte) || StrContains("<=>+~_#", c) ? 10.2 : 8.3;
     }
   }
   return width;
@@ -72,8 +71,8 @@ Box LeafBox(const TreeView& view, uint32_t leaf) {
   const std::string pruned = PrunedTo(view, leaf);
   box.text = Shorten(name, kMaxCharacters / 2);
   box.detail = Certainty(view, leaf);
-  if (!pruned.empty()) absl::StrAppend(&box.detail, ", pruned to ", pruned);
-  box.hover = absl::StrCat("leaf ", leaf, ": ", name, " ", box.detail);
+  if (!pruned.empty()) StrAppend(&box.detail, ", pruned to ", pruned);
+  box.hover = StrCat("leaf ", leaf, ": ", name, " ", box.detail);
   // Bold is wider by about a tenth.
   box.width = 2 * kPadding + 1.1 * TextWidth(box.text) + kDetailGap + TextWidth(box.detail);
   return box;
@@ -88,7 +87,7 @@ Box QuestionBox(const TreeView& view, uint32_t node) {
 }
 
 // One column per depth, as wide as its widest box; each leaf in its row, parents between children.
-absl::StatusOr<std::vector<Box>> Layout(const TreeView& view) {
+StatusOr<std::vector<Box>> Layout(const TreeView& view) {
   const Tree& tree = view.tree();
   std::vector<Box> boxes(tree.nodes().size());
   size_t bytes = 0;
@@ -124,19 +123,19 @@ std::string Edge(const Box& from, const Box& to, bool yes) {
       to.y + (yes ? -4 : 12), yes ? "yes" : "no");
 }
 
-std::string DrawBox(const Box& box, absl::string_view attributes) {
+std::string DrawBox(const Box& box, std::string_view attributes) {
   std::string out = absl::StrFormat(
       "<g><title>%s</title><rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
       "height=\"%.1f\" rx=\"7\" %s/><text x=\"%.1f\" y=\"%.1f\">",
       Escape(box.hover), box.x, box.y - kBox / 2, box.width, kBox, attributes, box.x + kPadding,
       box.y + 4.5);
   if (box.detail.empty()) {
-    absl::StrAppend(&out, Escape(box.text));
+    StrAppend(&out, Escape(box.text));
   } else {
     absl::StrAppendFormat(&out, "<tspan class=\"class\">%s</tspan><tspan dx=\"%.0f\">%s</tspan>",
                           Escape(box.text), kDetailGap, Escape(box.detail));
   }
-  return absl::StrCat(out, "</text></g>\n");
+  return StrCat(out, "</text></g>\n");
 }
 
 std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
@@ -166,7 +165,7 @@ double Legend(const TreeView& view, std::string& out) {
   return x;
 }
 
-constexpr absl::string_view kStyle =
+constexpr std::string_view kStyle =
     "<style>text{font:13px system-ui,'Segoe UI','DejaVu Sans',Arial,sans-serif;fill:#1b1f24}"
     ".title{font-size:17px;font-weight:600}.note{fill:#57606a}"
     ".box{stroke-width:1.2}.class{font-weight:600}"
@@ -175,11 +174,11 @@ constexpr absl::string_view kStyle =
 
 }  // namespace
 
-absl::StatusOr<std::string> RenderSvg(const TreeView& view) {
+StatusOr<std::string> RenderSvg(const TreeView& view) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Box> boxes, Layout(view));
   const std::string title = Title(view), note = LeafNote(view.model);
   std::string privacy = PrivacyLine(view.model);
-  if (!note.empty()) absl::StrAppend(&privacy, privacy.empty() ? "" : "; ", note);
+  if (!note.empty()) StrAppend(&privacy, privacy.empty() ? "" : "; ", note);
   std::string body;
   double right = std::max(
       {Legend(view, body), kMargin + 1.45 * TextWidth(title), kMargin + TextWidth(privacy)});
@@ -189,11 +188,11 @@ absl::StatusOr<std::string> RenderSvg(const TreeView& view) {
     if (body.size() + edges.size() > kMaxDrawingBytes) return TooLarge();
     const bool leaf = nodes[i].kind == SplitKind::kLeaf;
     right = std::max(right, boxes[i].x + boxes[i].width);
-    absl::StrAppend(&body, DrawBox(boxes[i], leaf ? LeafAttributes(view, view.tree().first_leaf(i))
-                                                  : "fill=\"#f6f8fa\" stroke=\"#8a939c\""));
+    StrAppend(&body, DrawBox(boxes[i], leaf ? LeafAttributes(view, view.tree().first_leaf(i))
+                                            : "fill=\"#f6f8fa\" stroke=\"#8a939c\""));
     if (leaf) continue;
-    absl::StrAppend(&edges, Edge(boxes[i], boxes[nodes[i].left], true),
-                    Edge(boxes[i], boxes[nodes[i].right], false));
+    StrAppend(&edges, Edge(boxes[i], boxes[nodes[i].left], true),
+              Edge(boxes[i], boxes[nodes[i].right], false));
   }
   const double height = 2 * kMargin + kHeader + kRow * view.tree().num_leaves();
   return absl::StrFormat(

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/model/render.h"
 #include "common/model/render_label.h"
 
@@ -19,9 +21,9 @@ struct Line {
 };
 
 Line LeafLine(const TreeView& view, uint32_t leaf, const std::string& indent) {
-  Line line{absl::StrCat(indent, "▸ ", Answer(view, leaf)), Certainty(view, leaf)};
+  Line line{StrCat(indent, "▸ ", Answer(view, leaf)), Certainty(view, leaf)};
   const std::string pruned = PrunedTo(view, leaf);
-  if (!pruned.empty()) absl::StrAppend(&line.right, "  (pruned to ", pruned, ")");
+  if (!pruned.empty()) StrAppend(&line.right, "  (pruned to ", pruned, ")");
   return line;
 }
 
@@ -39,11 +41,11 @@ struct Lines {
 struct Place {
   std::string lead, indent;
 
-  Place Below(absl::string_view branch) const {
-    return {absl::StrCat(indent, "├─ ", branch), absl::StrCat(indent, "│  ")};
+  Place Below(std::string_view branch) const {
+    return {StrCat(indent, "├─ ", branch), StrCat(indent, "│  ")};
   }
-  Place LastBelow(absl::string_view branch) const {
-    return {absl::StrCat(indent, "└─ ", branch), absl::StrCat(indent, "   ")};
+  Place LastBelow(std::string_view branch) const {
+    return {StrCat(indent, "└─ ", branch), StrCat(indent, "   ")};
   }
 };
 
@@ -54,10 +56,10 @@ void AddNode(const TreeView& view, uint32_t node, const Place& place, Lines& lin
 void AddChain(const TreeView& view, uint32_t node, const Place& place, Lines& lines) {
   const absl::Span<const Node> nodes = view.tree().nodes();
   const std::string& name = view.model.tree_schema().features()[nodes[node].feature].name;
-  lines.Add({absl::StrCat(place.lead, Printable(name)), ""});
+  lines.Add({StrCat(place.lead, Printable(name)), ""});
   for (std::optional<uint32_t> link = node; link; link = NextOfChain(view, *link)) {
     node = *link;
-    AddNode(view, nodes[node].left, place.Below(absl::StrCat(ChainLink(view, node), ": ")), lines);
+    AddNode(view, nodes[node].left, place.Below(StrCat(ChainLink(view, node), ": ")), lines);
   }
   AddNode(view, nodes[node].right, place.LastBelow("else: "), lines);
 }
@@ -70,14 +72,14 @@ void AddNode(const TreeView& view, uint32_t node, const Place& place, Lines& lin
     return lines.Add(LeafLine(view, view.tree().first_leaf(node), place.lead));
   }
   if (NextOfChain(view, node)) return AddChain(view, node, place, lines);
-  lines.Add({absl::StrCat(place.lead, Question(view, node)), ""});
+  lines.Add({StrCat(place.lead, Question(view, node)), ""});
   AddNode(view, split.left, place.Below("yes "), lines);
   AddNode(view, split.right, place.LastBelow("no  "), lines);
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> RenderText(const TreeView& view) {
+StatusOr<std::string> RenderText(const TreeView& view) {
   Lines drawn;
   AddNode(view, 0, {}, drawn);
   if (drawn.bytes > kMaxDrawingBytes) return TooLarge();
@@ -86,18 +88,18 @@ absl::StatusOr<std::string> RenderText(const TreeView& view) {
   for (const Line& line : lines) {
     if (!line.right.empty()) width = std::max(width, CharacterCount(line.left));
   }
-  std::string out = absl::StrCat(Title(view), "\n");
+  std::string out = StrCat(Title(view), "\n");
   const std::string privacy = PrivacyLine(view.model);
-  if (!privacy.empty()) absl::StrAppend(&out, privacy, "\n");
+  if (!privacy.empty()) StrAppend(&out, privacy, "\n");
   const std::string note = LeafNote(view.model);
-  if (!note.empty()) absl::StrAppend(&out, note, "\n");
-  absl::StrAppend(&out, "\n");
+  if (!note.empty()) StrAppend(&out, note, "\n");
+  StrAppend(&out, "\n");
   for (const Line& line : lines) {
-    absl::StrAppend(&out, line.left);
+    StrAppend(&out, line.left);
     if (!line.right.empty()) {
-      absl::StrAppend(&out, std::string(width - CharacterCount(line.left) + 2, ' '), line.right);
+      StrAppend(&out, std::string(width - CharacterCount(line.left) + 2, ' '), line.right);
     }
-    absl::StrAppend(&out, "\n");
+    StrAppend(&out, "\n");
     if (out.size() > kMaxDrawingBytes) return TooLarge();
   }
   return out;

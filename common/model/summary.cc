@@ -6,10 +6,10 @@
 #include <map>
 #include <numeric>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
-#include "common/schema/number.h"
+#include "common/base/text.h"
 #include "common/model/render_label.h"
+#include "common/schema/number.h"
 
 namespace coppice {
 namespace {
@@ -294,9 +294,9 @@ std::string InWords(const Schema& schema, const DerivedFeature& derived) {
     const Feature& feature = schema.features()[term.feature];
     const char* join = words.empty() ? "" : ", plus ";
     if (term.minus) join = words.empty() ? "less " : ", less ";
-    absl::StrAppend(&words, join, "where ", Printable(feature.name), " lies from ",
-                    ReadableNumber(feature.min), " (0) to ",
-                    render_internal::WithUnit(ReadableNumber(feature.max), feature.unit), " (1)");
+    StrAppend(&words, join, "where ", Printable(feature.name), " lies from ",
+              ReadableNumber(feature.min), " (0) to ",
+              render_internal::WithUnit(ReadableNumber(feature.max), feature.unit), " (1)");
   }
   return words;
 }

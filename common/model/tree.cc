@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-absl::Status NodeError(size_t node, absl::string_view problem) {
-  return absl::InvalidArgumentError(absl::StrCat("tree node ", node, ": ", problem));
+Status NodeError(size_t node, std::string_view problem) {
+  return InvalidArgumentError(StrCat("tree node ", node, ": ", problem));
 }
 
 bool IsCategory(double code, const Feature& feature) {
@@ -20,31 +21,30 @@ bool IsCategory(double code, const Feature& feature) {
 }
 
 // Checks what the split asks of its feature; CheckShape() checks the children.
-absl::Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
+Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
   if (node.feature >= schema.num_features()) {
-    return NodeError(i, absl::StrCat("feature must be below ", schema.num_features()));
+    return NodeError(i, StrCat("feature must be below ", schema.num_features()));
   }
   const Feature& feature = schema.features()[node.feature];
   switch (node.kind) {
     case SplitKind::kNumeric:
       if (feature.type != FeatureType::kNumeric) return NodeError(i, "feature is not numeric");
       if (!std::isfinite(node.threshold)) return NodeError(i, "threshold must be finite");
-      return absl::OkStatus();
+      return OkStatus();
     case SplitKind::kCategory:
       if (feature.type != FeatureType::kCategorical) {
         return NodeError(i, "feature is not categorical");
       }
       if (!IsCategory(node.threshold, feature)) {
-        return NodeError(
-            i, absl::StrCat("category must be a number from 0 to ", feature.values.size()));
+        return NodeError(i, StrCat("category must be a number from 0 to ", feature.values.size()));
       }
-      return absl::OkStatus();
+      return OkStatus();
     case SplitKind::kMissing:
       // Every tree has one spelling: a field without a meaning must not carry a value.
       if (node.missing_left || node.threshold != 0) {
         return NodeError(i, "a missing split has no threshold and no missing_left");
       }
-      return absl::OkStatus();
+      return OkStatus();
     case SplitKind::kLeaf:
       break;
   }
@@ -53,25 +53,25 @@ absl::Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
 
 // Checks that children come after their parent (so there is no cycle) and every node except the
 // root has one parent (so all are reachable).
-absl::Status CheckShape(absl::Span<const Node> nodes) {
+Status CheckShape(absl::Span<const Node> nodes) {
   std::vector<uint32_t> parents(nodes.size(), kNoParent);
   std::vector<uint32_t> depths(nodes.size(), 0);
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (i > 0 && parents[i] == kNoParent) return NodeError(i, "no parent before it");
     if (depths[i] > kMaxModelDepth) {
-      return NodeError(i, absl::StrCat("deeper than ", kMaxModelDepth));
+      return NodeError(i, StrCat("deeper than ", kMaxModelDepth));
     }
     if (nodes[i].kind == SplitKind::kLeaf) continue;
     for (const uint32_t child : {nodes[i].left, nodes[i].right}) {
       if (child <= i || child >= nodes.size()) {
-        return NodeError(i, absl::StrCat("child must be after it and below ", nodes.size()));
+        return NodeError(i, StrCat("child must be after it and below ", nodes.size()));
       }
       if (parents[child] != kNoParent) return NodeError(child, "more than one parent");
       parents[child] = i;
       depths[child] = depths[i] + 1;
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Returns the same tree with its nodes in preorder.
@@ -110,10 +110,10 @@ Tree Tree::SingleLeaf() {
   return tree;
 }
 
-absl::StatusOr<Tree> Tree::Create(std::vector<Node> nodes, const Schema& schema) {
+StatusOr<Tree> Tree::Create(std::vector<Node> nodes, const Schema& schema) {
   if (nodes.empty() || nodes.size() > kMaxNodes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a tree must have 1 to ", kMaxNodes, " nodes, not ", nodes.size()));
+    return InvalidArgumentError(
+        StrCat("a tree must have 1 to ", kMaxNodes, " nodes, not ", nodes.size()));
   }
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].kind != SplitKind::kLeaf) {

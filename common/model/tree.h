@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/schema/schema.h"
 
 namespace coppice {
@@ -56,7 +56,7 @@ class Tree {
  public:
   // A partition with a single cell.
   static Tree SingleLeaf();
-  static absl::StatusOr<Tree> Create(std::vector<Node> nodes, const Schema& schema);
+  static StatusOr<Tree> Create(std::vector<Node> nodes, const Schema& schema);
 
   uint32_t num_leaves() const { return static_cast<uint32_t>(leaf_nodes_.size()); }
   uint32_t depth() const { return max_depth_; }  // depth of the deepest leaf; the root has depth 0

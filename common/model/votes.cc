@@ -7,13 +7,13 @@
 #include <optional>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/schema/number.h"
+#include "common/base/text.h"
 #include "common/model/render_label.h"
+#include "common/schema/number.h"
 
 namespace coppice {
 namespace {
@@ -23,11 +23,10 @@ using render_internal::WithUnit;
 
 constexpr double kMaxVotes = 1e9;
 
-absl::Status NotAVote(size_t tree) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("tree ", tree,
-                   " is no vote on a question about one feature: only models of "
-                   "lazybb with learner=one_rule can be shown as votes"));
+Status NotAVote(size_t tree) {
+  return InvalidArgumentError(StrCat("tree ", tree,
+                                     " is no vote on a question about one feature: only models of "
+                                     "lazybb with learner=one_rule can be shown as votes"));
 }
 
 // The votes of a leaf, and the class they are for; unset if the leaf holds none.
@@ -66,9 +65,9 @@ std::optional<std::string> Interval(const TreeView& view) {
   const Feature& feature = view.model.tree_schema().features()[low.feature];
   const Cut from = view.cuts.Of(low.feature, low.threshold);
   const Cut to = view.cuts.Of(high.feature, high.threshold);
-  return absl::StrCat(
-      ReadableNumber(from.number), from.inclusive ? " < " : " <= ", Printable(feature.name),
-      to.inclusive ? " <= " : " < ", WithUnit(ReadableNumber(to.number), feature.unit));
+  return StrCat(ReadableNumber(from.number),
+                from.inclusive ? " < " : " <= ", Printable(feature.name),
+                to.inclusive ? " <= " : " < ", WithUnit(ReadableNumber(to.number), feature.unit));
 }
 
 // Recognizes "x >= cut" in a tree that asks whether x is below the cut or missing.
@@ -77,8 +76,8 @@ std::optional<std::string> AtLeast(const TreeView& view) {
   if (root.kind != SplitKind::kNumeric) return std::nullopt;
   const Feature& feature = view.model.tree_schema().features()[root.feature];
   const Cut cut = view.cuts.Of(root.feature, root.threshold);
-  return absl::StrCat(Printable(feature.name), cut.inclusive ? " > " : " >= ",
-                      WithUnit(ReadableNumber(cut.number), feature.unit));
+  return StrCat(Printable(feature.name),
+                cut.inclusive ? " > " : " >= ", WithUnit(ReadableNumber(cut.number), feature.unit));
 }
 
 // What a tree asks, and its votes if the answer is yes and if it is no.
@@ -108,18 +107,18 @@ std::optional<TreeQuestion> WhatTreeAsks(const TreeView& view) {
 std::string Heading(const Model& model) {
   const std::vector<std::string>& classes = model.schema().classes();
   const std::string rounds =
-      absl::StrCat(model.forest().size(), " votes on ", Printable(model.schema().label()),
-                   ". Each question adds "
-                   "its votes where it is true, and takes them away where "
-                   "it is not;\n");
-  if (classes.size() > 2) return absl::StrCat(rounds, "the class with the most has it.\n");
-  return absl::StrCat(rounds, "above zero it is ", Printable(classes[1]), ", else ",
-                      Printable(classes[0]), ".\n");
+      StrCat(model.forest().size(), " votes on ", Printable(model.schema().label()),
+             ". Each question adds "
+             "its votes where it is true, and takes them away where "
+             "it is not;\n");
+  if (classes.size() > 2) return StrCat(rounds, "the class with the most has it.\n");
+  return StrCat(rounds, "above zero it is ", Printable(classes[1]), ", else ",
+                Printable(classes[0]), ".\n");
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<Vote>> VotesOf(const Model& model) {
+StatusOr<std::vector<Vote>> VotesOf(const Model& model) {
   if (model.leaf_kind() != LeafKind::kScores || model.schema().target()) return NotAVote(0);
   const ReadableCuts cuts(model);
   std::map<std::pair<uint32_t, std::string>, int64_t> sums;
@@ -145,15 +144,15 @@ absl::StatusOr<std::vector<Vote>> VotesOf(const Model& model) {
   return votes;
 }
 
-absl::StatusOr<std::string> RenderVotes(const Model& model) {
+StatusOr<std::string> RenderVotes(const Model& model) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Vote> votes, VotesOf(model));
   std::string out = Heading(model);
   const std::string privacy = render_internal::PrivacyLine(model);
-  if (!privacy.empty()) absl::StrAppend(&out, privacy, "\n");
+  if (!privacy.empty()) StrAppend(&out, privacy, "\n");
   const std::vector<std::string>& classes = model.schema().classes();
   for (size_t i = 0; i < votes.size(); ++i) {
     if (i == 0 || votes[i].about != votes[i - 1].about) {
-      absl::StrAppend(&out, "\nvotes for ", Printable(classes[votes[i].about]), "\n");
+      StrAppend(&out, "\nvotes for ", Printable(classes[votes[i].about]), "\n");
     }
     absl::StrAppendFormat(&out, "%+9d  %s\n", votes[i].votes,
                           votes[i].question.empty() ? "always" : votes[i].question);

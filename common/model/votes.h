@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 
 namespace coppice {
@@ -33,10 +33,10 @@ struct Vote {
 };
 
 // Ordered by class, then by absolute number of votes, the most first.
-absl::StatusOr<std::vector<Vote>> VotesOf(const Model& model);
+StatusOr<std::vector<Vote>> VotesOf(const Model& model);
 
 // The votes as a table.
-absl::StatusOr<std::string> RenderVotes(const Model& model);
+StatusOr<std::string> RenderVotes(const Model& model);
 
 }  // namespace coppice
 

@@ -2,8 +2,8 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "common/pages/html.h"
 #include "common/pages/pages.h"
 
@@ -51,7 +51,7 @@ std::string Figures(const Json& dataset) {
     figures.push_back({"δ in all", PlainOf(dataset, "delta_total"),
                        dataset.contains("rho_spent")
                            ? "for the sum of all jobs"
-                           : absl::StrCat(PlainOf(dataset, "delta_spent"), " spent")});
+                           : StrCat(PlainOf(dataset, "delta_spent"), " spent")});
   }
   if (dataset.contains("rows"))
     figures.push_back({"Rows", PlainOf(dataset, "rows"), "not to be published"});
@@ -138,7 +138,7 @@ std::string Remarks(const Json& dataset) {
   }
   const std::string head = TextOf(dataset, "ledger_head");
   if (!head.empty()) {
-    html += Remark(absl::StrCat("Head of the ledger, to be noted: ", head));
+    html += Remark(StrCat("Head of the ledger, to be noted: ", head));
   }
   return html;
 }
@@ -149,10 +149,10 @@ std::string BudgetPage(const Json& dataset) {
   const Json ledger = ArrayOf(dataset, "ledger");
   const std::string id = TextOf(dataset, "dataset");
   return RenderDocument({.kind = "Privacy budget",
-                         .title = id.empty() ? "Budget" : absl::StrCat("Dataset ", id),
+                         .title = id.empty() ? "Budget" : StrCat("Dataset ", id),
                          .lead = Lead(dataset),
-                         .body = absl::StrCat(Figures(dataset), Remarks(dataset),
-                                              LedgerTable(ledger), ReleasesTable(ledger))});
+                         .body = StrCat(Figures(dataset), Remarks(dataset), LedgerTable(ledger),
+                                        ReleasesTable(ledger))});
 }
 
 }  // namespace coppice::report

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "common/pages/html.h"
 #include "common/pages/pages.h"
 
@@ -32,8 +32,8 @@ std::string Releases(const Json& verdict) {
   std::string body =
       ReleaseRows(*found, 0, shown, "Everything that was computed from private rows and let out");
   if (found->size() > shown) {
-    absl::StrAppend(&body, Details(absl::StrCat(found->size() - shown, " more"),
-                                   ReleaseRows(*found, shown, found->size(), "The others")));
+    StrAppend(&body, Details(StrCat(found->size() - shown, " more"),
+                             ReleaseRows(*found, shown, found->size(), "The others")));
   }
   return Section("Releases one by one", body);
 }
@@ -63,8 +63,8 @@ std::string Exact(const Json& number) {
 
 Figure RelayFigure(const Json& relay) {
   return {"ε through the relay", Exact(relay.value("epsilon", Json())),
-          absl::StrCat("towards a curator that does not collude with it; δ = ",
-                       Exact(relay.value("delta", Json())))};
+          StrCat("towards a curator that does not collude with it; δ = ",
+                 Exact(relay.value("delta", Json())))};
 }
 
 std::string Facts(const Json& verdict) {
@@ -92,14 +92,14 @@ std::string Facts(const Json& verdict) {
 std::string CertificatePage(const Json& verdict) {
   // The words tell the releases too, so the table is only for a certificate that does not add up.
   const std::string words = Words(verdict);
-  const std::string body = absl::StrCat(Facts(verdict), words.empty() ? Releases(verdict) : words);
+  const std::string body = StrCat(Facts(verdict), words.empty() ? Releases(verdict) : words);
   const std::string neighbouring = verdict.value("neighbouring", "");
   return RenderDocument(
       {.kind = "Privacy certificate",
-       .title = absl::StrCat("Model ", verdict.value("model", "")),
+       .title = StrCat("Model ", verdict.value("model", "")),
        .lead = neighbouring.empty()
                    ? ""
-                   : absl::StrCat("Differentially private. Neighbours: ", neighbouring, "."),
+                   : StrCat("Differentially private. Neighbours: ", neighbouring, "."),
        .body = body});
 }
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "common/pages/html.h"
 
 namespace coppice::report {
@@ -27,15 +28,15 @@ size_t Letters(const std::string& utf8) {
 // A coordinate of a drawing.
 std::string Px(double value) { return absl::StrFormat("%.1f", value); }
 
-std::string SvgText(double x, double y, absl::string_view css_class, absl::string_view anchor,
-                    absl::string_view text) {
-  return absl::StrCat("<text class=\"", css_class, "\" x=\"", Px(x), "\" y=\"", Px(y),
-                      "\" text-anchor=\"", anchor, "\">", Text(text), "</text>\n");
+std::string SvgText(double x, double y, std::string_view css_class, std::string_view anchor,
+                    std::string_view text) {
+  return StrCat("<text class=\"", css_class, "\" x=\"", Px(x), "\" y=\"", Px(y),
+                "\" text-anchor=\"", anchor, "\">", Text(text), "</text>\n");
 }
 
-std::string SvgLine(double x1, double y1, double x2, double y2, absl::string_view css_class) {
-  return absl::StrCat("<line class=\"", css_class, "\" x1=\"", Px(x1), "\" y1=\"", Px(y1),
-                      "\" x2=\"", Px(x2), "\" y2=\"", Px(y2), "\"/>\n");
+std::string SvgLine(double x1, double y1, double x2, double y2, std::string_view css_class) {
+  return StrCat("<line class=\"", css_class, "\" x1=\"", Px(x1), "\" y1=\"", Px(y1), "\" x2=\"",
+                Px(x2), "\" y2=\"", Px(y2), "\"/>\n");
 }
 
 // The round step that divides `span` into four to nine parts.
@@ -51,7 +52,7 @@ double RoundStep(double span) {
 std::string TickText(double value, double step) {
   const int digits = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);
   const std::string text = absl::StrFormat("%.*f", digits, std::abs(value));
-  return value < -step / 2 ? absl::StrCat("−", text) : text;
+  return value < -step / 2 ? StrCat("−", text) : text;
 }
 
 struct Range {
@@ -112,16 +113,15 @@ class LineDrawing {
 
   std::string Draw(ChartUse use) const {
     const bool file = use == ChartUse::kFile;
-    return absl::StrCat(
+    return StrCat(
         file ? "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" : "",
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" viewBox=\"0 0 ",
         Px(total_width_), " ", Px(bottom_ + kBottom), "\"",
-        file ? absl::StrCat(" width=\"", Px(total_width_), "\" height=\"", Px(bottom_ + kBottom),
-                            "\"")
+        file ? StrCat(" width=\"", Px(total_width_), "\" height=\"", Px(bottom_ + kBottom), "\"")
              : "",
         ">\n<title>", Text(chart_.title), "</title>\n<desc>", Text(chart_.description), "</desc>\n",
-        file ? absl::StrCat("<style>", ChartStyleSheet(), "</style>\n",
-                            "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n")
+        file ? StrCat("<style>", ChartStyleSheet(), "</style>\n",
+                      "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n")
              : "",
         Axes(), Levels(), Bands(), Lines(), Names(), "</svg>\n");
   }
@@ -151,28 +151,26 @@ class LineDrawing {
   std::string Axes() const {
     std::string svg;
     for (double y = y_.low; y < y_.high + step_ / 2; y += step_) {
-      absl::StrAppend(&svg, SvgLine(kLeft, Y(y), right_, Y(y), "grid"),
-                      SvgText(kLeft - 9, Y(y) + 4, "tick", "end", TickText(y, step_)));
+      StrAppend(&svg, SvgLine(kLeft, Y(y), right_, Y(y), "grid"),
+                SvgText(kLeft - 9, Y(y) + 4, "tick", "end", TickText(y, step_)));
     }
-    absl::StrAppend(&svg, SvgLine(kLeft, bottom_, kLeft + width_, bottom_, "axis"));
+    StrAppend(&svg, SvgLine(kLeft, bottom_, kLeft + width_, bottom_, "axis"));
     double last = -100;
     for (const double x : Ticks()) {
-      absl::StrAppend(&svg, SvgLine(X(x), bottom_, X(x), bottom_ + 5, "axis"));
+      StrAppend(&svg, SvgLine(X(x), bottom_, X(x), bottom_ + 5, "axis"));
       if (X(x) - last < 30) continue;  // labels would touch
       last = X(x);
-      absl::StrAppend(&svg,
-                      SvgText(X(x), bottom_ + 21, "tick", "middle", absl::StrFormat("%g", x)));
+      StrAppend(&svg, SvgText(X(x), bottom_ + 21, "tick", "middle", absl::StrFormat("%g", x)));
     }
     if (HasBeyond()) {
-      absl::StrAppend(&svg, SvgLine(BeyondX() - 22, bottom_, right_, bottom_, "axis"),
-                      SvgText(BeyondX(), bottom_ + 21, "tick", "middle", chart_.beyond_label));
+      StrAppend(&svg, SvgLine(BeyondX() - 22, bottom_, right_, bottom_, "axis"),
+                SvgText(BeyondX(), bottom_ + 21, "tick", "middle", chart_.beyond_label));
     }
-    if (chart_.unit_square) absl::StrAppend(&svg, SvgLine(X(0), Y(0), X(1), Y(1), "level"));
+    if (chart_.unit_square) StrAppend(&svg, SvgLine(X(0), Y(0), X(1), Y(1), "level"));
     const double middle = (kTop + bottom_) / 2;
-    absl::StrAppend(&svg,
-                    SvgText(kLeft + width_ / 2, bottom_ + 46, "name", "middle", chart_.x_label),
-                    "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(15 ",
-                    Px(middle), ") rotate(-90)\">", Text(chart_.y_label), "</text>\n");
+    StrAppend(&svg, SvgText(kLeft + width_ / 2, bottom_ + 46, "name", "middle", chart_.x_label),
+              "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(15 ", Px(middle),
+              ") rotate(-90)\">", Text(chart_.y_label), "</text>\n");
     return svg;
   }
 
@@ -191,12 +189,12 @@ class LineDrawing {
   std::string Levels() const {
     std::string svg;
     for (const ChartLevel& level : chart_.levels) {
-      absl::StrAppend(&svg, SvgLine(kLeft, Y(level.y), right_, Y(level.y), "level"));
+      StrAppend(&svg, SvgLine(kLeft, Y(level.y), right_, Y(level.y), "level"));
     }
     return svg;
   }
 
-  static std::string ColorOf(size_t line) { return absl::StrCat("s", line % kColors); }
+  static std::string ColorOf(size_t line) { return StrCat("s", line % kColors); }
 
   std::string Bands() const {
     std::string svg;
@@ -207,12 +205,12 @@ class LineDrawing {
       if (!has_band || !HasBand(points)) continue;
       std::string path;
       for (const ChartPoint& p : points) {
-        absl::StrAppend(&path, path.empty() ? "M" : "L", Px(X(p.x)), " ", Px(Y(p.high)));
+        StrAppend(&path, path.empty() ? "M" : "L", Px(X(p.x)), " ", Px(Y(p.high)));
       }
       for (size_t k = points.size(); k-- > 0;) {
-        absl::StrAppend(&path, "L", Px(X(points[k].x)), " ", Px(Y(points[k].low)));
+        StrAppend(&path, "L", Px(X(points[k].x)), " ", Px(Y(points[k].low)));
       }
-      absl::StrAppend(&svg, "<path class=\"band ", ColorOf(i), "\" d=\"", path, "Z\"/>\n");
+      StrAppend(&svg, "<path class=\"band ", ColorOf(i), "\" d=\"", path, "Z\"/>\n");
     }
     return svg;
   }
@@ -225,11 +223,10 @@ class LineDrawing {
   std::string Mark(const ChartPoint& point, double x, size_t line, bool hollow) const {
     std::string svg;
     if (point.low < point.high && (hollow || !HasBand(chart_.lines[line].points))) {
-      absl::StrAppend(&svg, SvgLine(x, Y(point.low), x, Y(point.high), "bar " + ColorOf(line)));
+      StrAppend(&svg, SvgLine(x, Y(point.low), x, Y(point.high), "bar " + ColorOf(line)));
     }
-    absl::StrAppend(&svg, "<circle class=\"", hollow ? "hollow " : "dot ", ColorOf(line),
-                    "\" cx=\"", Px(x), "\" cy=\"", Px(Y(point.y)), "\" r=\"", hollow ? "4.5" : "4",
-                    "\"/>\n");
+    StrAppend(&svg, "<circle class=\"", hollow ? "hollow " : "dot ", ColorOf(line), "\" cx=\"",
+              Px(x), "\" cy=\"", Px(Y(point.y)), "\" r=\"", hollow ? "4.5" : "4", "\"/>\n");
     return svg;
   }
 
@@ -239,17 +236,17 @@ class LineDrawing {
       const ChartLine& line = chart_.lines[i];
       std::string path, marks;
       for (const ChartPoint& p : line.points) {
-        absl::StrAppend(&path, path.empty() ? "M" : "L", Px(X(p.x)), " ", Px(Y(p.y)));
-        absl::StrAppend(&marks, Mark(p, X(p.x), i, /*hollow=*/false));
+        StrAppend(&path, path.empty() ? "M" : "L", Px(X(p.x)), " ", Px(Y(p.y)));
+        StrAppend(&marks, Mark(p, X(p.x), i, /*hollow=*/false));
       }
-      absl::StrAppend(&svg, "<path class=\"line ", ColorOf(i), "\" d=\"", path, "\"/>\n");
+      StrAppend(&svg, "<path class=\"line ", ColorOf(i), "\" d=\"", path, "\"/>\n");
       if (line.beyond && !line.points.empty()) {
         const ChartPoint& end = line.points.back();
-        absl::StrAppend(
-            &svg, SvgLine(X(end.x), Y(end.y), BeyondX(), Y(line.beyond->y), "dots " + ColorOf(i)),
-            Mark(*line.beyond, BeyondX(), i, /*hollow=*/true));
+        StrAppend(&svg,
+                  SvgLine(X(end.x), Y(end.y), BeyondX(), Y(line.beyond->y), "dots " + ColorOf(i)),
+                  Mark(*line.beyond, BeyondX(), i, /*hollow=*/true));
       }
-      absl::StrAppend(&svg, marks);
+      StrAppend(&svg, marks);
     }
     return svg;
   }
@@ -271,8 +268,8 @@ class LineDrawing {
     const std::vector<double> placed = Spread(wanted, kTop, bottom_ - 2);
     std::string svg;
     for (size_t i = 0; i < names.size(); ++i) {
-      absl::StrAppend(
-          &svg, SvgText(right_ + 10, placed[i] + 4, names[i].first, "start", names[i].second));
+      StrAppend(&svg,
+                SvgText(right_ + 10, placed[i] + 4, names[i].first, "start", names[i].second));
     }
     return svg;
   }
@@ -301,29 +298,28 @@ std::string DrawIntervals(const std::string& title, absl::Span<const IntervalBar
     return left + kMargin + (value - range.low) * (kWide - 2 * kMargin) / range.span();
   };
   const double bottom = kRow * static_cast<double>(bars.size());
-  std::string svg = absl::StrCat(
+  std::string svg = StrCat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" viewBox=\"0 0 ",
       Px(left + kWide + kValues), " ", Px(bottom + kScale), "\">\n<title>", Text(title),
       "</title>\n");
   const double step = RoundStep(range.span());
   for (double tick = std::ceil(range.low / step) * step; tick <= range.high; tick += step) {
-    absl::StrAppend(&svg, SvgLine(x(tick), 0, x(tick), bottom, "grid"),
-                    SvgText(x(tick), bottom + 18, "tick", "middle", TickText(tick, step)));
+    StrAppend(&svg, SvgLine(x(tick), 0, x(tick), bottom, "grid"),
+              SvgText(x(tick), bottom + 18, "tick", "middle", TickText(tick, step)));
   }
   for (size_t i = 0; i < bars.size(); ++i) {
     const IntervalBar& bar = bars[i];
     const double y = kRow * (static_cast<double>(i) + 0.5);
     const std::string color = i == 0 ? "s0" : "quiet";
-    absl::StrAppend(&svg, SvgText(left - 8, y + 4, "label " + color, "end", bar.name));
+    StrAppend(&svg, SvgText(left - 8, y + 4, "label " + color, "end", bar.name));
     if (bar.low < bar.high) {
-      absl::StrAppend(&svg, SvgLine(x(bar.low), y, x(bar.high), y, "span " + color));
+      StrAppend(&svg, SvgLine(x(bar.low), y, x(bar.high), y, "span " + color));
     }
-    absl::StrAppend(
-        &svg, "<circle class=\"dot ", color, "\" cx=\"", Px(x(bar.value)), "\" cy=\"", Px(y),
-        "\" r=\"6\"/>\n",
-        SvgText(left + kWide + 10, y + 4, "label " + color, "start", Decimal(bar.value)));
+    StrAppend(&svg, "<circle class=\"dot ", color, "\" cx=\"", Px(x(bar.value)), "\" cy=\"", Px(y),
+              "\" r=\"6\"/>\n",
+              SvgText(left + kWide + 10, y + 4, "label " + color, "start", Decimal(bar.value)));
   }
-  return absl::StrCat("<div class=\"low\">\n", svg, "</svg>\n</div>\n");
+  return StrCat("<div class=\"low\">\n", svg, "</svg>\n</div>\n");
 }
 
 }  // namespace coppice::report

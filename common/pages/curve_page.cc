@@ -2,8 +2,8 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "common/pages/chart.h"
 #include "common/pages/html.h"
 #include "common/pages/pages.h"
@@ -15,7 +15,7 @@ bool OfNumbers(const Json& curve) { return curve.contains("mean"); }
 std::string Measure(const Json& curve) { return OfNumbers(curve) ? "rmse" : "accuracy"; }
 std::string BaselineName(const Json& curve) {
   return OfNumbers(curve) ? "always the mean"
-                          : absl::StrCat("always “", curve.value("majority_class", ""), "”");
+                          : StrCat("always “", curve.value("majority_class", ""), "”");
 }
 double Baseline(const Json& curve) {
   return curve[OfNumbers(curve) ? "mean" : "majority"].get<double>();
@@ -35,14 +35,13 @@ ChartPoint PointOf(double x, const Json& summary) {
 // Returns "auto"; "local, 1000 devices".
 std::string SeriesOf(const Json& line) {
   const std::string name = line.value("algorithm", "");
-  return line.contains("devices") ? absl::StrCat(name, ", ", Plain(line["devices"]), " devices")
-                                  : name;
+  return line.contains("devices") ? StrCat(name, ", ", Plain(line["devices"]), " devices") : name;
 }
 
 std::string WithError(const Json& summary) {
   const std::string mean = Decimal(summary["mean"].get<double>());
   const double error = StandardError(summary);
-  return error > 0 ? absl::StrCat(mean, " ± ", Decimal(error)) : mean;
+  return error > 0 ? StrCat(mean, " ± ", Decimal(error)) : mean;
 }
 
 // One measure of all series: a row per epsilon, and one without privacy.
@@ -76,11 +75,11 @@ std::string MeasureTable(const Json& curve, const std::string& measure, const st
 }
 
 Chart ChartOf(const Json& curve) {
-  Chart chart{.title = absl::StrCat(OfNumbers(curve) ? "Error" : "Accuracy", " over epsilon"),
-              .description = absl::StrCat("A line for each algorithm, with a band of one standard "
-                                          "error on either side; at the right without privacy; "
-                                          "dashed: ",
-                                          BaselineName(curve), "."),
+  Chart chart{.title = StrCat(OfNumbers(curve) ? "Error" : "Accuracy", " over epsilon"),
+              .description = StrCat("A line for each algorithm, with a band of one standard "
+                                    "error on either side; at the right without privacy; "
+                                    "dashed: ",
+                                    BaselineName(curve), "."),
               .x_label = "ε (logarithmic)",
               .y_label = OfNumbers(curve) ? "root mean squared error" : "accuracy",
               .log_x = true,
@@ -102,7 +101,7 @@ Chart ChartOf(const Json& curve) {
 }
 
 std::string DeltaOf(const Json& curve) {
-  return curve.contains("delta") ? absl::StrCat("; δ = ", curve.value("delta", "")) : "";
+  return curve.contains("delta") ? StrCat("; δ = ", curve.value("delta", "")) : "";
 }
 
 // Says whom the ε of each series protects.
@@ -112,7 +111,7 @@ std::string NeighboursOf(const Json& curve) {
     const std::string neighbours = series.value("neighbours", "");
     if (neighbours.empty()) continue;
     sentences.push_back(
-        absl::StrCat(series.value("name", ""), ": neighbours differ in ", neighbours, "."));
+        StrCat(series.value("name", ""), ": neighbours differ in ", neighbours, "."));
   }
   return sentences.empty() ? "" : Section("What ε is about", Sentences(sentences));
 }
@@ -125,8 +124,8 @@ std::string CurvePage(const Json& curve) {
   const std::string measure = OfNumbers(curve) ? "Root mean squared error" : "Accuracy";
   const std::string note = ", mean over the splits ± one standard error";
   std::string tables = MeasureTable(curve, Measure(curve), measure + note);
-  absl::StrAppend(&tables, MeasureTable(curve, "auc", "AUC" + note),
-                  MeasureTable(curve, "log_loss", "Log loss" + note));
+  StrAppend(&tables, MeasureTable(curve, "auc", "AUC" + note),
+            MeasureTable(curve, "log_loss", "Log loss" + note));
   return RenderDocument(
       {.kind = "Accuracy against ε",
        .title = "What ε buys",
@@ -134,10 +133,10 @@ std::string CurvePage(const Json& curve) {
                                "splits that are the same for all%s.",
                                measure, curve.value("label", ""), Plain(curve["rows"]),
                                Plain(curve["repeats"]), DeltaOf(curve)),
-       .body = absl::StrCat(Section("What it buys", Sentences(curve["sentences"])),
-                            Section("The curve", CurveDrawing(curve, ChartUse::kPart)),
-                            Section("The numbers", tables), NeighboursOf(curve),
-                            Remark(kAccuracyIsARelease))});
+       .body = StrCat(Section("What it buys", Sentences(curve["sentences"])),
+                      Section("The curve", CurveDrawing(curve, ChartUse::kPart)),
+                      Section("The numbers", tables), NeighboursOf(curve),
+                      Remark(kAccuracyIsARelease))});
 }
 
 }  // namespace coppice::report

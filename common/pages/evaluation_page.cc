@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "common/pages/chart.h"
 #include "common/pages/html.h"
 #include "common/pages/pages.h"
@@ -34,8 +34,8 @@ IntervalBar BarOf(const Json& json, const std::string& name, const char* value, 
 std::string GainNote(const Json& json) {
   const std::string interval = IntervalOf(json, "gain_interval");
   return interval.empty() ? ""
-                          : absl::StrCat(SignedDecimal(json["gain_interval"][0]), " to ",
-                                         SignedDecimal(json["gain_interval"][1]));
+                          : StrCat(SignedDecimal(json["gain_interval"][0]), " to ",
+                                   SignedDecimal(json["gain_interval"][1]));
 }
 
 void AddFigure(const Json& json, const char* value, const std::string& name,
@@ -45,19 +45,19 @@ void AddFigure(const Json& json, const char* value, const std::string& name,
 
 std::string CountNote(const Json& json) {
   if (!HasNumber(json, "rows")) return "";
-  std::string note = absl::StrCat("Measured on ", json["rows"].dump(), " rows");
+  std::string note = StrCat("Measured on ", json["rows"].dump(), " rows");
   if (json.value("abstained", 0) > 0) {
-    absl::StrAppend(&note, "; the model abstained on ", json["abstained"].dump(), " others");
+    StrAppend(&note, "; the model abstained on ", json["abstained"].dump(), " others");
   }
   if (HasNumber(json, "level")) {
     absl::StrAppendFormat(&note, "; intervals are of %g %%", NumberAt(json, "level") * 100);
   }
-  return absl::StrCat(note, ".");
+  return StrCat(note, ".");
 }
 
 std::string ClassSummary(const Json& json) {
   const std::string majority =
-      absl::StrCat("Always “", json.value("majority_class", "the majority"), "”");
+      StrCat("Always “", json.value("majority_class", "the majority"), "”");
   std::vector<Figure> figures;
   AddFigure(json, "accuracy", "Accuracy", IntervalOf(json, "interval"), figures);
   AddFigure(json, "majority", majority, "without a model", figures);
@@ -66,43 +66,43 @@ std::string ClassSummary(const Json& json) {
   }
   AddFigure(json, "auc", "AUC", "0.5 is guessing, 1 perfect", figures);
   AddFigure(json, "log_loss", "Log loss",
-            absl::StrCat("without a model ", DecimalOf(json, "majority_log_loss")), figures);
+            StrCat("without a model ", DecimalOf(json, "majority_log_loss")), figures);
   std::string html = RenderFigures(figures);
   if (HasNumber(json, "accuracy") && HasNumber(json, "majority")) {
-    absl::StrAppend(&html, DrawIntervals("Accuracy beside that of always answering the majority",
-                                         {{BarOf(json, "This model", "accuracy", "interval"),
-                                           BarOf(json, majority, "majority", "")}}));
+    StrAppend(&html, DrawIntervals("Accuracy beside that of always answering the majority",
+                                   {{BarOf(json, "This model", "accuracy", "interval"),
+                                     BarOf(json, majority, "majority", "")}}));
   }
-  return absl::StrCat(html, Paragraph(CountNote(json)));
+  return StrCat(html, Paragraph(CountNote(json)));
 }
 
 std::string RegressionSummary(const Json& json) {
   std::vector<Figure> figures;
   AddFigure(json, "rmse", "Root mean squared error", IntervalOf(json, "interval"), figures);
   AddFigure(json, "mean", "Always the mean",
-            absl::StrCat("without a model; it is ", DecimalOf(json, "mean_value")), figures);
+            StrCat("without a model; it is ", DecimalOf(json, "mean_value")), figures);
   if (HasNumber(json, "gain")) {
     figures.push_back({"Gain", SignedDecimal(NumberAt(json, "gain")), GainNote(json)});
   }
   AddFigure(json, "mae", "Mean absolute error",
-            absl::StrCat("of the mean: ", DecimalOf(json, "mean_mae")), figures);
+            StrCat("of the mean: ", DecimalOf(json, "mean_mae")), figures);
   AddFigure(json, "r2", "R²", "variance explained", figures);
   std::string html = RenderFigures(figures);
   if (HasNumber(json, "rmse") && HasNumber(json, "mean")) {
-    absl::StrAppend(&html, DrawIntervals("Error beside that of always answering the mean",
-                                         {{BarOf(json, "This model", "rmse", "interval"),
-                                           BarOf(json, "Always the mean", "mean", "")}}));
+    StrAppend(&html, DrawIntervals("Error beside that of always answering the mean",
+                                   {{BarOf(json, "This model", "rmse", "interval"),
+                                     BarOf(json, "Always the mean", "mean", "")}}));
   }
-  return absl::StrCat(html, Paragraph(CountNote(json)));
+  return StrCat(html, Paragraph(CountNote(json)));
 }
 
 // A cell shaded by its share of the row.
 TableCell HeatCell(double count, double row, bool right) {
   const double share = row > 0 ? count / row : 0;
   const int shade = static_cast<int>(std::ceil(share * kShades));
-  return {.html = absl::StrCat(absl::StrFormat("%.0f", count), "<small>",
-                               absl::StrFormat("%.1f %%", 100 * share), "</small>"),
-          .css_class = absl::StrCat("heat h", shade, right ? " right" : "")};
+  return {.html = StrCat(absl::StrFormat("%.0f", count), "<small>",
+                         absl::StrFormat("%.1f %%", 100 * share), "</small>"),
+          .css_class = StrCat("heat h", shade, right ? " right" : "")};
 }
 
 std::string Confusion(const Json& json) {
@@ -110,9 +110,9 @@ std::string Confusion(const Json& json) {
   const Json& matrix = json["confusion"];
   if (classes.size() > kMostClasses) {
     return Section("Confusion matrix",
-                   Paragraph(absl::StrCat(classes.size(),
-                                          " classes are too many for a matrix to be read; "
-                                          "--json has it.")));
+                   Paragraph(StrCat(classes.size(),
+                                    " classes are too many for a matrix to be read; "
+                                    "--json has it.")));
   }
   TableData table{.caption =
                       "Rows are the true class, columns what the model answered; the share "
@@ -182,13 +182,12 @@ std::string Calibration(const Json& json) {
   if (table.rows.empty()) return "";
   std::string error;
   if (HasNumber(json, "calibration_error")) {
-    error =
-        Paragraph(absl::StrCat("Predicted and observed are ", DecimalOf(json, "calibration_error"),
-                               " apart on average (the calibration error)."));
+    error = Paragraph(StrCat("Predicted and observed are ", DecimalOf(json, "calibration_error"),
+                             " apart on average (the calibration error)."));
   }
   return Section("Are its probabilities what happens?",
-                 absl::StrCat(error, "<div class=\"square\">\n", DrawChart(chart, ChartUse::kPart),
-                              "</div>\n", Details("The numbers", RenderTable(table))));
+                 StrCat(error, "<div class=\"square\">\n", DrawChart(chart, ChartUse::kPart),
+                        "</div>\n", Details("The numbers", RenderTable(table))));
 }
 
 }  // namespace
@@ -198,15 +197,15 @@ std::string EvaluationPage(const Json& evaluation) {
   std::string body =
       Section("In short", classes ? ClassSummary(evaluation) : RegressionSummary(evaluation));
   if (evaluation.contains("classes") && evaluation.contains("confusion")) {
-    absl::StrAppend(&body, Confusion(evaluation));
+    StrAppend(&body, Confusion(evaluation));
   }
   if (evaluation.contains("classes") && evaluation.contains("recall")) {
-    absl::StrAppend(&body, PerClass(evaluation));
+    StrAppend(&body, PerClass(evaluation));
   }
-  if (evaluation.contains("calibration")) absl::StrAppend(&body, Calibration(evaluation));
-  absl::StrAppend(&body, Remark(kAccuracyIsARelease));
+  if (evaluation.contains("calibration")) StrAppend(&body, Calibration(evaluation));
+  StrAppend(&body, Remark(kAccuracyIsARelease));
   return RenderDocument({.kind = "Evaluation",
-                         .title = absl::StrCat("Model ", evaluation.value("model", "")),
+                         .title = StrCat("Model ", evaluation.value("model", "")),
                          .lead = evaluation.value("verdict", ""),
                          .body = std::move(body)});
 }

@@ -9,11 +9,10 @@
 #define COPPICE_COMMON_PAGES_HTML_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice::report {
 
@@ -21,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 // Escapes `data` for text of a page, or for an attribute in double quotes. Bytes that are not valid
 // UTF-8, and control characters, become U+FFFD.
-std::string Text(absl::string_view data);
+std::string Text(std::string_view data);
 
 // What surrounds the body of a page. All members but `body` are plain text.
 struct Document {
@@ -34,18 +33,18 @@ std::string RenderDocument(const Document& document);
 
 // The style sheet of all pages, style/chart.css followed by style/page.css, and its hash for a
 // Content-Security-Policy: "sha256-...".
-absl::string_view StyleSheet();
+std::string_view StyleSheet();
 std::string StyleHash();
 // style/chart.css, which a drawing in a file of its own includes.
-absl::string_view ChartStyleSheet();
+std::string_view ChartStyleSheet();
 
 // One cell of a table. `html` is markup; Cell() and NumberCell() escape.
 struct TableCell {
   std::string html;
   std::string css_class{};
 };
-TableCell Cell(absl::string_view text);
-TableCell NumberCell(absl::string_view text);
+TableCell Cell(std::string_view text);
+TableCell NumberCell(std::string_view text);
 
 // A table with a caption; the first cell of each row is its heading.
 struct TableData {
@@ -56,13 +55,13 @@ struct TableData {
 std::string RenderTable(const TableData& table);
 
 // A section with a heading. `body` is HTML.
-std::string Section(absl::string_view heading, absl::string_view body);
-std::string Paragraph(absl::string_view text);
+std::string Section(std::string_view heading, std::string_view body);
+std::string Paragraph(std::string_view text);
 // A list of the texts in an array.
 std::string Sentences(const Json& texts);
 // A paragraph with a warning or a limitation.
-std::string Remark(absl::string_view text);
-std::string Details(absl::string_view summary, absl::string_view body);
+std::string Remark(std::string_view text);
+std::string Details(std::string_view summary, std::string_view body);
 
 // A key figure of a page, with its name and what it is compared with.
 struct Figure {
@@ -79,9 +78,9 @@ inline constexpr char kAccuracyIsARelease[] =
 std::string Decimal(double value);
 std::string SignedDecimal(double value);
 // A numeric member of `json` as Decimal(), or "–" if it is missing or null.
-std::string DecimalOf(const Json& json, absl::string_view name);
+std::string DecimalOf(const Json& json, std::string_view name);
 // "0.885 to 0.899" for a member that is a pair, otherwise "".
-std::string IntervalOf(const Json& json, absl::string_view name);
+std::string IntervalOf(const Json& json, std::string_view name);
 // A number without superfluous digits: "0.5", "10000".
 std::string Plain(const Json& number);
 

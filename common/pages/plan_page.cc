@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "common/pages/chart.h"
 #include "common/pages/html.h"
 #include "common/pages/pages.h"
@@ -40,8 +40,8 @@ std::vector<ChartLine> LinesOf(const Json& studies, const Axis& axis, PointOf po
   for (const Json& study : studies) {
     const auto devices = study["devices"].get<uint64_t>();
     ChartLine& line = lines[axis.is_devices ? 0 : devices];
-    line.name = axis.is_devices ? absl::StrCat("ε = ", Plain(study["epsilon"]))
-                                : absl::StrCat(devices, " devices");
+    line.name =
+        axis.is_devices ? StrCat("ε = ", Plain(study["epsilon"])) : StrCat(devices, " devices");
     line.points.push_back(point(study));
     line.points.back().x =
         axis.is_devices ? static_cast<double>(devices) : study["epsilon"].get<double>();
@@ -66,13 +66,13 @@ bool CanBeDrawn(const Json& plan) {
 }
 
 std::string MajorityName(const Json& plan) {
-  return absl::StrCat("always “", plan.value("majority_class", ""), "”");
+  return StrCat("always “", plan.value("majority_class", ""), "”");
 }
 
 std::string Levels(const Json& plan) {
   const Axis axis = AxisOf(plan);
-  Chart chart{.title = absl::StrCat("Accuracy to expect over ", axis.name),
-              .description = absl::StrCat(axis.lines, ", with its 90 % interval."),
+  Chart chart{.title = StrCat("Accuracy to expect over ", axis.name),
+              .description = StrCat(axis.lines, ", with its 90 % interval."),
               .x_label = axis.label,
               .y_label = "accuracy to expect",
               .log_x = true,
@@ -89,16 +89,16 @@ std::string Levels(const Json& plan) {
     chart.levels.push_back({MajorityName(plan), plan["majority"].get<double>()});
   }
   return Section("The level",
-                 absl::StrCat(Paragraph("Where few public rows say little of the level, all lines "
-                                        "move up or down together: their intervals are wide, and "
-                                        "overlap although the gain below is certain."),
-                              DrawChart(chart, ChartUse::kPart)));
+                 StrCat(Paragraph("Where few public rows say little of the level, all lines "
+                                  "move up or down together: their intervals are wide, and "
+                                  "overlap although the gain below is certain."),
+                        DrawChart(chart, ChartUse::kPart)));
 }
 
 std::string Gains(const Json& plan) {
   const Axis axis = AxisOf(plan);
-  Chart chart{.title = absl::StrCat("Gain over public labels alone, over ", axis.name),
-              .description = absl::StrCat(axis.lines, ", with the gain's own 90 % interval."),
+  Chart chart{.title = StrCat("Gain over public labels alone, over ", axis.name),
+              .description = StrCat(axis.lines, ", with the gain's own 90 % interval."),
               .x_label = axis.label,
               .y_label = "gain over public labels alone",
               .log_x = true,
@@ -118,7 +118,7 @@ std::string Gains(const Json& plan) {
 
 // A number with its interval below it.
 TableCell WithInterval(const std::string& number, const std::string& low, const std::string& high) {
-  return {.html = absl::StrCat(Text(number), "<small>", Text(low), " to ", Text(high), "</small>"),
+  return {.html = StrCat(Text(number), "<small>", Text(low), " to ", Text(high), "</small>"),
           .css_class = "n"};
 }
 
@@ -174,22 +174,21 @@ std::string StudyTable(const Json& plan) {
 std::string ThroughRelay(const Json& plan) {
   if (!plan.contains("relay")) return "";
   const Json& relay = plan["relay"];
-  TableData table{
-      .caption = absl::StrCat("In batches of ", Plain(relay["min_batch"]), " reports or more, ",
-                              Plain(relay["honest_reports"]),
-                              " of them of honest devices, δ = ", Plain(relay["delta"])),
-      .columns = {"ε of a report", "mechanism", "ε towards the curator"},
-      .rows = {}};
+  TableData table{.caption = StrCat("In batches of ", Plain(relay["min_batch"]),
+                                    " reports or more, ", Plain(relay["honest_reports"]),
+                                    " of them of honest devices, δ = ", Plain(relay["delta"])),
+                  .columns = {"ε of a report", "mechanism", "ε towards the curator"},
+                  .rows = {}};
   for (const Json& row : relay["studies"]) {
     table.rows.push_back({Cell(Plain(row["epsilon"])), Cell(row.value("mechanism", "")),
                           NumberCell(absl::StrFormat("%.9f", row["batch_epsilon"].get<double>()))});
   }
   return Section(
       "Through a relay",
-      absl::StrCat(RenderTable(table),
-                   Remark("If the relay and the curator collude, the ε of a report is all there "
-                          "is. The relay must deal tickets at random, and tell nobody who has "
-                          "which.")));
+      StrCat(RenderTable(table),
+             Remark("If the relay and the curator collude, the ε of a report is all there "
+                    "is. The relay must deal tickets at random, and tell nobody who has "
+                    "which.")));
 }
 
 // What reaching the wanted accuracy takes.
@@ -201,11 +200,11 @@ std::string Requirements(const Json& plan) {
   for (const Json& one : plan["takes"]) {
     const bool asks_epsilon = one.contains("devices");
     const Json& answer = one[asks_epsilon ? "least_epsilon" : "fewest_devices"];
-    const std::string given = asks_epsilon ? absl::StrCat(Plain(one["devices"]), " devices")
-                                           : absl::StrCat("ε = ", Plain(one["epsilon"]));
+    const std::string given = asks_epsilon ? StrCat(Plain(one["devices"]), " devices")
+                                           : StrCat("ε = ", Plain(one["epsilon"]));
     const std::string takes = answer.is_null() ? "more than was looked at"
                               : asks_epsilon   ? absl::StrFormat("ε = %.3g", answer.get<double>())
-                                               : absl::StrCat(Plain(answer), " devices");
+                                               : StrCat(Plain(answer), " devices");
     table.rows.push_back({Cell(Plain(one["accuracy"])), Cell(given), Cell(takes)});
   }
   return Section("What it takes", RenderTable(table));
@@ -223,26 +222,25 @@ std::string PlanPage(const Json& plan) {
     const Json& level = plan["public_only"];
     figures.insert(figures.begin(),
                    {"Public labels alone", DecimalOf(level, "mean"),
-                    absl::StrCat(DecimalOf(level, "low"), " to ", DecimalOf(level, "high"))});
+                    StrCat(DecimalOf(level, "low"), " to ", DecimalOf(level, "high"))});
   }
   if (PredictsNumbers(plan)) {
     const Json& error = plan["public_only_rmse"];
     figures.insert(figures.begin(),
                    {"Error (RMSE) of public labels alone", InUnits(error["mean"]),
-                    absl::StrCat(InUnits(error["low"]), " to ", InUnits(error["high"]))});
+                    StrCat(InUnits(error["low"]), " to ", InUnits(error["high"]))});
   }
   if (plan.contains("majority")) {
-    figures.insert(figures.begin() + 1,
-                   {absl::StrCat("Always “", plan.value("majority_class", ""), "”"),
-                    DecimalOf(plan, "majority"), "of the public rows"});
+    figures.insert(figures.begin() + 1, {StrCat("Always “", plan.value("majority_class", ""), "”"),
+                                         DecimalOf(plan, "majority"), "of the public rows"});
   }
   std::string body = RenderFigures(figures);
-  if (CanBeDrawn(plan)) absl::StrAppend(&body, Levels(plan), Gains(plan));
-  absl::StrAppend(&body, Requirements(plan), StudyTable(plan), ThroughRelay(plan),
-                  Remark("Foreseen from public rows alone: nobody's private row was touched. "
-                         "A plan does not see that private rows may be of another population. "
-                         "ε is what one report costs: any two rows that a device may hold are "
-                         "neighbours, if their public features are the same."));
+  if (CanBeDrawn(plan)) StrAppend(&body, Levels(plan), Gains(plan));
+  StrAppend(&body, Requirements(plan), StudyTable(plan), ThroughRelay(plan),
+            Remark("Foreseen from public rows alone: nobody's private row was touched. "
+                   "A plan does not see that private rows may be of another population. "
+                   "ε is what one report costs: any two rows that a device may hold are "
+                   "neighbours, if their public features are the same."));
   return RenderDocument({.kind = "Study plan",
                          .title = "What accuracy to expect",
                          .lead = plan.value("advice", ""),

@@ -1,6 +1,4 @@
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
+#include "common/base/text.h"
 #include "common/pages/html.h"
 #include "common/pages/pages.h"
 
@@ -8,7 +6,7 @@ namespace coppice::report {
 namespace {
 
 // "public_rows" is read as "public rows".
-std::string Heading(const std::string& member) { return absl::StrReplaceAll(member, {{"_", " "}}); }
+std::string Heading(const std::string& member) { return StrReplaceAll(member, {{"_", " "}}); }
 
 bool IsTable(const Json& value) {
   return value.is_array() && !value.empty() && value.front().is_object();
@@ -21,10 +19,10 @@ std::string ValueText(const Json& value) {
   if (value.is_array() || value.is_object()) {
     std::vector<std::string> parts;
     for (const auto& [name, member] : value.items()) {
-      parts.push_back(value.is_object() ? absl::StrCat(Heading(name), " ", ValueText(member))
+      parts.push_back(value.is_object() ? StrCat(Heading(name), " ", ValueText(member))
                                         : ValueText(member));
     }
-    return absl::StrJoin(parts, ", ");
+    return StrJoin(parts, ", ");
   }
   return Plain(value);
 }
@@ -54,14 +52,13 @@ std::string RecordPage(const std::string& kind, const std::string& title, const 
   std::string tables;
   for (const auto& [name, value] : record.items()) {
     if (IsTable(value)) {
-      absl::StrAppend(&tables, Section(Heading(name), ObjectsTable("One by one", value)));
+      StrAppend(&tables, Section(Heading(name), ObjectsTable("One by one", value)));
     } else if (const std::string text = ValueText(value); !value.is_null() && !text.empty()) {
       facts.rows.push_back({Cell(Heading(name)), Cell(text)});
     }
   }
   const std::string body = facts.rows.empty() ? "" : RenderTable(facts);
-  return RenderDocument(
-      {.kind = kind, .title = title, .lead = "", .body = absl::StrCat(body, tables)});
+  return RenderDocument({.kind = kind, .title = title, .lead = "", .body = StrCat(body, tables)});
 }
 
 }  // namespace coppice::report

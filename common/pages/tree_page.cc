@@ -2,12 +2,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "common/pages/html.h"
-#include "common/pages/pages.h"
+#include "common/base/text.h"
 #include "common/model/cuts.h"
 #include "common/model/render_label.h"
 #include "common/model/summary.h"
+#include "common/pages/html.h"
+#include "common/pages/pages.h"
 
 namespace coppice::report {
 namespace {
@@ -21,17 +21,17 @@ std::string Way(const TreeView& view, uint32_t node) {
   const uint32_t parent = view.tree().parent(node);
   if (parent == kNoParent) return "";
   const bool yes = view.tree().nodes()[parent].left == node;
-  return absl::StrCat("<span class=\"way\">", yes ? "yes" : "no", "</span> ");
+  return StrCat("<span class=\"way\">", yes ? "yes" : "no", "</span> ");
 }
 
 std::string Leaf(const TreeView& view, uint32_t node) {
   const uint32_t leaf = view.tree().first_leaf(node);
   std::string sure = render_internal::Certainty(view, leaf);
   const std::string pruned = render_internal::PrunedTo(view, leaf);
-  if (!pruned.empty()) absl::StrAppend(&sure, " (pruned to ", pruned, ")");
-  return absl::StrCat("<div class=\"leaf\">", Way(view, node), "<b>",
-                      Text(render_internal::Answer(view, leaf)), "</b> <span class=\"sure\">",
-                      Text(sure), "</span></div>\n");
+  if (!pruned.empty()) StrAppend(&sure, " (pruned to ", pruned, ")");
+  return StrCat("<div class=\"leaf\">", Way(view, node), "<b>",
+                Text(render_internal::Answer(view, leaf)), "</b> <span class=\"sure\">", Text(sure),
+                "</span></div>\n");
 }
 
 void AddSplits(const TreeView& view, uint32_t node, std::string& html) {
@@ -41,8 +41,8 @@ void AddSplits(const TreeView& view, uint32_t node, std::string& html) {
     return;
   }
   const bool open = view.tree().node_depth(node) < kOpenDepth;
-  absl::StrAppend(&html, "<details", open ? " open" : "", "><summary>", Way(view, node),
-                  Text(render_internal::Question(view, node)), "</summary>\n");
+  StrAppend(&html, "<details", open ? " open" : "", "><summary>", Way(view, node),
+            Text(render_internal::Question(view, node)), "</summary>\n");
   AddSplits(view, split.left, html);
   AddSplits(view, split.right, html);
   html += "</details>\n";
@@ -50,16 +50,16 @@ void AddSplits(const TreeView& view, uint32_t node, std::string& html) {
 
 std::string OneTree(const TreeView& view) {
   std::string html =
-      absl::StrCat("<details", view.number == 0 ? " open" : "", "><summary><b>",
-                   Text(render_internal::Title(view)), "</b></summary>\n<div class=\"tree\">\n");
+      StrCat("<details", view.number == 0 ? " open" : "", "><summary><b>",
+             Text(render_internal::Title(view)), "</b></summary>\n<div class=\"tree\">\n");
   AddSplits(view, 0, html);
-  return absl::StrCat(html, "</div>\n</details>\n");
+  return StrCat(html, "</div>\n</details>\n");
 }
 
 std::string Trees(const Model& model) {
   const ReadableCuts cuts(model);
   const std::string note = render_internal::LeafNote(model);
-  std::string html = note.empty() ? "" : Remark(absl::StrCat("Here ", note, "."));
+  std::string html = note.empty() ? "" : Remark(StrCat("Here ", note, "."));
   size_t nodes = 0, shown = 0;
   for (; shown < model.forest().size(); ++shown) {
     nodes += model.forest()[shown].nodes().size();
@@ -68,10 +68,10 @@ std::string Trees(const Model& model) {
   }
   const size_t left = model.forest().size() - shown;
   if (left > 0) {
-    html += Remark(absl::StrCat(left, left == 1 ? " tree is" : " trees are",
-                                " left out: with it the page would have more than ", kMaxPageNodes,
-                                " nodes. `coppice model show --tree ", shown,
-                                "` draws the next one by itself."));
+    html += Remark(StrCat(left, left == 1 ? " tree is" : " trees are",
+                          " left out: with it the page would have more than ", kMaxPageNodes,
+                          " nodes. `coppice model show --tree ", shown,
+                          "` draws the next one by itself."));
   }
   return Section("The trees", html);
 }
@@ -93,8 +93,7 @@ std::string Features(const Model& model) {
   }
   std::string html = RenderTable(table);
   if (importances.size() > kShownFeatures) {
-    html +=
-        Paragraph(absl::StrCat(importances.size() - kShownFeatures, " more features decide less."));
+    html += Paragraph(StrCat(importances.size() - kShownFeatures, " more features decide less."));
   }
   return Section("What decides", html);
 }
@@ -107,21 +106,20 @@ std::string Overview(const Model& model) {
     depth = std::max(depth, tree.depth());
   }
   const auto& target = model.schema().target();
-  return RenderFigures(
-      {{"Trees", absl::StrCat(model.forest().size()), ""},
-       {"Leaves", absl::StrCat(leaves), "of all trees"},
-       {"Depth", absl::StrCat(depth), "of the deepest"},
-       {"Predicts", model.schema().label(),
-        target ? "a number" : absl::StrCat(model.schema().num_classes(), " classes")}});
+  return RenderFigures({{"Trees", StrCat(model.forest().size()), ""},
+                        {"Leaves", StrCat(leaves), "of all trees"},
+                        {"Depth", StrCat(depth), "of the deepest"},
+                        {"Predicts", model.schema().label(),
+                         target ? "a number" : StrCat(model.schema().num_classes(), " classes")}});
 }
 
 }  // namespace
 
 std::string TreePage(const std::string& id, const Model& model) {
   return RenderDocument({.kind = "Model",
-                         .title = absl::StrCat("Model ", id),
+                         .title = StrCat("Model ", id),
                          .lead = render_internal::PrivacyLine(model),
-                         .body = absl::StrCat(Overview(model), Features(model), Trees(model))});
+                         .body = StrCat(Overview(model), Features(model), Trees(model))});
 }
 
 }  // namespace coppice::report

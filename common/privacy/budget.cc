@@ -2,32 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
 constexpr int kFractionDigits = 9;
 
-absl::Status BadEpsilon(absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat("epsilon ", why,
-                                                 "; it must be a number from 0.000000001 to ",
-                                                 Budget::kMaxNanos / Budget::kNanosPerEpsilon));
+Status BadEpsilon(std::string_view why) {
+  return InvalidArgumentError(StrCat("epsilon ", why, "; it must be a number from 0.000000001 to ",
+                                     Budget::kMaxNanos / Budget::kNanosPerEpsilon));
 }
 
 }  // namespace
 
-absl::StatusOr<Budget> Budget::FromNanos(uint64_t nanos) {
+StatusOr<Budget> Budget::FromNanos(uint64_t nanos) {
   if (nanos == 0) return BadEpsilon("is zero");
   if (nanos > kMaxNanos) return BadEpsilon("is too large");
   return Budget(nanos);
 }
 
-absl::StatusOr<Budget> Budget::FromEpsilon(double epsilon) {
+StatusOr<Budget> Budget::FromEpsilon(double epsilon) {
   if (std::isnan(epsilon)) return BadEpsilon("is not a number");
   if (epsilon < 0) return BadEpsilon("is negative");
   constexpr double kMaxEpsilon = static_cast<double>(kMaxNanos / kNanosPerEpsilon);
@@ -43,7 +42,7 @@ absl::StatusOr<Budget> Budget::FromEpsilon(double epsilon) {
   return FromNanos(static_cast<uint64_t>(whole) * kNanosPerEpsilon + nanos);
 }
 
-absl::StatusOr<Budget> Budget::Parse(absl::string_view text) {
+StatusOr<Budget> Budget::Parse(std::string_view text) {
   uint64_t nanos = 0;
   bool any_digit = false;
   int fraction_digits = -1;  // -1 until the point
@@ -53,7 +52,7 @@ absl::StatusOr<Budget> Budget::Parse(absl::string_view text) {
       fraction_digits = 0;
       continue;
     }
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return BadEpsilon("is not a number");
+    if (!IsAsciiDigit(static_cast<unsigned char>(c))) return BadEpsilon("is not a number");
     any_digit = true;
     if (fraction_digits == kFractionDigits) continue;  // rounds down
     if (nanos > kMaxNanos) return BadEpsilon("is too large");
@@ -69,32 +68,32 @@ absl::StatusOr<Budget> Budget::Parse(absl::string_view text) {
 }
 
 std::string Budget::ToString() const {
-  std::string text = absl::StrCat(nanos_ / kNanosPerEpsilon);
+  std::string text = StrCat(nanos_ / kNanosPerEpsilon);
   const uint64_t fraction = nanos_ % kNanosPerEpsilon;
   if (fraction == 0) return text;
-  std::string digits = absl::StrCat(kNanosPerEpsilon + fraction).substr(1);
+  std::string digits = StrCat(kNanosPerEpsilon + fraction).substr(1);
   digits.erase(digits.find_last_not_of('0') + 1);
-  return absl::StrCat(text, ".", digits);
+  return StrCat(text, ".", digits);
 }
 
-absl::StatusOr<Budget> Budget::Share(uint64_t parts) const {
+StatusOr<Budget> Budget::Share(uint64_t parts) const {
   if (parts == 0 || parts > nanos_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("epsilon ", ToString(), " cannot be shared among ", parts, " parts"));
+    return InvalidArgumentError(
+        StrCat("epsilon ", ToString(), " cannot be shared among ", parts, " parts"));
   }
   return Budget(nanos_ / parts);
 }
 
-absl::StatusOr<Budget> Budget::Plus(const Budget& other) const {
+StatusOr<Budget> Budget::Plus(const Budget& other) const {
   const uint64_t sum = nanos_ + other.nanos_;  // at most 2 * kMaxNanos: no overflow
-  if (sum > kMaxNanos) return absl::OutOfRangeError("the sum of the epsilons is too large");
+  if (sum > kMaxNanos) return OutOfRangeError("the sum of the epsilons is too large");
   return Budget(sum);
 }
 
-absl::StatusOr<Budget> Budget::Minus(const Budget& spent) const {
+StatusOr<Budget> Budget::Minus(const Budget& spent) const {
   if (spent.nanos_ >= nanos_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("nothing is left of epsilon ", ToString(), " after ", spent.ToString()));
+    return ResourceExhaustedError(
+        StrCat("nothing is left of epsilon ", ToString(), " after ", spent.ToString()));
   }
   return Budget(nanos_ - spent.nanos_);
 }

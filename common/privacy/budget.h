@@ -8,9 +8,9 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -23,10 +23,10 @@ class Budget {
   static constexpr uint64_t kNanosPerEpsilon = 1'000'000'000;
   static constexpr uint64_t kMaxNanos = 1'000'000 * kNanosPerEpsilon;
 
-  static absl::StatusOr<Budget> FromNanos(uint64_t nanos);
-  static absl::StatusOr<Budget> FromEpsilon(double epsilon);
+  static StatusOr<Budget> FromNanos(uint64_t nanos);
+  static StatusOr<Budget> FromEpsilon(double epsilon);
   // Parses a plain decimal such as "0.5" or "2"; digits past the ninth are dropped (rounded down).
-  static absl::StatusOr<Budget> Parse(absl::string_view text);
+  static StatusOr<Budget> Parse(std::string_view text);
 
   uint64_t nanos() const { return nanos_; }
   double epsilon() const { return static_cast<double>(nanos_) / kNanosPerEpsilon; }
@@ -34,12 +34,12 @@ class Budget {
   std::string ToString() const;
 
   // One of `parts` equal shares, rounded down. InvalidArgument if a share would be zero.
-  absl::StatusOr<Budget> Share(uint64_t parts) const;
+  StatusOr<Budget> Share(uint64_t parts) const;
 
   // Plus() returns OutOfRange above kMaxNanos. Minus() returns what is left after `spent`, or
   // ResourceExhausted if that is nothing.
-  absl::StatusOr<Budget> Plus(const Budget& other) const;
-  absl::StatusOr<Budget> Minus(const Budget& spent) const;
+  StatusOr<Budget> Plus(const Budget& other) const;
+  StatusOr<Budget> Minus(const Budget& spent) const;
 
   friend auto operator<=>(const Budget&, const Budget&) = default;
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "absl/numeric/int128.h"
-#include "absl/status/status.h"
+#include "common/base/status.h"
 
 namespace coppice {
 namespace {
@@ -69,23 +69,23 @@ uint64_t Largest(int bits, Fits fits) {
 
 }  // namespace
 
-absl::StatusOr<Rho> Rho::FromPicos(uint64_t picos) {
+StatusOr<Rho> Rho::FromPicos(uint64_t picos) {
   if (picos == 0 || picos >= uint64_t{1} << 63) {
-    return absl::InvalidArgumentError("rho must be positive and below 9 million");
+    return InvalidArgumentError("rho must be positive and below 9 million");
   }
   return Rho(picos);
 }
 
-absl::StatusOr<Rho> Rho::Implying(const Budget& epsilon, uint64_t delta_atto) {
+StatusOr<Rho> Rho::Implying(const Budget& epsilon, uint64_t delta_atto) {
   if (delta_atto == 0 || delta_atto >= kDeltaOne) {
-    return absl::InvalidArgumentError("delta must lie between 0 and 1");
+    return InvalidArgumentError("delta must lie between 0 and 1");
   }
   constexpr double kRoundDown = 1 - 1e-13;
   // Both conversions round to the nearest double, which the margin covers.
   const double delta = static_cast<double>(delta_atto) / kDeltaOne;
   const double rho = BestRho(epsilon.epsilon(), std::log(delta)) * kPicosPerRho * kRoundDown;
   // rho is at most about epsilon + ln(1/u), so far below 2^63.
-  if (rho < 1) return absl::InvalidArgumentError("epsilon and delta are too small together");
+  if (rho < 1) return InvalidArgumentError("epsilon and delta are too small together");
   return FromPicos(static_cast<uint64_t>(rho));
 }
 
@@ -102,9 +102,9 @@ Budget Rho::ForSelection() const {
   return *Budget::FromNanos(Largest(50, [&](uint128 nanos) { return nanos * nanos <= square; }));
 }
 
-absl::StatusOr<uint64_t> Rho::DeviationFor(uint64_t l2_squared) const {
+StatusOr<uint64_t> Rho::DeviationFor(uint64_t l2_squared) const {
   if (l2_squared == 0 || l2_squared > kMaxL2Squared) {
-    return absl::InvalidArgumentError("a squared sensitivity must be 1 to 2^60");
+    return InvalidArgumentError("a squared sensitivity must be 1 to 2^60");
   }
   // rho = l2_squared / (2 deviation^2): takes the largest deviation that is too small, plus one.
   const uint128 wanted = uint128(l2_squared) * kPicosPerRho;
@@ -112,7 +112,7 @@ absl::StatusOr<uint64_t> Rho::DeviationFor(uint64_t l2_squared) const {
     return deviation * deviation < (wanted + 2 * uint128(picos_) - 1) / (2 * uint128(picos_));
   });
   if (too_small + 1 == uint64_t{1} << kDeviationBits) {
-    return absl::InvalidArgumentError("rho is too small: noise must have a deviation below 2^40");
+    return InvalidArgumentError("rho is too small: noise must have a deviation below 2^40");
   }
   return too_small + 1;
 }

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
 
@@ -22,10 +22,10 @@ class Rho {
  public:
   static constexpr uint64_t kPicosPerRho = 1'000'000'000'000;
 
-  static absl::StatusOr<Rho> FromPicos(uint64_t picos);
+  static StatusOr<Rho> FromPicos(uint64_t picos);
   // The largest rho for which rho-zCDP is known to imply (epsilon, delta)-DP. InvalidArgument if
   // that is 0, and for a delta of 1 or more, which is no privacy.
-  static absl::StatusOr<Rho> Implying(const Budget& epsilon, uint64_t delta_atto);
+  static StatusOr<Rho> Implying(const Budget& epsilon, uint64_t delta_atto);
 
   uint64_t picos() const { return picos_; }
 
@@ -39,7 +39,7 @@ class Rho {
   // The standard deviation of Gaussian noise that costs this on values that one step between
   // neighbours moves, together, by an L2 norm whose square is at most `l2_squared`. A whole number,
   // rounded up. InvalidArgument if that is 2^40 or more, or for an l2_squared above 2^60.
-  absl::StatusOr<uint64_t> DeviationFor(uint64_t l2_squared) const;
+  StatusOr<uint64_t> DeviationFor(uint64_t l2_squared) const;
 
  private:
   explicit Rho(uint64_t picos) : picos_(picos) {}

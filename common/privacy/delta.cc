@@ -1,18 +1,18 @@
 #include "common/privacy/delta.h"
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
 constexpr int64_t kFractionDigits = 18;
 
-absl::Status BadDelta() {
-  return absl::InvalidArgumentError(
+Status BadDelta() {
+  return InvalidArgumentError(
       "wants 0, or a number from 1e-18 to below 1, such as 1e-6 or 0.000001");
 }
 
@@ -22,7 +22,7 @@ struct Digits {
   int64_t whole = 0;
 };
 
-absl::StatusOr<Digits> ReadDigits(absl::string_view text) {
+StatusOr<Digits> ReadDigits(std::string_view text) {
   Digits digits;
   bool after_point = false;
   size_t i = 0;
@@ -31,29 +31,29 @@ absl::StatusOr<Digits> ReadDigits(absl::string_view text) {
       after_point = true;
       continue;
     }
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(text[i]))) return BadDelta();
+    if (!IsAsciiDigit(static_cast<unsigned char>(text[i]))) return BadDelta();
     digits.all += text[i];
     digits.whole += after_point ? 0 : 1;
   }
   if (digits.all.empty()) return BadDelta();
   if (i == text.size()) return digits;
   int32_t exponent = 0;
-  const absl::string_view rest = text.substr(i + 1);
-  const bool has_spaces = rest != absl::StripAsciiWhitespace(rest);
-  if (has_spaces || !absl::SimpleAtoi(rest, &exponent)) return BadDelta();
+  const std::string_view rest = text.substr(i + 1);
+  const bool has_spaces = rest != StripAsciiWhitespace(rest);
+  if (has_spaces || !SimpleAtoi(rest, &exponent)) return BadDelta();
   digits.whole += exponent;
   return digits;
 }
 
 }  // namespace
 
-absl::StatusOr<uint64_t> ParseDelta(absl::string_view text) {
-  absl::StatusOr<Digits> digits = ReadDigits(text);
+StatusOr<uint64_t> ParseDelta(std::string_view text) {
+  StatusOr<Digits> digits = ReadDigits(text);
   if (!digits.ok()) return digits.status();
   const size_t zeros = digits->all.find_first_not_of('0');
   if (zeros == std::string::npos) return 0;
   // The number is 0.SIGNIFICANT * 10^place.
-  const absl::string_view significant = absl::string_view(digits->all).substr(zeros);
+  const std::string_view significant = std::string_view(digits->all).substr(zeros);
   const int64_t place = digits->whole - static_cast<int64_t>(zeros);
   if (place > 0 || place <= -kFractionDigits) return BadDelta();
   uint64_t units = 0;

@@ -4,9 +4,9 @@
 #define COPPICE_COMMON_PRIVACY_DELTA_H_
 
 #include <cstdint>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -14,7 +14,7 @@ inline constexpr uint64_t kDeltaOne = 1'000'000'000'000'000'000;  // no privacy 
 
 // Parses "0", "0.000001" or "1e-6"; digits past the eighteenth are dropped (rounded down).
 // InvalidArgument unless it is a number from 10^-18 up to but not including 1, or 0.
-absl::StatusOr<uint64_t> ParseDelta(absl::string_view text);
+StatusOr<uint64_t> ParseDelta(std::string_view text);
 
 }  // namespace coppice
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -36,8 +36,8 @@ std::vector<std::vector<uint16_t>> HalvedPowers(uint32_t numerator) {
 
 }  // namespace
 
-absl::StatusOr<GeometricTable> GeometricTable::Create(uint32_t numerator) {
-  if (numerator == 0) return absl::InvalidArgumentError("a geometric ratio must be positive");
+StatusOr<GeometricTable> GeometricTable::Create(uint32_t numerator) {
+  if (numerator == 0) return InvalidArgumentError("a geometric ratio must be positive");
   return GeometricTable(numerator);
 }
 
@@ -61,8 +61,8 @@ GeometricTable::GeometricTable(uint32_t numerator)
   }
 }
 
-absl::StatusOr<SignedSteps> GeometricTable::Resolve(
-    uint16_t first_word, absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const {
+StatusOr<SignedSteps> GeometricTable::Resolve(
+    uint16_t first_word, absl::FunctionRef<StatusOr<uint16_t>()> next_word) const {
   const auto first_digit = static_cast<uint16_t>(first_word & ~kSignBit);
   // Powers decrease, so the first digit alone skips a run of them and mostly decides the rest.
   size_t steps = static_cast<size_t>(
@@ -75,15 +75,14 @@ absl::StatusOr<SignedSteps> GeometricTable::Resolve(
   return static_cast<SignedSteps>(steps << 1 | ((first_word & kSignBit) != 0 ? 1u : 0u));
 }
 
-absl::StatusOr<size_t> GeometricTable::Compare(
-    uint16_t first_digit, size_t steps,
-    absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const {
+StatusOr<size_t> GeometricTable::Compare(uint16_t first_digit, size_t steps,
+                                         absl::FunctionRef<StatusOr<uint16_t>()> next_word) const {
   std::array<uint16_t, kMaxDigits> uniform;
   uniform[0] = first_digit;
   size_t drawn = 1;
   // True if the uniform number is less than `power`. Draws the digits that it needs and keeps them.
   // If all digits are equal it is not less, as further digits only add.
-  const auto is_less = [&](const std::vector<uint16_t>& power) -> absl::StatusOr<bool> {
+  const auto is_less = [&](const std::vector<uint16_t>& power) -> StatusOr<bool> {
     for (size_t at = 0; at < power.size(); ++at) {
       if (at == drawn) {
         COPPICE_ASSIGN_OR_RETURN(uniform[drawn], next_word());

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -32,7 +32,7 @@ inline bool IsNegative(SignedSteps draw) { return (draw & 1) != 0; }
 class GeometricTable {
  public:
   // ratio = numerator / 2^32. InvalidArgument unless 0 < numerator < 2^32.
-  static absl::StatusOr<GeometricTable> Create(uint32_t numerator);
+  static StatusOr<GeometricTable> Create(uint32_t numerator);
 
   uint32_t numerator() const { return numerator_; }
 
@@ -43,8 +43,8 @@ class GeometricTable {
   SignedSteps Lookup(uint16_t first_word) const { return lookup_[first_word >> 4]; }
 
   // The draw for an undecided first word; `next_word` returns 16 further uniform bits at each call.
-  absl::StatusOr<SignedSteps> Resolve(
-      uint16_t first_word, absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const;
+  StatusOr<SignedSteps> Resolve(uint16_t first_word,
+                                absl::FunctionRef<StatusOr<uint16_t>()> next_word) const;
 
  private:
   static constexpr int kLookupBits = 12;
@@ -52,8 +52,8 @@ class GeometricTable {
   explicit GeometricTable(uint32_t numerator);
 
   // Resolve() for a uniform number whose first digit equals that of powers_[steps].
-  absl::StatusOr<size_t> Compare(uint16_t first_digit, size_t steps,
-                                 absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const;
+  StatusOr<size_t> Compare(uint16_t first_digit, size_t steps,
+                           absl::FunctionRef<StatusOr<uint16_t>()> next_word) const;
 
   uint32_t numerator_;
   // powers_[i - 1] is ratio^i as 16-bit binary digits, the most significant first, preceded by the

@@ -4,8 +4,7 @@
 #define COPPICE_COMMON_PRIVACY_NEIGHBOURS_H_
 
 #include <cstdint>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace coppice {
 
@@ -16,7 +15,7 @@ enum class Neighbours : uint8_t {
 };
 
 // "add_or_remove_row", "change_label".
-inline absl::string_view NeighboursName(Neighbours neighbours) {
+inline std::string_view NeighboursName(Neighbours neighbours) {
   return neighbours == Neighbours::kAddOrRemoveRow ? "add_or_remove_row" : "change_label";
 }
 

@@ -19,21 +19,19 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
 
-absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
-                                                 uint64_t sensitivity, const Budget& epsilon,
-                                                 PrivateRandom& random);
+StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums, uint64_t sensitivity,
+                                           const Budget& epsilon, PrivateRandom& random);
 
-absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
-                                                 uint64_t l2_squared, const Rho& rho,
-                                                 PrivateRandom& random);
+StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums, uint64_t l2_squared,
+                                           const Rho& rho, PrivateRandom& random);
 
 }  // namespace coppice
 

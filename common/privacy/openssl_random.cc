@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstring>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -55,27 +55,27 @@ OpenSslRandom::OpenSslRandom() : fork_generation_(ForkGeneration()) {}
 
 OpenSslRandom::~OpenSslRandom() { OPENSSL_cleanse(words_.data(), sizeof(words_)); }
 
-absl::Status OpenSslRandom::EnsureWord() {
+Status OpenSslRandom::EnsureWord() {
   const uint64_t generation = fork_count.load(std::memory_order_relaxed);
   if (next_ < kWords && generation == fork_generation_) [[likely]] {
-    return absl::OkStatus();
+    return OkStatus();
   }
   next_ = kWords;  // the parent has the remaining words too
   fork_generation_ = generation;
   // Only 1 is success; 0 and -1 are not.
   if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(words_.data()), sizeof(words_)) != 1) {
-    return absl::UnavailableError("the system's random source failed; nothing was randomized");
+    return UnavailableError("the system's random source failed; nothing was randomized");
   }
   next_ = 0;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<uint16_t> OpenSslRandom::NextWord() {
+StatusOr<uint16_t> OpenSslRandom::NextWord() {
   COPPICE_RETURN_IF_ERROR(EnsureWord());
   return words_[next_++];
 }
 
-absl::StatusOr<uint64_t> OpenSslRandom::NextBits(int count) {
+StatusOr<uint64_t> OpenSslRandom::NextBits(int count) {
   if (count == 0) return 0;
   COPPICE_RETURN_IF_ERROR(EnsureWord());
   if (kWords - next_ < kWordsIn64Bits) {
@@ -87,8 +87,8 @@ absl::StatusOr<uint64_t> OpenSslRandom::NextBits(int count) {
   return count == 64 ? bits : bits & ((uint64_t{1} << count) - 1);
 }
 
-absl::StatusOr<uint64_t> OpenSslRandom::UniformBelow(uint64_t bound) {
-  if (bound == 0) return absl::InvalidArgumentError("the bound of a uniform draw must be positive");
+StatusOr<uint64_t> OpenSslRandom::UniformBelow(uint64_t bound) {
+  if (bound == 0) return InvalidArgumentError("the bound of a uniform draw must be positive");
   // Draws as many bits as bound - 1 has, until they are below the bound: a modulo would be biased.
   const int bits = std::bit_width(bound - 1);
   while (true) {
@@ -97,15 +97,15 @@ absl::StatusOr<uint64_t> OpenSslRandom::UniformBelow(uint64_t bound) {
   }
 }
 
-absl::StatusOr<bool> OpenSslRandom::Bernoulli(uint64_t numerator, uint64_t denominator) {
+StatusOr<bool> OpenSslRandom::Bernoulli(uint64_t numerator, uint64_t denominator) {
   if (denominator == 0 || numerator > denominator) {
-    return absl::InvalidArgumentError("a probability must be from 0 to 1");
+    return InvalidArgumentError("a probability must be from 0 to 1");
   }
   COPPICE_ASSIGN_OR_RETURN(const uint64_t value, UniformBelow(denominator));
   return value < numerator;
 }
 
-absl::StatusOr<uint64_t> OpenSslRandom::CountOnes(uint64_t count) {
+StatusOr<uint64_t> OpenSslRandom::CountOnes(uint64_t count) {
   uint64_t ones = 0;
   while (count >= 64) {
     COPPICE_RETURN_IF_ERROR(EnsureWord());
@@ -124,7 +124,7 @@ absl::StatusOr<uint64_t> OpenSslRandom::CountOnes(uint64_t count) {
 // binary digit at a time: where the probability's digit is 1, the trials that drew 0 are settled as
 // successes; where it is 0, those that drew 1 as failures. Half are settled each time, so it takes
 // two bits per trial. Only how many drew what matters, which is a count of ones.
-absl::StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numerator) {
+StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numerator) {
   uint64_t successes = 0;
   for (uint32_t digit = uint32_t{1} << 31; digit != 0 && trials > 0; digit >>= 1) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t zeros, CountOnes(trials));  // by symmetry
@@ -138,7 +138,7 @@ absl::StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numer
   return successes;  // the unsettled equal the probability, which is not less
 }
 
-absl::Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) {
+Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) {
   while (!out.empty()) {
     COPPICE_RETURN_IF_ERROR(EnsureWord());
     const size_t run = std::min({out.size(), kWords - next_, kMaxRun});
@@ -157,7 +157,7 @@ absl::Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<Si
     }
     out.remove_prefix(run);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
@@ -25,21 +26,21 @@ class OpenSslRandom final : public PrivateRandom {
   OpenSslRandom(const OpenSslRandom&) = delete;
   OpenSslRandom& operator=(const OpenSslRandom&) = delete;
 
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override;
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override;
-  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override;
-  absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override;
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override;
+  StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override;
+  StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override;
+  Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override;
 
  private:
   // Large enough to make OpenSSL's fixed cost per call small, small enough for a device.
   static constexpr size_t kWords = 8192;
 
   // Makes next_ a fresh word: refills if all words are used, or after a fork.
-  absl::Status EnsureWord();
-  absl::StatusOr<uint16_t> NextWord();
-  absl::StatusOr<uint64_t> NextBits(int count);
+  Status EnsureWord();
+  StatusOr<uint16_t> NextWord();
+  StatusOr<uint64_t> NextBits(int count);
   // How many of `count` fresh bits are ones.
-  absl::StatusOr<uint64_t> CountOnes(uint64_t count);
+  StatusOr<uint64_t> CountOnes(uint64_t count);
 
   std::array<uint16_t, kWords> words_;
   size_t next_ = kWords;

@@ -8,9 +8,8 @@
 
 #include <cstdint>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/geometric_table.h"
 
 namespace coppice {
@@ -24,18 +23,18 @@ class PrivateRandom {
   virtual ~PrivateRandom() = default;
 
   // Uniform on {0, ..., bound - 1}. InvalidArgument if bound is 0.
-  virtual absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) = 0;
+  virtual StatusOr<uint64_t> UniformBelow(uint64_t bound) = 0;
 
   // True with probability exactly numerator / denominator. InvalidArgument if that exceeds 1 or the
   // denominator is 0.
-  virtual absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) = 0;
+  virtual StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) = 0;
 
   // How many of `trials` independent trials succeed, each with probability exactly numerator /
   // 2^32.
-  virtual absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) = 0;
+  virtual StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) = 0;
 
   // Fills `out` with independent draws of `table`'s law (see SignedSteps in geometric_table.h).
-  virtual absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) = 0;
+  virtual Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) = 0;
 };
 
 }  // namespace coppice

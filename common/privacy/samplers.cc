@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -10,11 +10,11 @@ namespace {
 
 using absl::uint128;
 
-absl::Status CheckDenominator(uint128 denominator) {
+Status CheckDenominator(uint128 denominator) {
   if (denominator == 0 || denominator > kMaxSamplerTerm) {
-    return absl::InvalidArgumentError("the denominator of a sampler's rate must be 1 to 2^100");
+    return InvalidArgumentError("the denominator of a sampler's rate must be 1 to 2^100");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 uint128 GreatestCommonDivisor(uint128 a, uint128 b) {
@@ -25,7 +25,7 @@ uint128 GreatestCommonDivisor(uint128 a, uint128 b) {
 bool FitsIn64Bits(uint128 value) { return absl::Uint128High64(value) == 0; }
 
 // Draws large bounds in two pieces of at most 63 bits, until the whole is below the bound.
-absl::StatusOr<uint128> UniformBelow(uint128 bound, PrivateRandom& random) {
+StatusOr<uint128> UniformBelow(uint128 bound, PrivateRandom& random) {
   if (FitsIn64Bits(bound)) return random.UniformBelow(absl::Uint128Low64(bound));
   constexpr uint64_t kPiece = uint64_t{1} << 63;
   const uint64_t high_bound = absl::Uint128Low64((bound - 1) / kPiece) + 1;
@@ -37,7 +37,7 @@ absl::StatusOr<uint128> UniformBelow(uint128 bound, PrivateRandom& random) {
   }
 }
 
-absl::StatusOr<bool> Bernoulli(uint128 numerator, uint128 denominator, PrivateRandom& random) {
+StatusOr<bool> Bernoulli(uint128 numerator, uint128 denominator, PrivateRandom& random) {
   if (FitsIn64Bits(denominator)) {
     return random.Bernoulli(absl::Uint128Low64(numerator), absl::Uint128Low64(denominator));
   }
@@ -47,13 +47,12 @@ absl::StatusOr<bool> Bernoulli(uint128 numerator, uint128 denominator, PrivateRa
 
 // True with probability exp(-x), x = numerator / denominator at most 1: counts K - 1 successes in a
 // row of coins with probability x/1, x/2, x/3, ...; K is odd with probability exp(-x).
-absl::StatusOr<bool> BernoulliExpBelowOne(uint128 numerator, uint128 denominator,
-                                          PrivateRandom& random) {
+StatusOr<bool> BernoulliExpBelowOne(uint128 numerator, uint128 denominator, PrivateRandom& random) {
   uint64_t k = 1;
   while (true) {
     // K passes 2^15 with probability 1/2^15!, which hardly needs a branch, but keeps the product in
     // range.
-    if (k > uint64_t{1} << 15) return absl::InternalError("the random source repeats itself");
+    if (k > uint64_t{1} << 15) return InternalError("the random source repeats itself");
     COPPICE_ASSIGN_OR_RETURN(const bool success, Bernoulli(numerator, denominator * k, random));
     if (!success) return k % 2 == 1;
     ++k;
@@ -62,7 +61,7 @@ absl::StatusOr<bool> BernoulliExpBelowOne(uint128 numerator, uint128 denominator
 
 }  // namespace
 
-absl::StatusOr<bool> BernoulliExp(uint128 numerator, uint128 denominator, PrivateRandom& random) {
+StatusOr<bool> BernoulliExp(uint128 numerator, uint128 denominator, PrivateRandom& random) {
   COPPICE_RETURN_IF_ERROR(CheckDenominator(denominator));
   for (; numerator > denominator; numerator -= denominator) {
     COPPICE_ASSIGN_OR_RETURN(const bool success, BernoulliExpBelowOne(1, 1, random));
@@ -71,12 +70,11 @@ absl::StatusOr<bool> BernoulliExp(uint128 numerator, uint128 denominator, Privat
   return BernoulliExpBelowOne(numerator, denominator, random);
 }
 
-absl::StatusOr<int64_t> DiscreteLaplace(uint128 numerator, uint128 denominator,
-                                        PrivateRandom& random) {
+StatusOr<int64_t> DiscreteLaplace(uint128 numerator, uint128 denominator, PrivateRandom& random) {
   COPPICE_RETURN_IF_ERROR(CheckDenominator(denominator));
-  if (numerator == 0) return absl::InvalidArgumentError("noise needs a positive rate");
+  if (numerator == 0) return InvalidArgumentError("noise needs a positive rate");
   if (denominator / numerator >= kMaxNoiseScale) {
-    return absl::InvalidArgumentError("noise must have a scale below 2^48");
+    return InvalidArgumentError("noise must have a scale below 2^48");
   }
   const uint128 divisor = GreatestCommonDivisor(numerator, denominator);
   const uint128 s = numerator / divisor;
@@ -100,17 +98,17 @@ absl::StatusOr<int64_t> DiscreteLaplace(uint128 numerator, uint128 denominator,
   }
 }
 
-absl::StatusOr<int64_t> DiscreteLaplace(const Budget& epsilon, uint64_t sensitivity,
-                                        PrivateRandom& random) {
-  if (sensitivity == 0) return absl::InvalidArgumentError("a sensitivity must be positive");
+StatusOr<int64_t> DiscreteLaplace(const Budget& epsilon, uint64_t sensitivity,
+                                  PrivateRandom& random) {
+  if (sensitivity == 0) return InvalidArgumentError("a sensitivity must be positive");
   return DiscreteLaplace(epsilon.nanos(), uint128(Budget::kNanosPerEpsilon) * sensitivity, random);
 }
 
 // A discrete Laplace y of scale t is kept with probability exp(-(|y| - deviation^2 / t)^2 /
 // (2 deviation^2)), which leaves exp(-y^2 / (2 deviation^2)) of any t; here t is the deviation.
-absl::StatusOr<int64_t> DiscreteGaussian(uint64_t deviation, PrivateRandom& random) {
+StatusOr<int64_t> DiscreteGaussian(uint64_t deviation, PrivateRandom& random) {
   if (deviation == 0 || deviation > kMaxDeviation) {
-    return absl::InvalidArgumentError("a standard deviation must be 1 to 2^40");
+    return InvalidArgumentError("a standard deviation must be 1 to 2^40");
   }
   while (true) {
     COPPICE_ASSIGN_OR_RETURN(const int64_t y, DiscreteLaplace(1, deviation, random));

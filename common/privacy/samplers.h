@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "absl/numeric/int128.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
 
@@ -25,19 +25,19 @@ inline constexpr uint64_t kMaxNoiseScale = uint64_t{1} << 48;
 inline constexpr uint64_t kMaxDeviation = uint64_t{1} << 40;
 
 // True with probability exp(-numerator / denominator).
-absl::StatusOr<bool> BernoulliExp(absl::uint128 numerator, absl::uint128 denominator,
-                                  PrivateRandom& random);
+StatusOr<bool> BernoulliExp(absl::uint128 numerator, absl::uint128 denominator,
+                            PrivateRandom& random);
 
 // An integer x with P(x) proportional to exp(-|x| * numerator / denominator).
-absl::StatusOr<int64_t> DiscreteLaplace(absl::uint128 numerator, absl::uint128 denominator,
-                                        PrivateRandom& random);
+StatusOr<int64_t> DiscreteLaplace(absl::uint128 numerator, absl::uint128 denominator,
+                                  PrivateRandom& random);
 
 // Noise that makes an integer of sensitivity `sensitivity` epsilon-private.
-absl::StatusOr<int64_t> DiscreteLaplace(const Budget& epsilon, uint64_t sensitivity,
-                                        PrivateRandom& random);
+StatusOr<int64_t> DiscreteLaplace(const Budget& epsilon, uint64_t sensitivity,
+                                  PrivateRandom& random);
 
 // An integer x with P(x) proportional to exp(-x^2 / (2 deviation^2)). The deviation is 1 to 2^40.
-absl::StatusOr<int64_t> DiscreteGaussian(uint64_t deviation, PrivateRandom& random);
+StatusOr<int64_t> DiscreteGaussian(uint64_t deviation, PrivateRandom& random);
 
 }  // namespace coppice
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/samplers.h"
 
@@ -17,15 +17,15 @@ namespace {
 constexpr uint64_t kMaxQuantileParts = uint64_t{1} << 20;
 constexpr uint64_t kMaxQuantileCount = uint64_t{1} << 40;
 
-absl::Status CheckSelection(absl::Span<const int64_t> scores, uint64_t range) {
-  if (scores.empty()) return absl::InvalidArgumentError("a selection needs candidates");
-  if (range == 0) return absl::InvalidArgumentError("the range of scores must be positive");
-  return absl::OkStatus();
+Status CheckSelection(absl::Span<const int64_t> scores, uint64_t range) {
+  if (scores.empty()) return InvalidArgumentError("a selection needs candidates");
+  if (range == 0) return InvalidArgumentError("the range of scores must be positive");
+  return OkStatus();
 }
 
 // True with probability exp(-epsilon (best - score) / range).
-absl::StatusOr<bool> Keep(int64_t best, int64_t score, const Budget& epsilon, uint64_t range,
-                          PrivateRandom& random) {
+StatusOr<bool> Keep(int64_t best, int64_t score, const Budget& epsilon, uint64_t range,
+                    PrivateRandom& random) {
   // 128 bits, since scores may be up to 2^64 apart.
   const auto behind = static_cast<absl::uint128>(absl::int128(best) - score);
   return BernoulliExp(behind * epsilon.nanos(), absl::uint128(Budget::kNanosPerEpsilon) * range,
@@ -34,8 +34,8 @@ absl::StatusOr<bool> Keep(int64_t best, int64_t score, const Budget& epsilon, ui
 
 }  // namespace
 
-absl::StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                      uint64_t range, PrivateRandom& random) {
+StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
+                                uint64_t range, PrivateRandom& random) {
   COPPICE_RETURN_IF_ERROR(CheckSelection(scores, range));
   const int64_t best = *std::max_element(scores.begin(), scores.end());
   std::vector<size_t> order(scores.size());
@@ -51,8 +51,8 @@ absl::StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Bu
   }
 }
 
-absl::StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                            uint64_t range, PrivateRandom& random) {
+StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
+                                      uint64_t range, PrivateRandom& random) {
   COPPICE_RETURN_IF_ERROR(CheckSelection(scores, range));
   const int64_t best = *std::max_element(scores.begin(), scores.end());
   while (true) {
@@ -63,17 +63,16 @@ absl::StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, co
   }
 }
 
-absl::StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t> ranks, uint64_t count,
-                                      uint64_t part, uint64_t whole, const Budget& epsilon,
-                                      PrivateRandom& random) {
+StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t> ranks, uint64_t count, uint64_t part,
+                                uint64_t whole, const Budget& epsilon, PrivateRandom& random) {
   if (part == 0 || part >= whole || whole > kMaxQuantileParts) {
-    return absl::InvalidArgumentError("a quantile must lie between 0 and 1, in parts of 2^20");
+    return InvalidArgumentError("a quantile must lie between 0 and 1, in parts of 2^20");
   }
-  if (count >= kMaxQuantileCount) return absl::InvalidArgumentError("too many numbers");
+  if (count >= kMaxQuantileCount) return InvalidArgumentError("too many numbers");
   std::vector<int64_t> scores;
   scores.reserve(ranks.size());
   for (const uint64_t rank : ranks) {
-    if (rank > count) return absl::InvalidArgumentError("a rank exceeds the number of rows");
+    if (rank > count) return InvalidArgumentError("a rank exceeds the number of rows");
     scores.push_back(
         -std::abs(static_cast<int64_t>(whole * rank) - static_cast<int64_t>(part * count)));
   }

@@ -20,18 +20,18 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
 
 // Returns the chosen candidate's place in `scores`.
-absl::StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
+StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
+                                uint64_t range, PrivateRandom& random);
+StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
                                       uint64_t range, PrivateRandom& random);
-absl::StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                            uint64_t range, PrivateRandom& random);
 
 // Selects from a public grid of cuts one near the quantile `part` / `whole` of private numbers (1 /
 // 2: the median). `ranks[j]` is how many of the `count` numbers are at most cut j.
@@ -40,9 +40,8 @@ absl::StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, co
 //            at most max(part, whole - part), so the range is twice that.
 // Errors     as above; InvalidArgument unless 0 < part < whole <= 2^20 and ranks are at most count,
 //            which must be below 2^40.
-absl::StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t> ranks, uint64_t count,
-                                      uint64_t part, uint64_t whole, const Budget& epsilon,
-                                      PrivateRandom& random);
+StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t> ranks, uint64_t count, uint64_t part,
+                                uint64_t whole, const Budget& epsilon, PrivateRandom& random);
 
 }  // namespace coppice
 

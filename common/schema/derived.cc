@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxDerived = 1024;
 constexpr size_t kMaxNameBytes = 200;  // of each part's name in the name of the whole
 
-absl::Status CheckTerms(const Schema& schema, const DerivedFeature& derived) {
+Status CheckTerms(const Schema& schema, const DerivedFeature& derived) {
   bool good = derived.size() == 2 || derived.size() == 3;
   for (size_t i = 0; i < derived.size() && good; ++i) {
     good = derived[i].feature < schema.num_features() &&
@@ -24,33 +24,32 @@ absl::Status CheckTerms(const Schema& schema, const DerivedFeature& derived) {
     const Feature& feature = schema.features()[derived[i].feature];
     good = feature.type == FeatureType::kNumeric && feature.min < feature.max;
   }
-  if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  if (good) return OkStatus();
+  return InvalidArgumentError(
       "a derived feature must have two or three terms of different numeric features, in order");
 }
 
 Feature FeatureOf(const Schema& schema, const DerivedFeature& derived) {
   Feature feature;
   for (const DerivedTerm& term : derived) {
-    absl::StrAppend(&feature.name,
-                    feature.name.empty() ? (term.minus ? "-" : "") : (term.minus ? " - " : " + "),
-                    schema.features()[term.feature].name.substr(0, kMaxNameBytes));
+    StrAppend(&feature.name,
+              feature.name.empty() ? (term.minus ? "-" : "") : (term.minus ? " - " : " + "),
+              schema.features()[term.feature].name.substr(0, kMaxNameBytes));
     (term.minus ? feature.min : feature.max) += term.minus ? -1 : 1;
   }
-  feature.name = absl::StrCat("scaled ", feature.name);
+  feature.name = StrCat("scaled ", feature.name);
   return feature;
 }
 
 }  // namespace
 
-absl::StatusOr<Schema> ExtendSchema(const Schema& schema,
-                                    absl::Span<const DerivedFeature> derived) {
+StatusOr<Schema> ExtendSchema(const Schema& schema, absl::Span<const DerivedFeature> derived) {
   if (derived.size() > kMaxDerived) {
-    return absl::InvalidArgumentError(absl::StrCat("there may be at most ", kMaxDerived,
-                                                   " derived features, not ", derived.size()));
+    return InvalidArgumentError(
+        StrCat("there may be at most ", kMaxDerived, " derived features, not ", derived.size()));
   }
   std::vector<Feature> features = schema.features();
-  absl::flat_hash_set<std::string> taken = {schema.label()};
+  StringSet taken = {schema.label()};
   for (const Feature& feature : features) taken.insert(feature.name);
   for (const DerivedFeature& one : derived) {
     COPPICE_RETURN_IF_ERROR(CheckTerms(schema, one));

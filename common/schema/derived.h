@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/schema/schema.h"
 
 namespace coppice {
@@ -30,7 +30,7 @@ using DerivedFeature = std::vector<DerivedTerm>;  // 2 or 3 terms, increasing fe
 
 // Returns `schema` with the derived features after its own, as numeric features with names of their
 // own, within the bounds that they can reach. InvalidArgument for invalid terms.
-absl::StatusOr<Schema> ExtendSchema(const Schema& schema, absl::Span<const DerivedFeature> derived);
+StatusOr<Schema> ExtendSchema(const Schema& schema, absl::Span<const DerivedFeature> derived);
 
 // Computes a derived feature; `value_of` returns a feature's value.
 template <typename ValueOf>

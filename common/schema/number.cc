@@ -2,17 +2,17 @@
 
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include "common/base/text.h"
 
 namespace coppice {
 
-absl::optional<double> ParseFinite(absl::string_view text) {
+std::optional<double> ParseFinite(std::string_view text) {
   // SimpleAtod() also accepts hexadecimal.
-  if (absl::StrContains(text, 'x') || absl::StrContains(text, 'X')) return absl::nullopt;
+  if (StrContains(text, 'x') || StrContains(text, 'X')) return std::nullopt;
   double value = 0;
-  if (!absl::SimpleAtod(text, &value) || !std::isfinite(value)) return absl::nullopt;
+  if (!SimpleAtod(text, &value) || !std::isfinite(value)) return std::nullopt;
   return value + 0.0;  // -0 becomes 0: one spelling per value
 }
 

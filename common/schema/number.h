@@ -3,16 +3,15 @@
 #ifndef COPPICE_COMMON_SCHEMA_NUMBER_H_
 #define COPPICE_COMMON_SCHEMA_NUMBER_H_
 
+#include <optional>
 #include <string>
-
-#include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
+#include <string_view>
 
 namespace coppice {
 
 // Parses a finite decimal number that spans all of `text`. Nothing for "nan", "inf", "1e999", "12x"
 // and hexadecimal. Surrounding blanks are ignored; "-0" is 0.
-absl::optional<double> ParseFinite(absl::string_view text);
+std::optional<double> ParseFinite(std::string_view text);
 
 // The fewest digits that convert back to the same double.
 std::string ShortestNumber(double value);

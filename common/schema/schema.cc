@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/types/optional.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/schema/encode_number.h"
 #include "common/schema/number.h"
 
@@ -19,26 +19,26 @@ namespace coppice {
 namespace {
 
 // `what` names the list in the message: "class", "category of feature \"odor\"".
-absl::Status CheckDistinct(const std::vector<std::string>& names, absl::string_view what) {
-  absl::flat_hash_set<absl::string_view> seen;
+Status CheckDistinct(const std::vector<std::string>& names, std::string_view what) {
+  std::set<std::string_view> seen;
   for (const std::string& name : names) {
-    if (name.empty()) return absl::InvalidArgumentError(absl::StrCat("a ", what, " is empty"));
+    if (name.empty()) return InvalidArgumentError(StrCat("a ", what, " is empty"));
     if (!seen.insert(name).second) {
-      return absl::InvalidArgumentError(absl::StrCat(what, " \"", name, "\" is listed twice"));
+      return InvalidArgumentError(StrCat(what, " \"", name, "\" is listed twice"));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // `what` names its owner in the message: "feature \"age\"".
-absl::Status CheckUnit(const std::string& unit, absl::string_view what) {
+Status CheckUnit(const std::string& unit, std::string_view what) {
   if (unit.size() > kMaxUnitBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, ": its unit has ", unit.size(), " bytes; at most ", kMaxUnitBytes, " are allowed"));
+    return InvalidArgumentError(StrCat(what, ": its unit has ", unit.size(), " bytes; at most ",
+                                       kMaxUnitBytes, " are allowed"));
   }
-  if (Printable(unit) == unit) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, ": its unit must be UTF-8 without control or invisible characters"));
+  if (Printable(unit) == unit) return OkStatus();
+  return InvalidArgumentError(
+      StrCat(what, ": its unit must be UTF-8 without control or invisible characters"));
 }
 
 // All whole numbers up to this are doubles.
@@ -73,63 +73,62 @@ bool IsSame(const std::optional<Target>& a, const std::optional<Target>& b) {
   return a->min == b->min && a->max == b->max && UnitsAgree(a->unit, b->unit);
 }
 
-absl::Status CheckNumeric(const Feature& feature) {
+Status CheckNumeric(const Feature& feature) {
   if (!feature.values.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature \"", feature.name, "\" is numeric and must not list values"));
+    return InvalidArgumentError(
+        StrCat("feature \"", feature.name, "\" is numeric and must not list values"));
   }
   // The width must be finite too, or no cell could be measured.
   if (!std::isfinite(feature.min) || !std::isfinite(feature.max) ||
       !std::isfinite(feature.max - feature.min)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature \"", feature.name, "\": min, max and max - min must be finite"));
+    return InvalidArgumentError(
+        StrCat("feature \"", feature.name, "\": min, max and max - min must be finite"));
   }
   if (feature.min > feature.max) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature \"", feature.name, "\": min must not exceed max"));
+    return InvalidArgumentError(StrCat("feature \"", feature.name, "\": min must not exceed max"));
   }
   const auto whole = [](double bound) { return IsWhole(bound) && std::abs(bound) <= kMaxWhole; };
   if (feature.integer && !(whole(feature.min) && whole(feature.max))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature \"", feature.name,
-                     "\" has whole numbers only: min and max must be whole, and at most 2^53 from "
-                     "zero"));
+    return InvalidArgumentError(
+        StrCat("feature \"", feature.name,
+               "\" has whole numbers only: min and max must be whole, and at most 2^53 from "
+               "zero"));
   }
-  return CheckUnit(feature.unit, absl::StrCat("feature \"", feature.name, "\""));
+  return CheckUnit(feature.unit, StrCat("feature \"", feature.name, "\""));
 }
 
-absl::Status CheckCategorical(const Feature& feature) {
+Status CheckCategorical(const Feature& feature) {
   if (feature.integer) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature \"", feature.name, "\" is categorical and must not be integer"));
+    return InvalidArgumentError(
+        StrCat("feature \"", feature.name, "\" is categorical and must not be integer"));
   }
   if (!feature.unit.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature \"", feature.name, "\" is categorical and must not have a unit"));
+    return InvalidArgumentError(
+        StrCat("feature \"", feature.name, "\" is categorical and must not have a unit"));
   }
   if (feature.values.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature \"", feature.name, "\" is categorical and needs at least one value"));
+    return InvalidArgumentError(
+        StrCat("feature \"", feature.name, "\" is categorical and needs at least one value"));
   }
-  return CheckDistinct(feature.values, absl::StrCat("category of feature \"", feature.name, "\""));
+  return CheckDistinct(feature.values, StrCat("category of feature \"", feature.name, "\""));
 }
 
-absl::Status CheckFeature(const Feature& feature) {
+Status CheckFeature(const Feature& feature) {
   switch (feature.type) {
     case FeatureType::kNumeric:
       return CheckNumeric(feature);
     case FeatureType::kCategorical:
       return CheckCategorical(feature);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("feature \"", feature.name, "\" is neither numeric nor categorical"));
+  return InvalidArgumentError(
+      StrCat("feature \"", feature.name, "\" is neither numeric nor categorical"));
 }
 
 // `what` names the list in the message: "features".
-absl::Status CheckAtMost(size_t most, size_t count, absl::string_view what) {
-  if (count <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a schema has at most ", most, " ", what, ", not ", count, ": leave some out"));
+Status CheckAtMost(size_t most, size_t count, std::string_view what) {
+  if (count <= most) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("a schema has at most ", most, " ", what, ", not ", count, ": leave some out"));
 }
 
 std::vector<std::string> NamesOf(const std::vector<Feature>& features) {
@@ -138,24 +137,23 @@ std::vector<std::string> NamesOf(const std::vector<Feature>& features) {
   return names;
 }
 
-absl::Status CheckColumns(const std::vector<Feature>& features, const std::string& label) {
-  if (features.empty()) return absl::InvalidArgumentError("a schema needs at least one feature");
+Status CheckColumns(const std::vector<Feature>& features, const std::string& label) {
+  if (features.empty()) return InvalidArgumentError("a schema needs at least one feature");
   COPPICE_RETURN_IF_ERROR(CheckAtMost(kMaxFeatures, features.size(), "features"));
   std::vector<std::string> columns = NamesOf(features);
   columns.push_back(label);
   COPPICE_RETURN_IF_ERROR(CheckDistinct(columns, "feature or label name"));
   for (const Feature& feature : features) COPPICE_RETURN_IF_ERROR(CheckFeature(feature));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // "[0, 120] whole years", "one of clerk, smith".
 std::string Describe(const Feature& feature) {
   if (feature.type == FeatureType::kCategorical) {
-    return absl::StrCat("one of ", Printable(ListOf(feature.values)));
+    return StrCat("one of ", Printable(ListOf(feature.values)));
   }
-  return absl::StrCat("[", ShortestNumber(feature.min), ", ", ShortestNumber(feature.max), "]",
-                      feature.integer ? " whole" : "", feature.unit.empty() ? "" : " ",
-                      feature.unit);
+  return StrCat("[", ShortestNumber(feature.min), ", ", ShortestNumber(feature.max), "]",
+                feature.integer ? " whole" : "", feature.unit.empty() ? "" : " ", feature.unit);
 }
 
 // Whether Encode() can return `value`.
@@ -180,20 +178,19 @@ double WholeCut(double cut) {
   return std::nextafter(std::ceil(cut) - 1, std::numeric_limits<double>::infinity());
 }
 
-absl::StatusOr<NumberRange> ParseNumberRange(absl::string_view text) {
-  const std::pair<absl::string_view, absl::string_view> ends =
-      absl::StrSplit(text, absl::MaxSplits(':', 1));
-  const absl::optional<double> low = ParseFinite(ends.first), high = ParseFinite(ends.second);
+StatusOr<NumberRange> ParseNumberRange(std::string_view text) {
+  const std::pair<std::string_view, std::string_view> ends = StrSplit(text, MaxSplits(':', 1));
+  const std::optional<double> low = ParseFinite(ends.first), high = ParseFinite(ends.second);
   if (!low || !high || !(*low < *high) || !std::isfinite(*high - *low)) {
-    return absl::InvalidArgumentError("must be two numbers, the lower one first: LOW:HIGH");
+    return InvalidArgumentError("must be two numbers, the lower one first: LOW:HIGH");
   }
   return NumberRange{.low = *low, .high = *high};
 }
 
-absl::StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string label,
-                                      std::vector<std::string> classes) {
+StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string label,
+                                std::vector<std::string> classes) {
   COPPICE_RETURN_IF_ERROR(CheckColumns(features, label));
-  if (classes.size() < 2) return absl::InvalidArgumentError("a schema needs at least two classes");
+  if (classes.size() < 2) return InvalidArgumentError("a schema needs at least two classes");
   COPPICE_RETURN_IF_ERROR(CheckAtMost(kMaxClasses, classes.size(), "classes"));
   COPPICE_RETURN_IF_ERROR(CheckDistinct(classes, "class"));
   Schema schema;
@@ -204,15 +201,15 @@ absl::StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string
   return schema;
 }
 
-absl::StatusOr<Schema> Schema::CreateRegression(std::vector<Feature> features, std::string label,
-                                                Target target) {
+StatusOr<Schema> Schema::CreateRegression(std::vector<Feature> features, std::string label,
+                                          Target target) {
   COPPICE_RETURN_IF_ERROR(CheckColumns(features, label));
   if (!std::isfinite(target.min) || !std::isfinite(target.max) || !std::isfinite(target.span()) ||
       !(target.min < target.max)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         "target \"", label, "\": min must be less than max, and both and their distance finite"));
   }
-  COPPICE_RETURN_IF_ERROR(CheckUnit(target.unit, absl::StrCat("target \"", label, "\"")));
+  COPPICE_RETURN_IF_ERROR(CheckUnit(target.unit, StrCat("target \"", label, "\"")));
   Schema schema;
   schema.features_ = std::move(features);
   schema.label_ = std::move(label);
@@ -228,17 +225,17 @@ void Schema::FindPublicFeatures() {
   }
 }
 
-absl::StatusOr<Schema> Schema::WithPublicFeatures(absl::Span<const std::string> names) const {
+StatusOr<Schema> Schema::WithPublicFeatures(absl::Span<const std::string> names) const {
   Schema schema = *this;
   for (Feature& feature : schema.features_) feature.is_public = false;
   for (const std::string& name : names) {
     const auto found = absl::c_find_if(
         schema.features_, [&](const Feature& feature) { return feature.name == name; });
     if (found == schema.features_.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("no feature is called \"", name, "\""));
+      return InvalidArgumentError(StrCat("no feature is called \"", name, "\""));
     }
     if (found->is_public) {
-      return absl::InvalidArgumentError(absl::StrCat("feature \"", name, "\" is named twice"));
+      return InvalidArgumentError(StrCat("feature \"", name, "\" is named twice"));
     }
     found->is_public = true;
   }
@@ -268,10 +265,10 @@ std::vector<std::string> Schema::ColumnsFromPrivateRows() const {
   return names;
 }
 
-absl::Status Schema::CheckNothingFromPrivateRows() const {
+Status Schema::CheckNothingFromPrivateRows() const {
   const std::vector<std::string> columns = ColumnsFromPrivateRows();
-  if (columns.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
+  if (columns.empty()) return OkStatus();
+  return InvalidArgumentError(StrCat(
       "bounds, values or classes of these columns are marked as read from private rows, or from "
       "rows that the mark does not call public: ",
       Printable(ListOf(columns)),
@@ -282,19 +279,19 @@ absl::Status Schema::CheckNothingFromPrivateRows() const {
       "no epsilon covers them"));
 }
 
-absl::StatusOr<EncodedField> Schema::Encode(size_t feature, absl::string_view text) const {
+StatusOr<EncodedField> Schema::Encode(size_t feature, std::string_view text) const {
   if (feature >= features_.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature number ", feature, " is not below ", features_.size()));
+    return InvalidArgumentError(
+        StrCat("feature number ", feature, " is not below ", features_.size()));
   }
   const EncodedField field = EncodeOrMissing(feature, text);
   if (field.note != FieldNote::kUnreadable) return field;
-  return absl::InvalidArgumentError(
-      absl::StrCat("feature \"", features_[feature].name,
-                   "\" must be a finite decimal number, or empty where it is missing"));
+  return InvalidArgumentError(
+      StrCat("feature \"", features_[feature].name,
+             "\" must be a finite decimal number, or empty where it is missing"));
 }
 
-EncodedField Schema::EncodeOrMissing(size_t feature, absl::string_view text) const {
+EncodedField Schema::EncodeOrMissing(size_t feature, std::string_view text) const {
   if (feature >= features_.size()) return kUnreadableField;
   const Feature& f = features_[feature];
   if (text.empty()) return {kMissingValue, FieldNote::kMissing};
@@ -303,7 +300,7 @@ EncodedField Schema::EncodeOrMissing(size_t feature, absl::string_view text) con
     if (found == f.values.end()) return {f.other(), FieldNote::kUnknownCategory};
     return {static_cast<double>(found - f.values.begin()), FieldNote::kNone};
   }
-  const absl::optional<double> number = ParseFinite(text);
+  const std::optional<double> number = ParseFinite(text);
   return number.has_value() ? EncodeNumber(f, *number) : kUnreadableField;
 }
 
@@ -331,30 +328,30 @@ void Schema::Fit(Row& row) const {
   }
 }
 
-absl::Status Schema::CheckAgreesWith(const Schema& own) const {
+Status Schema::CheckAgreesWith(const Schema& own) const {
   constexpr char kOwn[] = "this device's own schema";
   for (const Feature& feature : features_) {
     const auto found = std::find_if(own.features_.begin(), own.features_.end(),
                                     [&](const Feature& f) { return f.name == feature.name; });
     if (found == own.features_.end()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("feature \"", Printable(feature.name), "\" is not in ", kOwn,
-                       "; it has: ", Printable(ListOf(NamesOf(own.features_)))));
+      return FailedPreconditionError(
+          StrCat("feature \"", Printable(feature.name), "\" is not in ", kOwn,
+                 "; it has: ", Printable(ListOf(NamesOf(own.features_)))));
     }
     if (!Suits(*found, feature)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("feature \"", Printable(feature.name),
-                       "\" has another type, other bounds, values or units: ", Describe(feature),
-                       ", and in ", kOwn, " ", Describe(*found)));
+      return FailedPreconditionError(
+          StrCat("feature \"", Printable(feature.name),
+                 "\" has another type, other bounds, values or units: ", Describe(feature),
+                 ", and in ", kOwn, " ", Describe(*found)));
     }
   }
   if (label_ != own.label_ || classes_ != own.classes_ || !IsSame(target_, own.target_)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("label \"", Printable(label_), "\" or its classes (",
-                     Printable(ListOf(classes_)), ") are not those of ", kOwn, ", \"",
-                     Printable(own.label_), "\" (", Printable(ListOf(own.classes_)), ")"));
+    return FailedPreconditionError(StrCat("label \"", Printable(label_), "\" or its classes (",
+                                          Printable(ListOf(classes_)), ") are not those of ", kOwn,
+                                          ", \"", Printable(own.label_), "\" (",
+                                          Printable(ListOf(own.classes_)), ")"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 bool Schema::IsSameButForUnsaidUnits(const Schema& other) const {
@@ -364,50 +361,48 @@ bool Schema::IsSameButForUnsaidUnits(const Schema& other) const {
                     [](const Feature& a, const Feature& b) { return IsSame(a, b); });
 }
 
-uint32_t Schema::ClassOrUnlabelled(absl::string_view text) const {
+uint32_t Schema::ClassOrUnlabelled(std::string_view text) const {
   const auto found = std::find(classes_.begin(), classes_.end(), text);
   return found == classes_.end() ? kUnlabelled : static_cast<uint32_t>(found - classes_.begin());
 }
 
-absl::StatusOr<uint32_t> Schema::ClassOf(absl::string_view text) const {
+StatusOr<uint32_t> Schema::ClassOf(std::string_view text) const {
   const uint32_t label = ClassOrUnlabelled(text);
   if (label != kUnlabelled) return label;
-  return absl::InvalidArgumentError(absl::StrCat("label \"", label_, "\" must be one of the ",
-                                                 classes_.size(),
-                                                 " classes of the schema: ", ListOf(classes_)));
+  return InvalidArgumentError(StrCat("label \"", label_, "\" must be one of the ", classes_.size(),
+                                     " classes of the schema: ", ListOf(classes_)));
 }
 
-EncodedField Schema::EncodeTargetOrMissing(absl::string_view text) const {
-  const absl::optional<double> number = ParseFinite(text);
+EncodedField Schema::EncodeTargetOrMissing(std::string_view text) const {
+  const std::optional<double> number = ParseFinite(text);
   if (!number.has_value()) return kUnreadableField;
   const double inside = std::clamp(*number, target_->min, target_->max);
   return {inside, inside == *number ? FieldNote::kNone : FieldNote::kClamped};
 }
 
-absl::StatusOr<EncodedField> Schema::EncodeTarget(absl::string_view text) const {
+StatusOr<EncodedField> Schema::EncodeTarget(std::string_view text) const {
   const EncodedField field = EncodeTargetOrMissing(text);
   if (field.note != FieldNote::kUnreadable) return field;
-  return absl::InvalidArgumentError(
-      absl::StrCat("target \"", label_, "\" must be a finite decimal number"));
+  return InvalidArgumentError(StrCat("target \"", label_, "\" must be a finite decimal number"));
 }
 
-absl::Status Schema::Validate(RowView row) const {
+Status Schema::Validate(RowView row) const {
   if (row.size() != features_.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a row must have ", features_.size(), " values, not ", row.size()));
+    return InvalidArgumentError(
+        StrCat("a row must have ", features_.size(), " values, not ", row.size()));
   }
   for (size_t i = 0; i < row.size(); ++i) {
     const Feature& f = features_[i];
     if (Fits(f, row[i])) continue;
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         f.type == FeatureType::kNumeric
-            ? absl::StrCat("feature \"", f.name, "\" must be missing or ",
-                           f.integer ? "a whole number " : "", "in [", ShortestNumber(f.min), ", ",
-                           ShortestNumber(f.max), "]")
-            : absl::StrCat("feature \"", f.name, "\" must be missing or a category number from 0 ",
-                           "to ", f.values.size()));
+            ? StrCat("feature \"", f.name, "\" must be missing or ",
+                     f.integer ? "a whole number " : "", "in [", ShortestNumber(f.min), ", ",
+                     ShortestNumber(f.max), "]")
+            : StrCat("feature \"", f.name, "\" must be missing or a category number from 0 ", "to ",
+                     f.values.size()));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice

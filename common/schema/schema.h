@@ -18,11 +18,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -112,7 +112,7 @@ struct NumberRange {
 };
 
 // Parses "LOW:HIGH". InvalidArgument unless these are finite numbers, the lower one first.
-absl::StatusOr<NumberRange> ParseNumberRange(absl::string_view text);
+StatusOr<NumberRange> ParseNumberRange(std::string_view text);
 
 // Threads    immutable after Create(); safe to share.
 class Schema {
@@ -122,11 +122,11 @@ class Schema {
   // not whole or above 2^53, an empty or repeated vocabulary, a unit that is longer than
   // kMaxUnitBytes or not printable, a categorical feature with a unit or `integer`. The message
   // names the feature.
-  static absl::StatusOr<Schema> Create(std::vector<Feature> features, std::string label,
-                                       std::vector<std::string> classes);
+  static StatusOr<Schema> Create(std::vector<Feature> features, std::string label,
+                                 std::vector<std::string> classes);
   // InvalidArgument also for target bounds that are not finite or do not increase.
-  static absl::StatusOr<Schema> CreateRegression(std::vector<Feature> features, std::string label,
-                                                 Target target);
+  static StatusOr<Schema> CreateRegression(std::vector<Feature> features, std::string label,
+                                           Target target);
 
   const std::vector<Feature>& features() const { return features_; }
   // Name of the column to predict.
@@ -146,12 +146,12 @@ class Schema {
   std::vector<std::string> ColumnsFromPrivateRows() const;
   // InvalidArgument, naming the columns, if there are any: whoever publishes a model of this schema
   // would publish the rows' extremes and rarest values, which no epsilon covers.
-  absl::Status CheckNothingFromPrivateRows() const;
+  Status CheckNothingFromPrivateRows() const;
   // If true, a study protects the label alone.
   bool all_public() const { return public_features_.size() == features_.size(); }
   // This schema with exactly these public features, given by name. InvalidArgument for a name that
   // no feature has, or one that occurs twice.
-  absl::StatusOr<Schema> WithPublicFeatures(absl::Span<const std::string> names) const;
+  StatusOr<Schema> WithPublicFeatures(absl::Span<const std::string> names) const;
   Schema WithAllPublic() const;
   // How many probabilities a prediction has: one per class, or two for the ends of the target's
   // range, between which a number is a mixture (model.h).
@@ -160,14 +160,14 @@ class Schema {
   // Encodes one text field: empty is missing, a number outside its bounds is clamped, one that is
   // not whole is rounded to the nearest if the feature is whole (halves away from zero), an unknown
   // category becomes "other". InvalidArgument when a numeric field is not a finite number.
-  absl::StatusOr<EncodedField> Encode(size_t feature, absl::string_view text) const;
+  StatusOr<EncodedField> Encode(size_t feature, std::string_view text) const;
 
   // The same, but total: what Encode(), ClassOf() and EncodeTarget() refuse becomes missing or
   // kUnlabelled. For rows whose owner's errors must not be observable; see
   // docs/threat-model.md#silence. They allocate nothing, whatever the text.
-  EncodedField EncodeOrMissing(size_t feature, absl::string_view text) const;
-  uint32_t ClassOrUnlabelled(absl::string_view text) const;
-  EncodedField EncodeTargetOrMissing(absl::string_view text) const;
+  EncodedField EncodeOrMissing(size_t feature, std::string_view text) const;
+  uint32_t ClassOrUnlabelled(std::string_view text) const;
+  EncodedField EncodeTargetOrMissing(std::string_view text) const;
 
   // Encodes any row as one that fits this schema; columns that it lacks are missing. A label that
   // is none of the classes becomes kUnlabelled, a target that is not a number kMissingValue. Never
@@ -182,21 +182,21 @@ class Schema {
   // answer with this schema: each of its features is one of theirs with the same type, bounds and
   // values, and label and classes are theirs. Units conflict only if both give one; a feature that
   // is whole here must be whole there. What is public is for Policy (client/device/policy.h).
-  absl::Status CheckAgreesWith(const Schema& own) const;
+  Status CheckAgreesWith(const Schema& own) const;
 
   // Whether the schemas differ only in units that one of them does not give. Rows of one are then
   // rows of the other. Where bounds come from does not count.
   bool IsSameButForUnsaidUnits(const Schema& other) const;
 
   // The number of the class called `text`. InvalidArgument if there is none.
-  absl::StatusOr<uint32_t> ClassOf(absl::string_view text) const;
+  StatusOr<uint32_t> ClassOf(std::string_view text) const;
 
   // The number to predict that `text` says, clamped to the target's bounds; never missing.
   // InvalidArgument if it is not a finite number. Regression only.
-  absl::StatusOr<EncodedField> EncodeTarget(absl::string_view text) const;
+  StatusOr<EncodedField> EncodeTarget(std::string_view text) const;
 
   // InvalidArgument unless `row` has one value per feature, each one that Encode() could return.
-  absl::Status Validate(RowView row) const;
+  Status Validate(RowView row) const;
 
   friend bool operator==(const Schema&, const Schema&) = default;
 

@@ -3,15 +3,16 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/table/csv_file.h"
+#include "common/base/text.h"
 #include "common/schema/number.h"
+#include "common/table/csv_file.h"
 #include "common/table/spelling.h"
 #include "common/table/tables.h"
 
@@ -36,14 +37,13 @@ class CheckingSink : public CsvSink {
     classes_seen_.resize(schema_.num_classes());
   }
 
-  absl::Status OnHeader(const std::vector<std::string>& names, const CsvRow& row) override {
+  Status OnHeader(const std::vector<std::string>& names, const CsvRow& row) override {
     columns_.assign(names.size(), kIgnored);
     for (size_t c = 0; c < check_.columns.size(); ++c) {
       const std::string& name = check_.columns[c].name;
       const auto found = std::find(names.begin(), names.end(), name);
       if (found == names.end()) {
-        Report(name,
-               absl::StrCat("is missing from the header, whose columns are: ", ListOf(names)));
+        Report(name, StrCat("is missing from the header, whose columns are: ", ListOf(names)));
         continue;
       }
       columns_[static_cast<size_t>(found - names.begin())] = c;
@@ -51,10 +51,10 @@ class CheckingSink : public CsvSink {
       Report(name, "is in the header twice");
     }
     Flush(row.line);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  void OnField(size_t column, absl::string_view text) override {
+  void OnField(size_t column, std::string_view text) override {
     if (column >= columns_.size() || columns_[column] == kIgnored) return;
     const size_t c = columns_[column];
     if (std::find(file_.format.missing.begin(), file_.format.missing.end(), text) !=
@@ -72,16 +72,16 @@ class CheckingSink : public CsvSink {
     }
   }
 
-  absl::Status OnRow(const CsvRow& row) override {
+  Status OnRow(const CsvRow& row) override {
     ++check_.rows;
-    const absl::Status fields = row.CheckFields(columns_.size());
+    const Status fields = row.CheckFields(columns_.size());
     if (!fields.ok()) Report("", std::string(fields.message()));
     Flush(row.line);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // `end` is the status with which the reading ended.
-  TableCheck Finish(const absl::Status& end) && {
+  TableCheck Finish(const Status& end) && {
     if (!end.ok()) Report("", std::string(end.message()));
     Flush(0);
     if (end.ok() && check_.rows == 0) Report("", "the file has no rows");
@@ -105,18 +105,18 @@ class CheckingSink : public CsvSink {
   void Add(ColumnCounts column) { check_.columns.push_back(std::move(column)); }
 
   void AddSpellings(const std::vector<std::string>& values) {
-    absl::flat_hash_set<std::string>& known = spellings_.emplace_back();
+    StringSet& known = spellings_.emplace_back();
     for (const std::string& value : values) known.insert(PlainSpelling(value));
   }
 
-  void NoteUnknown(size_t column, absl::string_view text) {
+  void NoteUnknown(size_t column, std::string_view text) {
     if (spellings_[column].contains(PlainSpelling(text))) ++seen_[column].twins;
   }
 
   // Says what is wrong with a text that is no number.
   std::string NotANumber(size_t column) const {
     return formats_[column].has_value()
-               ? absl::StrCat("is no number written as ", formats_[column]->ToText())
+               ? StrCat("is no number written as ", formats_[column]->ToText())
                : std::string("is no finite decimal number");
   }
 
@@ -132,22 +132,21 @@ class CheckingSink : public CsvSink {
     for (; placed_ < check_.problems.size(); ++placed_) check_.problems[placed_].line = line;
   }
 
-  void ReportOutside(const std::string& column, absl::string_view what, absl::string_view instead) {
+  void ReportOutside(const std::string& column, std::string_view what, std::string_view instead) {
     if (options_.lenient) return;
     ++check_.num_outside;
-    Report(column, absl::StrCat(what, instead));
+    Report(column, StrCat(what, instead));
   }
 
-  void TakeFeature(size_t f, absl::string_view text) {
+  void TakeFeature(size_t f, std::string_view text) {
     const Feature& feature = schema_.features()[f];
     ColumnCounts& counts = check_.columns[f];
-    const absl::StatusOr<EncodedField> field = schema_.Encode(f, text);
+    const StatusOr<EncodedField> field = schema_.Encode(f, text);
     if (!field.ok()) {
       ++counts.unreadable;
-      return Report(feature.name,
-                    absl::StrCat(NotANumber(f),
-                                 "; a text that stands for a missing value is listed under "
-                                 "\"missing\" in the schema"));
+      return Report(feature.name, StrCat(NotANumber(f),
+                                         "; a text that stands for a missing value is listed under "
+                                         "\"missing\" in the schema"));
     }
     if (feature.type == FeatureType::kNumeric && !text.empty()) {
       const double number = *ParseFinite(text);
@@ -162,8 +161,8 @@ class CheckingSink : public CsvSink {
       case FieldNote::kClamped:
         ++counts.clamped;
         return ReportOutside(feature.name,
-                             absl::StrCat("is outside [", ShortestNumber(feature.min), ", ",
-                                          ShortestNumber(feature.max), "]"),
+                             StrCat("is outside [", ShortestNumber(feature.min), ", ",
+                                    ShortestNumber(feature.max), "]"),
                              "; readers clamp it");
       case FieldNote::kRounded:
         ++counts.rounded;
@@ -174,7 +173,7 @@ class CheckingSink : public CsvSink {
         ++counts.unknown;
         NoteUnknown(f, text);
         return ReportOutside(feature.name,
-                             absl::StrCat("is none of the values: ", ListOf(feature.values)),
+                             StrCat("is none of the values: ", ListOf(feature.values)),
                              "; readers take it as \"other\"");
       case FieldNote::kNone:
       case FieldNote::kUnreadable:
@@ -182,7 +181,7 @@ class CheckingSink : public CsvSink {
     }
   }
 
-  void TakeLabel(absl::string_view text) {
+  void TakeLabel(std::string_view text) {
     ColumnCounts& counts = check_.columns.back();
     if (text.empty()) {
       ++counts.missing;
@@ -190,18 +189,18 @@ class CheckingSink : public CsvSink {
       return;
     }
     if (schema_.target()) return TakeTarget(text);
-    if (const absl::StatusOr<uint32_t> label = schema_.ClassOf(text); label.ok()) {
+    if (const StatusOr<uint32_t> label = schema_.ClassOf(text); label.ok()) {
       classes_seen_[*label] = true;
       return;
     }
     ++counts.unknown;
     NoteUnknown(schema_.num_features(), text);
-    Report(counts.name, absl::StrCat("is none of the classes: ", ListOf(schema_.classes())));
+    Report(counts.name, StrCat("is none of the classes: ", ListOf(schema_.classes())));
   }
 
-  void TakeTarget(absl::string_view text) {
+  void TakeTarget(std::string_view text) {
     ColumnCounts& counts = check_.columns.back();
-    const absl::StatusOr<EncodedField> field = schema_.EncodeTarget(text);
+    const StatusOr<EncodedField> field = schema_.EncodeTarget(text);
     if (!field.ok()) {
       ++counts.unreadable;
       return Report(counts.name, NotANumber(schema_.num_features()));
@@ -209,10 +208,10 @@ class CheckingSink : public CsvSink {
     if (field->note != FieldNote::kClamped) return;
     ++counts.clamped;
     const Target& target = *schema_.target();
-    ReportOutside(counts.name,
-                  absl::StrCat("is outside [", ShortestNumber(target.min), ", ",
-                               ShortestNumber(target.max), "]"),
-                  "; readers clamp it");
+    ReportOutside(
+        counts.name,
+        StrCat("is outside [", ShortestNumber(target.min), ", ", ShortestNumber(target.max), "]"),
+        "; readers clamp it");
   }
 
   void WarnOfWideBounds() {
@@ -235,21 +234,21 @@ class CheckingSink : public CsvSink {
   void WarnOfUnseenClasses() {
     for (size_t k = 0; k < classes_seen_.size() && check_.rows > 0; ++k) {
       if (classes_seen_[k]) continue;
-      check_.warnings.push_back(absl::StrCat(
-          "column \"", schema_.label(), "\": no row has class \"", schema_.classes()[k], "\""));
+      check_.warnings.push_back(StrCat("column \"", schema_.label(), "\": no row has class \"",
+                                       schema_.classes()[k], "\""));
     }
   }
 
   void WarnOfSpellings() {
     for (size_t c = 0; c < seen_.size(); ++c) {
-      const std::string column = absl::StrCat("column \"", check_.columns[c].name, "\"");
+      const std::string column = StrCat("column \"", check_.columns[c].name, "\"");
       for (std::string& warning : seen_[c].spelling.Warnings(
                column,
                "make the column categorical in the schema, with their texts as its values")) {
         check_.warnings.push_back(std::move(warning));
       }
       if (seen_[c].twins == 0) continue;
-      check_.warnings.push_back(absl::StrCat(
+      check_.warnings.push_back(StrCat(
           column, ": ", seen_[c].twins,
           " of its texts are values of the schema in another spelling, such as 1.0 or 01 for 1, or "
           "other capitals or blanks, and do not count as them: write them as the schema does"));
@@ -263,7 +262,7 @@ class CheckingSink : public CsvSink {
   // Per column of check_: declared formats, what was seen, and the plain spellings of its values.
   const std::vector<std::optional<NumberFormat>> formats_;
   std::vector<Seen> seen_;
-  std::vector<absl::flat_hash_set<std::string>> spellings_;
+  std::vector<StringSet> spellings_;
   std::vector<bool> classes_seen_;
   size_t placed_ = 0;  // problems whose line is known
   TableCheck check_;
@@ -271,12 +270,12 @@ class CheckingSink : public CsvSink {
 
 }  // namespace
 
-absl::StatusOr<TableCheck> CheckTable(const std::string& path, const SchemaFile& schema,
-                                      const CheckOptions& options) {
+StatusOr<TableCheck> CheckTable(const std::string& path, const SchemaFile& schema,
+                                const CheckOptions& options) {
   COPPICE_RETURN_IF_ERROR(CheckIsCsv(path));
   CheckingSink sink(schema, options);
-  const absl::Status end = ReadCsvFile(path, {.delimiter = schema.format.delimiter}, sink);
-  if (absl::IsNotFound(end)) return end;
+  const Status end = ReadCsvFile(path, {.delimiter = schema.format.delimiter}, sink);
+  if (IsNotFound(end)) return end;
   return std::move(sink).Finish(end);
 }
 

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/text_file.h"
 
 namespace coppice {
@@ -22,7 +23,7 @@ void* ReallocateField(void* field, size_t bytes) {
   return bytes > kMaxFieldBytes ? nullptr : std::realloc(field, bytes);
 }
 
-absl::Status Error(absl::string_view message) { return absl::InvalidArgumentError(message); }
+Status Error(std::string_view message) { return InvalidArgumentError(message); }
 
 // Runs libcsv's parser, whose callbacks are C, between a file and a sink.
 class Reader {
@@ -37,9 +38,9 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  absl::Status Read() {
+  Status Read() {
     while (true) {
-      COPPICE_ASSIGN_OR_RETURN(const absl::string_view piece, file_.Next());
+      COPPICE_ASSIGN_OR_RETURN(const std::string_view piece, file_.Next());
       if (piece.empty()) break;
       if (!has_delimiter_) SetDelimiter(piece);
       COPPICE_RETURN_IF_ERROR(Parse(piece));
@@ -50,13 +51,13 @@ class Reader {
  private:
   bool in_row() const { return column_ > 0 || parser_.quoted != 0; }
 
-  void SetDelimiter(absl::string_view piece) {
-    has_delimiter_ = !absl::StripAsciiWhitespace(piece).empty();
+  void SetDelimiter(std::string_view piece) {
+    has_delimiter_ = !StripAsciiWhitespace(piece).empty();
     delimiter_ = options_.delimiter == kFindDelimiter ? FindDelimiter(piece) : options_.delimiter;
     csv_set_delim(&parser_, static_cast<unsigned char>(delimiter_));
   }
 
-  absl::Status Parse(absl::string_view piece) {
+  Status Parse(std::string_view piece) {
     const bool was_quoted = parser_.quoted != 0;
     if (!in_row() && !piece_is_part_) {
       row_line_ = file_.line();
@@ -75,22 +76,22 @@ class Reader {
   }
 
   // Remembers the unfinished part of a row that continues in the next piece.
-  absl::Status KeepUnfinished() {
-    if (!options_.keep_bytes || !(in_row() || piece_is_part_)) return absl::OkStatus();
-    absl::StrAppend(&bytes_, piece_);
+  Status KeepUnfinished() {
+    if (!options_.keep_bytes || !(in_row() || piece_is_part_)) return OkStatus();
+    StrAppend(&bytes_, piece_);
     piece_ = {};
-    if (bytes_.size() <= kMaxRowBytes) return absl::OkStatus();
-    return file_.At(row_line_, Error(absl::StrCat("a row has more than ", kMaxRowBytes, " bytes")));
+    if (bytes_.size() <= kMaxRowBytes) return OkStatus();
+    return file_.At(row_line_, Error(StrCat("a row has more than ", kMaxRowBytes, " bytes")));
   }
 
-  absl::Status Finish() {
+  Status Finish() {
     if (csv_fini(&parser_, OnField, OnRowEnd, this) != 0) {
-      return file_.At(quote_line_, Error(absl::StrCat("a quoted field that starts here is never "
-                                                      "closed: close the quote of ",
-                                                      ColumnName())));
+      return file_.At(quote_line_, Error(StrCat("a quoted field that starts here is never "
+                                                "closed: close the quote of ",
+                                                ColumnName())));
     }
     COPPICE_RETURN_IF_ERROR(file_.At(row_line_, status_));
-    if (!in_header_) return absl::OkStatus();
+    if (!in_header_) return OkStatus();
     return file_.At(1, Error("the file is empty; the first line must name the columns"));
   }
 
@@ -99,7 +100,7 @@ class Reader {
   }
   static void OnRowEnd(int /*terminator*/, void* reader) { static_cast<Reader*>(reader)->EndRow(); }
 
-  void TakeField(absl::string_view text) {
+  void TakeField(std::string_view text) {
     if (!status_.ok()) return;
     ++fields_in_piece_;
     if (in_header_) {
@@ -123,31 +124,30 @@ class Reader {
     column_ = 0;
   }
 
-  absl::string_view RowBytes() {
+  std::string_view RowBytes() {
     if (!options_.keep_bytes || bytes_.empty()) return piece_;
-    absl::StrAppend(&bytes_, piece_);
+    StrAppend(&bytes_, piece_);
     return bytes_;
   }
 
   // Names the column that is being read, for messages.
   std::string ColumnName() const {
-    if (in_header_ || column_ >= header_.size()) return absl::StrCat("field ", column_ + 1);
-    return absl::StrCat("column \"", header_[column_], "\"");
+    if (in_header_ || column_ >= header_.size()) return StrCat("field ", column_ + 1);
+    return StrCat("column \"", header_[column_], "\"");
   }
 
-  absl::Status SyntaxError() {
+  Status SyntaxError() {
     const bool quoted = parser_.quoted != 0;
     if (csv_error(&parser_) != CSV_EPARSE) {
       return file_.At(quoted ? quote_line_ : row_line_,
-                      Error(absl::StrCat("a field has more than ", kMaxFieldBytes,
-                                         " bytes; is a quote left open? See ", ColumnName())));
+                      Error(StrCat("a field has more than ", kMaxFieldBytes,
+                                   " bytes; is a quote left open? See ", ColumnName())));
     }
     if (quoted && quote_line_ < file_.line()) {
-      return file_.At(
-          quote_line_,
-          Error(absl::StrCat("a quoted field that starts here goes on to a quote on line ",
-                             file_.line(), " that does not end it: close the quote of ",
-                             ColumnName(), ", or double those that belong to its text")));
+      return file_.At(quote_line_,
+                      Error(StrCat("a quoted field that starts here goes on to a quote on line ",
+                                   file_.line(), " that does not end it: close the quote of ",
+                                   ColumnName(), ", or double those that belong to its text")));
     }
     return file_.At(file_.line(), Error("a quote inside a field must be doubled and the whole "
                                         "field quoted"));
@@ -164,48 +164,47 @@ class Reader {
   size_t column_ = 0;           // fields of the row so far
   uint64_t row_line_ = 1;       // where the row starts
   uint64_t quote_line_ = 1;     // where the quoted field starts
-  absl::string_view piece_;     // the part of the file that is being parsed
+  std::string_view piece_;      // the part of the file that is being parsed
   bool piece_is_part_ = false;  // the line continues after this piece
   std::string bytes_;           // the row's bytes in the pieces before
   size_t ended_in_piece_ = 0;   // rows that ended in this piece
   size_t fields_in_piece_ = 0;
-  absl::Status status_;
+  Status status_;
 };
 
 }  // namespace
 
-absl::Status CsvRow::CheckFields(size_t columns) const {
-  if (fields == columns) return absl::OkStatus();
-  std::string message =
-      absl::StrCat("the row has ", fields, " fields, the header ", columns, " columns");
+Status CsvRow::CheckFields(size_t columns) const {
+  if (fields == columns) return OkStatus();
+  std::string message = StrCat("the row has ", fields, " fields, the header ", columns, " columns");
   if (last_line > line) {
-    absl::StrAppend(&message, "; it goes on to line ", last_line, ": is a quote left open?");
+    StrAppend(&message, "; it goes on to line ", last_line, ": is a quote left open?");
   } else if (fields > columns) {
-    absl::StrAppend(&message, "; a field that holds the delimiter must be quoted");
+    StrAppend(&message, "; a field that holds the delimiter must be quoted");
   }
   return Error(message);
 }
 
-absl::Status CheckIsCsv(const std::string& path) {
-  if (!IsLibsvm(path)) return absl::OkStatus();
-  return Error(absl::StrCat(path, ": this command takes CSV with a header line, not LIBSVM"));
+Status CheckIsCsv(const std::string& path) {
+  if (!IsLibsvm(path)) return OkStatus();
+  return Error(StrCat(path, ": this command takes CSV with a header line, not LIBSVM"));
 }
 
-char FindDelimiter(absl::string_view header) {
-  constexpr absl::string_view kDelimiters = ",;\t";
+char FindDelimiter(std::string_view header) {
+  constexpr std::string_view kDelimiters = ",;\t";
   size_t counts[kDelimiters.size()] = {};
   bool quoted = false;
   for (const char c : header) {
     if (!quoted && (c == '\n' || c == '\r')) break;
     if (c == '"') quoted = !quoted;
     const size_t found = kDelimiters.find(c);
-    if (!quoted && found != absl::string_view::npos) ++counts[found];
+    if (!quoted && found != std::string_view::npos) ++counts[found];
   }
   return kDelimiters[static_cast<size_t>(std::max_element(counts, counts + kDelimiters.size()) -
                                          counts)];
 }
 
-absl::Status ReadCsvFile(const std::string& path, const CsvOptions& options, CsvSink& sink) {
+Status ReadCsvFile(const std::string& path, const CsvOptions& options, CsvSink& sink) {
   COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, options.max_bytes));
   return Reader(std::move(file), options, sink).Read();
 }

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/table/read_table.h"
 
 namespace coppice {
@@ -19,10 +19,10 @@ struct CsvRow {
   uint64_t line = 0;       // line where the row starts, from 1
   uint64_t last_line = 0;  // differs if a quoted field contains line feeds
   char delimiter = ',';
-  absl::string_view bytes = {};  // as in the file, with the line end; only with `keep_bytes`
+  std::string_view bytes = {};  // as in the file, with the line end; only with `keep_bytes`
 
   // InvalidArgument unless the row has as many fields as the header.
-  absl::Status CheckFields(size_t columns) const;
+  Status CheckFields(size_t columns) const;
 };
 
 // Receives the contents of a CSV file. Its first error ends the reading.
@@ -31,11 +31,11 @@ class CsvSink {
   virtual ~CsvSink() = default;
 
   // Called with the first row, before all others.
-  virtual absl::Status OnHeader(const std::vector<std::string>& names, const CsvRow& row) = 0;
+  virtual Status OnHeader(const std::vector<std::string>& names, const CsvRow& row) = 0;
   // `column` counts from 0. It is beyond the header's columns if the row has too many fields.
-  virtual void OnField(size_t column, absl::string_view text) = 0;
+  virtual void OnField(size_t column, std::string_view text) = 0;
   // Called after the fields of the row; reports what is wrong with them.
-  virtual absl::Status OnRow(const CsvRow& row) = 0;
+  virtual Status OnRow(const CsvRow& row) = 0;
 };
 
 struct CsvOptions {
@@ -45,17 +45,17 @@ struct CsvOptions {
 };
 
 // InvalidArgument if the file's name says LIBSVM (ReadTable()).
-absl::Status CheckIsCsv(const std::string& path);
+Status CheckIsCsv(const std::string& path);
 
 // `header`'s most frequent delimiter outside quotes: comma, semicolon or tab; a comma if none.
-char FindDelimiter(absl::string_view header);
+char FindDelimiter(std::string_view header);
 
 // Passes the whole file to `sink`. Blanks around an unquoted field are not part of it; lines end in
 // LF or CRLF; empty lines are skipped.
 //
 // Errors     as TextFile's and the sink's, with file and line. InvalidArgument for an empty file,
 //            and for a misplaced or unclosed quote, with the line where its field starts.
-absl::Status ReadCsvFile(const std::string& path, const CsvOptions& options, CsvSink& sink);
+Status ReadCsvFile(const std::string& path, const CsvOptions& options, CsvSink& sink);
 
 }  // namespace coppice
 

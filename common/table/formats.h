@@ -5,21 +5,21 @@
 
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/table/read_table.h"
 #include "common/table/row_encoder.h"
 
 namespace coppice::data_internal {
 
 // Blanks around an unquoted field are not part of it; empty lines are skipped.
-absl::StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
-                                  const ReadOptions& options);
+StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
+                            const ReadOptions& options);
 
 // Each line is "label index:value ...", with increasing indices from 1; "#" starts a comment. An
 // absent index is 0 by the format, so no value is ever missing and every feature must be numeric. A
 // label matches a class by its text or, as writers differ ("+1", "1.0"), by its number.
-absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, RowEncoder encoder,
-                                     const ReadOptions& options);
+StatusOr<TableFile> ReadLibsvm(const std::string& path, RowEncoder encoder,
+                               const ReadOptions& options);
 
 }  // namespace coppice::data_internal
 

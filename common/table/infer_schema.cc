@@ -3,18 +3,16 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/types/optional.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/table/csv_file.h"
+#include "common/base/text.h"
 #include "common/schema/number.h"
+#include "common/table/csv_file.h"
 #include "common/table/spelling.h"
 #include "common/table/survey.h"
 #include "common/table/tables.h"
@@ -33,12 +31,12 @@ class Inference {
     result_.rows = sink.rows();
     if (sink.delimiter() != ',') result_.file.format.delimiter = sink.delimiter();
     if (sink.numbers().empty()) return;
-    Warn(absl::StrCat("names of columns are numbers: ", ListOf(sink.numbers()),
-                      "; if the first line is a row, put a line of names before it"));
+    Warn(StrCat("names of columns are numbers: ", ListOf(sink.numbers()),
+                "; if the first line is a row, put a line of names before it"));
   }
 
-  absl::StatusOr<InferredSchema> Make() && {
-    if (result_.rows == 0) return absl::InvalidArgumentError("the file has no rows");
+  StatusOr<InferredSchema> Make() && {
+    if (result_.rows == 0) return InvalidArgumentError("the file has no rows");
     COPPICE_RETURN_IF_ERROR(CheckNames());
     SettleMissing();
     COPPICE_RETURN_IF_ERROR(CheckDeclaredBounds());
@@ -48,9 +46,9 @@ class Inference {
       if (IsFeature(header_[c])) AddFeature(c, features);
     }
     if (features.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "no column is left to predict from",
-          result_.warnings.empty() ? "" : absl::StrCat("; the first: ", result_.warnings[0])));
+      return InvalidArgumentError(
+          StrCat("no column is left to predict from",
+                 result_.warnings.empty() ? "" : StrCat("; the first: ", result_.warnings[0])));
     }
     COPPICE_ASSIGN_OR_RETURN(Schema schema, WithAnswers(std::move(features)));
     if (MayLeak(result_.file.label.bounds)) schema = schema.WithAnswersFromPrivateRows();
@@ -72,11 +70,11 @@ class Inference {
     return ListOf(names);
   }
 
-  absl::Status CheckNames() const {
+  Status CheckNames() const {
     if (header_.size() == 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("there is one column, \"", header_[0],
-                       "\": a comma, semicolon or tab must stand between fields"));
+      return InvalidArgumentError(
+          StrCat("there is one column, \"", header_[0],
+                 "\": a comma, semicolon or tab must stand between fields"));
     }
     if (answer().empty()) return AskForLabel();
     Names named = options_.leave_out;
@@ -86,15 +84,15 @@ class Inference {
     named.push_back(answer());
     for (const std::string& name : named) {
       if (absl::c_linear_search(header_, name)) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("there is no column \"", name, "\"; the columns: ", Columns()));
+      return InvalidArgumentError(
+          StrCat("there is no column \"", name, "\"; the columns: ", Columns()));
     }
-    if (!absl::c_linear_search(options_.leave_out, answer())) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("column \"", answer(), "\" cannot be predicted and left out"));
+    if (!absl::c_linear_search(options_.leave_out, answer())) return OkStatus();
+    return InvalidArgumentError(
+        StrCat("column \"", answer(), "\" cannot be predicted and left out"));
   }
 
-  absl::Status AskForLabel() const {
+  Status AskForLabel() const {
     // The last column, which often is the label, and others with few values.
     Names likely;
     for (size_t c = header_.size(); c-- > 0;) {
@@ -102,10 +100,10 @@ class Inference {
       const size_t values = surveys_[c].values.size();
       if (values < 2 || likely.size() == kMaxLikely) continue;
       if (c + 1 < header_.size() && values > kFew) continue;
-      likely.push_back(absl::StrCat("\"", header_[c], "\" (",
-                                    values > kFew ? "many" : absl::StrCat(values), " values)"));
+      likely.push_back(
+          StrCat("\"", header_[c], "\" (", values > kFew ? "many" : StrCat(values), " values)"));
     }
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         "say what is to be predicted, --label NAME for classes or --target NAME for a number; the "
         "columns: ",
         Columns(), likely.empty() ? "" : "; likely: ", ListOf(likely)));
@@ -136,40 +134,40 @@ class Inference {
     Names texts;
     for (const auto& [text, count] : found) {
       result_.file.format.missing.push_back(text);
-      texts.push_back(absl::StrCat("\"", text, "\" (", count, " fields)"));
+      texts.push_back(StrCat("\"", text, "\" (", count, " fields)"));
     }
     if (texts.empty() || options_.missing) return;
-    Warn(absl::StrCat("taken as missing values: ", ListOf(texts),
-                      "; if one of them is a value, say which are missing with --missing"));
+    Warn(StrCat("taken as missing values: ", ListOf(texts),
+                "; if one of them is a value, say which are missing with --missing"));
   }
 
-  absl::Status CheckDeclaredBounds() const {
+  Status CheckDeclaredBounds() const {
     for (size_t c = 0; c < header_.size(); ++c) {
       if (!options_.declared_bounds.contains(header_[c]) || IsNumeric(c)) continue;
       const std::string advice = NumberAdvice(c);
-      return absl::InvalidArgumentError(absl::StrCat(
+      return InvalidArgumentError(StrCat(
           "--bounds ", header_[c], ": the column is not one of numbers alone, and has no bounds",
           advice.empty() ? "" : ": ", advice));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status CheckNumberFormats() const {
+  Status CheckNumberFormats() const {
     for (size_t c = 0; c < header_.size(); ++c) {
       if (!surveys_[c].format.has_value()) continue;
       const std::string flag =
-          absl::StrCat("--number-format ", header_[c], "=", surveys_[c].format->ToText());
+          StrCat("--number-format ", header_[c], "=", surveys_[c].format->ToText());
       if (IsDeclaredCategorical(c) || header_[c] == options_.label) {
-        return absl::InvalidArgumentError(absl::StrCat(
+        return InvalidArgumentError(StrCat(
             flag, ": the column is one of --categorical or --label, too, and so not of numbers"));
       }
       if (surveys_[c].others == 0) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
+      return InvalidArgumentError(StrCat(
           flag, ": ", surveys_[c].others,
           " of the column's values are not written so, the first on line ",
           surveys_[c].first_other_line, "; correct them, or declare them missing with --missing"));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   bool IsDeclaredCategorical(size_t column) const {
@@ -177,12 +175,12 @@ class Inference {
   }
 
   // A flag with a value for a column, as a shell reads it.
-  static std::string FlagFor(absl::string_view flag, const std::string& value) {
+  static std::string FlagFor(std::string_view flag, const std::string& value) {
     const bool is_plain = std::all_of(value.begin(), value.end(), [](unsigned char c) {
-      return absl::ascii_isalnum(c) || absl::StrContains("_.,%=-", static_cast<char>(c));
+      return IsAsciiAlnum(c) || StrContains("_.,%=-", static_cast<char>(c));
     });
-    const char* const quote = is_plain ? "" : absl::StrContains(value, '\'') ? "\"" : "'";
-    return absl::StrCat(flag, " ", quote, value, quote);
+    const char* const quote = is_plain ? "" : StrContains(value, '\'') ? "\"" : "'";
+    return StrCat(flag, " ", quote, value, quote);
   }
   std::string CategoricalFlag(size_t column) const {
     return FlagFor("--categorical", header_[column]);
@@ -198,25 +196,24 @@ class Inference {
     }
     Names flags;
     for (const NumberFormat& format : formats) {
-      flags.push_back(
-          FlagFor("--number-format", absl::StrCat(header_[column], "=", format.ToText())));
+      flags.push_back(FlagFor("--number-format", StrCat(header_[column], "=", format.ToText())));
     }
     if (flags.size() == 1) {
-      return absl::StrCat("its numbers are written as ", formats[0].ToText(), ": read them with ",
-                          flags[0]);
+      return StrCat("its numbers are written as ", formats[0].ToText(), ": read them with ",
+                    flags[0]);
     }
-    return absl::StrCat(
+    return StrCat(
         "a mark in its numbers may stand between thousands or before decimals, and the wrong "
         "reading is "
         "off by a factor of 1000: say which it is with ",
-        absl::StrJoin(flags, " or "));
+        StrJoin(flags, " or "));
   }
 
   void Warn(std::string warning) { result_.warnings.push_back(std::move(warning)); }
 
-  void LeaveOut(size_t column, absl::string_view why) {
+  void LeaveOut(size_t column, std::string_view why) {
     result_.left_out.push_back(header_[column]);
-    Warn(absl::StrCat("column \"", header_[column], "\" is left out: ", why));
+    Warn(StrCat("column \"", header_[column], "\" is left out: ", why));
   }
 
   // Says why a column cannot be a feature; empty if it can.
@@ -241,31 +238,29 @@ class Inference {
                             ? std::max(options_.max_categories, kMaxClasses)
                             : options_.max_categories;
     if (survey.values.size() <= most) return "";
-    return absl::StrCat("it has more than ", most,
-                        " categories; merge some, or raise --max-categories");
+    return StrCat("it has more than ", most, " categories; merge some, or raise --max-categories");
   }
 
   // Says what a column of texts seems to be, if not one of categories.
   std::string WhyNotCategories(size_t column) const {
     const Survey& survey = surveys_[column];
     if (survey.dates == survey.others && survey.numbers == 0) {
-      return absl::StrCat(
+      return StrCat(
           "it looks like dates, which have no type here; write them as numbers, such as days, or, "
           "if "
           "they are versions or codes, give ",
           CategoricalFlag(column));
     }
     if (const std::string advice = NumberAdvice(column); !advice.empty()) {
-      return absl::StrCat(advice, "; if they are codes, give ", CategoricalFlag(column));
+      return StrCat(advice, "; if they are codes, give ", CategoricalFlag(column));
     }
     constexpr double kMostly = 0.9;
     if (static_cast<double>(survey.numbers) > kMostly * static_cast<double>(survey.present())) {
-      return absl::StrCat(
-          survey.numbers, " of its values are numbers and ", survey.others,
-          " are not, the first on line ", survey.first_other_line,
-          "; correct them, declare them missing with --missing, or, if all are codes, "
-          "give ",
-          CategoricalFlag(column));
+      return StrCat(survey.numbers, " of its values are numbers and ", survey.others,
+                    " are not, the first on line ", survey.first_other_line,
+                    "; correct them, declare them missing with --missing, or, if all are codes, "
+                    "give ",
+                    CategoricalFlag(column));
     }
     if (survey.all_differ && survey.present() > options_.max_categories) {
       return "each row has another text, as in an id or a name";
@@ -299,17 +294,17 @@ class Inference {
   // Warns of numbers that are more than numbers: ids, and codes that lose their spelling.
   void WarnOfCodes(size_t column) {
     const Survey& survey = surveys_[column];
-    const std::string name = absl::StrCat("column \"", header_[column], "\"");
+    const std::string name = StrCat("column \"", header_[column], "\"");
     if (survey.all_whole && survey.all_differ && survey.present() == result_.rows &&
         result_.rows > 20) {
-      Warn(absl::StrCat(name,
-                        " has another whole number in each row: if it is an id, leave it out "
-                        "with ",
-                        FlagFor("--leave-out", header_[column])));
+      Warn(StrCat(name,
+                  " has another whole number in each row: if it is an id, leave it out "
+                  "with ",
+                  FlagFor("--leave-out", header_[column])));
     }
     for (std::string& warning :
-         survey.spelling.Warnings(name, absl::StrCat("give ", CategoricalFlag(column), ", or ",
-                                                     FlagFor("--leave-out", header_[column])))) {
+         survey.spelling.Warnings(name, StrCat("give ", CategoricalFlag(column), ", or ",
+                                               FlagFor("--leave-out", header_[column])))) {
       Warn(std::move(warning));
     }
   }
@@ -346,29 +341,29 @@ class Inference {
     for (const std::string& value : values) {
       const auto [twin, is_new] = seen.emplace(PlainSpelling(value), value);
       if (is_new) continue;
-      return Warn(absl::StrCat("column \"", column, "\" has \"", twin->second, "\" and \"", value,
-                               "\", which count as two: write them alike if they are one"));
+      return Warn(StrCat("column \"", column, "\" has \"", twin->second, "\" and \"", value,
+                         "\", which count as two: write them alike if they are one"));
     }
   }
 
-  absl::StatusOr<Schema> WithAnswers(std::vector<Feature> features) {
+  StatusOr<Schema> WithAnswers(std::vector<Feature> features) {
     const auto found = std::find(header_.begin(), header_.end(), answer());
     const auto column = static_cast<size_t>(found - header_.begin());
     const Survey& survey = surveys_[column];
     const uint64_t without = result_.rows - survey.present();
     if (without > 0) {
-      Warn(absl::StrCat(without, " rows have no \"", answer(),
-                        "\": complete them, or take them out, or give --unlabelled where it is "
-                        "known"));
+      Warn(StrCat(without, " rows have no \"", answer(),
+                  "\": complete them, or take them out, or give --unlabelled where it is "
+                  "known"));
     }
     ColumnNotes& notes = result_.file.label;
     notes.bounds = options_.rows;
     if (!options_.target.empty()) {
       if (!IsNumeric(column)) {
         const std::string advice = NumberAdvice(column);
-        return absl::InvalidArgumentError(absl::StrCat(
+        return InvalidArgumentError(StrCat(
             "--target ", answer(), ": the column has texts that are no numbers",
-            survey.others == 0 ? "" : absl::StrCat(", the first on line ", survey.first_other_line),
+            survey.others == 0 ? "" : StrCat(", the first on line ", survey.first_other_line),
             "; for classes give --label", advice.empty() ? "" : "; ", advice));
       }
       notes.integer = survey.integer;
@@ -376,14 +371,13 @@ class Inference {
     }
     const Names classes = CategoriesOf(column);
     if (classes.size() < 2) {
-      return absl::InvalidArgumentError(absl::StrCat("--label ", answer(), ": the column has ",
-                                                     classes.size(),
-                                                     " different values, and two are the fewest"));
+      return InvalidArgumentError(StrCat("--label ", answer(), ": the column has ", classes.size(),
+                                         " different values, and two are the fewest"));
     }
     constexpr size_t kManyClasses = 50;
     if (classes.size() > kManyClasses && survey.others == 0) {
-      Warn(absl::StrCat("column \"", answer(), "\" has ", classes.size(),
-                        " different numbers as classes; to predict the number give --target"));
+      Warn(StrCat("column \"", answer(), "\" has ", classes.size(),
+                  " different numbers as classes; to predict the number give --target"));
     }
     return Schema::Create(std::move(features), answer(), classes);
   }
@@ -396,14 +390,13 @@ class Inference {
 
 }  // namespace
 
-absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options) {
+StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options) {
   COPPICE_RETURN_IF_ERROR(CheckIsCsv(path));
   SurveySink sink(options);
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, {.delimiter = options.delimiter}, sink));
-  absl::StatusOr<InferredSchema> inferred = Inference(options, sink).Make();
+  StatusOr<InferredSchema> inferred = Inference(options, sink).Make();
   if (inferred.ok()) return inferred;
-  return absl::Status(inferred.status().code(),
-                      absl::StrCat(path, ": ", inferred.status().message()));
+  return Status(inferred.status().code(), StrCat(path, ": ", inferred.status().message()));
 }
 
 }  // namespace coppice

@@ -1,9 +1,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
+#include "common/base/text.h"
 #include "common/table/tables.h"
 
 namespace coppice {
@@ -28,19 +28,19 @@ bool AreDate(const std::array<DatePart, 3>& parts) {
 
 }  // namespace
 
-bool LooksLikeDate(absl::string_view text) {
+bool LooksLikeDate(std::string_view text) {
   text = text.substr(0, text.find_first_of(" T"));
   size_t part = 0;
   std::array<DatePart, 3> parts = {};
   char separator = 0;
   for (const char c : text) {
-    if (absl::ascii_isdigit(static_cast<unsigned char>(c))) {
+    if (IsAsciiDigit(static_cast<unsigned char>(c))) {
       if (++parts[part].digits > 4) return false;
       parts[part].number = 10 * parts[part].number + (c - '0');
       continue;
     }
-    if (!absl::StrContains("-/.", c) || parts[part].digits == 0 ||
-        (separator != 0 && c != separator) || ++part == parts.size()) {
+    if (!StrContains("-/.", c) || parts[part].digits == 0 || (separator != 0 && c != separator) ||
+        ++part == parts.size()) {
       return false;
     }
     separator = c;

@@ -1,26 +1,23 @@
 #include "common/table/number_format.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
 constexpr size_t kMaxAffixBytes = 16;
 
-bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+bool IsDigit(char c) { return IsAsciiDigit(static_cast<unsigned char>(c)); }
 
 // Writes typographic blanks, minus signs and apostrophes as those of ASCII.
-std::string WithPlainMarks(absl::string_view text) {
-  return absl::StrReplaceAll(
+std::string WithPlainMarks(std::string_view text) {
+  return StrReplaceAll(
       text, {{"\u00A0", " "}, {"\u202F", " "}, {"\u2009", " "}, {"\u2212", "-"}, {"\u2019", "'"}});
 }
 
@@ -33,33 +30,33 @@ Marks MarksOf(const std::string& body) {
   return {.thousands = IsDigit(body[1]) ? '\0' : body[1], .decimal = body[body.size() - 2]};
 }
 
-bool AreDigits(absl::string_view text) { return std::all_of(text.begin(), text.end(), IsDigit); }
+bool AreDigits(std::string_view text) { return std::all_of(text.begin(), text.end(), IsDigit); }
 
 // Removes the marks between thousands; nothing if they do not stand between groups of three.
-std::optional<std::string> JoinGroups(absl::string_view whole, char mark) {
+std::optional<std::string> JoinGroups(std::string_view whole, char mark) {
   constexpr size_t kGroup = 3;
-  if (mark == '\0' || !absl::StrContains(whole, mark)) {
+  if (mark == '\0' || !StrContains(whole, mark)) {
     return AreDigits(whole) ? std::optional(std::string(whole)) : std::nullopt;
   }
   std::string digits;
-  for (const absl::string_view group : absl::StrSplit(whole, mark)) {
+  for (const std::string_view group : StrSplit(whole, mark)) {
     const bool fits =
         digits.empty() ? !group.empty() && group.size() <= kGroup : group.size() == kGroup;
     if (!fits || !AreDigits(group)) return std::nullopt;
-    absl::StrAppend(&digits, group);
+    StrAppend(&digits, group);
   }
   return digits;
 }
 
-bool TakeSign(absl::string_view& text) {
-  if (absl::ConsumePrefix(&text, "-")) return true;
-  absl::ConsumePrefix(&text, "+");
+bool TakeSign(std::string_view& text) {
+  if (ConsumePrefix(&text, "-")) return true;
+  ConsumePrefix(&text, "+");
   return false;
 }
 
-bool IsAffix(absl::string_view text) {
+bool IsAffix(std::string_view text) {
   return text.size() <= kMaxAffixBytes && std::none_of(text.begin(), text.end(), [](char c) {
-           return IsDigit(c) || absl::StrContains("+-.,'", c);
+           return IsDigit(c) || StrContains("+-.,'", c);
          });
 }
 
@@ -74,44 +71,43 @@ const std::vector<std::string>& NumberBodies() {
 std::string NumberFormat::ToText() const {
   const bool is_word =
       !suffix.empty() && absl::ascii_isalpha(static_cast<unsigned char>(suffix[0]));
-  return absl::StrCat(prefix, body, is_word ? " " : "", suffix);
+  return StrCat(prefix, body, is_word ? " " : "", suffix);
 }
 
-absl::StatusOr<NumberFormat> ParseNumberFormat(absl::string_view text) {
+StatusOr<NumberFormat> ParseNumberFormat(std::string_view text) {
   for (const std::string& body : NumberBodies()) {
     const size_t at = text.find(body);
-    if (at == absl::string_view::npos) continue;
-    NumberFormat format{
-        .prefix = std::string(absl::StripAsciiWhitespace(text.substr(0, at))),
-        .suffix = std::string(absl::StripAsciiWhitespace(text.substr(at + body.size()))),
-        .body = body};
+    if (at == std::string_view::npos) continue;
+    NumberFormat format{.prefix = std::string(StripAsciiWhitespace(text.substr(0, at))),
+                        .suffix = std::string(StripAsciiWhitespace(text.substr(at + body.size()))),
+                        .body = body};
     if (IsAffix(format.prefix) && IsAffix(format.suffix)) return format;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a number format is how 1234.5 is written: ", absl::StrJoin(NumberBodies(), "  "),
-      ", with a currency or a percent sign before or after it if the numbers have one"));
+  return InvalidArgumentError(
+      StrCat("a number format is how 1234.5 is written: ", StrJoin(NumberBodies(), "  "),
+             ", with a currency or a percent sign before or after it if the numbers have one"));
 }
 
-std::optional<std::string> PlainNumber(absl::string_view text, const NumberFormat& format) {
+std::optional<std::string> PlainNumber(std::string_view text, const NumberFormat& format) {
   const std::string plain = WithPlainMarks(text);
-  absl::string_view rest = absl::StripAsciiWhitespace(plain);
+  std::string_view rest = StripAsciiWhitespace(plain);
   bool negative = TakeSign(rest);
-  if (!format.prefix.empty() && absl::ConsumePrefix(&rest, format.prefix)) {
-    rest = absl::StripLeadingAsciiWhitespace(rest);
+  if (!format.prefix.empty() && ConsumePrefix(&rest, format.prefix)) {
+    rest = StripLeadingAsciiWhitespace(rest);
     negative = TakeSign(rest) != negative;
   }
-  if (!format.suffix.empty() && !absl::ConsumeSuffix(&rest, format.suffix) &&
-      absl::StrContains(format.suffix, "%")) {
+  if (!format.suffix.empty() && !ConsumeSuffix(&rest, format.suffix) &&
+      StrContains(format.suffix, "%")) {
     return std::nullopt;
   }
-  rest = absl::StripTrailingAsciiWhitespace(rest);
+  rest = StripTrailingAsciiWhitespace(rest);
   const Marks marks = MarksOf(format.body);
   const size_t mark = rest.find(marks.decimal);
-  const absl::string_view fraction = mark == absl::string_view::npos ? "0" : rest.substr(mark + 1);
+  const std::string_view fraction = mark == std::string_view::npos ? "0" : rest.substr(mark + 1);
   const std::optional<std::string> whole = JoinGroups(rest.substr(0, mark), marks.thousands);
   if (!whole.has_value() || fraction.empty() || !AreDigits(fraction)) return std::nullopt;
-  if (whole->empty() && mark == absl::string_view::npos) return std::nullopt;
-  return absl::StrCat(negative ? "-" : "", whole->empty() ? "0" : *whole, ".", fraction);
+  if (whole->empty() && mark == std::string_view::npos) return std::nullopt;
+  return StrCat(negative ? "-" : "", whole->empty() ? "0" : *whole, ".", fraction);
 }
 
 std::vector<std::optional<NumberFormat>> FormatsByColumn(

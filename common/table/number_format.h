@@ -13,10 +13,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/schema/schema.h"
 
 namespace coppice {
@@ -35,12 +35,12 @@ struct NumberFormat {
 const std::vector<std::string>& NumberBodies();
 
 // InvalidArgument, listing what there is, for any other text.
-absl::StatusOr<NumberFormat> ParseNumberFormat(absl::string_view text);
+StatusOr<NumberFormat> ParseNumberFormat(std::string_view text);
 
 // The number as a plain decimal ("-1234.5"), or nothing if `text` is not written so. Marks between
 // thousands may be left out, but must stand between groups of three digits; blanks of any width are
 // alike.
-std::optional<std::string> PlainNumber(absl::string_view text, const NumberFormat& format);
+std::optional<std::string> PlainNumber(std::string_view text, const NumberFormat& format);
 
 // A format of each column, the schema's features and then its label; nothing for a plain one.
 std::vector<std::optional<NumberFormat>> FormatsByColumn(

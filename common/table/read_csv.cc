@@ -1,12 +1,14 @@
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/types/optional.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/csv_file.h"
 #include "common/table/formats.h"
 #include "common/table/row_encoder.h"
@@ -16,10 +18,10 @@ namespace {
 
 // Returns the text that follows "is missing from the header".
 std::string WhatTheHeaderHas(const std::vector<std::string>& header) {
-  if (header.size() > 1) return absl::StrCat("; its columns: ", ListOf(header));
-  return absl::StrCat("; its one column: ", header[0],
-                      " (a comma, semicolon or tab must stand between fields, the schema's "
-                      "\"delimiter\" if it has one)");
+  if (header.size() > 1) return StrCat("; its columns: ", ListOf(header));
+  return StrCat("; its one column: ", header[0],
+                " (a comma, semicolon or tab must stand between fields, the schema's "
+                "\"delimiter\" if it has one)");
 }
 
 // Passes the fields of a CSV file to the encoder.
@@ -31,7 +33,7 @@ class EncodingSink : public CsvSink {
         total_(options.total),
         id_column_(options.id_column) {}
 
-  absl::Status OnHeader(const std::vector<std::string>& names, const CsvRow& /*row*/) override {
+  Status OnHeader(const std::vector<std::string>& names, const CsvRow& /*row*/) override {
     header_ = names;
     targets_.assign(header_.size(), Target{});
     const Schema& schema = encoder_.schema();
@@ -39,10 +41,10 @@ class EncodingSink : public CsvSink {
       COPPICE_RETURN_IF_ERROR(MapColumn(schema.features()[f].name, {Target::kFeature, f}));
     }
     if (has_labels_) COPPICE_RETURN_IF_ERROR(MapColumn(schema.label(), {Target::kLabel, 0}));
-    return id_column_.empty() ? absl::OkStatus() : MapIdColumn();
+    return id_column_.empty() ? OkStatus() : MapIdColumn();
   }
 
-  void OnField(size_t column, absl::string_view text) override {
+  void OnField(size_t column, std::string_view text) override {
     if (column >= targets_.size() || !field_.ok()) return;
     const Target& target = targets_[column];
     if (target.kind == Target::kFeature) field_ = encoder_.SetFeature(target.feature, text);
@@ -50,14 +52,14 @@ class EncodingSink : public CsvSink {
     if (target.is_id) field_.Update(encoder_.SetId(text));
   }
 
-  absl::Status OnRow(const CsvRow& row) override {
+  Status OnRow(const CsvRow& row) override {
     // Checked first: an extra delimiter also shifts fields into columns where they do not fit.
     COPPICE_RETURN_IF_ERROR(row.CheckFields(targets_.size()));
     COPPICE_RETURN_IF_ERROR(field_);
     return encoder_.FinishRow();
   }
 
-  absl::StatusOr<TableFile> Finish() && { return std::move(encoder_).Finish(); }
+  StatusOr<TableFile> Finish() && { return std::move(encoder_).Finish(); }
 
  private:
   // Where a column of the file goes.
@@ -67,34 +69,33 @@ class EncodingSink : public CsvSink {
     bool is_id = false;  // in addition to its kind
   };
 
-  absl::Status MapIdColumn() {
+  Status MapIdColumn() {
     const auto found = std::find(header_.begin(), header_.end(), id_column_);
     if (found == header_.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the header has no column \"", id_column_,
-                       "\" for whose row it is; its columns: ", ListOf(header_)));
+      return InvalidArgumentError(StrCat("the header has no column \"", id_column_,
+                                         "\" for whose row it is; its columns: ", ListOf(header_)));
     }
     targets_[static_cast<size_t>(found - header_.begin())].is_id = true;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status MapColumn(const std::string& name, Target target) {
-    absl::optional<size_t> found;
+  Status MapColumn(const std::string& name, Target target) {
+    std::optional<size_t> found;
     for (size_t c = 0; c < header_.size(); ++c) {
       if (header_[c] != name || (found.has_value() && total_)) continue;
       if (found.has_value()) {
-        return absl::InvalidArgumentError(absl::StrCat("column \"", name, "\" appears twice"));
+        return InvalidArgumentError(StrCat("column \"", name, "\" appears twice"));
       }
       found = c;
     }
-    if (!found.has_value() && total_) return absl::OkStatus();
+    if (!found.has_value() && total_) return OkStatus();
     if (!found.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("column \"", name,
-                                                     "\" of the schema is missing from the header",
-                                                     WhatTheHeaderHas(header_)));
+      return InvalidArgumentError(StrCat("column \"", name,
+                                         "\" of the schema is missing from the header",
+                                         WhatTheHeaderHas(header_)));
     }
     targets_[*found] = target;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   RowEncoder encoder_;
@@ -103,19 +104,19 @@ class EncodingSink : public CsvSink {
   const std::string id_column_;
   std::vector<std::string> header_;
   std::vector<Target> targets_;
-  absl::Status field_;  // the row's first error in a field
+  Status field_;  // the row's first error in a field
 };
 
 }  // namespace
 
-absl::StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
-                                  const ReadOptions& options) {
+StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
+                            const ReadOptions& options) {
   EncodingSink sink(std::move(encoder), options);
   const CsvOptions csv{.delimiter = options.format.delimiter, .max_bytes = options.max_bytes};
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, csv, sink));
-  absl::StatusOr<TableFile> table = std::move(sink).Finish();
+  StatusOr<TableFile> table = std::move(sink).Finish();
   if (table.ok()) return table;
-  return absl::Status(table.status().code(), absl::StrCat(path, ": ", table.status().message()));
+  return Status(table.status().code(), StrCat(path, ": ", table.status().message()));
 }
 
 }  // namespace coppice::data_internal

@@ -1,12 +1,12 @@
 #include "common/table/read_table.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/formats.h"
 #include "common/table/row_encoder.h"
 
@@ -14,8 +14,8 @@ namespace coppice {
 
 std::string ReadNotes::Summary() const {
   std::vector<std::string> parts;
-  const auto add = [&parts](uint64_t count, absl::string_view what) {
-    if (count > 0) parts.push_back(absl::StrCat(count, count == 1 ? " field" : " fields", what));
+  const auto add = [&parts](uint64_t count, std::string_view what) {
+    if (count > 0) parts.push_back(StrCat(count, count == 1 ? " field" : " fields", what));
   };
   add(clamped, " clamped to the public bounds");
   add(rounded, " rounded to a whole number");
@@ -24,50 +24,48 @@ std::string ReadNotes::Summary() const {
   add(clamped_targets, " to predict clamped to the public bounds");
   add(unreadable, " that cannot be read taken as missing");
   add(unknown_labels, " to predict, of no class or no number, answered by a random one");
-  return absl::StrJoin(parts, ", ");
+  return StrJoin(parts, ", ");
 }
 
 bool IsLibsvm(const std::string& path) {
-  return absl::EndsWith(path, ".svm") || absl::EndsWith(path, ".libsvm");
+  return EndsWith(path, ".svm") || EndsWith(path, ".libsvm");
 }
 
 namespace {
 
-absl::StatusOr<TableFile> Read(const std::string& path, RowEncoder encoder,
-                               const ReadOptions& options) {
+StatusOr<TableFile> Read(const std::string& path, RowEncoder encoder, const ReadOptions& options) {
   if (IsLibsvm(path)) return data_internal::ReadLibsvm(path, std::move(encoder), options);
   return data_internal::ReadCsv(path, std::move(encoder), options);
 }
 
 }  // namespace
 
-absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
-                                    const ReadOptions& options) {
+StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
+                              const ReadOptions& options) {
   return Read(path, RowEncoder(std::move(schema), options), options);
 }
 
-absl::Status CheckTableStructure(const std::string& path, const std::string& id_column,
-                                 const TableFormat& format) {
+Status CheckTableStructure(const std::string& path, const std::string& id_column,
+                           const TableFormat& format) {
   // Any schema works: a total reader checks nothing but the structure.
   Feature feature;
   feature.name = "x";
   COPPICE_ASSIGN_OR_RETURN(Schema any, Schema::Create({feature}, "y", {"a", "b"}));
   return ReadTableInBlocks(path, std::make_shared<const Schema>(std::move(any)),
                            {.total = true, .id_column = id_column, .format = format},
-                           /*block_rows=*/1000, [](const Table&) { return absl::OkStatus(); })
+                           /*block_rows=*/1000, [](const Table&) { return OkStatus(); })
       .status();
 }
 
-absl::StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path,
-                                            std::shared_ptr<const Schema> schema,
-                                            const ReadOptions& options, size_t block_rows,
-                                            absl::FunctionRef<absl::Status(const Table&)> take) {
-  absl::Status taken;
+StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path, std::shared_ptr<const Schema> schema,
+                                      const ReadOptions& options, size_t block_rows,
+                                      absl::FunctionRef<Status(const Table&)> take) {
+  Status taken;
   const auto take_once = [&](const Table& block) {
     taken = take(block);
     return taken;
   };
-  const absl::StatusOr<TableFile> rest =
+  const StatusOr<TableFile> rest =
       Read(path, RowEncoder(std::move(schema), options, block_rows, take_once), options);
   COPPICE_RETURN_IF_ERROR(taken);  // unchanged, without a line of the file
   COPPICE_RETURN_IF_ERROR(rest.status());

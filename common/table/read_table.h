@@ -21,9 +21,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/table/number_format.h"
 #include "common/table/table.h"
 
@@ -79,22 +77,21 @@ struct TableFile {
 };
 
 // Returns what a total ReadTable() of the same file would refuse, whatever the schema.
-absl::Status CheckTableStructure(const std::string& path, const std::string& id_column = "",
-                                 const TableFormat& format = {});
+Status CheckTableStructure(const std::string& path, const std::string& id_column = "",
+                           const TableFormat& format = {});
 
 // True for names that end in ".svm" or ".libsvm"; all others are CSV.
 bool IsLibsvm(const std::string& path);
 
 // Reads a file in the format that its name implies (IsLibsvm()).
-absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
-                                    const ReadOptions& options = {});
+StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
+                              const ReadOptions& options = {});
 
 // Reads the file in blocks of at most `block_rows` rows, of which one at a time is in memory. Calls
 // `take` for each block; stops at its first error and returns that unchanged.
-absl::StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path,
-                                            std::shared_ptr<const Schema> schema,
-                                            const ReadOptions& options, size_t block_rows,
-                                            absl::FunctionRef<absl::Status(const Table&)> take);
+StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path, std::shared_ptr<const Schema> schema,
+                                      const ReadOptions& options, size_t block_rows,
+                                      absl::FunctionRef<Status(const Table&)> take);
 
 }  // namespace coppice
 

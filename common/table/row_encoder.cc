@@ -1,11 +1,13 @@
 #include "common/table/row_encoder.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/schema/number.h"
 
 namespace coppice {
@@ -29,37 +31,37 @@ RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& 
 
 namespace {
 
-absl::Status WithMissingHint(const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(status.message(),
-                                                  "; declare texts for missing values (\"missing\" "
-                                                  "in the schema file, or --missing)"));
+Status WithMissingHint(const Status& status) {
+  return Status(status.code(), StrCat(status.message(),
+                                      "; declare texts for missing values (\"missing\" "
+                                      "in the schema file, or --missing)"));
 }
 
 }  // namespace
 
-absl::string_view RowEncoder::EmptyIfMissing(absl::string_view text) const {
+std::string_view RowEncoder::EmptyIfMissing(std::string_view text) const {
   const std::vector<std::string>& missing = options_.format.missing;
   return std::find(missing.begin(), missing.end(), text) == missing.end() ? text : "";
 }
 
-std::string RowEncoder::Plain(size_t column, absl::string_view text) const {
+std::string RowEncoder::Plain(size_t column, std::string_view text) const {
   const std::optional<NumberFormat>& format = number_formats_[column];
   if (!format.has_value() || text.empty()) return std::string(text);
   return PlainNumber(text, *format).value_or("not in the declared format");
 }
 
-absl::Status RowEncoder::NotANumber(size_t column, const absl::Status& status) const {
+Status RowEncoder::NotANumber(size_t column, const Status& status) const {
   if (number_formats_.empty() || !number_formats_[column].has_value()) {
     return WithMissingHint(status);
   }
   const bool is_label = column == schema().num_features();
-  return WithMissingHint(absl::InvalidArgumentError(
-      absl::StrCat(is_label ? "target \"" : "feature \"",
-                   is_label ? schema().label() : schema().features()[column].name,
-                   "\" must be a number written as ", number_formats_[column]->ToText())));
+  return WithMissingHint(InvalidArgumentError(
+      StrCat(is_label ? "target \"" : "feature \"",
+             is_label ? schema().label() : schema().features()[column].name,
+             "\" must be a number written as ", number_formats_[column]->ToText())));
 }
 
-absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
+Status RowEncoder::SetFeature(size_t feature, std::string_view text) {
   if (!options_.format.missing.empty()) text = EmptyIfMissing(text);
   std::string plain;
   if (!number_formats_.empty()) text = plain = Plain(feature, text);
@@ -67,7 +69,7 @@ absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
   if (options_.total) {
     field = schema().EncodeOrMissing(feature, text);
   } else {
-    absl::StatusOr<EncodedField> encoded = schema().Encode(feature, text);
+    StatusOr<EncodedField> encoded = schema().Encode(feature, text);
     if (!encoded.ok()) return NotANumber(feature, encoded.status());
     field = *encoded;
   }
@@ -75,90 +77,90 @@ absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
   row_[feature] = field.value;
   switch (field.note) {
     case FieldNote::kNone:
-      return absl::OkStatus();
+      return OkStatus();
     case FieldNote::kMissing:
       ++notes_.missing;
-      return absl::OkStatus();
+      return OkStatus();
     case FieldNote::kUnreadable:
       ++notes_.unreadable;
-      return absl::OkStatus();
+      return OkStatus();
     case FieldNote::kClamped:
       ++notes_.clamped;
-      if (!options_.strict) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          absl::StrCat("column \"", f.name, "\" must be in [", ShortestNumber(f.min), ", ",
-                       ShortestNumber(f.max), "]; without strict it would be clamped"));
+      if (!options_.strict) return OkStatus();
+      return InvalidArgumentError(StrCat("column \"", f.name, "\" must be in [",
+                                         ShortestNumber(f.min), ", ", ShortestNumber(f.max),
+                                         "]; without strict it would be clamped"));
     case FieldNote::kRounded:
       ++notes_.rounded;
-      if (!options_.strict) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          absl::StrCat("column \"", f.name,
-                       "\" must be a whole number, as the schema says "
-                       "(\"integer\": true); without strict it would be rounded"));
+      if (!options_.strict) return OkStatus();
+      return InvalidArgumentError(
+          StrCat("column \"", f.name,
+                 "\" must be a whole number, as the schema says "
+                 "(\"integer\": true); without strict it would be rounded"));
     case FieldNote::kUnknownCategory:
       ++notes_.unknown_categories;
-      if (!options_.strict) return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrCat(
-          "column \"", f.name, "\" must be one of the schema's ", f.values.size(), " values (",
-          ListOf(f.values), "); without strict it would become \"other\""));
+      if (!options_.strict) return OkStatus();
+      return InvalidArgumentError(StrCat("column \"", f.name, "\" must be one of the schema's ",
+                                         f.values.size(), " values (", ListOf(f.values),
+                                         "); without strict it would become \"other\""));
   }
-  return absl::InternalError("unknown field note");
+  return InternalError("unknown field note");
 }
 
-absl::Status RowEncoder::SetTarget(absl::string_view text) {
+Status RowEncoder::SetTarget(std::string_view text) {
   std::string plain;
   const bool has_format = !number_formats_.empty();
   if (has_format) text = plain = Plain(schema().num_features(), text);
-  const absl::StatusOr<EncodedField> encoded = schema().EncodeTarget(text);
+  const StatusOr<EncodedField> encoded = schema().EncodeTarget(text);
   if (!encoded.ok() && !options_.total) {
     return has_format ? NotANumber(schema().num_features(), encoded.status()) : encoded.status();
   }
   const EncodedField field = encoded.value_or(EncodedField());
   target_ = field.value;
-  if (field.note == FieldNote::kNone) return absl::OkStatus();
+  if (field.note == FieldNote::kNone) return OkStatus();
   ++notes_.clamped_targets;
-  if (!options_.strict) return absl::OkStatus();
+  if (!options_.strict) return OkStatus();
   const Target& target = *schema().target();
-  return absl::InvalidArgumentError(
-      absl::StrCat("target \"", schema().label(), "\" must be in [", ShortestNumber(target.min),
-                   ", ", ShortestNumber(target.max), "]; without strict it would be clamped"));
+  return InvalidArgumentError(StrCat("target \"", schema().label(), "\" must be in [",
+                                     ShortestNumber(target.min), ", ", ShortestNumber(target.max),
+                                     "]; without strict it would be clamped"));
 }
 
-absl::Status RowEncoder::SetLabel(absl::string_view text) {
+Status RowEncoder::SetLabel(std::string_view text) {
   if (!options_.format.missing.empty()) text = EmptyIfMissing(text);
   if (schema().target()) return SetTarget(text);
   if (text.empty() && options_.allow_unlabelled) {
     label_ = kUnlabelled;
-    return absl::OkStatus();
+    return OkStatus();
   }
-  const absl::StatusOr<uint32_t> found = schema().ClassOf(text);
+  const StatusOr<uint32_t> found = schema().ClassOf(text);
   if (!found.ok() && !options_.total) return found.status();
   label_ = found.value_or(kUnlabelled);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RowEncoder::SetId(absl::string_view text) {
+Status RowEncoder::SetId(std::string_view text) {
   if (text.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("column \"", options_.id_column, "\" must say whose row it is"));
+    return InvalidArgumentError(
+        StrCat("column \"", options_.id_column, "\" must say whose row it is"));
   }
   if (!seen_ids_.emplace(text).second) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "column \"", options_.id_column, "\" names somebody who has a row before this one"));
+    return InvalidArgumentError(
+        StrCat("column \"", options_.id_column, "\" names somebody who has a row before this one"));
   }
   ids_.emplace_back(text);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RowEncoder::FinishRow() {
+Status RowEncoder::FinishRow() {
   if (take_ && table_.num_rows() == block_rows_) {
     COPPICE_RETURN_IF_ERROR(take_(table_));
     rows_taken_ += table_.num_rows();
     table_ = Table(table_.shared_schema());
   }
   if (rows_taken_ + table_.num_rows() >= options_.max_rows) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("more than ", options_.max_rows, " rows; split the file or raise the limit"));
+    return ResourceExhaustedError(
+        StrCat("more than ", options_.max_rows, " rows; split the file or raise the limit"));
   }
   if (schema().target()) {
     table_.AppendTarget(row_, target_);
@@ -167,12 +169,11 @@ absl::Status RowEncoder::FinishRow() {
   }
   const bool is_known = schema().target() ? !IsMissing(target_) : label_ != kUnlabelled;
   if (options_.total && !is_known) ++notes_.unknown_labels;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<TableFile> RowEncoder::Finish() && {
-  if (rows_taken_ + table_.num_rows() == 0)
-    return absl::InvalidArgumentError("the file has no rows");
+StatusOr<TableFile> RowEncoder::Finish() && {
+  if (rows_taken_ + table_.num_rows() == 0) return InvalidArgumentError("the file has no rows");
   return TableFile{std::move(table_), notes_, std::move(ids_)};
 }
 

@@ -9,11 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 
 namespace coppice {
@@ -23,7 +23,7 @@ namespace coppice {
 // Threads    not thread-safe.
 class RowEncoder {
  public:
-  using Take = std::function<absl::Status(const Table&)>;
+  using Take = std::function<Status(const Table&)>;
 
   // With `take`, rows go there in blocks of `block_rows`; Finish() passes on the last block.
   RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& options,
@@ -33,24 +33,24 @@ class RowEncoder {
 
   // A row is every feature and the label (or target), in any order, then FinishRow(). With
   // options.total, what is not set is missing.
-  absl::Status SetFeature(size_t feature, absl::string_view text);
-  absl::Status SetLabel(absl::string_view text);
+  Status SetFeature(size_t feature, std::string_view text);
+  Status SetLabel(std::string_view text);
   void SetLabel(uint32_t label) { label_ = label; }
   // Sets the owner's id, for options.id_column. InvalidArgument if it is empty or another row's.
-  absl::Status SetId(absl::string_view text);
-  absl::Status FinishRow();
+  Status SetId(std::string_view text);
+  Status FinishRow();
 
   // Returns the rows that were not passed to `take`. InvalidArgument if there was no row.
-  absl::StatusOr<TableFile> Finish() &&;
+  StatusOr<TableFile> Finish() &&;
 
  private:
-  absl::Status SetTarget(absl::string_view text);
-  absl::string_view EmptyIfMissing(absl::string_view text) const;
+  Status SetTarget(std::string_view text);
+  std::string_view EmptyIfMissing(std::string_view text) const;
   // The field with its number as a plain decimal, or a text that is no number if it is not written
   // as its column's format says; `column` counts the label as the last.
-  std::string Plain(size_t column, absl::string_view text) const;
+  std::string Plain(size_t column, std::string_view text) const;
   // Says how the numbers of a column must be written.
-  absl::Status NotANumber(size_t column, const absl::Status& status) const;
+  Status NotANumber(size_t column, const Status& status) const;
 
   ReadOptions options_;
   std::vector<std::optional<NumberFormat>> number_formats_;  // empty if all numbers are plain
@@ -59,7 +59,7 @@ class RowEncoder {
   uint64_t rows_taken_ = 0;
   Table table_;
   ReadNotes notes_;
-  absl::flat_hash_set<std::string> seen_ids_;
+  StringSet seen_ids_;
   std::vector<std::string> ids_;
   Row row_;
   uint32_t label_ = kUnlabelled;

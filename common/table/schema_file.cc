@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/text_file.h"
 #include "nlohmann/json.hpp"
 
@@ -38,9 +38,9 @@ const Names& FeatureMembers() {
 
 // Whether `name` differs from `meant` by one letter added, left out or replaced, or by two letters
 // swapped. Case is ignored.
-bool IsMisspelling(absl::string_view name, absl::string_view meant) {
-  const std::string small = absl::AsciiStrToLower(name);
-  absl::string_view a = small, b = meant;
+bool IsMisspelling(std::string_view name, std::string_view meant) {
+  const std::string small = AsciiStrToLower(name);
+  std::string_view a = small, b = meant;
   while (!a.empty() && !b.empty() && a.front() == b.front()) a.remove_prefix(1), b.remove_prefix(1);
   while (!a.empty() && !b.empty() && a.back() == b.back()) a.remove_suffix(1), b.remove_suffix(1);
   const bool swapped = a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
@@ -50,7 +50,7 @@ bool IsMisspelling(absl::string_view name, absl::string_view meant) {
 // Parses a schema file to its end, whatever errors it has.
 class SchemaParser {
  public:
-  absl::StatusOr<SchemaFile> Parse(absl::string_view text);
+  StatusOr<SchemaFile> Parse(std::string_view text);
   const Names& errors() const { return errors_; }
 
  private:
@@ -59,26 +59,26 @@ class SchemaParser {
     ++count_;
     if (errors_.size() < kMaxErrors) errors_.push_back(std::move(error));
   }
-  void Add(const absl::Status& status) {
+  void Add(const Status& status) {
     if (!status.ok()) Add(std::string(status.message()));
   }
-  absl::Status Error() const;
+  Status Error() const;
 
   // `where` begins the message: "the schema", "feature 3".
-  void CheckMembers(const json& object, const Names& known, absl::string_view where);
-  std::string Text(const json& object, const char* name, absl::string_view where);
-  double Number(const json& object, const char* name, absl::string_view where);
-  Names Texts(const json& object, const char* name, absl::string_view where);
+  void CheckMembers(const json& object, const Names& known, std::string_view where);
+  std::string Text(const json& object, const char* name, std::string_view where);
+  double Number(const json& object, const char* name, std::string_view where);
+  Names Texts(const json& object, const char* name, std::string_view where);
 
-  ColumnNotes Notes(const json& object, bool numeric, absl::string_view where);
+  ColumnNotes Notes(const json& object, bool numeric, std::string_view where);
   std::string RowsHash(const json& root);
   // Reads how the numbers of a column are written, if the object says it.
-  void TakeNumberFormat(const json& object, const std::string& column, absl::string_view where);
+  void TakeNumberFormat(const json& object, const std::string& column, std::string_view where);
   // Reads a member that is true or false; false if it is absent.
-  bool Switch(const json& object, const char* name, absl::string_view where);
-  std::string Unit(const json& object, absl::string_view where);
+  bool Switch(const json& object, const char* name, std::string_view where);
+  std::string Unit(const json& object, std::string_view where);
   TableFormat Format(const json& root);
-  void CheckMissing(const Names& missing, const Names& values, absl::string_view where);
+  void CheckMissing(const Names& missing, const Names& values, std::string_view where);
   void TakeFeature(const json& object);
   void TakeFeatures(const json& root);
   void TakeAnswers(const json& root);
@@ -93,13 +93,13 @@ class SchemaParser {
   SchemaFile file_;
 };
 
-absl::Status SchemaParser::Error() const {
-  if (count_ == 1) return absl::InvalidArgumentError(errors_[0]);
-  return absl::InvalidArgumentError(absl::StrCat(
-      errors_[0], " (", count_ - 1, " more: `coppice schema check --schema FILE` lists them)"));
+Status SchemaParser::Error() const {
+  if (count_ == 1) return InvalidArgumentError(errors_[0]);
+  return InvalidArgumentError(StrCat(errors_[0], " (", count_ - 1,
+                                     " more: `coppice schema check --schema FILE` lists them)"));
 }
 
-void SchemaParser::CheckMembers(const json& object, const Names& known, absl::string_view where) {
+void SchemaParser::CheckMembers(const json& object, const Names& known, std::string_view where) {
   for (const auto& member : object.items()) {
     const std::string& name = member.key();
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -107,26 +107,26 @@ void SchemaParser::CheckMembers(const json& object, const Names& known, absl::st
       return IsMisspelling(name, candidate);
     });
     if (meant == known.end()) continue;
-    Add(absl::StrCat(where, " has the member \"", name, "\"; did you mean \"", *meant,
-                     "\"? There are: ", ListOf(known)));
+    Add(StrCat(where, " has the member \"", name, "\"; did you mean \"", *meant,
+               "\"? There are: ", ListOf(known)));
   }
 }
 
-std::string SchemaParser::Text(const json& object, const char* name, absl::string_view where) {
+std::string SchemaParser::Text(const json& object, const char* name, std::string_view where) {
   const auto found = object.find(name);
   if (found != object.end() && found->is_string()) return found->get<std::string>();
-  Add(absl::StrCat(where, " needs the text member \"", name, "\""));
+  Add(StrCat(where, " needs the text member \"", name, "\""));
   return "";
 }
 
-double SchemaParser::Number(const json& object, const char* name, absl::string_view where) {
+double SchemaParser::Number(const json& object, const char* name, std::string_view where) {
   const auto found = object.find(name);
   if (found != object.end() && found->is_number()) return found->get<double>();
-  Add(absl::StrCat(where, " needs the number member \"", name, "\""));
+  Add(StrCat(where, " needs the number member \"", name, "\""));
   return 0;
 }
 
-Names SchemaParser::Texts(const json& object, const char* name, absl::string_view where) {
+Names SchemaParser::Texts(const json& object, const char* name, std::string_view where) {
   Names texts;
   const auto found = object.find(name);
   bool good = found != object.end() && found->is_array();
@@ -134,22 +134,22 @@ Names SchemaParser::Texts(const json& object, const char* name, absl::string_vie
     good = (*found)[i].is_string();
     if (good) texts.push_back((*found)[i].get<std::string>());
   }
-  if (!good) Add(absl::StrCat(where, " needs the member \"", name, "\", a list of texts"));
+  if (!good) Add(StrCat(where, " needs the member \"", name, "\", a list of texts"));
   return texts;
 }
 
-ColumnNotes SchemaParser::Notes(const json& object, bool numeric, absl::string_view where) {
+ColumnNotes SchemaParser::Notes(const json& object, bool numeric, std::string_view where) {
   ColumnNotes notes;
   for (const char* name : {"integer", "unit", "number_format"}) {
     if (object.contains(name) && !numeric) {
-      Add(absl::StrCat(where, " has the member \"", name, "\", which is for numbers alone"));
+      Add(StrCat(where, " has the member \"", name, "\", which is for numbers alone"));
     }
   }
   if (const auto found = object.find("bounds"); found != object.end()) {
     const absl::Span<const char* const> origins = BoundsOriginTexts();
     const auto origin = std::find(origins.begin(), origins.end(), *found);
     if (origin == origins.end()) {
-      Add(absl::StrCat(where, ": \"bounds\" must be \"", absl::StrJoin(origins, "\" or \""), "\""));
+      Add(StrCat(where, ": \"bounds\" must be \"", StrJoin(origins, "\" or \""), "\""));
     } else {
       notes.bounds = static_cast<BoundsOrigin>(origin - origins.begin());
     }
@@ -170,36 +170,34 @@ std::string SchemaParser::RowsHash(const json& root) {
 }
 
 void SchemaParser::TakeNumberFormat(const json& object, const std::string& column,
-                                    absl::string_view where) {
+                                    std::string_view where) {
   if (!object.contains("number_format")) return;
-  const absl::StatusOr<NumberFormat> format =
-      ParseNumberFormat(Text(object, "number_format", where));
+  const StatusOr<NumberFormat> format = ParseNumberFormat(Text(object, "number_format", where));
   if (format.ok()) {
     file_.format.numbers[column] = *format;
   } else {
-    Add(absl::StrCat(where, ": \"number_format\": ", format.status().message()));
+    Add(StrCat(where, ": \"number_format\": ", format.status().message()));
   }
 }
 
-bool SchemaParser::Switch(const json& object, const char* name, absl::string_view where) {
+bool SchemaParser::Switch(const json& object, const char* name, std::string_view where) {
   const auto found = object.find(name);
   if (found == object.end()) return false;
   if (!found->is_boolean()) {
-    Add(absl::StrCat(where, ": \"", name, "\" must be true or false"));
+    Add(StrCat(where, ": \"", name, "\" must be true or false"));
   }
   return *found == true;
 }
 
-std::string SchemaParser::Unit(const json& object, absl::string_view where) {
+std::string SchemaParser::Unit(const json& object, std::string_view where) {
   return object.contains("unit") ? Text(object, "unit", where) : "";
 }
 
-void SchemaParser::CheckMissing(const Names& missing, const Names& values,
-                                absl::string_view where) {
+void SchemaParser::CheckMissing(const Names& missing, const Names& values, std::string_view where) {
   for (const std::string& text : missing) {
     if (std::find(values.begin(), values.end(), text) == values.end()) continue;
-    Add(absl::StrCat("\"missing\" lists \"", text, "\", which ", where,
-                     " lists too: it can be missing or a value, not both"));
+    Add(StrCat("\"missing\" lists \"", text, "\", which ", where,
+               " lists too: it can be missing or a value, not both"));
   }
 }
 
@@ -215,29 +213,29 @@ TableFormat SchemaParser::Format(const json& root) {
   if (!root.contains("missing")) return format;
   format.missing = Texts(root, "missing", "the schema");
   if (format.missing.size() > kMaxMissingTexts) {
-    Add(absl::StrCat("\"missing\" lists ", format.missing.size(), " texts; ", kMaxMissingTexts,
-                     " are the most"));
+    Add(StrCat("\"missing\" lists ", format.missing.size(), " texts; ", kMaxMissingTexts,
+               " are the most"));
     format.missing.resize(kMaxMissingTexts);
   }
   for (auto text = format.missing.begin(); text != format.missing.end(); ++text) {
     if (text->empty())
       Add("\"missing\" lists the empty text, which is always missing: leave it out");
     if (std::find(format.missing.begin(), text, *text) != text) {
-      Add(absl::StrCat("\"missing\" lists \"", *text, "\" twice"));
+      Add(StrCat("\"missing\" lists \"", *text, "\" twice"));
     }
   }
   return format;
 }
 
 void SchemaParser::TakeFeature(const json& object) {
-  std::string where = absl::StrCat("feature ", features_.size() + 1);
+  std::string where = StrCat("feature ", features_.size() + 1);
   Feature feature;
   features_.push_back(feature);
   file_.features.emplace_back();
   if (!object.is_object()) return Add(where + " must be a JSON object");
   const size_t errors_before = count_;
   feature.name = Text(object, "name", where);
-  if (!feature.name.empty()) where = absl::StrCat("feature \"", feature.name, "\"");
+  if (!feature.name.empty()) where = StrCat("feature \"", feature.name, "\"");
   CheckMembers(object, FeatureMembers(), where);
   feature.is_public = Switch(object, "public", where);
   if (object.contains("missing") && !object["missing"].is_number()) {
@@ -255,7 +253,7 @@ void SchemaParser::TakeFeature(const json& object) {
     feature.values = Texts(object, "values", where);
     CheckMissing(file_.format.missing, feature.values, where);
   } else if (!type.empty()) {
-    Add(absl::StrCat(where, ": type must be \"numeric\" or \"categorical\", not \"", type, "\""));
+    Add(StrCat(where, ": type must be \"numeric\" or \"categorical\", not \"", type, "\""));
   }
   file_.features.back() = Notes(object, type != "categorical", where);
   feature.from_private_rows = MayLeak(file_.features.back().bounds);
@@ -301,7 +299,7 @@ void SchemaParser::TakeAnswers(const json& root) {
 }
 
 SchemaFile SchemaParser::Finish() {
-  absl::StatusOr<Schema> schema =
+  StatusOr<Schema> schema =
       target_ ? Schema::CreateRegression(std::move(features_), std::move(label_), *target_)
               : Schema::Create(std::move(features_), std::move(label_), std::move(classes_));
   Add(schema.status());
@@ -312,25 +310,25 @@ SchemaFile SchemaParser::Finish() {
 }
 
 // Says where the JSON parser fails, and why.
-std::string JsonError(absl::string_view text) {
-  constexpr absl::string_view kWhat = "the schema is not valid JSON";
+std::string JsonError(std::string_view text) {
+  constexpr std::string_view kWhat = "the schema is not valid JSON";
   try {
     const json unused = json::parse(text.begin(), text.end());
   } catch (const json::parse_error& error) {
-    const absl::string_view read = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
+    const std::string_view read = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
     const auto line = std::count(read.begin(), read.end(), '\n') + 1;
     const size_t column = read.size() - (read.rfind('\n') + 1) + 1;
-    const absl::string_view what = error.what();
+    const std::string_view what = error.what();
     const size_t reason = what.rfind("; ");
-    return absl::StrCat(kWhat, " at line ", line, ", column ", column,
-                        reason == absl::string_view::npos ? "" : what.substr(reason, 100));
+    return StrCat(kWhat, " at line ", line, ", column ", column,
+                  reason == std::string_view::npos ? "" : what.substr(reason, 100));
   } catch (const json::exception&) {
-    return absl::StrCat(kWhat, ": a number in it is too large");
+    return StrCat(kWhat, ": a number in it is too large");
   }
   return std::string(kWhat);
 }
 
-absl::StatusOr<SchemaFile> SchemaParser::Parse(absl::string_view text) {
+StatusOr<SchemaFile> SchemaParser::Parse(std::string_view text) {
   const json root = json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                                 /*allow_exceptions=*/false);
   if (root.is_discarded()) {
@@ -352,30 +350,28 @@ absl::StatusOr<SchemaFile> SchemaParser::Parse(absl::string_view text) {
   return file;
 }
 
-absl::StatusOr<std::string> ReadText(const std::string& path) {
+StatusOr<std::string> ReadText(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, kMaxSchemaBytes));
   std::string text;
   while (true) {
-    COPPICE_ASSIGN_OR_RETURN(const absl::string_view piece, file.Next());
+    COPPICE_ASSIGN_OR_RETURN(const std::string_view piece, file.Next());
     if (piece.empty()) return text;
-    absl::StrAppend(&text, piece);
+    StrAppend(&text, piece);
   }
 }
 
 }  // namespace
 
-absl::StatusOr<SchemaFile> ParseSchema(absl::string_view text) {
-  return SchemaParser().Parse(text);
-}
+StatusOr<SchemaFile> ParseSchema(std::string_view text) { return SchemaParser().Parse(text); }
 
-absl::StatusOr<SchemaFile> ReadSchema(const std::string& path) {
+StatusOr<SchemaFile> ReadSchema(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
-  absl::StatusOr<SchemaFile> file = ParseSchema(text);
+  StatusOr<SchemaFile> file = ParseSchema(text);
   if (file.ok()) return file;
-  return absl::Status(file.status().code(), absl::StrCat(path, ": ", file.status().message()));
+  return Status(file.status().code(), StrCat(path, ": ", file.status().message()));
 }
 
-absl::StatusOr<std::vector<std::string>> FindSchemaErrors(const std::string& path) {
+StatusOr<std::vector<std::string>> FindSchemaErrors(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   SchemaParser parser;
   (void)parser.Parse(text);

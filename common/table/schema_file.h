@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/table/read_table.h"
 
 namespace coppice {
@@ -55,12 +55,12 @@ struct SchemaFile {
 //
 // Errors     InvalidArgument with the first error and the number of further ones; ReadSchema() also
 //            as TextFile.
-absl::StatusOr<SchemaFile> ReadSchema(const std::string& path);
-absl::StatusOr<SchemaFile> ParseSchema(absl::string_view json);
+StatusOr<SchemaFile> ReadSchema(const std::string& path);
+StatusOr<SchemaFile> ParseSchema(std::string_view json);
 
 // Returns all errors of a schema file, one sentence each, at most a hundred; empty if there are
 // none. The status reports whether the file could be read.
-absl::StatusOr<std::vector<std::string>> FindSchemaErrors(const std::string& path);
+StatusOr<std::vector<std::string>> FindSchemaErrors(const std::string& path);
 
 // Returns the text of a schema file, one line per column, which parses to the same.
 std::string ToText(const SchemaFile& file);

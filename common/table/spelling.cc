@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "absl/types/optional.h"
+#include "common/base/text.h"
 #include "common/schema/number.h"
 
 namespace coppice {
@@ -14,24 +13,24 @@ namespace {
 
 constexpr double kMostExact = 9007199254740992;  // 2^53: up to it each whole number has a double
 
-absl::string_view WithoutSign(absl::string_view text) {
-  if (!absl::ConsumePrefix(&text, "-")) absl::ConsumePrefix(&text, "+");
+std::string_view WithoutSign(std::string_view text) {
+  if (!ConsumePrefix(&text, "-")) ConsumePrefix(&text, "+");
   return text;
 }
 
-bool HasLeadingZeros(absl::string_view text) {
+bool HasLeadingZeros(std::string_view text) {
   text = WithoutSign(text);
-  return text.size() > 1 && text[0] == '0' && absl::ascii_isdigit(text[1]);
+  return text.size() > 1 && text[0] == '0' && IsAsciiDigit(text[1]);
 }
 
-bool IsWrittenWhole(absl::string_view text) {
+bool IsWrittenWhole(std::string_view text) {
   text = WithoutSign(text);
-  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsAsciiDigit);
 }
 
 }  // namespace
 
-void NumberSpelling::Take(absl::string_view text, double number) {
+void NumberSpelling::Take(std::string_view text, double number) {
   constexpr size_t kFew = 256;
   if (HasLeadingZeros(text)) ++with_leading_zeros_;
   const bool exact = std::abs(number) <= kMostExact;
@@ -44,21 +43,21 @@ void NumberSpelling::Take(absl::string_view text, double number) {
   spellings_ = {};
 }
 
-std::vector<std::string> NumberSpelling::Warnings(absl::string_view column,
-                                                  absl::string_view remedy) const {
+std::vector<std::string> NumberSpelling::Warnings(std::string_view column,
+                                                  std::string_view remedy) const {
   std::vector<std::string> warnings;
   if (with_leading_zeros_ > 0) {
-    warnings.push_back(absl::StrCat(
-        column, " has numbers with leading zeros (", with_leading_zeros_,
-        " fields), which numbers lose: if they are codes, such as postal codes, ", remedy));
+    warnings.push_back(
+        StrCat(column, " has numbers with leading zeros (", with_leading_zeros_,
+               " fields), which numbers lose: if they are codes, such as postal codes, ", remedy));
   }
   if (beyond_exact_ > 0) {
-    warnings.push_back(
-        absl::StrCat(column, " has whole numbers beyond 2^53 (", beyond_exact_,
-                     " fields), of which neighbours are read as one: if they are codes, ", remedy));
+    warnings.push_back(StrCat(column, " has whole numbers beyond 2^53 (", beyond_exact_,
+                              " fields), of which neighbours are read as one: if they are codes, ",
+                              remedy));
   }
   if (respelled_ && few_) {
-    warnings.push_back(absl::StrCat(
+    warnings.push_back(StrCat(
         column,
         " has the same number in several spellings, as 1 and 1.0 or 1.1 and 1.10 are: as numbers "
         "they are one; if they are codes or versions, ",
@@ -67,11 +66,11 @@ std::vector<std::string> NumberSpelling::Warnings(absl::string_view column,
   return warnings;
 }
 
-std::string PlainSpelling(absl::string_view text) {
-  text = absl::StripAsciiWhitespace(text);
-  const absl::optional<double> number = ParseFinite(text);
+std::string PlainSpelling(std::string_view text) {
+  text = StripAsciiWhitespace(text);
+  const std::optional<double> number = ParseFinite(text);
   if (number.has_value() && std::abs(*number) <= kMostExact) return ShortestNumber(*number);
-  return absl::AsciiStrToLower(text);
+  return AsciiStrToLower(text);
 }
 
 }  // namespace coppice

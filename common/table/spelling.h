@@ -8,21 +8,21 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
 
 namespace coppice {
 
 // Watches the texts of a numeric column. Its memory has a bound, whatever the column holds.
 class NumberSpelling {
  public:
-  void Take(absl::string_view text, double number);
+  void Take(std::string_view text, double number);
 
   // What the column loses as numbers, one warning each. `column` begins each of them: how to read
   // the column as categories is `remedy`: "give --categorical zip".
-  std::vector<std::string> Warnings(absl::string_view column, absl::string_view remedy) const;
+  std::vector<std::string> Warnings(std::string_view column, std::string_view remedy) const;
 
  private:
   uint64_t with_leading_zeros_ = 0;  // 007
@@ -33,7 +33,7 @@ class NumberSpelling {
 };
 
 // The same for texts that people would take for one category: 1, 01 and 1.0; "yes" and "Yes ".
-std::string PlainSpelling(absl::string_view text);
+std::string PlainSpelling(std::string_view text);
 
 }  // namespace coppice
 

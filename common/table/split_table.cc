@@ -8,14 +8,12 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/csv_file.h"
 #include "common/table/tables.h"
 
@@ -24,31 +22,31 @@ namespace {
 
 constexpr size_t kMaxParts = 20;
 
-absl::Status Error(absl::string_view message) { return absl::InvalidArgumentError(message); }
+Status Error(std::string_view message) { return InvalidArgumentError(message); }
 
 // Accepts letters, digits, "-", "_" and inner dots: a file in the folder on any file system.
-bool IsSafeName(absl::string_view name) {
+bool IsSafeName(std::string_view name) {
   constexpr size_t kLongest = 64;
   if (name.empty() || name.size() > kLongest || name[0] == '.' || name[0] == '-') return false;
   return std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+    return IsAsciiAlnum(c) || c == '-' || c == '_' || c == '.';
   });
 }
 
-absl::Status SetAmount(absl::string_view text, TablePart& part) {
+Status SetAmount(std::string_view text, TablePart& part) {
   if (text == "rest") {
     part.kind = TablePart::Kind::kRest;
-    return absl::OkStatus();
+    return OkStatus();
   }
-  if (absl::SimpleAtoi(text, &part.rows) && part.rows > 0) return absl::OkStatus();
+  if (SimpleAtoi(text, &part.rows) && part.rows > 0) return OkStatus();
   part.kind = TablePart::Kind::kFraction;
-  if (absl::SimpleAtod(text, &part.fraction) && part.fraction > 0 && part.fraction < 1) {
-    return absl::OkStatus();
+  if (SimpleAtod(text, &part.fraction) && part.fraction > 0 && part.fraction < 1) {
+    return OkStatus();
   }
-  return Error(absl::StrCat("part \"", part.name,
-                            "\" wants a number of rows (200), a fraction of "
-                            "all (0.2) or rest, not \"",
-                            text, "\""));
+  return Error(StrCat("part \"", part.name,
+                      "\" wants a number of rows (200), a fraction of "
+                      "all (0.2) or rest, not \"",
+                      text, "\""));
 }
 
 // Public numbers derived from a seed (SplitMix64; Steele, Lea, Flood 2014). Never noise.
@@ -77,12 +75,12 @@ class Draws {
 
 class CountingSink : public CsvSink {
  public:
-  absl::Status OnHeader(const std::vector<std::string>& /*names*/, const CsvRow& row) override {
+  Status OnHeader(const std::vector<std::string>& /*names*/, const CsvRow& row) override {
     columns_ = row.fields;
-    return absl::OkStatus();
+    return OkStatus();
   }
-  void OnField(size_t /*column*/, absl::string_view /*text*/) override {}
-  absl::Status OnRow(const CsvRow& row) override {
+  void OnField(size_t /*column*/, std::string_view /*text*/) override {}
+  Status OnRow(const CsvRow& row) override {
     ++rows_;
     return row.CheckFields(columns_);
   }
@@ -93,14 +91,14 @@ class CountingSink : public CsvSink {
   uint64_t rows_ = 0;
 };
 
-absl::Status CannotWrite(const std::string& file) {
-  return absl::UnavailableError(absl::StrCat("cannot write ", file, ": ", std::strerror(errno)));
+Status CannotWrite(const std::string& file) {
+  return UnavailableError(StrCat("cannot write ", file, ": ", std::strerror(errno)));
 }
 
 // A file that gets its name once it is complete, and disappears if it is abandoned before.
 class PartFile {
  public:
-  static absl::StatusOr<std::unique_ptr<PartFile>> Create(std::string path, mode_t mode) {
+  static StatusOr<std::unique_ptr<PartFile>> Create(std::string path, mode_t mode) {
     auto part = std::unique_ptr<PartFile>(new PartFile(std::move(path)));
     const int descriptor = mkostemp(part->temporary_.data(), O_CLOEXEC);
     if (descriptor < 0) return CannotWrite(part->path_);
@@ -116,21 +114,21 @@ class PartFile {
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
 
-  absl::Status Write(absl::string_view bytes) {
-    return std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size() ? absl::OkStatus()
+  Status Write(std::string_view bytes) {
+    return std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size() ? OkStatus()
                                                                              : CannotWrite(path_);
   }
-  absl::Status GiveName() {
+  Status GiveName() {
     if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) return CannotWrite(path_);
     has_name_ = link(temporary_.c_str(), path_.c_str()) == 0;  // never replaces a file
-    return has_name_ ? absl::OkStatus() : CannotWrite(path_);
+    return has_name_ ? OkStatus() : CannotWrite(path_);
   }
   void Keep() { keep_ = true; }
   const std::string& path() const { return path_; }
 
  private:
   explicit PartFile(std::string path)
-      : path_(std::move(path)), temporary_(absl::StrCat(path_, ".XXXXXX")) {}
+      : path_(std::move(path)), temporary_(StrCat(path_, ".XXXXXX")) {}
 
   const std::string path_;
   std::string temporary_;
@@ -149,13 +147,13 @@ class DealingSink : public CsvSink {
     for (const uint64_t rows : wanted_) left_ += rows;
   }
 
-  absl::Status OnHeader(const std::vector<std::string>& /*names*/, const CsvRow& row) override {
-    line_end_ = absl::EndsWith(row.bytes, "\r\n") ? "\r\n" : "\n";
+  Status OnHeader(const std::vector<std::string>& /*names*/, const CsvRow& row) override {
+    line_end_ = EndsWith(row.bytes, "\r\n") ? "\r\n" : "\n";
     for (const auto& file : files_) COPPICE_RETURN_IF_ERROR(Write(row, *file));
-    return absl::OkStatus();
+    return OkStatus();
   }
-  void OnField(size_t /*column*/, absl::string_view /*text*/) override {}
-  absl::Status OnRow(const CsvRow& row) override {
+  void OnField(size_t /*column*/, std::string_view /*text*/) override {}
+  Status OnRow(const CsvRow& row) override {
     if (left_ == 0) return Error("the file grew while it was read; run the command again");
     uint64_t draw = draws_.Below(left_--);
     size_t part = 0;
@@ -168,10 +166,10 @@ class DealingSink : public CsvSink {
 
  private:
   // The file's last row may lack a line end.
-  absl::Status Write(const CsvRow& row, PartFile& file) const {
+  Status Write(const CsvRow& row, PartFile& file) const {
     COPPICE_RETURN_IF_ERROR(file.Write(row.bytes));
-    if (absl::EndsWith(row.bytes, "\n")) return absl::OkStatus();
-    return file.Write(absl::EndsWith(row.bytes, "\r") ? "\n" : line_end_);
+    if (EndsWith(row.bytes, "\n")) return OkStatus();
+    return file.Write(EndsWith(row.bytes, "\r") ? "\n" : line_end_);
   }
 
   std::vector<uint64_t> wanted_;
@@ -181,15 +179,15 @@ class DealingSink : public CsvSink {
   std::string line_end_;
 };
 
-absl::StatusOr<PartFiles> OpenParts(const std::vector<TablePart>& parts, const std::string& folder,
-                                    mode_t mode) {
+StatusOr<PartFiles> OpenParts(const std::vector<TablePart>& parts, const std::string& folder,
+                              mode_t mode) {
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) return CannotWrite(folder);
   PartFiles files;
   for (const TablePart& part : parts) {
-    std::string path = absl::StrCat(folder, "/", part.name, ".csv");
+    std::string path = StrCat(folder, "/", part.name, ".csv");
     if (struct stat there; lstat(path.c_str(), &there) == 0) {
-      return absl::AlreadyExistsError(
-          absl::StrCat(path, " exists already; move it away or name another --output-dir"));
+      return AlreadyExistsError(
+          StrCat(path, " exists already; move it away or name another --output-dir"));
     }
     COPPICE_ASSIGN_OR_RETURN(auto file, PartFile::Create(std::move(path), mode));
     files.push_back(std::move(file));
@@ -197,36 +195,34 @@ absl::StatusOr<PartFiles> OpenParts(const std::vector<TablePart>& parts, const s
   return files;
 }
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+Status InFile(const std::string& path, const Status& status) {
+  return Status(status.code(), StrCat(path, ": ", status.message()));
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<TablePart>> ParseParts(absl::string_view text) {
+StatusOr<std::vector<TablePart>> ParseParts(std::string_view text) {
   std::vector<TablePart> parts;
   double fractions = 0;
-  for (const absl::string_view piece : absl::StrSplit(text, ',')) {
-    const std::pair<absl::string_view, absl::string_view> sides =
-        absl::StrSplit(piece, absl::MaxSplits('=', 1));
+  for (const std::string_view piece : StrSplit(text, ',')) {
+    const std::pair<std::string_view, std::string_view> sides = StrSplit(piece, MaxSplits('=', 1));
     TablePart part;
-    part.name = std::string(absl::StripAsciiWhitespace(sides.first));
-    if (!absl::StrContains(piece, '=')) {
+    part.name = std::string(StripAsciiWhitespace(sides.first));
+    if (!StrContains(piece, '=')) {
       return Error(
-          absl::StrCat("wants NAME=ROWS by commas, such as "
-                       "public=200,private=rest,test=0.2; \"",
-                       piece, "\" has no \"=\""));
+          StrCat("wants NAME=ROWS by commas, such as "
+                 "public=200,private=rest,test=0.2; \"",
+                 piece, "\" has no \"=\""));
     }
     if (!IsSafeName(part.name)) {
-      return Error(
-          absl::StrCat("part \"", part.name,
-                       "\" becomes a file's name: letters, digits, \"-\", \"_\" and \".\", "
-                       "64 at most, not beginning with \"-\" or \".\""));
+      return Error(StrCat("part \"", part.name,
+                          "\" becomes a file's name: letters, digits, \"-\", \"_\" and \".\", "
+                          "64 at most, not beginning with \"-\" or \".\""));
     }
-    COPPICE_RETURN_IF_ERROR(SetAmount(absl::StripAsciiWhitespace(sides.second), part));
+    COPPICE_RETURN_IF_ERROR(SetAmount(StripAsciiWhitespace(sides.second), part));
     for (const TablePart& other : parts) {
       if (absl::EqualsIgnoreCase(other.name, part.name)) {
-        return Error(absl::StrCat("part \"", part.name, "\" is named twice"));
+        return Error(StrCat("part \"", part.name, "\" is named twice"));
       }
       if (other.kind == TablePart::Kind::kRest && part.kind == TablePart::Kind::kRest) {
         return Error("only one part can be the rest");
@@ -237,11 +233,11 @@ absl::StatusOr<std::vector<TablePart>> ParseParts(absl::string_view text) {
   }
   constexpr double kRounding = 1e-9;
   if (fractions > 1 + kRounding) return Error("the fractions add up to more than 1");
-  if (parts.size() > kMaxParts) return Error(absl::StrCat("at most ", kMaxParts, " parts"));
+  if (parts.size() > kMaxParts) return Error(StrCat("at most ", kMaxParts, " parts"));
   return parts;
 }
 
-absl::StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& parts, uint64_t rows) {
+StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& parts, uint64_t rows) {
   std::vector<uint64_t> shares(parts.size());
   uint64_t sum = 0, before = 0;
   double fractions = 0;
@@ -259,26 +255,26 @@ absl::StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& par
     sum = shares[i] > rows ? rows + 1 : std::min(sum + shares[i], rows + 1);
   }
   if (sum > rows) {
-    return Error(absl::StrCat("the parts ask for more than the file's ", rows,
-                              " rows; give smaller ones, or make one of them the rest"));
+    return Error(StrCat("the parts ask for more than the file's ", rows,
+                        " rows; give smaller ones, or make one of them the rest"));
   }
   if (rest < parts.size()) {
     shares[rest] = rows - sum;
   } else if (sum < rows) {
-    return Error(absl::StrCat("the parts leave ", rows - sum, " of the file's ", rows,
-                              " rows over; make one of them the rest, as in private=rest"));
+    return Error(StrCat("the parts leave ", rows - sum, " of the file's ", rows,
+                        " rows over; make one of them the rest, as in private=rest"));
   }
   for (size_t i = 0; i < parts.size(); ++i) {
     if (shares[i] > 0) continue;
     return Error(
-        absl::StrCat("part \"", parts[i].name, "\" would have none of the file's ", rows, " rows"));
+        StrCat("part \"", parts[i].name, "\" would have none of the file's ", rows, " rows"));
   }
   return shares;
 }
 
-absl::StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
-                                                    const std::vector<TablePart>& parts,
-                                                    uint64_t seed, const std::string& folder) {
+StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
+                                              const std::vector<TablePart>& parts, uint64_t seed,
+                                              const std::string& folder) {
   COPPICE_RETURN_IF_ERROR(CheckIsCsv(path));
   struct stat source;
   if (stat(path.c_str(), &source) == 0 && !S_ISREG(source.st_mode)) {
@@ -286,7 +282,7 @@ absl::StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
   }
   CountingSink count;
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, {}, count));
-  const absl::StatusOr<std::vector<uint64_t>> shares = SharesOf(parts, count.rows());
+  const StatusOr<std::vector<uint64_t>> shares = SharesOf(parts, count.rows());
   if (!shares.ok()) return InFile(path, shares.status());
   // Users who cannot read the rows must not be able to read their copies.
   COPPICE_ASSIGN_OR_RETURN(PartFiles files, OpenParts(parts, folder, source.st_mode & 0777));

@@ -1,12 +1,13 @@
 #include "common/table/survey.h"
 
 #include <cmath>
+#include <optional>
+#include <string_view>
 
 #include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/optional.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/schema/number.h"
 
 namespace coppice {
@@ -19,10 +20,10 @@ const Names& MissingAmongNumbers() {
   return texts;
 }
 
-absl::optional<double> NumberOf(absl::string_view text, const Survey& survey) {
+std::optional<double> NumberOf(std::string_view text, const Survey& survey) {
   if (!survey.format.has_value()) return ParseFinite(text);
   const std::optional<std::string> plain = PlainNumber(text, *survey.format);
-  return plain.has_value() ? ParseFinite(*plain) : absl::nullopt;
+  return plain.has_value() ? ParseFinite(*plain) : std::nullopt;
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ bool IsWhole(double number) {
   return number == std::floor(number) && std::abs(number) <= kMost;
 }
 
-absl::Status SurveySink::OnHeader(const Names& names, const CsvRow& row) {
+Status SurveySink::OnHeader(const Names& names, const CsvRow& row) {
   header_ = names;
   delimiter_ = row.delimiter;
   surveys_.resize(names.size());
@@ -52,21 +53,21 @@ absl::Status SurveySink::OnHeader(const Names& names, const CsvRow& row) {
   std::sort(sorted.begin(), sorted.end());
   const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
   if (twin != sorted.end()) {
-    return absl::InvalidArgumentError(absl::StrCat("the header names column \"", *twin,
-                                                   "\" twice: give each column a name of its own"));
+    return InvalidArgumentError(StrCat("the header names column \"", *twin,
+                                       "\" twice: give each column a name of its own"));
   }
   for (const std::string& name : names) {
     if (ParseFinite(name).has_value()) numbers_.push_back(name);
   }
   if (numbers_.size() == names.size()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "the first line must name the columns, and it has numbers alone: put a line of names "
         "before it");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-void SurveySink::OnField(size_t column, absl::string_view text) {
+void SurveySink::OnField(size_t column, std::string_view text) {
   if (column >= surveys_.size()) return;  // OnRow() reports it
   Survey& survey = surveys_[column];
   if (text.empty()) {
@@ -78,28 +79,28 @@ void SurveySink::OnField(size_t column, absl::string_view text) {
   }
 }
 
-absl::Status SurveySink::OnRow(const CsvRow& row) {
+Status SurveySink::OnRow(const CsvRow& row) {
   if (rows_++ == 0 && row.fields != surveys_.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the row has ", row.fields, " fields, the header ", surveys_.size(),
-                     " columns: the first line must name all columns and nothing else"));
+    return InvalidArgumentError(
+        StrCat("the row has ", row.fields, " fields, the header ", surveys_.size(),
+               " columns: the first line must name all columns and nothing else"));
   }
   for (Survey* survey : first_others_) survey->first_other_line = row.line;
   first_others_.clear();
   return row.CheckFields(surveys_.size());
 }
 
-bool SurveySink::IsCandidate(absl::string_view text) const {
+bool SurveySink::IsCandidate(std::string_view text) const {
   if (options_.missing) return absl::c_linear_search(*options_.missing, text);
   constexpr size_t kLongest = 7;
-  if (text.size() > kLongest || absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
+  if (text.size() > kLongest || IsAsciiDigit(static_cast<unsigned char>(text[0]))) {
     return false;
   }
   return absl::c_linear_search(UsualMissing(), text) ||
          absl::c_linear_search(MissingAmongNumbers(), text);
 }
 
-void SurveySink::Take(absl::string_view text, Survey& survey) {
+void SurveySink::Take(std::string_view text, Survey& survey) {
   constexpr size_t kLongestCategory = 256;
   if (text.size() > kLongestCategory) {
     survey.long_texts = true;
@@ -110,7 +111,7 @@ void SurveySink::Take(absl::string_view text, Survey& survey) {
     survey.all_differ = survey.hashes.insert(absl::HashOf(text)).second;
     if (!survey.all_differ) survey.hashes = {};
   }
-  const absl::optional<double> number = NumberOf(text, survey);
+  const std::optional<double> number = NumberOf(text, survey);
   if (!survey.format.has_value()) survey.written.Take(text, number.has_value());
   if (!number.has_value()) return TakeOther(text, survey);
   if (survey.numbers++ == 0) survey.range = {*number, *number};
@@ -121,7 +122,7 @@ void SurveySink::Take(absl::string_view text, Survey& survey) {
   if (!survey.format.has_value()) survey.spelling.Take(text, *number);
 }
 
-void SurveySink::TakeOther(absl::string_view text, Survey& survey) {
+void SurveySink::TakeOther(std::string_view text, Survey& survey) {
   if (survey.others++ == 0) first_others_.push_back(&survey);
   if (LooksLikeDate(text)) ++survey.dates;
 }

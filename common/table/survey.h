@@ -11,14 +11,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/schema/schema.h"
 #include "common/table/csv_file.h"
 #include "common/table/number_format.h"
-#include "common/schema/schema.h"
 #include "common/table/spelling.h"
 #include "common/table/tables.h"
 #include "common/table/written_numbers.h"
@@ -58,9 +58,9 @@ class SurveySink : public CsvSink {
   explicit SurveySink(const InferOptions& options)
       : options_(options), max_values_(std::max(options.max_categories, kMaxClasses)) {}
 
-  absl::Status OnHeader(const std::vector<std::string>& names, const CsvRow& row) override;
-  void OnField(size_t column, absl::string_view text) override;
-  absl::Status OnRow(const CsvRow& row) override;
+  Status OnHeader(const std::vector<std::string>& names, const CsvRow& row) override;
+  void OnField(size_t column, std::string_view text) override;
+  Status OnRow(const CsvRow& row) override;
 
   const std::vector<std::string>& header() const { return header_; }
   char delimiter() const { return delimiter_; }
@@ -70,9 +70,9 @@ class SurveySink : public CsvSink {
   std::vector<Survey>& surveys() { return surveys_; }
 
  private:
-  bool IsCandidate(absl::string_view text) const;
-  void Take(absl::string_view text, Survey& survey);
-  void TakeOther(absl::string_view text, Survey& survey);
+  bool IsCandidate(std::string_view text) const;
+  void Take(std::string_view text, Survey& survey);
+  void TakeOther(std::string_view text, Survey& survey);
 
   const InferOptions& options_;
   std::vector<std::string> header_, numbers_;

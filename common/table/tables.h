@@ -12,11 +12,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/table/number_format.h"
 #include "common/table/schema_file.h"
 
@@ -58,7 +57,7 @@ struct InferredSchema {
 // Errors     as ReadCsvFile(). InvalidArgument, listing the columns, if neither a label nor a
 //            target is named, if they or another option name no column, if two options disagree
 //            about one, or if no feature is left.
-absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options);
+StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options);
 
 // The smallest interval around [min, max] whose ends are multiples of 1, 2 or 5 times a power of
 // ten that is at most a fifth of its width; whole numbers if `integer`. Unchanged if it is a point
@@ -67,7 +66,7 @@ Target RoundOutward(Target exact, bool integer);
 
 // Whether the text is like "2020-01-31", "31.1.2020", "1/31/20", with or without a time after it: a
 // day and a month that exist, in some order. Versions such as "10.4.1" can look like it, too.
-bool LooksLikeDate(absl::string_view text);
+bool LooksLikeDate(std::string_view text);
 
 // ---- Checks
 
@@ -106,8 +105,8 @@ struct TableCheck {
 // except errors of quotes or encoding.
 //
 // Errors     NotFound for a missing file; InvalidArgument for LIBSVM.
-absl::StatusOr<TableCheck> CheckTable(const std::string& path, const SchemaFile& schema,
-                                      const CheckOptions& options);
+StatusOr<TableCheck> CheckTable(const std::string& path, const SchemaFile& schema,
+                                const CheckOptions& options);
 
 // ---- Splitting
 
@@ -120,10 +119,10 @@ struct TablePart {
 
 // Parses "public=200,private=rest,test=0.2". InvalidArgument, saying what is wanted, for anything
 // else and for names that are not file names or repeat.
-absl::StatusOr<std::vector<TablePart>> ParseParts(absl::string_view text);
+StatusOr<std::vector<TablePart>> ParseParts(std::string_view text);
 
 // Each part's share of `rows` rows. InvalidArgument if they are too few or too many.
-absl::StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& parts, uint64_t rows);
+StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& parts, uint64_t rows);
 
 struct WrittenPart {
   std::string file;
@@ -135,9 +134,9 @@ struct WrittenPart {
 // rows is equally likely. All files or none are written.
 //
 // Errors     AlreadyExists if one of the files exists; as ReadCsvFile() and SharesOf().
-absl::StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
-                                                    const std::vector<TablePart>& parts,
-                                                    uint64_t seed, const std::string& folder);
+StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
+                                              const std::vector<TablePart>& parts, uint64_t seed,
+                                              const std::string& folder);
 
 }  // namespace coppice
 

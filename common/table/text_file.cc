@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 constexpr size_t kBufferBytes = size_t{1} << 16;
 
 // Returns how many bytes at the start of `text` are below 0x80, rounded down to a multiple of 8.
-size_t AsciiWords(absl::string_view text) {
+size_t AsciiWords(std::string_view text) {
   size_t bytes = 0;
   for (uint64_t word = 0; bytes + sizeof(word) <= text.size(); bytes += sizeof(word)) {
     std::memcpy(&word, text.data() + bytes, sizeof(word));
@@ -27,14 +28,14 @@ size_t AsciiWords(absl::string_view text) {
 
 }  // namespace
 
-size_t Utf8Check::FindBad(absl::string_view piece) {
+size_t Utf8Check::FindBad(std::string_view piece) {
   for (size_t i = 0; i < piece.size(); ++i) {
     if (more_ == 0) i += AsciiWords(piece.substr(i));
     if (i < piece.size() && !Take(static_cast<unsigned char>(piece[i]))) {
       return i - std::min(i, taken_);
     }
   }
-  return absl::string_view::npos;
+  return std::string_view::npos;
 }
 
 // The ranges are those of the Unicode standard, table 3-7.
@@ -61,16 +62,16 @@ TextFile::TextFile(std::string path, std::unique_ptr<std::FILE, Close> file, uin
   buffer_.resize(kBufferBytes);
 }
 
-absl::StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_bytes) {
+StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_bytes) {
   std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
   if (file == nullptr) {
-    const absl::Status status = absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-    return absl::Status(status.code(), absl::StrCat(status.message(), "; check the path"));
+    const Status status = absl::ErrnoToStatus(errno, StrCat("cannot open ", path));
+    return Status(status.code(), StrCat(status.message(), "; check the path"));
   }
   TextFile text(path, std::move(file), max_bytes);
   COPPICE_RETURN_IF_ERROR(text.Fill());
-  for (const absl::string_view mark : {"\xFF\xFE", "\xFE\xFF"}) {
-    if (absl::StartsWith(text.unread_, mark)) {
+  for (const std::string_view mark : {"\xFF\xFE", "\xFE\xFF"}) {
+    if (StartsWith(text.unread_, mark)) {
       return text.At(1, text.NotUtf8(0, "a byte order mark", "UTF-16"));
     }
   }
@@ -78,22 +79,22 @@ absl::StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_by
   return text;
 }
 
-absl::Status TextFile::Fill() {
+Status TextFile::Fill() {
   errno = 0;
   const size_t bytes = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
   if (std::ferror(file_.get()) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path_));
+    return absl::ErrnoToStatus(errno, StrCat("cannot read ", path_));
   }
   if (bytes > bytes_left_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path_, ": larger than the limit on bytes; split the file or raise the limit"));
+    return ResourceExhaustedError(
+        StrCat(path_, ": larger than the limit on bytes; split the file or raise the limit"));
   }
   bytes_left_ -= bytes;
-  unread_ = absl::string_view(buffer_.data(), bytes);
-  return absl::OkStatus();
+  unread_ = std::string_view(buffer_.data(), bytes);
+  return OkStatus();
 }
 
-absl::StatusOr<absl::string_view> TextFile::Next() {
+StatusOr<std::string_view> TextFile::Next() {
   if (unread_.empty()) COPPICE_RETURN_IF_ERROR(Fill());
   if (unread_.empty()) {
     if (!utf8_.InCharacter()) return unread_;
@@ -104,8 +105,8 @@ absl::StatusOr<absl::string_view> TextFile::Next() {
     line_bytes_ = 0;
   }
   const size_t feed = unread_.find('\n');
-  const absl::string_view piece =
-      feed == absl::string_view::npos ? unread_ : unread_.substr(0, feed + 1);
+  const std::string_view piece =
+      feed == std::string_view::npos ? unread_ : unread_.substr(0, feed + 1);
   COPPICE_RETURN_IF_ERROR(At(line_, CheckEncoding(piece)));
   unread_.remove_prefix(piece.size());
   line_bytes_ += piece.size();
@@ -113,28 +114,27 @@ absl::StatusOr<absl::string_view> TextFile::Next() {
   return piece;
 }
 
-absl::Status TextFile::CheckEncoding(absl::string_view piece) {
-  if (const size_t nul = piece.find('\0'); nul != absl::string_view::npos) {
+Status TextFile::CheckEncoding(std::string_view piece) {
+  if (const size_t nul = piece.find('\0'); nul != std::string_view::npos) {
     return NotUtf8(nul, "NUL", "UTF-16");
   }
-  if (const size_t bad = utf8_.FindBad(piece); bad != absl::string_view::npos) {
+  if (const size_t bad = utf8_.FindBad(piece); bad != std::string_view::npos) {
     return NotUtf8(bad, "a character that is no UTF-8", "LATIN1");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TextFile::NotUtf8(size_t byte, absl::string_view what,
-                               absl::string_view encoding) const {
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " at byte ", line_bytes_ + byte + 1,
-                   " of the line; the file must be text in UTF-8: if it is ",
-                   encoding == "LATIN1" ? "Latin-1" : encoding, ", convert it with `iconv -f ",
-                   encoding, " -t UTF-8 ", path_, " > utf8.csv`"));
+Status TextFile::NotUtf8(size_t byte, std::string_view what, std::string_view encoding) const {
+  return InvalidArgumentError(StrCat(what, " at byte ", line_bytes_ + byte + 1,
+                                     " of the line; the file must be text in UTF-8: if it is ",
+                                     encoding == "LATIN1" ? "Latin-1" : encoding,
+                                     ", convert it with `iconv -f ", encoding, " -t UTF-8 ", path_,
+                                     " > utf8.csv`"));
 }
 
-absl::Status TextFile::At(uint64_t line, const absl::Status& status) const {
+Status TextFile::At(uint64_t line, const Status& status) const {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(path_, ":", line, ": ", status.message()));
+  return Status(status.code(), StrCat(path_, ":", line, ": ", status.message()));
 }
 
 }  // namespace coppice

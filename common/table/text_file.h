@@ -8,11 +8,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -20,7 +19,7 @@ namespace coppice {
 class Utf8Check {
  public:
   // Returns where the first bad character of `piece` begins (0 if in an earlier piece), or npos.
-  size_t FindBad(absl::string_view piece);
+  size_t FindBad(std::string_view piece);
   // Whether a character has begun and not ended.
   bool InCharacter() const { return more_ > 0; }
 
@@ -38,18 +37,18 @@ class Utf8Check {
 // Threads    not thread-safe.
 class TextFile {
  public:
-  static absl::StatusOr<TextFile> Open(const std::string& path, uint64_t max_bytes);
+  static StatusOr<TextFile> Open(const std::string& path, uint64_t max_bytes);
 
   // Returns the next line with its line feed, or as much as fits the buffer: a piece ends a line
   // only if it ends in '\n' or is the last. Empty at the end of the file. Valid until the next
   // call. Skips a byte order mark at the start.
-  absl::StatusOr<absl::string_view> Next();
+  StatusOr<std::string_view> Next();
 
   // The line number of the last piece, from 1.
   uint64_t line() const { return line_; }
 
   // Returns `status` with "path:line: " before its message; OK stays OK.
-  absl::Status At(uint64_t line, const absl::Status& status) const;
+  Status At(uint64_t line, const Status& status) const;
 
  private:
   struct Close {
@@ -57,17 +56,17 @@ class TextFile {
   };
 
   TextFile(std::string path, std::unique_ptr<std::FILE, Close> file, uint64_t max_bytes);
-  absl::Status Fill();
-  absl::Status CheckEncoding(absl::string_view piece);
+  Status Fill();
+  Status CheckEncoding(std::string_view piece);
   // InvalidArgument: `what` is wrong at `byte` of the piece, counted from 0, which suggests the
   // encoding `encoding`.
-  absl::Status NotUtf8(size_t byte, absl::string_view what, absl::string_view encoding) const;
+  Status NotUtf8(size_t byte, std::string_view what, std::string_view encoding) const;
 
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
   uint64_t bytes_left_;
   std::vector<char> buffer_;
-  absl::string_view unread_;  // the rest of the buffer
+  std::string_view unread_;  // the rest of the buffer
   uint64_t line_ = 0;
   uint64_t line_bytes_ = 0;  // bytes of the line that were returned
   bool line_ended_ = true;

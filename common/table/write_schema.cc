@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/text.h"
 #include "common/table/schema_file.h"
 #include "nlohmann/json.hpp"
 
@@ -81,14 +80,14 @@ std::string ToText(const SchemaFile& file) {
   if (!file.format.missing.empty()) root["missing"] = file.format.missing;
   std::vector<std::string> lines;
   for (const auto& [name, value] : root.items()) {
-    lines.push_back(absl::StrCat("  ", OrderedJson(name).dump(), ": ", value.dump()));
+    lines.push_back(StrCat("  ", OrderedJson(name).dump(), ": ", value.dump()));
   }
   std::vector<std::string> features;
   for (size_t f = 0; f < schema.num_features(); ++f) {
     features.push_back("    " + ToJson(schema.features()[f], file.features[f], file.format).dump());
   }
-  lines.push_back(absl::StrCat("  \"features\": [\n", absl::StrJoin(features, ",\n"), "\n  ]"));
-  return absl::StrCat("{\n", absl::StrJoin(lines, ",\n"), "\n}\n");
+  lines.push_back(StrCat("  \"features\": [\n", StrJoin(features, ",\n"), "\n  ]"));
+  return StrCat("{\n", StrJoin(lines, ",\n"), "\n}\n");
 }
 
 }  // namespace coppice

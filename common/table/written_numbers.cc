@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/strip.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -17,31 +16,31 @@ constexpr const char* kSigns[] = {
     "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "JPY", "KRW", "MXN", "NOK",
     "NZD", "PLN", "RON", "RUB", "SEK", "SGD", "THB", "TRY", "TWD", "UAH", "USD", "ZAR"};
 
-bool IsSign(absl::string_view text) {
+bool IsSign(std::string_view text) {
   return std::find(std::begin(kSigns), std::end(kSigns), text) != std::end(kSigns);
 }
 
 // Removes the text before the first digit, or after the last one, and returns it without blanks.
-absl::string_view TakeFront(absl::string_view& text) {
-  const auto digit = std::find_if(text.begin(), text.end(), absl::ascii_isdigit);
-  const absl::string_view front = text.substr(0, static_cast<size_t>(digit - text.begin()));
+std::string_view TakeFront(std::string_view& text) {
+  const auto digit = std::find_if(text.begin(), text.end(), IsAsciiDigit);
+  const std::string_view front = text.substr(0, static_cast<size_t>(digit - text.begin()));
   text.remove_prefix(front.size());
-  return absl::StripAsciiWhitespace(front);
+  return StripAsciiWhitespace(front);
 }
 
-absl::string_view TakeBack(absl::string_view& text) {
-  const auto digit = std::find_if(text.rbegin(), text.rend(), absl::ascii_isdigit);
-  const absl::string_view back =
+std::string_view TakeBack(std::string_view& text) {
+  const auto digit = std::find_if(text.rbegin(), text.rend(), IsAsciiDigit);
+  const std::string_view back =
       text.substr(text.size() - static_cast<size_t>(digit - text.rbegin()));
   text.remove_suffix(back.size());
-  return absl::StripAsciiWhitespace(back);
+  return StripAsciiWhitespace(back);
 }
 
-absl::string_view WithoutPlusOrMinus(absl::string_view front) {
+std::string_view WithoutPlusOrMinus(std::string_view front) {
   for (const char* const mark : {"-", "+"}) {
-    if (absl::ConsumePrefix(&front, mark) || absl::ConsumeSuffix(&front, mark)) break;
+    if (ConsumePrefix(&front, mark) || ConsumeSuffix(&front, mark)) break;
   }
-  return absl::StripAsciiWhitespace(front);
+  return StripAsciiWhitespace(front);
 }
 
 // Whether two bodies that fit the same texts read the same numbers: they have the same decimal
@@ -51,7 +50,7 @@ bool ReadAlike(const std::string& a, const std::string& b) {
 }
 
 // A bit for each of NumberBodies() that reads `text`.
-uint32_t FittingBodies(absl::string_view text) {
+uint32_t FittingBodies(std::string_view text) {
   uint32_t fits = 0;
   for (size_t i = 0; i < NumberBodies().size(); ++i) {
     if (PlainNumber(text, {.body = NumberBodies()[i]}).has_value()) fits |= 1u << i;
@@ -61,12 +60,12 @@ uint32_t FittingBodies(absl::string_view text) {
 
 // The same for a plain decimal. What counts are the places of its point, and a table may have
 // millions of them, so only the shape is looked up.
-uint32_t FittingBodiesOfDecimal(absl::string_view text) {
+uint32_t FittingBodiesOfDecimal(std::string_view text) {
   constexpr size_t kGroup = 3;
   static const uint32_t one_point = FittingBodies("1.5"), like_thousands = FittingBodies("1.500");
   const size_t point = text.find('.');
-  if (point == absl::string_view::npos ||
-      !std::all_of(text.begin() + point + 1, text.end(), absl::ascii_isdigit)) {
+  if (point == std::string_view::npos ||
+      !std::all_of(text.begin() + point + 1, text.end(), IsAsciiDigit)) {
     return FittingBodies(text);
   }
   return point <= kGroup && text.size() - point - 1 == kGroup ? like_thousands : one_point;
@@ -74,10 +73,10 @@ uint32_t FittingBodiesOfDecimal(absl::string_view text) {
 
 }  // namespace
 
-void WrittenNumbers::Take(absl::string_view text, bool is_plain_number) {
+void WrittenNumbers::Take(std::string_view text, bool is_plain_number) {
   if (!all_are_numbers_) return;
   if (!is_plain_number) ++not_plain_;
-  const absl::string_view prefix = WithoutPlusOrMinus(TakeFront(text)), suffix = TakeBack(text);
+  const std::string_view prefix = WithoutPlusOrMinus(TakeFront(text)), suffix = TakeBack(text);
   const bool is_number =
       !text.empty() && (prefix.empty() || IsSign(prefix)) && (suffix.empty() || IsSign(suffix));
   if (!is_number) {
@@ -92,7 +91,7 @@ void WrittenNumbers::Take(absl::string_view text, bool is_plain_number) {
     if (!affixes_.has_value()) affixes_ = affixes;
     if (*affixes_ != affixes) affixes_differ_ = true;
   }
-  if (std::all_of(text.begin(), text.end(), absl::ascii_isdigit)) return;  // fits any format
+  if (std::all_of(text.begin(), text.end(), IsAsciiDigit)) return;  // fits any format
   has_marks_ = true;
   const uint32_t fits = is_plain_number ? FittingBodiesOfDecimal(text) : FittingBodies(text);
   if (fits == 0 && !is_plain_number) all_are_numbers_ = false;
@@ -101,7 +100,7 @@ void WrittenNumbers::Take(absl::string_view text, bool is_plain_number) {
 
 std::vector<NumberFormat> WrittenNumbers::Formats() const {
   const Affixes affixes = affixes_.value_or(Affixes());
-  const bool is_share = absl::StrContains(affixes.prefix + affixes.suffix, "%");
+  const bool is_share = StrContains(affixes.prefix + affixes.suffix, "%");
   std::vector<NumberFormat> formats;
   if (!HasFormat() || affixes_differ_ || (is_share && without_affix_)) return formats;
   const auto add = [&](const std::string& body) {

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "common/table/number_format.h"
 
 namespace coppice {
@@ -19,7 +19,7 @@ namespace coppice {
 class WrittenNumbers {
  public:
   // Takes a field that is not missing.
-  void Take(absl::string_view text, bool is_plain_number);
+  void Take(std::string_view text, bool is_plain_number);
 
   // Whether every field is a number and not every one is a plain decimal.
   bool HasFormat() const { return all_are_numbers_ && not_plain_ > 0; }

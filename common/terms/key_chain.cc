@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -19,26 +19,25 @@ std::string EndorsedBytes(const PublicKey& key, int64_t not_before) {
 
 std::string NameOf(const PublicKey& key) {
   const KeyId id = KeyIdOf(key);
-  return absl::BytesToHexString(std::string(id.begin(), id.end()));
+  return BytesToHexString(std::string(id.begin(), id.end()));
 }
 
-absl::Status CheckStep(const PublicKey& trusted, const KeyEndorsement& step, int64_t now) {
+Status CheckStep(const PublicKey& trusted, const KeyEndorsement& step, int64_t now) {
   if (!IsSignedBy(trusted, kEndorsementDomain,
                   EndorsedBytes(step.key, step.not_before_unix_seconds), step.signature)) {
-    return absl::DataLossError(
-        absl::StrCat("the endorsement of key ", NameOf(step.key), " by key ", NameOf(trusted),
-                     " does not check; do not answer, and tell the curator"));
+    return DataLossError(StrCat("the endorsement of key ", NameOf(step.key), " by key ",
+                                NameOf(trusted),
+                                " does not check; do not answer, and tell the curator"));
   }
-  if (step.not_before_unix_seconds <= now) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the curator's key ", NameOf(step.key),
-                   " counts only later than now; check this device's clock"));
+  if (step.not_before_unix_seconds <= now) return OkStatus();
+  return FailedPreconditionError(StrCat("the curator's key ", NameOf(step.key),
+                                        " counts only later than now; check this device's clock"));
 }
 
 }  // namespace
 
-absl::StatusOr<KeyEndorsement> Endorse(const SigningKey& old_key, const PublicKey& key,
-                                       int64_t not_before_unix_seconds) {
+StatusOr<KeyEndorsement> Endorse(const SigningKey& old_key, const PublicKey& key,
+                                 int64_t not_before_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(
       const Signature signature,
       old_key.Sign(kEndorsementDomain, EndorsedBytes(key, not_before_unix_seconds)));
@@ -48,21 +47,21 @@ absl::StatusOr<KeyEndorsement> Endorse(const SigningKey& old_key, const PublicKe
                         .signature = signature};
 }
 
-absl::Status FollowChain(const PublicKey& trusted, absl::Span<const KeyEndorsement> chain,
-                         const PublicKey& signer, int64_t now_unix_seconds) {
-  if (signer == trusted) return absl::OkStatus();
+Status FollowChain(const PublicKey& trusted, absl::Span<const KeyEndorsement> chain,
+                   const PublicKey& signer, int64_t now_unix_seconds) {
+  if (signer == trusted) return OkStatus();
   if (chain.size() > kMaxEndorsements) {
-    return absl::InvalidArgumentError(absl::StrCat("a chain of keys has at most ", kMaxEndorsements,
-                                                   " endorsements, not ", chain.size()));
+    return InvalidArgumentError(StrCat("a chain of keys has at most ", kMaxEndorsements,
+                                       " endorsements, not ", chain.size()));
   }
   PublicKey reached = trusted;
   for (const KeyEndorsement& step : chain) {
     if (step.endorser != KeyIdOf(reached)) continue;
     COPPICE_RETURN_IF_ERROR(CheckStep(reached, step, now_unix_seconds));
     reached = step.key;
-    if (reached == signer) return absl::OkStatus();
+    if (reached == signer) return OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPreconditionError(StrCat(
       "the offer is signed by key ", NameOf(signer), ", which the trusted key ", NameOf(trusted),
       " has not endorsed; if the curator's owner says that the key is theirs, pin it"));
 }

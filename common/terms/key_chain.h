@@ -14,9 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
 
 namespace coppice {
@@ -35,14 +34,14 @@ struct KeyEndorsement {
 // Oldest first; each is signed by the key that the previous one endorses.
 using KeyChain = std::vector<KeyEndorsement>;
 
-absl::StatusOr<KeyEndorsement> Endorse(const SigningKey& old_key, const PublicKey& key,
-                                       int64_t not_before_unix_seconds);
+StatusOr<KeyEndorsement> Endorse(const SigningKey& old_key, const PublicKey& key,
+                                 int64_t not_before_unix_seconds);
 
 // OK if `signer` is `trusted`, or if `chain` leads there at `now`; steps before `trusted` are
 // skipped. FailedPrecondition otherwise, and for a step that is not valid yet; DataLoss for a
 // signature that does not verify. InvalidArgument: more than kMaxEndorsements.
-absl::Status FollowChain(const PublicKey& trusted, absl::Span<const KeyEndorsement> chain,
-                         const PublicKey& signer, int64_t now_unix_seconds);
+Status FollowChain(const PublicKey& trusted, absl::Span<const KeyEndorsement> chain,
+                   const PublicKey& signer, int64_t now_unix_seconds);
 
 }  // namespace coppice
 

@@ -1,15 +1,18 @@
 #include "common/terms/manifest.h"
 
+#include <string_view>
+
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-absl::Status Loosened(const Manifest& now, absl::string_view what) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("the manifest of study ", now.study, " ", what,
-                   " than the one that this device saw before; it does not answer"));
+Status Loosened(const Manifest& now, std::string_view what) {
+  return FailedPreconditionError(
+      StrCat("the manifest of study ", now.study, " ", what,
+             " than the one that this device saw before; it does not answer"));
 }
 
 bool ExpiresLater(const Manifest& before, const Manifest& now) {
@@ -17,17 +20,16 @@ bool ExpiresLater(const Manifest& before, const Manifest& now) {
   return now.expires_unix_seconds == 0 || now.expires_unix_seconds > before.expires_unix_seconds;
 }
 
-absl::Status ValidateSealing(const ManifestSealing& sealing) {
+Status ValidateSealing(const ManifestSealing& sealing) {
   if (sealing.suite != 1 && sealing.suite != 3) {
-    return absl::InvalidArgumentError("sealing_suite: is none that this version knows");
+    return InvalidArgumentError("sealing_suite: is none that this version knows");
   }
-  if (sealing.min_batch == 0) return absl::InvalidArgumentError("min_batch: must be at least 1");
+  if (sealing.min_batch == 0) return InvalidArgumentError("min_batch: must be at least 1");
   if (sealing.payload_bytes == 0 || sealing.payload_bytes > kMaxSealedPayloadBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("sealed_payload_bytes: must be 1 to ",
-                                                   kMaxSealedPayloadBytes, ", is ",
-                                                   sealing.payload_bytes));
+    return InvalidArgumentError(StrCat("sealed_payload_bytes: must be 1 to ",
+                                       kMaxSealedPayloadBytes, ", is ", sealing.payload_bytes));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Whether the parts of the sealing agree that must not change.
@@ -38,41 +40,39 @@ bool SealsAlike(const std::optional<ManifestSealing>& a, const std::optional<Man
 
 }  // namespace
 
-absl::Status ValidateManifest(const Manifest& manifest) {
+Status ValidateManifest(const Manifest& manifest) {
   if (!IsValidId(manifest.study)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "study: an id is 1 to 63 of a-z 0-9 - _ and starts with a letter or digit");
   }
   if (manifest.epsilon.nanos() < kMinEpsilonNanos ||
       manifest.epsilon.nanos() > kMaxStudyEpsilonNanos) {
-    return absl::InvalidArgumentError(absl::StrCat("epsilon_nanos: must be ", kMinEpsilonNanos,
-                                                   " to ", kMaxStudyEpsilonNanos, ", is ",
-                                                   manifest.epsilon.nanos()));
+    return InvalidArgumentError(StrCat("epsilon_nanos: must be ", kMinEpsilonNanos, " to ",
+                                       kMaxStudyEpsilonNanos, ", is ", manifest.epsilon.nanos()));
   }
   if (!absl::c_linear_search(AllMechanismKinds(), manifest.mechanism)) {
-    return absl::InvalidArgumentError("mechanism: is none that this version knows");
+    return InvalidArgumentError("mechanism: is none that this version knows");
   }
   if (manifest.expires_unix_seconds < 0 || manifest.issued_unix_seconds < 0) {
-    return absl::InvalidArgumentError(
-        "expires_unix_seconds, issued_unix_seconds: are not negative");
+    return InvalidArgumentError("expires_unix_seconds, issued_unix_seconds: are not negative");
   }
-  if (manifest.sequence == 0) return absl::InvalidArgumentError("sequence: must be at least 1");
+  if (manifest.sequence == 0) return InvalidArgumentError("sequence: must be at least 1");
   if (manifest.sealing.has_value()) return ValidateSealing(*manifest.sealing);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
-                               const Fingerprint& fingerprint) {
+Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
+                         const Fingerprint& fingerprint) {
   const bool same = manifest.study == terms.study && manifest.fingerprint == fingerprint &&
                     manifest.epsilon == terms.epsilon && manifest.mechanism == terms.mechanism &&
                     manifest.public_features == terms.num_public_features();
-  if (same) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("what the curator signed is not about the terms that it sent for study ",
-                   terms.study, "; do not answer, and tell the curator"));
+  if (same) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("what the curator signed is not about the terms that it sent for study ", terms.study,
+             "; do not answer, and tell the curator"));
 }
 
-absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
+Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
   if (now.study != before.study) return Loosened(now, "is of another study");
   if (now.fingerprint != before.fingerprint) return Loosened(now, "has other terms");
   if (now.mechanism != before.mechanism) return Loosened(now, "has another mechanism");
@@ -91,7 +91,7 @@ absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
   if (now.sequence == before.sequence && same != before) {
     return Loosened(now, "has the same sequence and says something else");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice

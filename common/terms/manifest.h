@@ -14,8 +14,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/key_chain.h"
 #include "common/terms/signature.h"
 #include "common/terms/terms.h"
@@ -55,17 +54,17 @@ struct Manifest {
 };
 
 // InvalidArgument unless every field is as stated above.
-absl::Status ValidateManifest(const Manifest& manifest);
+Status ValidateManifest(const Manifest& manifest);
 
 // FailedPrecondition, in words for the device's owner, unless `manifest` is about `terms`.
-absl::Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
-                               const Fingerprint& fingerprint);
+Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
+                         const Fingerprint& fingerprint);
 
 // FailedPrecondition if `now` takes back anything that `before`, of the same study, promised:
 // another fingerprint or mechanism, a greater epsilon, fewer reports, a later expiry, reports that
 // go another way or are sealed otherwise (except for the key), smaller batches, an older sequence,
 // or the same sequence with other content (except for the signing key).
-absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now);
+Status CheckNotWeakened(const Manifest& before, const Manifest& now);
 
 // A manifest as it is sent. Not checked.
 struct SignedManifest {

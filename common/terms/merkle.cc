@@ -1,18 +1,19 @@
 #include "common/terms/merkle.h"
 
 #include <bit>
+#include <string_view>
 
 namespace coppice {
 namespace {
 
-constexpr absl::string_view kLeafPrefix("\0", 1);
-constexpr absl::string_view kNodePrefix("\1", 1);
+constexpr std::string_view kLeafPrefix("\0", 1);
+constexpr std::string_view kNodePrefix("\1", 1);
 
-Sha256Digest HashLeaf(absl::string_view leaf) { return Sha256({kLeafPrefix, leaf}); }
+Sha256Digest HashLeaf(std::string_view leaf) { return Sha256({kLeafPrefix, leaf}); }
 
 std::string AsBytes(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
 
-Sha256Digest HashNode(absl::string_view left, absl::string_view right) {
+Sha256Digest HashNode(std::string_view left, std::string_view right) {
   return Sha256({kNodePrefix, left, right});
 }
 
@@ -37,10 +38,10 @@ MerkleTree MakeMerkleTree(absl::Span<const std::string> leaves) {
   return tree;
 }
 
-void MerkleRootStream::Add(std::initializer_list<absl::string_view> leaf) {
+void MerkleRootStream::Add(std::initializer_list<std::string_view> leaf) {
   Sha256Stream hash;
   hash.Add(kLeafPrefix);
-  for (const absl::string_view part : leaf) hash.Add(part);
+  for (const std::string_view part : leaf) hash.Add(part);
   Sha256Digest node = hash.Finish();
   // Like a carry through the bits of a counter: two full trees of one size become the next.
   for (uint64_t bits = leaves_; bits % 2 == 1; bits /= 2) {
@@ -60,8 +61,8 @@ Sha256Digest MerkleRootStream::Root() const {
   return root;
 }
 
-bool VerifyMerklePath(absl::string_view leaf, uint32_t index, uint32_t count,
-                      absl::string_view path, const Sha256Digest& root) {
+bool VerifyMerklePath(std::string_view leaf, uint32_t index, uint32_t count, std::string_view path,
+                      const Sha256Digest& root) {
   if (index >= count || path.size() % kMerkleHashBytes != 0) return false;
   Sha256Digest hash = HashLeaf(leaf);
   // Goes up level by level with the places of this node and of the last one.
@@ -69,7 +70,7 @@ bool VerifyMerklePath(absl::string_view leaf, uint32_t index, uint32_t count,
   uint32_t last = count - 1;
   for (; !path.empty(); path.remove_prefix(kMerkleHashBytes)) {
     if (last == 0) return false;  // the path is longer than the tree is high
-    const absl::string_view sibling = path.substr(0, kMerkleHashBytes);
+    const std::string_view sibling = path.substr(0, kMerkleHashBytes);
     if (at % 2 == 1 || at == last) {
       hash = HashNode(sibling, AsBytes(hash));
       // A last node on the left has no sibling: it is its own parent until it is on the right.

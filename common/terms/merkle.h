@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/terms/sha256.h"
 
@@ -41,7 +41,7 @@ MerkleTree MakeMerkleTree(absl::Span<const std::string> leaves);
 class MerkleRootStream {
  public:
   // A leaf is the concatenation of its parts.
-  void Add(std::initializer_list<absl::string_view> leaf);
+  void Add(std::initializer_list<std::string_view> leaf);
   // The root of the leaves so far; more may follow.
   Sha256Digest Root() const;
 
@@ -53,8 +53,8 @@ class MerkleRootStream {
 };
 
 // Whether `leaf` is number `index` of the `count` leaves under `root`.
-bool VerifyMerklePath(absl::string_view leaf, uint32_t index, uint32_t count,
-                      absl::string_view path, const Sha256Digest& root);
+bool VerifyMerklePath(std::string_view leaf, uint32_t index, uint32_t count, std::string_view path,
+                      const Sha256Digest& root);
 
 }  // namespace coppice
 

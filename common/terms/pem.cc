@@ -4,30 +4,32 @@
 #include <openssl/pem.h>
 #include <openssl/pemerr.h>
 
+#include <string_view>
+
 namespace coppice {
 namespace {
 
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
-BioPtr ReaderOf(absl::string_view bytes) {
+BioPtr ReaderOf(std::string_view bytes) {
   return BioPtr(BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size())));
 }
 
 }  // namespace
 
-KeyPtr PrivateKeyFromPem(absl::string_view pem) {
+KeyPtr PrivateKeyFromPem(std::string_view pem) {
   KeyPtr key(PEM_read_bio_PrivateKey(ReaderOf(pem).get(), nullptr, NoPassphrase, nullptr));
   ERR_clear_error();
   return key;
 }
 
-KeyPtr PublicKeyFromPem(absl::string_view pem) {
+KeyPtr PublicKeyFromPem(std::string_view pem) {
   KeyPtr key(PEM_read_bio_PUBKEY(ReaderOf(pem).get(), nullptr, NoPassphrase, nullptr));
   ERR_clear_error();
   return key;
 }
 
-PemCertificates CertificatesFromPem(absl::string_view pem) {
+PemCertificates CertificatesFromPem(std::string_view pem) {
   PemCertificates read;
   const BioPtr reader = ReaderOf(pem);
   while (X509* certificate = PEM_read_bio_X509(reader.get(), nullptr, NoPassphrase, nullptr)) {

@@ -12,9 +12,8 @@
 #include <openssl/x509.h>
 
 #include <memory>
+#include <string_view>
 #include <vector>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice {
 
@@ -27,14 +26,14 @@ using BioPtr = std::unique_ptr<BIO, OpenSslFree>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree>;
 using CertificatePtr = std::unique_ptr<X509, OpenSslFree>;
 
-KeyPtr PrivateKeyFromPem(absl::string_view pem);
-KeyPtr PublicKeyFromPem(absl::string_view pem);
+KeyPtr PrivateKeyFromPem(std::string_view pem);
+KeyPtr PublicKeyFromPem(std::string_view pem);
 
 struct PemCertificates {
   std::vector<CertificatePtr> certificates;  // in their order, up to the first bad one
   bool whole = false;                        // nothing but certificates and words between them
 };
-PemCertificates CertificatesFromPem(absl::string_view pem);
+PemCertificates CertificatesFromPem(std::string_view pem);
 
 }  // namespace coppice
 

@@ -2,20 +2,22 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-absl::Status ColumnError(absl::string_view column, absl::string_view problem) {
-  return absl::InvalidArgumentError(absl::StrCat(column, ": ", problem));
+Status ColumnError(std::string_view column, std::string_view problem) {
+  return InvalidArgumentError(StrCat(column, ": ", problem));
 }
 
 // Uses the numbers of coppice.v1.SplitKind.
-absl::StatusOr<SplitKind> ReadKind(int32_t kind) {
+StatusOr<SplitKind> ReadKind(int32_t kind) {
   switch (kind) {
     case 1:
       return SplitKind::kLeaf;
@@ -26,26 +28,26 @@ absl::StatusOr<SplitKind> ReadKind(int32_t kind) {
     case 4:
       return SplitKind::kMissing;
     default:
-      return absl::InvalidArgumentError("must be set, to a split that this version knows");
+      return InvalidArgumentError("must be set, to a split that this version knows");
   }
 }
 
 // Builds the nodes with kinds and children, which follow from preorder: the left child follows its
 // parent, and after a leaf comes the right child of the innermost split that waits for one.
-absl::StatusOr<std::vector<Node>> ReadShape(const std::vector<int32_t>& kinds) {
+StatusOr<std::vector<Node>> ReadShape(const std::vector<int32_t>& kinds) {
   if (kinds.empty() || kinds.size() > kMaxNodes) {
-    return ColumnError("kinds", absl::StrCat("must be 1 to ", kMaxNodes, ", are ", kinds.size()));
+    return ColumnError("kinds", StrCat("must be 1 to ", kMaxNodes, ", are ", kinds.size()));
   }
   std::vector<Node> nodes(kinds.size());
   std::vector<uint32_t> waiting;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
-    const absl::StatusOr<SplitKind> kind = ReadKind(kinds[i]);
+    const StatusOr<SplitKind> kind = ReadKind(kinds[i]);
     if (!kind.ok()) {
-      return ColumnError(absl::StrCat("kinds[", i, "]"), kind.status().message());
+      return ColumnError(StrCat("kinds[", i, "]"), kind.status().message());
     }
     nodes[i].kind = *kind;
     if (i > 0 && nodes[i - 1].kind == SplitKind::kLeaf) {
-      if (waiting.empty()) return ColumnError("kinds", absl::StrCat("complete a tree before ", i));
+      if (waiting.empty()) return ColumnError("kinds", StrCat("complete a tree before ", i));
       nodes[waiting.back()].right = i;
       waiting.pop_back();
     }
@@ -64,23 +66,23 @@ bool SendsMissing(const Node& node) { return IsNumeric(node) || IsCategory(node)
 
 // Gives each node with `has` its value of `column`, in order. Their numbers must match.
 template <typename Column, typename Set>
-absl::Status ReadColumn(absl::string_view name, const Column& column, bool (*has)(const Node&),
-                        std::vector<Node>& nodes, Set set) {
+Status ReadColumn(std::string_view name, const Column& column, bool (*has)(const Node&),
+                  std::vector<Node>& nodes, Set set) {
   const auto wanted = std::count_if(nodes.begin(), nodes.end(), has);
   if (column.size() != static_cast<size_t>(wanted)) {
     return ColumnError(
-        name, absl::StrCat("must be ", wanted, ", one a node that needs it, are ", column.size()));
+        name, StrCat("must be ", wanted, ", one a node that needs it, are ", column.size()));
   }
   auto value = column.begin();
   for (Node& node : nodes) {
     if (has(node)) set(node, *value++);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Tree> MakeTree(const PreorderTree& preorder, const Schema& schema) {
+StatusOr<Tree> MakeTree(const PreorderTree& preorder, const Schema& schema) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<Node> nodes, ReadShape(preorder.kinds));
   COPPICE_RETURN_IF_ERROR(ReadColumn("features", preorder.features, IsSplit, nodes,
                                      [](Node& node, uint32_t feature) { node.feature = feature; }));

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 
 namespace coppice {
 
@@ -23,7 +23,7 @@ struct PreorderTree {
 };
 
 // InvalidArgument, naming the column, unless the columns describe one tree that fits `schema`.
-absl::StatusOr<Tree> MakeTree(const PreorderTree& preorder, const Schema& schema);
+StatusOr<Tree> MakeTree(const PreorderTree& preorder, const Schema& schema);
 
 }  // namespace coppice
 

@@ -5,14 +5,14 @@
 
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
 
 namespace coppice {
 
 // Parses "ed25519:...", as programs print it, or reads the file of that name, which holds a key as
 // ParsePublicKey() takes it. InvalidArgument, naming it.
-absl::StatusOr<PublicKey> ReadPublicKey(const std::string& pin_or_file);
+StatusOr<PublicKey> ReadPublicKey(const std::string& pin_or_file);
 
 }  // namespace coppice
 

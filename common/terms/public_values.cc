@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -66,13 +67,12 @@ std::string EncodePublicValues(const Schema& schema, const Tree& tree, RowView r
   return bytes;
 }
 
-absl::StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree,
-                                       absl::string_view bytes) {
+StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree, std::string_view bytes) {
   const std::vector<uint32_t> shown = ShownFeatures(schema, tree);
   if (bytes.size() != kValueBytes * shown.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("public values must have ", kValueBytes,
-                                                   " bytes for each of ", shown.size(),
-                                                   " features, have ", bytes.size()));
+    return InvalidArgumentError(StrCat("public values must have ", kValueBytes,
+                                       " bytes for each of ", shown.size(), " features, have ",
+                                       bytes.size()));
   }
   Row row(schema.num_features(), kMissingValue);
   for (const uint32_t feature : shown) {
@@ -83,20 +83,20 @@ absl::StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree,
     bytes.remove_prefix(kValueBytes);
     std::memcpy(&row[feature], &bits, sizeof(bits));
     if (IsMissing(row[feature]) && bits != kMissingBits) {
-      return absl::InvalidArgumentError("public values: a missing value has one form");
+      return InvalidArgumentError("public values: a missing value has one form");
     }
     if (bits == kNegativeZeroBits) {
-      return absl::InvalidArgumentError("public values: zero has no sign");
+      return InvalidArgumentError("public values: zero has no sign");
     }
   }
   COPPICE_RETURN_IF_ERROR(schema.Validate(row));
   return row;
 }
 
-absl::Status CheckJoinId(absl::string_view id) {
-  if (!id.empty() && id.size() <= kMaxJoinIdBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("an id must have 1 to ", kMaxJoinIdBytes, " bytes, has ", id.size()));
+Status CheckJoinId(std::string_view id) {
+  if (!id.empty() && id.size() <= kMaxJoinIdBytes) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("an id must have 1 to ", kMaxJoinIdBytes, " bytes, has ", id.size()));
 }
 
 }  // namespace coppice

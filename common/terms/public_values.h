@@ -9,13 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 
 namespace coppice {
 
@@ -37,13 +36,12 @@ std::string EncodePublicValues(const Schema& schema, const Tree& tree, RowView r
 
 // Returns a row with the shown values and all others missing. InvalidArgument unless `bytes` is
 // what EncodePublicValues() returns for some row.
-absl::StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree,
-                                       absl::string_view bytes);
+StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree, std::string_view bytes);
 
 // In a study that is joined by an id (Terms::joined_by) a report shows the id instead of values: 1
 // to kMaxJoinIdBytes bytes. InvalidArgument, without quoting it, if `id` is not valid.
 inline constexpr size_t kMaxJoinIdBytes = 64;
-absl::Status CheckJoinId(absl::string_view id);
+Status CheckJoinId(std::string_view id);
 
 }  // namespace coppice
 

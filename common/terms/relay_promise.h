@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 #include "common/terms/signature.h"
 #include "common/terms/terms.h"
@@ -45,7 +45,7 @@ struct RelayTerms {
 };
 
 // InvalidArgument unless every field is as stated above.
-absl::Status ValidateRelayTerms(const RelayTerms& terms);
+Status ValidateRelayTerms(const RelayTerms& terms);
 
 // What a relay states about a batch, under kBatchDomain. The batch's id is SHA-256 of its bytes.
 struct BatchHeader {
@@ -64,7 +64,7 @@ struct BatchHeader {
 };
 
 // InvalidArgument unless every field is as stated above.
-absl::Status ValidateBatchHeader(const BatchHeader& header);
+Status ValidateBatchHeader(const BatchHeader& header);
 
 // A batch is sent in parts of at most kMaxReportsPerPart reports. Every part but the last has at
 // least kMinReportsPerPart reports or kMinPartBytes bytes: the curator makes two synced writes per

@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include <string_view>
+
 namespace coppice {
 
 Sha256Stream::Sha256Stream() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
@@ -10,7 +12,7 @@ Sha256Stream::Sha256Stream() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
   good_ = context_ != nullptr && EVP_DigestInit_ex(context_.get(), kAlgorithm, nullptr) == 1;
 }
 
-void Sha256Stream::Add(absl::string_view bytes) {
+void Sha256Stream::Add(std::string_view bytes) {
   good_ = good_ && EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1;
 }
 
@@ -20,9 +22,9 @@ Sha256Digest Sha256Stream::Finish() {
   return good ? digest : Sha256Digest{};
 }
 
-Sha256Digest Sha256(std::initializer_list<absl::string_view> parts) {
+Sha256Digest Sha256(std::initializer_list<std::string_view> parts) {
   Sha256Stream stream;
-  for (const absl::string_view part : parts) stream.Add(part);
+  for (const std::string_view part : parts) stream.Add(part);
   return stream.Finish();
 }
 

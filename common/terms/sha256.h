@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
@@ -26,7 +25,7 @@ class Sha256Stream {
  public:
   Sha256Stream();
 
-  void Add(absl::string_view bytes);
+  void Add(std::string_view bytes);
   // Call once, at the end.
   Sha256Digest Finish();
 
@@ -35,7 +34,7 @@ class Sha256Stream {
   bool good_;
 };
 
-Sha256Digest Sha256(std::initializer_list<absl::string_view> parts);
+Sha256Digest Sha256(std::initializer_list<std::string_view> parts);
 
 }  // namespace coppice
 

@@ -7,31 +7,30 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/pem.h"
 #include "common/terms/sha256.h"
 
 namespace coppice {
 namespace {
 
-constexpr absl::string_view kPinPrefix = "ed25519:";
+constexpr std::string_view kPinPrefix = "ed25519:";
 
 struct ContextDeleter {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
 using ContextPtr = std::unique_ptr<EVP_MD_CTX, ContextDeleter>;
 
-const uint8_t* BytesOf(absl::string_view text) {
+const uint8_t* BytesOf(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
-absl::string_view AsText(const PublicKey& key) {
+std::string_view AsText(const PublicKey& key) {
   return {reinterpret_cast<const char*>(key.data()), key.size()};
 }
 
@@ -43,13 +42,13 @@ KeyPtr PublicKeyOf(const PublicKey& key) {
   return KeyPtr(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, key.data(), key.size()));
 }
 
-absl::StatusOr<PublicKey> RawPublicKey(const EVP_PKEY* key) {
+StatusOr<PublicKey> RawPublicKey(const EVP_PKEY* key) {
   PublicKey raw{};
   size_t size = raw.size();
   if (key == nullptr || EVP_PKEY_id(key) != EVP_PKEY_ED25519 ||
       EVP_PKEY_get_raw_public_key(key, raw.data(), &size) != 1 || size != raw.size()) {
     ERR_clear_error();
-    return absl::InvalidArgumentError("is no public Ed25519 key");
+    return InvalidArgumentError("is no public Ed25519 key");
   }
   return raw;
 }
@@ -63,34 +62,33 @@ KeyId KeyIdOf(const PublicKey& key) {
   return id;
 }
 
-absl::StatusOr<SigningKey> SigningKey::FromSeed(const Seed& seed) {
+StatusOr<SigningKey> SigningKey::FromSeed(const Seed& seed) {
   const KeyPtr key = PrivateKeyOf(seed);
-  const absl::StatusOr<PublicKey> public_key = RawPublicKey(key.get());
-  if (!public_key.ok()) return absl::InternalError("OpenSSL cannot make an Ed25519 key");
+  const StatusOr<PublicKey> public_key = RawPublicKey(key.get());
+  if (!public_key.ok()) return InternalError("OpenSSL cannot make an Ed25519 key");
   return SigningKey(seed, *public_key);
 }
 
-absl::StatusOr<SigningKey> SigningKey::FromPem(absl::string_view pem) {
+StatusOr<SigningKey> SigningKey::FromPem(std::string_view pem) {
   const KeyPtr key = PrivateKeyFromPem(pem);
   Seed seed;
   size_t size = seed.size();
   if (key == nullptr || EVP_PKEY_id(key.get()) != EVP_PKEY_ED25519 ||
       EVP_PKEY_get_raw_private_key(key.get(), seed.data(), &size) != 1 || size != seed.size()) {
     ERR_clear_error();
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "is no private Ed25519 key in PEM without a passphrase; make one with `openssl genpkey "
         "-algorithm ed25519`");
   }
-  absl::StatusOr<SigningKey> made = FromSeed(seed);
+  StatusOr<SigningKey> made = FromSeed(seed);
   OPENSSL_cleanse(seed.data(), seed.size());
   return made;
 }
 
 SigningKey::~SigningKey() { OPENSSL_cleanse(seed_.data(), seed_.size()); }
 
-absl::StatusOr<Signature> SigningKey::Sign(absl::string_view domain,
-                                           absl::string_view message) const {
-  const std::string signed_bytes = absl::StrCat(domain, message);
+StatusOr<Signature> SigningKey::Sign(std::string_view domain, std::string_view message) const {
+  const std::string signed_bytes = StrCat(domain, message);
   const KeyPtr key = PrivateKeyOf(seed_);
   const ContextPtr context(EVP_MD_CTX_new());
   Signature signature{};
@@ -101,14 +99,14 @@ absl::StatusOr<Signature> SigningKey::Sign(absl::string_view domain,
                      signed_bytes.size()) != 1 ||
       size != signature.size()) {
     ERR_clear_error();
-    return absl::InternalError("OpenSSL cannot sign with Ed25519");
+    return InternalError("OpenSSL cannot sign with Ed25519");
   }
   return signature;
 }
 
-bool IsSignedBy(const PublicKey& key, absl::string_view domain, absl::string_view message,
+bool IsSignedBy(const PublicKey& key, std::string_view domain, std::string_view message,
                 const Signature& signature) {
-  const std::string signed_bytes = absl::StrCat(domain, message);
+  const std::string signed_bytes = StrCat(domain, message);
   const KeyPtr verifier = PublicKeyOf(key);
   const ContextPtr context(EVP_MD_CTX_new());
   const bool good =
@@ -134,23 +132,23 @@ std::string ToPem(const PublicKey& key) {
 }
 
 std::string ToPin(const PublicKey& key) {
-  return absl::StrCat(kPinPrefix, absl::Base64Escape(AsText(key)));
+  return StrCat(kPinPrefix, absl::Base64Escape(AsText(key)));
 }
 
-absl::StatusOr<PublicKey> ParsePublicKey(absl::string_view text) {
-  absl::string_view pin = absl::StripAsciiWhitespace(text);
+StatusOr<PublicKey> ParsePublicKey(std::string_view text) {
+  std::string_view pin = StripAsciiWhitespace(text);
   std::string raw;
   PublicKey key;
-  if (absl::ConsumePrefix(&pin, kPinPrefix) && absl::Base64Unescape(pin, &raw) &&
+  if (ConsumePrefix(&pin, kPinPrefix) && absl::Base64Unescape(pin, &raw) &&
       raw.size() == key.size()) {
     std::copy(raw.begin(), raw.end(), key.begin());
     return key;
   }
-  if (absl::StrContains(text, "BEGIN PUBLIC KEY")) {
-    const absl::StatusOr<PublicKey> parsed = RawPublicKey(PublicKeyFromPem(text).get());
+  if (StrContains(text, "BEGIN PUBLIC KEY")) {
+    const StatusOr<PublicKey> parsed = RawPublicKey(PublicKeyFromPem(text).get());
     if (parsed.ok()) return parsed;
   }
-  return absl::InvalidArgumentError(
+  return InvalidArgumentError(
       "is no public Ed25519 key: neither PEM nor \"ed25519:\" and 32 bytes in base64; `coppice "
       "study key` prints the curator's");
 }

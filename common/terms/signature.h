@@ -13,9 +13,9 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -26,15 +26,15 @@ using Signature = std::array<uint8_t, 64>;
 using KeyId = std::array<uint8_t, 16>;
 KeyId KeyIdOf(const PublicKey& key);
 
-inline constexpr absl::string_view kManifestDomain("coppice.v1.manifest\0", 20);
-inline constexpr absl::string_view kModelDomain("coppice.v1.model\0", 17);
-inline constexpr absl::string_view kEndorsementDomain("coppice.v1.key\0", 15);
+inline constexpr std::string_view kManifestDomain("coppice.v1.manifest\0", 20);
+inline constexpr std::string_view kModelDomain("coppice.v1.model\0", 17);
+inline constexpr std::string_view kEndorsementDomain("coppice.v1.key\0", 15);
 // Signs a challenge that the caller draws, so that the answer proves who has the key.
-inline constexpr absl::string_view kCuratorDomain("coppice.v1.curator\0", 19);
-inline constexpr absl::string_view kAuditDomain("coppice.v1.audit\0", 17);
+inline constexpr std::string_view kCuratorDomain("coppice.v1.curator\0", 19);
+inline constexpr std::string_view kAuditDomain("coppice.v1.audit\0", 17);
 // Domains of a relay: its promise to devices, and the batches that it delivers.
-inline constexpr absl::string_view kRelayDomain("coppice.v1.relay\0", 17);
-inline constexpr absl::string_view kBatchDomain("coppice.v1.batch\0", 17);
+inline constexpr std::string_view kRelayDomain("coppice.v1.relay\0", 17);
+inline constexpr std::string_view kBatchDomain("coppice.v1.batch\0", 17);
 inline constexpr size_t kChallengeBytes = 32;
 
 // Secret; the destructor wipes it.
@@ -43,9 +43,9 @@ class SigningKey {
   using Seed = std::array<uint8_t, 32>;
 
   // A new key needs 32 bytes from a private generator.
-  static absl::StatusOr<SigningKey> FromSeed(const Seed& seed);
+  static StatusOr<SigningKey> FromSeed(const Seed& seed);
   // PKCS#8 in PEM without a passphrase, as `openssl genpkey -algorithm ed25519` writes it.
-  static absl::StatusOr<SigningKey> FromPem(absl::string_view pem);
+  static StatusOr<SigningKey> FromPem(std::string_view pem);
 
   SigningKey(const SigningKey&) = default;
   SigningKey& operator=(const SigningKey&) = default;
@@ -53,7 +53,7 @@ class SigningKey {
 
   const Seed& seed() const { return seed_; }
   const PublicKey& public_key() const { return public_key_; }
-  absl::StatusOr<Signature> Sign(absl::string_view domain, absl::string_view message) const;
+  StatusOr<Signature> Sign(std::string_view domain, std::string_view message) const;
 
  private:
   SigningKey(const Seed& seed, const PublicKey& public_key)
@@ -63,14 +63,14 @@ class SigningKey {
   PublicKey public_key_;
 };
 
-bool IsSignedBy(const PublicKey& key, absl::string_view domain, absl::string_view message,
+bool IsSignedBy(const PublicKey& key, std::string_view domain, std::string_view message,
                 const Signature& signature);
 
 // A public key as text: PEM (SubjectPublicKeyInfo), or "ed25519:" and its 32 bytes in base64.
 std::string ToPem(const PublicKey& key);
 std::string ToPin(const PublicKey& key);
 // Parses either, with white space around it.
-absl::StatusOr<PublicKey> ParsePublicKey(absl::string_view text);
+StatusOr<PublicKey> ParsePublicKey(std::string_view text);
 
 }  // namespace coppice
 

@@ -1,14 +1,14 @@
 #include "common/terms/terms.h"
 
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 
 namespace coppice {
@@ -17,74 +17,73 @@ namespace {
 constexpr size_t kMaxIdLength = 63;
 constexpr size_t kMaxJoinedByBytes = 64;
 
-absl::Status ValidateEpsilon(const Budget& epsilon) {
+Status ValidateEpsilon(const Budget& epsilon) {
   if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxStudyEpsilonNanos) {
-    return absl::InvalidArgumentError(absl::StrCat("epsilon_nanos: must be ", kMinEpsilonNanos,
-                                                   " to ", kMaxStudyEpsilonNanos, ", is ",
-                                                   epsilon.nanos()));
+    return InvalidArgumentError(StrCat("epsilon_nanos: must be ", kMinEpsilonNanos, " to ",
+                                       kMaxStudyEpsilonNanos, ", is ", epsilon.nanos()));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ValidateRounding(const Terms& terms) {
+Status ValidateRounding(const Terms& terms) {
   const std::optional<Target>& target = terms.schema->target();
   if (target.has_value() != terms.rounding.has_value()) {
-    return absl::InvalidArgumentError(
-        target.has_value() ? "rounding: must be set where a number is to be predicted"
-                           : "rounding: is for numbers; this schema has classes");
+    return InvalidArgumentError(target.has_value()
+                                    ? "rounding: must be set where a number is to be predicted"
+                                    : "rounding: is for numbers; this schema has classes");
   }
-  return target.has_value() ? CheckRounding(*terms.rounding, *target) : absl::OkStatus();
+  return target.has_value() ? CheckRounding(*terms.rounding, *target) : OkStatus();
 }
 
 // Whether a name can stand for ids: it must differ from the study's other names and be printable.
-absl::Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
+Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
   if (name.size() > kMaxJoinedByBytes || Printable(name) != name) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "joined_by: must have at most ", kMaxJoinedByBytes, " bytes without control characters"));
+    return InvalidArgumentError(StrCat("joined_by: must have at most ", kMaxJoinedByBytes,
+                                       " bytes without control characters"));
   }
   if (name == schema.label()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("joined_by: \"", name, "\" is the label, which a report hides"));
+    return InvalidArgumentError(
+        StrCat("joined_by: \"", name, "\" is the label, which a report hides"));
   }
   for (const Feature& feature : schema.features()) {
     if (feature.name == name) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("joined_by: \"", name, "\" is a feature; take the name of an id"));
+      return InvalidArgumentError(
+          StrCat("joined_by: \"", name, "\" is a feature; take the name of an id"));
     }
     if (!feature.is_public) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("joined_by: needs a schema whose features are all public (\"public\": "
-                       "true), for the curator has them; \"",
-                       Printable(feature.name), "\" is private"));
+      return InvalidArgumentError(
+          StrCat("joined_by: needs a schema whose features are all public (\"public\": "
+                 "true), for the curator has them; \"",
+                 Printable(feature.name), "\" is private"));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::Status CheckRounding(const NumberRange& rounding, const Target& target) {
+Status CheckRounding(const NumberRange& rounding, const Target& target) {
   constexpr double kWidest = 1e6;  // times the bounds; a wider range tells nothing
   // Bounds may be so wide that their multiple, and so a width, is infinite.
   const bool is_range = rounding.low < rounding.high && std::isfinite(rounding.width()) &&
                         rounding.width() <= kWidest * target.span();
-  if (is_range && rounding.low < target.max && rounding.high > target.min) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("rounding: must be from a number to a greater one, at most a million times as "
-                   "wide as the target's bounds, and meet these, ",
-                   target.min, " to ", target.max, "; is ", rounding.low, " to ", rounding.high));
+  if (is_range && rounding.low < target.max && rounding.high > target.min) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("rounding: must be from a number to a greater one, at most a million times as "
+             "wide as the target's bounds, and meet these, ",
+             target.min, " to ", target.max, "; is ", rounding.low, " to ", rounding.high));
 }
 
-absl::Status ValidateTerms(const Terms& terms) {
+Status ValidateTerms(const Terms& terms) {
   if (!IsValidId(terms.study)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "study: an id is 1 to 63 of a-z 0-9 - _ and starts with a letter or digit");
   }
-  if (terms.schema == nullptr) return absl::InvalidArgumentError("schema: is missing");
+  if (terms.schema == nullptr) return InvalidArgumentError("schema: is missing");
   COPPICE_RETURN_IF_ERROR(ValidateEpsilon(terms.epsilon));
   COPPICE_RETURN_IF_ERROR(ValidateRounding(terms));
   if (!absl::c_linear_search(AllMechanismKinds(), terms.mechanism)) {
-    return absl::InvalidArgumentError("mechanism: is none that this version knows");
+    return InvalidArgumentError("mechanism: is none that this version knows");
   }
   if (!terms.joined_by.empty()) {
     COPPICE_RETURN_IF_ERROR(ValidateJoinedBy(terms.joined_by, *terms.schema));
@@ -92,30 +91,29 @@ absl::Status ValidateTerms(const Terms& terms) {
   if (terms.shows_values()) {
     COPPICE_ASSIGN_OR_RETURN(const auto mechanism, MakeMechanism(terms, 1));
     if (mechanism->adds_laplace_noise()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("mechanism: ", MechanismName(terms.mechanism),
-                       " is for studies without public features; take one whose reports are bits"));
+      return InvalidArgumentError(
+          StrCat("mechanism: ", MechanismName(terms.mechanism),
+                 " is for studies without public features; take one whose reports are bits"));
     }
   }
   if (terms.trees < 1 || terms.trees > kMaxTrees) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("trees: must be 1 to ", kMaxTrees, ", are ", terms.trees));
+    return InvalidArgumentError(StrCat("trees: must be 1 to ", kMaxTrees, ", are ", terms.trees));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // A Tree was checked when it was created, but possibly with another schema than these terms'.
-absl::Status ValidateTree(const Terms& terms, const Tree& tree) {
+Status ValidateTree(const Terms& terms, const Tree& tree) {
   const absl::Span<const Node> nodes = tree.nodes();
   COPPICE_RETURN_IF_ERROR(
       Tree::Create(std::vector<Node>(nodes.begin(), nodes.end()), *terms.schema).status());
   const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_outputs()};
   if (uint64_t{domain.leaves} * domain.classes > kMaxCells) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", domain.leaves, " leaves of ",
-                                                   domain.classes, " classes; at most ", kMaxCells,
-                                                   " cells fit a report, so grow it less deep"));
+    return InvalidArgumentError(StrCat("has ", domain.leaves, " leaves of ", domain.classes,
+                                       " classes; at most ", kMaxCells,
+                                       " cells fit a report, so grow it less deep"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 TreesByIndex AllTrees(Forest forest) {
@@ -124,19 +122,19 @@ TreesByIndex AllTrees(Forest forest) {
   return trees;
 }
 
-bool IsValidId(absl::string_view id) {
-  const auto is_alnum = [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); };
+bool IsValidId(std::string_view id) {
+  const auto is_alnum = [](char c) { return IsAsciiLower(c) || IsAsciiDigit(c); };
   return !id.empty() && id.size() <= kMaxIdLength && is_alnum(id.front()) &&
          absl::c_all_of(id, [&](char c) { return is_alnum(c) || c == '-' || c == '_'; });
 }
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves) {
+StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves) {
   const Domain domain{.leaves = leaves, .classes = terms.schema->num_outputs()};
   return MakeLocalMechanism(terms.mechanism, terms.epsilon, domain);
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,
-                                                                            const Forest& forest) {
+StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,
+                                                                      const Forest& forest) {
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
   mechanisms.reserve(forest.size());
   for (const Tree& tree : forest) {
@@ -145,10 +143,10 @@ absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(cons
   return mechanisms;
 }
 
-Fingerprint FingerprintOf(absl::string_view terms_bytes) { return Sha256({terms_bytes}); }
+Fingerprint FingerprintOf(std::string_view terms_bytes) { return Sha256({terms_bytes}); }
 
 std::string ToHex(const Fingerprint& fingerprint) {
-  return absl::BytesToHexString(std::string(fingerprint.begin(), fingerprint.end()));
+  return BytesToHexString(std::string(fingerprint.begin(), fingerprint.end()));
 }
 
 }  // namespace coppice

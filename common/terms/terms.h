@@ -9,16 +9,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/model/tree.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
 #include "common/terms/sha256.h"
 #include "common/terms/ticket.h"
-#include "common/model/tree.h"
 
 namespace coppice {
 
@@ -44,12 +44,12 @@ struct Terms {
 };
 
 // InvalidArgument unless every field is as stated above.
-absl::Status ValidateTerms(const Terms& terms);
+Status ValidateTerms(const Terms& terms);
 // InvalidArgument unless numbers with these bounds can be rounded within the range. It may extend
 // beyond the bounds on either side.
-absl::Status CheckRounding(const NumberRange& rounding, const Target& target);
+Status CheckRounding(const NumberRange& rounding, const Target& target);
 // InvalidArgument unless a device can answer in `tree`: it fits the schema, and a report fits it.
-absl::Status ValidateTree(const Terms& terms, const Tree& tree);
+Status ValidateTree(const Terms& terms, const Tree& tree);
 
 // Trees of a study's forest by their index, from 0: the one that a device fetched, or all.
 using TreesByIndex = std::map<uint32_t, Tree>;
@@ -57,19 +57,19 @@ TreesByIndex AllTrees(Forest forest);
 
 // True for a well-formed study or model id: 1 to 63 of a-z 0-9 - _, starting with a letter or
 // digit.
-bool IsValidId(absl::string_view id);
+bool IsValidId(std::string_view id);
 
 // MakeMechanism() returns the mechanism for `leaves` leaves: those of a tree or, if features are
 // public, those that a row's public values allow. MakeMechanisms() returns one per tree, for all
 // its leaves, in the forest's order.
-absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves);
-absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,
-                                                                            const Forest& forest);
+StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves);
+StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,
+                                                                      const Forest& forest);
 
 // SHA-256 over the terms' bytes as they are sent. Device and curator hash the same bytes, so
 // neither depends on how the other would have serialized them.
 using Fingerprint = std::array<uint8_t, 32>;
-Fingerprint FingerprintOf(absl::string_view terms_bytes);
+Fingerprint FingerprintOf(std::string_view terms_bytes);
 std::string ToHex(const Fingerprint& fingerprint);
 
 }  // namespace coppice

@@ -1,16 +1,18 @@
 #include "common/terms/ticket.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "absl/numeric/int128.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 
 namespace coppice {
 namespace {
 
 // Separates this use of the hash from all others.
-constexpr absl::string_view kTreePrefix = "coppice.v1.tree";
+constexpr std::string_view kTreePrefix = "coppice.v1.tree";
 
 uint64_t BigEndian64(const uint8_t* bytes) {
   uint64_t value = 0;
@@ -30,10 +32,10 @@ std::string Ticket::ToBytes() const {
   return bytes;
 }
 
-absl::StatusOr<Ticket> Ticket::FromBytes(absl::string_view bytes) {
+StatusOr<Ticket> Ticket::FromBytes(std::string_view bytes) {
   if (bytes.size() != kTicketIdBytes + kTicketMacBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "ticket: needs ", kTicketIdBytes + kTicketMacBytes, " bytes, has ", bytes.size()));
+    return InvalidArgumentError(
+        StrCat("ticket: needs ", kTicketIdBytes + kTicketMacBytes, " bytes, has ", bytes.size()));
   }
   Ticket ticket;
   std::copy_n(bytes.begin(), kTicketIdBytes, ticket.id.begin());

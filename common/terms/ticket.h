@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -28,7 +28,7 @@ struct Ticket {
 
   // id then mac, kTicketIdBytes + kTicketMacBytes bytes. InvalidArgument for another length.
   std::string ToBytes() const;
-  static absl::StatusOr<Ticket> FromBytes(absl::string_view bytes);
+  static StatusOr<Ticket> FromBytes(std::string_view bytes);
 
   friend bool operator==(const Ticket&, const Ticket&) = default;
 };

@@ -6,25 +6,23 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/text.h"
 
 namespace coppice::central {
 
-inline constexpr absl::string_view kDatasetPrefix = "dataset/";
-inline constexpr absl::string_view kJobPrefix = "job/";
+inline constexpr std::string_view kDatasetPrefix = "dataset/";
+inline constexpr std::string_view kJobPrefix = "job/";
 
-inline std::string DatasetKey(absl::string_view dataset) {
-  return absl::StrCat(kDatasetPrefix, dataset, "/");
+inline std::string DatasetKey(std::string_view dataset) {
+  return StrCat(kDatasetPrefix, dataset, "/");
 }
-inline std::string ChunkPrefix(absl::string_view dataset) {
-  return absl::StrCat("chunk/", dataset, "/");
+inline std::string ChunkPrefix(std::string_view dataset) { return StrCat("chunk/", dataset, "/"); }
+inline std::string ChunkKey(std::string_view dataset, uint64_t chunk) {
+  return StrCat(ChunkPrefix(dataset), ZeroPadded(chunk, 8));
 }
-inline std::string ChunkKey(absl::string_view dataset, uint64_t chunk) {
-  return absl::StrCat(ChunkPrefix(dataset), absl::Dec(chunk, absl::kZeroPad8));
-}
-inline std::string JobKey(absl::string_view job) { return absl::StrCat(kJobPrefix, job, "/"); }
+inline std::string JobKey(std::string_view job) { return StrCat(kJobPrefix, job, "/"); }
 
 }  // namespace coppice::central
 

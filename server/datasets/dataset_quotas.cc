@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/datasets.h"
 
 namespace coppice::central {
 
-absl::Status Datasets::Reserve(const std::string& owner, uint64_t added, uint64_t most,
-                               Reservation& reservation) {
+Status Datasets::Reserve(const std::string& owner, uint64_t added, uint64_t most,
+                         Reservation& reservation) {
   const MutexLock lock(mutex_);
   const auto reserved = reserved_bytes_.find(owner);
   uint64_t bytes = added + (reserved == reserved_bytes_.end() ? 0 : reserved->second);
@@ -18,14 +18,14 @@ absl::Status Datasets::Reserve(const std::string& owner, uint64_t added, uint64_
     if (dataset.entry.owner == owner) bytes += dataset.entry.bytes + dataset.entry.schema_bytes;
   }
   if (most != 0 && bytes > most) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("rows: the rows and schemas of the datasets of ", owner, " would have ", bytes,
-                     " bytes, and its quota is ", most, ": delete one first"));
+    return ResourceExhaustedError(StrCat("rows: the rows and schemas of the datasets of ", owner,
+                                         " would have ", bytes, " bytes, and its quota is ", most,
+                                         ": delete one first"));
   }
   reserved_bytes_[owner] += added;
   reservation.owner_ = owner;
   reservation.bytes_ = added;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void Datasets::Release(Reservation& reservation) {
@@ -36,17 +36,17 @@ void Datasets::Release(Reservation& reservation) {
   reservation.bytes_ = 0;
 }
 
-absl::Status Datasets::CheckNumber(const std::string& owner, uint64_t most) const {
-  if (most == 0) return absl::OkStatus();
+Status Datasets::CheckNumber(const std::string& owner, uint64_t most) const {
+  if (most == 0) return OkStatus();
   uint64_t owned = 0;
   const MutexLock lock(mutex_);
   for (const auto& [id, dataset] : datasets_) {
     owned += dataset.entry.owner == owner && dataset.entry.state != DatasetState::kDeleted;
   }
-  if (owned < most) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(owner, " may have ", most,
-                                                   most == 1 ? " dataset" : " datasets",
-                                                   ", and has: delete one first"));
+  if (owned < most) return OkStatus();
+  return ResourceExhaustedError(StrCat(owner, " may have ", most,
+                                       most == 1 ? " dataset" : " datasets",
+                                       ", and has: delete one first"));
 }
 
 }  // namespace coppice::central

@@ -1,11 +1,13 @@
 #include "server/datasets/dataset_record.h"
 
+#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
@@ -31,9 +33,9 @@ DatasetState StateForOthers(const DatasetEntry& entry, int64_t now_unix_seconds)
 std::string HashRequest(const DatasetSpec& spec) {
   const std::string schema = ToProto(*spec.schema).SerializeAsString();
   // The sizes keep one part from passing for the end of another.
-  const std::string rest = absl::StrCat(
-      schema.size(), " ", spec.id, " ", spec.cap.epsilon_nanos, " ", spec.cap.delta_atto, " ",
-      static_cast<int>(spec.cap.composition), " ", static_cast<int>(spec.cap.neighbours));
+  const std::string rest = StrCat(schema.size(), " ", spec.id, " ", spec.cap.epsilon_nanos, " ",
+                                  spec.cap.delta_atto, " ", static_cast<int>(spec.cap.composition),
+                                  " ", static_cast<int>(spec.cap.neighbours));
   const Sha256Digest digest = Sha256({schema, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -56,7 +58,7 @@ std::string EncodeDataset(const DatasetEntry& entry) {
   return record.SerializeAsString();
 }
 
-absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes) {
+StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::DatasetRecord record,
                            storage::ParseRecord<v1::DatasetRecord>(key, bytes));
   if (record.state() < v1::DATASET_STATE_UPLOADING || record.state() > v1::DATASET_STATE_DELETED) {
@@ -68,7 +70,7 @@ absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_v
   }
   std::shared_ptr<const Schema> schema;
   if (record.has_schema() || record.state() != v1::DATASET_STATE_DELETED) {
-    absl::StatusOr<Schema> read = FromProto(record.schema());
+    StatusOr<Schema> read = FromProto(record.schema());
     if (!read.ok()) return storage::CorruptRecord(key, read.status().message());
     schema = std::make_shared<const Schema>(*std::move(read));
   } else if (record.chunks() != 0) {
@@ -108,16 +110,15 @@ std::string EncodeChunk(const Table& rows) {
   return bytes;
 }
 
-absl::Status ReadChunk(const storage::Store& store, absl::string_view id, uint64_t chunk,
-                       Table& rows) {
+Status ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk, Table& rows) {
   const std::string key = ChunkKey(id, chunk);
   COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, storage::ReadRecord<v1::RowBlock>(store, key));
-  const absl::Status sound = AppendRows(block, rows);
+  const Status sound = AppendRows(block, rows);
   return sound.ok() ? sound : storage::CorruptRecord(key, sound.message());
 }
 
-absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
-                               const DatasetEntry& entry) {
+StatusOr<Table> ReadRows(const storage::Store& store, std::string_view id,
+                         const DatasetEntry& entry) {
   Table table(entry.schema);
   table.Reserve(entry.rows);
   for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {

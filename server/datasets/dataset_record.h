@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/datasets/dataset.h"
 #include "server/store/store.h"
 
@@ -46,17 +45,16 @@ std::string HashRequest(const DatasetSpec& spec);
 uint64_t BytesOf(const Schema& schema);
 
 std::string EncodeDataset(const DatasetEntry& entry);
-absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes);
+StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view bytes);
 
 // The bytes of a chunk that holds `rows`: a serialized RowBlock.
 std::string EncodeChunk(const Table& rows);
 // Reads one chunk, checks it against the schema and adds its rows to `rows`.
-absl::Status ReadChunk(const storage::Store& store, absl::string_view id, uint64_t chunk,
-                       Table& rows);
+Status ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk, Table& rows);
 
 // Returns all rows of a dataset, read chunk by chunk.
-absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
-                               const DatasetEntry& entry);
+StatusOr<Table> ReadRows(const storage::Store& store, std::string_view id,
+                         const DatasetEntry& entry);
 
 }  // namespace coppice::central
 

@@ -1,11 +1,12 @@
 #include "server/datasets/datasets.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/field_error.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/row_block.h"
@@ -16,9 +17,7 @@
 namespace coppice::central {
 namespace {
 
-absl::Status NoDataset(absl::string_view id) {
-  return absl::NotFoundError(absl::StrCat("there is no dataset ", id));
-}
+Status NoDataset(std::string_view id) { return NotFoundError(StrCat("there is no dataset ", id)); }
 
 // A deleted dataset keeps its name, its owner, its request and its ledger, and nothing else.
 void ForgetSchema(DatasetEntry& entry) {
@@ -28,22 +27,21 @@ void ForgetSchema(DatasetEntry& entry) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store,
-                                                         ledger::Ledger& ledger,
-                                                         std::function<int64_t()> clock,
-                                                         const DatasetLimits& limits) {
+StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store, ledger::Ledger& ledger,
+                                                   std::function<int64_t()> clock,
+                                                   const DatasetLimits& limits) {
   std::unique_ptr<Datasets> datasets(new Datasets(store, ledger, std::move(clock), limits));
   COPPICE_RETURN_IF_ERROR(datasets->LoadAll());
   return datasets;
 }
 
-absl::Status Datasets::LoadAll() {
+Status Datasets::LoadAll() {
   std::vector<std::pair<std::string, DatasetEntry>> unpurged;
   storage::StoreBatch forgotten;
   COPPICE_RETURN_IF_ERROR(
-      store_.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
+      store_.Scan(kDatasetPrefix, [&](std::string_view key, std::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
-        const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
+        const std::string id(StripSuffix(StripPrefix(key, kDatasetPrefix), "/"));
         if (!ledger_.CapOf(id).ok()) return storage::CorruptRecord(key, "has no ledger");
         if (entry.state == DatasetState::kDeleted && !entry.purged) {
           unpurged.emplace_back(id, entry);
@@ -53,15 +51,15 @@ absl::Status Datasets::LoadAll() {
           forgotten.Put(std::string(key), EncodeDataset(entry));
         }
         Show(id, std::move(entry));
-        return absl::OkStatus();
+        return OkStatus();
       }));
   if (!forgotten.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(forgotten));
   // A deletion that fails again is retried at the next start; the daemon serves meanwhile.
   for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
+StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("dataset_id", spec.id));
   if (!spec.accept_leak) {
@@ -88,7 +86,7 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
                      .owner = spec.owner};
   storage::StoreBatch batch;
   batch.Put(DatasetKey(id), EncodeDataset(entry));
-  const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
+  const Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
   if (WriteOutcomeUnknown(opened)) unresolved_creations_.push_back({.id = id, .cap = spec.cap});
   COPPICE_RETURN_IF_ERROR(opened);
   Show(id, std::move(entry), &reservation);
@@ -100,21 +98,20 @@ bool Datasets::WasCreated(const DatasetSpec& spec) const {
   return ids_by_request_.contains({spec.owner, spec.request_id});
 }
 
-absl::StatusOr<DatasetState> Datasets::StateOf(absl::string_view id) const {
+StatusOr<DatasetState> Datasets::StateOf(std::string_view id) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
   return entry.state;
 }
 
-absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t first_row,
-                                             const Table& rows, bool complete,
-                                             uint64_t most_bytes) {
+StatusOr<DatasetInfo> Datasets::Upload(std::string_view id, uint64_t first_row, const Table& rows,
+                                       bool complete, uint64_t most_bytes) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, GetSchema(id));
   if (rows.shared_schema() != schema && !(rows.schema() == *schema)) {
-    return absl::InvalidArgumentError("rows: must be of the dataset's schema");
+    return InvalidArgumentError("rows: must be of the dataset's schema");
   }
   COPPICE_RETURN_IF_ERROR(CheckBlockRows(rows.num_rows()));
   if (rows.num_rows() == 0 && !complete) {
-    return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
+    return InvalidArgumentError("rows: must not be empty unless complete is set");
   }
   if (rows.num_rows() == 0 && IsComplete(id, first_row)) return Get(id);
   Chunk chunk{.rows = rows.num_rows()};
@@ -125,8 +122,8 @@ absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t firs
   COPPICE_RETURN_IF_ERROR(CheckTakesRowsAt(id, entry, first_row));
   if (entry.state == DatasetState::kReady) {
     if (chunk.rows == 0) return Get(id);
-    return absl::FailedPreconditionError(
-        absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
+    return FailedPreconditionError(
+        StrCat("the dataset ", id, " is complete: it takes no more rows"));
   }
   storage::StoreBatch batch;
   Reservation reservation(*this);
@@ -145,8 +142,7 @@ absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t firs
   return Get(id);
 }
 
-absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id,
-                                          const ledger::EntryRange& entries) const {
+StatusOr<DatasetInfo> Datasets::Get(std::string_view id, const ledger::EntryRange& entries) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
   COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id, entries));
   return DatasetInfo{.id = std::string(id),
@@ -159,12 +155,12 @@ absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id,
                      .owner = entry.owner};
 }
 
-bool Datasets::CountsRho(absl::string_view id) const {
-  const absl::StatusOr<ledger::BudgetCap> cap = ledger_.CapOf(id);
+bool Datasets::CountsRho(std::string_view id) const {
+  const StatusOr<ledger::BudgetCap> cap = ledger_.CapOf(id);
   return cap.ok() && cap->composition == ledger::Composition::kZeroConcentrated;
 }
 
-absl::StatusOr<std::shared_ptr<const Schema>> Datasets::GetSchema(absl::string_view id) const {
+StatusOr<std::shared_ptr<const Schema>> Datasets::GetSchema(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
   if (it == datasets_.end()) return NoDataset(id);
@@ -172,7 +168,7 @@ absl::StatusOr<std::shared_ptr<const Schema>> Datasets::GetSchema(absl::string_v
   return it->second.entry.schema;
 }
 
-std::optional<std::string> Datasets::OwnerOf(absl::string_view id) const {
+std::optional<std::string> Datasets::OwnerOf(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
   if (it == datasets_.end()) return std::nullopt;
@@ -190,36 +186,35 @@ std::vector<DatasetInfo> Datasets::List(const Page& page, IsShown is_shown) cons
   }
   std::vector<DatasetInfo> infos;
   for (const std::string& id : ids) {
-    absl::StatusOr<DatasetInfo> info = Get(id);
+    StatusOr<DatasetInfo> info = Get(id);
     if (info.ok()) infos.push_back(*std::move(info));
   }
   return infos;
 }
 
-absl::StatusOr<DatasetInfo> Datasets::ConfirmLedger(absl::string_view id,
-                                                    const Sha256Digest& head) {
+StatusOr<DatasetInfo> Datasets::ConfirmLedger(std::string_view id, const Sha256Digest& head) {
   COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
   COPPICE_RETURN_IF_ERROR(ledger_.Confirm(id, head));
   return Get(id);
 }
 
-absl::StatusOr<DatasetInfo> Datasets::WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
-                                                     uint64_t delta_atto) {
+StatusOr<DatasetInfo> Datasets::WriteOffLedger(std::string_view id, uint64_t epsilon_nanos,
+                                               uint64_t delta_atto) {
   COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
   COPPICE_RETURN_IF_ERROR(ledger_.WriteOff(id, epsilon_nanos, delta_atto));
   return Get(id);
 }
 
-absl::Status Datasets::FreeName(absl::string_view id) { return ledger_.FreeName(id); }
+Status Datasets::FreeName(std::string_view id) { return ledger_.FreeName(id); }
 
-absl::Status Datasets::Delete(absl::string_view id) {
-  if (absl::IsNotFound(EntryOf(id).status()) && ledger_.CapOf(id).ok()) return RemoveOrphans(id);
+Status Datasets::Delete(std::string_view id) {
+  if (IsNotFound(EntryOf(id).status()) && ledger_.CapOf(id).ok()) return RemoveOrphans(id);
   COPPICE_ASSIGN_OR_RETURN(const DatasetEntry gone, RemoveRows(id));
-  if (gone.purged) return absl::OkStatus();
+  if (gone.purged) return OkStatus();
   return EndDeletion(id, gone);
 }
 
-absl::StatusOr<DatasetUse> Datasets::Use(absl::string_view id) const {
+StatusOr<DatasetUse> Datasets::Use(std::string_view id) const {
   COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, ledger_.CapOf(id));
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
@@ -227,13 +222,13 @@ absl::StatusOr<DatasetUse> Datasets::Use(absl::string_view id) const {
   const Dataset& dataset = it->second;
   COPPICE_RETURN_IF_ERROR(CheckNotDeleted(id, dataset));
   if (dataset.entry.state == DatasetState::kUploading) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
+    return FailedPreconditionError(
+        StrCat("the dataset ", id, " still takes rows: complete its upload first"));
   }
   return DatasetUse{.schema = dataset.entry.schema, .cap = cap, .pin = dataset.pin};
 }
 
-absl::StatusOr<std::shared_ptr<const Table>> Datasets::Load(absl::string_view id) {
+StatusOr<std::shared_ptr<const Table>> Datasets::Load(std::string_view id) {
   std::shared_ptr<Mutex> loading;
   DatasetEntry entry;
   {
@@ -256,25 +251,25 @@ absl::StatusOr<std::shared_ptr<const Table>> Datasets::Load(absl::string_view id
   return rows;
 }
 
-absl::Status Datasets::CheckNotDeleted(absl::string_view id, const Dataset& dataset) {
+Status Datasets::CheckNotDeleted(std::string_view id, const Dataset& dataset) {
   if (dataset.entry.state == DatasetState::kDeleted) {
-    return absl::FailedPreconditionError(absl::StrCat("the dataset ", id, " was deleted"));
+    return FailedPreconditionError(StrCat("the dataset ", id, " was deleted"));
   }
   if (dataset.deleting) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the dataset ", id, " is being deleted: delete it again"));
+    return FailedPreconditionError(
+        StrCat("the dataset ", id, " is being deleted: delete it again"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<DatasetEntry> Datasets::EntryOf(absl::string_view id) const {
+StatusOr<DatasetEntry> Datasets::EntryOf(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
   if (it == datasets_.end()) return NoDataset(id);
   return it->second.entry;
 }
 
-absl::StatusOr<std::shared_ptr<Mutex>> Datasets::MutexOf(absl::string_view id) const {
+StatusOr<std::shared_ptr<Mutex>> Datasets::MutexOf(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
   if (it == datasets_.end()) return NoDataset(id);
@@ -288,50 +283,50 @@ void Datasets::Show(const std::string& id, DatasetEntry entry, Reservation* writ
   if (written != nullptr) Release(*written);
 }
 
-absl::StatusOr<std::optional<std::string>> Datasets::FindByRequest(const DatasetSpec& spec,
-                                                                   const std::string& hash) const {
+StatusOr<std::optional<std::string>> Datasets::FindByRequest(const DatasetSpec& spec,
+                                                             const std::string& hash) const {
   const MutexLock lock(mutex_);
   const auto made = ids_by_request_.find({spec.owner, spec.request_id});
   if (made == ids_by_request_.end()) return std::nullopt;
   const DatasetEntry& entry = datasets_.find(made->second)->second.entry;
   if (entry.state == DatasetState::kDeleted) {
-    return absl::AlreadyExistsError(absl::StrCat("request_id: the dataset ", made->second,
-                                                 " that it made was deleted; choose another"));
+    return AlreadyExistsError(StrCat("request_id: the dataset ", made->second,
+                                     " that it made was deleted; choose another"));
   }
   if (entry.request_hash != hash) {
-    return absl::AlreadyExistsError(absl::StrCat("request_id: it made the dataset ", made->second,
-                                                 " from another request; choose another"));
+    return AlreadyExistsError(StrCat("request_id: it made the dataset ", made->second,
+                                     " from another request; choose another"));
   }
   return made->second;
 }
 
-absl::Status Datasets::CheckIdUnused(const std::string& id) const {
+Status Datasets::CheckIdUnused(const std::string& id) const {
   const MutexLock lock(mutex_);
-  if (!datasets_.contains(id)) return absl::OkStatus();
+  if (!datasets_.contains(id)) return OkStatus();
   // It may be somebody else's, who alone may know whether it is deleted.
-  return absl::AlreadyExistsError(
-      absl::StrCat("dataset_id: there is a dataset ", id,
-                   " already, or there was one: ids are never used again; choose another"));
+  return AlreadyExistsError(
+      StrCat("dataset_id: there is a dataset ", id,
+             " already, or there was one: ids are never used again; choose another"));
 }
 
-absl::Status Datasets::ResolveUnresolvedCreations() {
+Status Datasets::ResolveUnresolvedCreations() {
   while (!unresolved_creations_.empty()) {
     const UnresolvedCreation& creation = unresolved_creations_.back();
     const std::string key = DatasetKey(creation.id);
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
     if (bytes.has_value()) {
       // The account was stored with the dataset, so this opens none; it makes the ledger find it.
-      const absl::Status opened = ledger_.OpenAccount(creation.id, creation.cap, {});
-      if (!absl::IsAlreadyExists(opened)) return opened;
+      const Status opened = ledger_.OpenAccount(creation.id, creation.cap, {});
+      if (!IsAlreadyExists(opened)) return opened;
       COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, *bytes));
       Show(creation.id, std::move(entry));
     }
     unresolved_creations_.pop_back();
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-bool Datasets::IsComplete(absl::string_view id, uint64_t rows) const {
+bool Datasets::IsComplete(std::string_view id, uint64_t rows) const {
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
   if (it == datasets_.end() || it->second.deleting) return false;
@@ -339,31 +334,30 @@ bool Datasets::IsComplete(absl::string_view id, uint64_t rows) const {
   return entry.state == DatasetState::kReady && entry.rows == rows;
 }
 
-absl::Status Datasets::CheckTakesRowsAt(absl::string_view id, const DatasetEntry& entry,
-                                        uint64_t first_row) const {
+Status Datasets::CheckTakesRowsAt(std::string_view id, const DatasetEntry& entry,
+                                  uint64_t first_row) const {
   {
     const MutexLock lock(mutex_);
     COPPICE_RETURN_IF_ERROR(CheckNotDeleted(id, datasets_.find(id)->second));
   }
-  if (first_row == entry.rows) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("first_row: the dataset ", id, " has ",
-                                                    entry.rows, " rows, not ", first_row,
-                                                    "; go on from there"));
+  if (first_row == entry.rows) return OkStatus();
+  return FailedPreconditionError(StrCat("first_row: the dataset ", id, " has ", entry.rows,
+                                        " rows, not ", first_row, "; go on from there"));
 }
 
-absl::Status Datasets::AddChunk(absl::string_view id, Chunk chunk, DatasetEntry& entry,
-                                storage::StoreBatch& batch) const {
+Status Datasets::AddChunk(std::string_view id, Chunk chunk, DatasetEntry& entry,
+                          storage::StoreBatch& batch) const {
   if (entry.rows + chunk.rows > limits_.rows || entry.bytes + chunk.bytes.size() > limits_.bytes) {
-    return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
-                                              " rows and ", limits_.bytes, " bytes"));
+    return OutOfRangeError(StrCat("rows: a dataset has at most ", limits_.rows, " rows and ",
+                                  limits_.bytes, " bytes"));
   }
   entry.rows += chunk.rows;
   entry.bytes += chunk.bytes.size();
   batch.Put(ChunkKey(id, entry.chunks++), std::move(chunk.bytes));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
+StatusOr<DatasetEntry> Datasets::RemoveRows(std::string_view id) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
   const MutexLock change(*changing);
   COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
@@ -372,10 +366,9 @@ absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
     const MutexLock lock(mutex_);
     Dataset& dataset = datasets_.find(id)->second;
     if (dataset.pin.use_count() > 1) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("jobs on the dataset ", id,
-                       " are queued or running: cancel them, or wait until "
-                       "they have ended"));
+      return FailedPreconditionError(StrCat("jobs on the dataset ", id,
+                                            " are queued or running: cancel them, or wait until "
+                                            "they have ended"));
     }
     dataset.deleting = true;
   }
@@ -390,13 +383,13 @@ absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
   return entry;
 }
 
-absl::Status Datasets::RemoveOrphans(absl::string_view id) {
+Status Datasets::RemoveOrphans(std::string_view id) {
   {
     const MutexLock creating(creating_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
     if (EntryOf(id).ok()) {
-      return absl::UnavailableError(
-          absl::StrCat("the dataset ", id, " has just been found again: delete it again"));
+      return UnavailableError(
+          StrCat("the dataset ", id, " has just been found again: delete it again"));
     }
     storage::StoreBatch batch;
     batch.DeletePrefix(ChunkPrefix(id));
@@ -405,7 +398,7 @@ absl::Status Datasets::RemoveOrphans(absl::string_view id) {
   return store_.Purge(ChunkPrefix(id));
 }
 
-absl::Status Datasets::EndDeletion(absl::string_view id, DatasetEntry entry) {
+Status Datasets::EndDeletion(std::string_view id, DatasetEntry entry) {
   COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
   entry.purged = true;
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
@@ -414,7 +407,7 @@ absl::Status Datasets::EndDeletion(absl::string_view id, DatasetEntry entry) {
   batch.Put(DatasetKey(id), EncodeDataset(entry));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   Show(std::string(id), std::move(entry));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::central

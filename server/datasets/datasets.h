@@ -9,20 +9,19 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/datasets/dataset.h"
 #include "server/datasets/dataset_record.h"
 #include "server/datasets/ledger/ledger.h"
@@ -58,38 +57,37 @@ class Datasets {
  public:
   // `clock` returns seconds since 1970 and only dates records. Opening finishes deletions that were
   // cut short.
-  static absl::StatusOr<std::unique_ptr<Datasets>> Open(storage::Store& store,
-                                                        ledger::Ledger& ledger,
-                                                        std::function<int64_t()> clock,
-                                                        const DatasetLimits& limits = {});
+  static StatusOr<std::unique_ptr<Datasets>> Open(storage::Store& store, ledger::Ledger& ledger,
+                                                  std::function<int64_t()> clock,
+                                                  const DatasetLimits& limits = {});
 
   // AlreadyExists if the id is taken, even by a deleted dataset, or if the request id made another.
   // ResourceExhausted if the owner has as much as allowed.
   // InvalidArgument for a schema with anything from private rows, unless the spec accepts the leak.
-  absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec);
+  StatusOr<DatasetInfo> Create(const DatasetSpec& spec);
 
   // Whether the request made a dataset before, so that Create() would make none.
   bool WasCreated(const DatasetSpec& spec) const;
-  absl::StatusOr<DatasetState> StateOf(absl::string_view id) const;
+  StatusOr<DatasetState> StateOf(std::string_view id) const;
 
   // Appends `rows`: at most kMaxRowsPerBlock, of the dataset's schema. They may be empty if
   // `complete` says that the upload ends here. FailedPrecondition if `first_row` is not the current
   // number of rows, or if the dataset takes no more. Completing again is not an error, and waits
   // for nobody. ResourceExhausted if the owner's datasets would pass `most_bytes` together, blocks
   // that are being written included; 0 means no limit.
-  absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row, const Table& rows,
-                                     bool complete, uint64_t most_bytes = 0);
+  StatusOr<DatasetInfo> Upload(std::string_view id, uint64_t first_row, const Table& rows,
+                               bool complete, uint64_t most_bytes = 0);
 
   // None if there is no such dataset; a deleted one keeps its owner.
-  std::optional<std::string> OwnerOf(absl::string_view id) const;
+  std::optional<std::string> OwnerOf(std::string_view id) const;
 
-  absl::StatusOr<DatasetInfo> Get(absl::string_view id,
-                                  const ledger::EntryRange& entries = ledger::kNoEntries) const;
+  StatusOr<DatasetInfo> Get(std::string_view id,
+                            const ledger::EntryRange& entries = ledger::kNoEntries) const;
   // Whether the costs of its jobs add up as rho. A rho means nothing where epsilons add up.
-  bool CountsRho(absl::string_view id) const;
+  bool CountsRho(std::string_view id) const;
   // Returns the schema, also during the upload. It never changes.
   // FailedPrecondition once the dataset is deleted, and its schema with it.
-  absl::StatusOr<std::shared_ptr<const Schema>> GetSchema(absl::string_view id) const;
+  StatusOr<std::shared_ptr<const Schema>> GetSchema(std::string_view id) const;
   // Lists the datasets whose id and owner `is_shown` accepts; it must not call Datasets.
   using IsShown = absl::FunctionRef<bool(const std::string& id, const std::string& owner)>;
   std::vector<DatasetInfo> List(const Page& page, IsShown is_shown) const;
@@ -98,22 +96,22 @@ class Datasets {
   }
 
   // Both end the hold of the dataset's ledger; see Ledger::Confirm() and Ledger::WriteOff().
-  absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id, const Sha256Digest& head);
-  absl::StatusOr<DatasetInfo> WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
-                                             uint64_t delta_atto);
+  StatusOr<DatasetInfo> ConfirmLedger(std::string_view id, const Sha256Digest& head);
+  StatusOr<DatasetInfo> WriteOffLedger(std::string_view id, uint64_t epsilon_nanos,
+                                       uint64_t delta_atto);
   // See Ledger::FreeName().
-  absl::Status FreeName(absl::string_view id);
+  Status FreeName(std::string_view id);
 
   // FailedPrecondition while the dataset is in use. Deleting again is not an error. Also removes
   // the rows of a dataset whose record a repair has put aside and which otherwise does not exist:
   // its ledger stays and keeps its name.
-  absl::Status Delete(absl::string_view id);
+  Status Delete(std::string_view id);
 
   // FailedPrecondition unless the dataset is ready.
-  absl::StatusOr<DatasetUse> Use(absl::string_view id) const;
+  StatusOr<DatasetUse> Use(std::string_view id) const;
   // Returns the rows of a dataset that the caller uses, read from the store and shared by all
   // holders. Memory: the table, plus twice a block while it is read.
-  absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id);
+  StatusOr<std::shared_ptr<const Table>> Load(std::string_view id);
 
  private:
   struct Dataset {
@@ -154,20 +152,20 @@ class Datasets {
            const DatasetLimits& limits)
       : store_(store), ledger_(ledger), clock_(std::move(clock)), limits_(limits) {}
 
-  absl::Status LoadAll();
+  Status LoadAll();
 
-  static absl::Status CheckNotDeleted(absl::string_view id, const Dataset& dataset);
-  absl::StatusOr<DatasetEntry> EntryOf(absl::string_view id) const;
+  static Status CheckNotDeleted(std::string_view id, const Dataset& dataset);
+  StatusOr<DatasetEntry> EntryOf(std::string_view id) const;
   // The dataset's `changing`. It is taken before mutex_, and after creating_mutex_.
-  absl::StatusOr<std::shared_ptr<Mutex>> MutexOf(absl::string_view id) const;
+  StatusOr<std::shared_ptr<Mutex>> MutexOf(std::string_view id) const;
   // Shows what is stored. From then on its bytes count as the dataset's, and `written` holds none.
   void Show(const std::string& id, DatasetEntry entry, Reservation* written = nullptr);
   // Returns the id of the dataset that this request of its owner made; none if it made none.
-  absl::StatusOr<std::optional<std::string>> FindByRequest(const DatasetSpec& spec,
-                                                           const std::string& hash) const;
-  absl::Status CheckIdUnused(const std::string& id) const;
+  StatusOr<std::optional<std::string>> FindByRequest(const DatasetSpec& spec,
+                                                     const std::string& hash) const;
+  Status CheckIdUnused(const std::string& id) const;
   // A failed creation may turn up in the store once the store works again; it then counts.
-  absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(creating_mutex_);
+  Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(creating_mutex_);
 
   // A block of rows, as it is stored.
   struct Chunk {
@@ -175,26 +173,24 @@ class Datasets {
     std::string bytes{};
   };
   // Whether the dataset is ready and has as many rows: there is nothing left to complete.
-  bool IsComplete(absl::string_view id, uint64_t rows) const;
-  absl::Status CheckTakesRowsAt(absl::string_view id, const DatasetEntry& entry,
-                                uint64_t first_row) const;
-  absl::Status AddChunk(absl::string_view id, Chunk chunk, DatasetEntry& entry,
-                        storage::StoreBatch& batch) const;
+  bool IsComplete(std::string_view id, uint64_t rows) const;
+  Status CheckTakesRowsAt(std::string_view id, const DatasetEntry& entry, uint64_t first_row) const;
+  Status AddChunk(std::string_view id, Chunk chunk, DatasetEntry& entry,
+                  storage::StoreBatch& batch) const;
   // Reserves `added` bytes. ResourceExhausted unless the quota has room for them on top of what the
   // owner's datasets have and of what is reserved already.
-  absl::Status Reserve(const std::string& owner, uint64_t added, uint64_t most,
-                       Reservation& reservation);
+  Status Reserve(const std::string& owner, uint64_t added, uint64_t most, Reservation& reservation);
   void Release(Reservation& reservation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckNumber(const std::string& owner, uint64_t most) const;
+  Status CheckNumber(const std::string& owner, uint64_t most) const;
 
   // Deletes the rows from the store, but not yet from its files.
-  absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id);
+  StatusOr<DatasetEntry> RemoveRows(std::string_view id);
   // Deletes the rows of a dataset whose record is lost: nobody can use them or make another dataset
   // of that name. Writes the deletion anew each time, so that a later call finishes one that was
   // cut short.
-  absl::Status RemoveOrphans(absl::string_view id);
+  Status RemoveOrphans(std::string_view id);
   // Purges the rows from the files. This may take a while; other datasets stay usable.
-  absl::Status EndDeletion(absl::string_view id, DatasetEntry entry);
+  Status EndDeletion(std::string_view id, DatasetEntry entry);
 
   storage::Store& store_;
   ledger::Ledger& ledger_;
@@ -206,8 +202,8 @@ class Datasets {
   std::vector<UnresolvedCreation> unresolved_creations_ ABSL_GUARDED_BY(creating_mutex_);
   // Never held while waiting for the disk.
   mutable Mutex mutex_;
-  absl::btree_map<std::string, Dataset> datasets_ ABSL_GUARDED_BY(mutex_);  // nothing is removed
-  absl::flat_hash_map<std::string, uint64_t> reserved_bytes_ ABSL_GUARDED_BY(mutex_);  // by owner
+  StringMap<Dataset> datasets_ ABSL_GUARDED_BY(mutex_);         // nothing is removed
+  StringMap<uint64_t> reserved_bytes_ ABSL_GUARDED_BY(mutex_);  // by owner
   // By owner and request id.
   absl::flat_hash_map<std::pair<std::string, std::string>, std::string> ids_by_request_
       ABSL_GUARDED_BY(mutex_);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/model/certificate.h"
 #include "server/datasets/ledger/accounting.h"
 #include "server/store/models/ids.h"
@@ -61,7 +61,7 @@ struct JobInfo {
 struct JobPreview {
   ledger::Cost cost;
   std::vector<Release> releases;
-  absl::Status fits;
+  Status fits;
   std::vector<std::string> warnings;
   uint64_t model_bytes = 0;  // as in JobInfo
 };

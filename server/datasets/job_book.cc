@@ -1,16 +1,16 @@
 #include "server/datasets/job_book.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::central {
 
-absl::Status JobBook::NoJob(absl::string_view id) {
-  return absl::NotFoundError(absl::StrCat("there is no job ", id));
-}
+Status JobBook::NoJob(std::string_view id) { return NotFoundError(StrCat("there is no job ", id)); }
 
 void JobBook::Add(std::shared_ptr<Job> job) {
   const MutexLock lock(mutex_);
@@ -18,22 +18,22 @@ void JobBook::Add(std::shared_ptr<Job> job) {
   jobs_[job->id] = std::move(job);
 }
 
-absl::StatusOr<std::shared_ptr<Job>> JobBook::Find(absl::string_view id) const {
+StatusOr<std::shared_ptr<Job>> JobBook::Find(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return NoJob(id);
   return it->second;
 }
 
-absl::StatusOr<std::shared_ptr<Job>> JobBook::FindByRequest(const std::string& owner,
-                                                            const std::string& request_id,
-                                                            absl::string_view request_hash) const {
+StatusOr<std::shared_ptr<Job>> JobBook::FindByRequest(const std::string& owner,
+                                                      const std::string& request_id,
+                                                      std::string_view request_hash) const {
   const MutexLock lock(mutex_);
   const auto it = jobs_by_request_.find({owner, request_id});
   if (it == jobs_by_request_.end()) return nullptr;
   if (it->second->entry.request_hash == request_hash) return it->second;
-  return absl::AlreadyExistsError(absl::StrCat("request_id: it made the job ", it->second->id,
-                                               " from another request; choose another"));
+  return AlreadyExistsError(StrCat("request_id: it made the job ", it->second->id,
+                                   " from another request; choose another"));
 }
 
 bool JobBook::HasRequest(const std::string& owner, const std::string& request_id) const {
@@ -41,7 +41,7 @@ bool JobBook::HasRequest(const std::string& owner, const std::string& request_id
   return jobs_by_request_.contains({owner, request_id});
 }
 
-std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page,
+std::vector<JobInfo> JobBook::List(std::string_view dataset, const Page& page,
                                    absl::FunctionRef<bool(const std::string&)> is_shown) const {
   std::vector<JobInfo> infos;
   const MutexLock lock(mutex_);
@@ -102,21 +102,21 @@ void JobBook::NotifyWatchers(Job& job) {
   if (HasEnded(job.entry.info.state)) job.watchers.clear();
 }
 
-absl::Status JobBook::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) {
+Status JobBook::Watch(std::string_view id, std::weak_ptr<JobWatcher> watcher) {
   const MutexLock lock(mutex_);
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return NoJob(id);
   const std::shared_ptr<JobWatcher> there = watcher.lock();
-  if (there == nullptr) return absl::OkStatus();
+  if (there == nullptr) return OkStatus();
   Job& job = *it->second;
   there->OnJob(job.entry.info);
-  if (HasEnded(job.entry.info.state)) return absl::OkStatus();
+  if (HasEnded(job.entry.info.state)) return OkStatus();
   if (stopped_) {
     there->OnStop();
   } else {
     job.watchers.push_back(std::move(watcher));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void JobBook::StopWatchers() {

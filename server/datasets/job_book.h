@@ -6,19 +6,18 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/dataset.h"
 #include "server/datasets/job.h"
 #include "server/store/models/models.h"
@@ -52,20 +51,20 @@ struct Job {
 // Threads    safe to share. Watchers are called under the book's mutex.
 class JobBook {
  public:
-  static absl::Status NoJob(absl::string_view id);
+  static Status NoJob(std::string_view id);
 
   void Add(std::shared_ptr<Job> job);
 
-  absl::StatusOr<std::shared_ptr<Job>> Find(absl::string_view id) const;
+  StatusOr<std::shared_ptr<Job>> Find(std::string_view id) const;
   // Returns the job that request `request_id` of this owner made, null if it made none.
   // AlreadyExists if it was made from a request with another hash.
-  absl::StatusOr<std::shared_ptr<Job>> FindByRequest(const std::string& owner,
-                                                     const std::string& request_id,
-                                                     absl::string_view request_hash) const;
+  StatusOr<std::shared_ptr<Job>> FindByRequest(const std::string& owner,
+                                               const std::string& request_id,
+                                               std::string_view request_hash) const;
   bool HasRequest(const std::string& owner, const std::string& request_id) const;
   // Lists the jobs on `dataset`, or on all datasets if it is empty, whose owner `is_shown` accepts;
   // it must not call the book.
-  std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
+  std::vector<JobInfo> List(std::string_view dataset, const Page& page,
                             absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
   // Counts the jobs of an owner that have not ended.
   uint64_t CountOpen(const std::string& owner) const;
@@ -79,7 +78,7 @@ class JobBook {
   // Tells watchers at most once per `between`.
   void UpdateProgress(Job& job, double done, double seconds_left, absl::Duration between);
 
-  absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
+  Status Watch(std::string_view id, std::weak_ptr<JobWatcher> watcher);
   // Stops every watcher, current and future.
   void StopWatchers();
 
@@ -87,7 +86,7 @@ class JobBook {
   void NotifyWatchers(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
-  absl::btree_map<std::string, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
+  StringMap<std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
   // By owner and request id.
   absl::flat_hash_map<std::pair<std::string, std::string>, std::shared_ptr<Job>> jobs_by_request_
       ABSL_GUARDED_BY(mutex_);

@@ -1,10 +1,12 @@
 #include "server/datasets/job_finalizer.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/job_record.h"
@@ -16,7 +18,7 @@ constexpr int64_t kDay = 86400;  // in seconds
 
 }  // namespace
 
-absl::Status JobFinalizer::CancelAndRefund(Job& job, absl::string_view reason) {
+Status JobFinalizer::CancelAndRefund(Job& job, std::string_view reason) {
   JobEntry entry = book_.EntryOf(job);
   entry.info = EndedInfo(job, JobState::kCancelled, std::string(reason));
   storage::StoreBatch batch;
@@ -26,10 +28,10 @@ absl::Status JobFinalizer::CancelAndRefund(Job& job, absl::string_view reason) {
       OkIfAlreadyWritten(job, JobState::kCancelled,
                          ledger_.Return(entry.info.spec.dataset, job.id, std::move(batch))));
   Show(job, std::move(entry.info));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>& model) {
+Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>& model) {
   JobInfo ended = EndedInfo(job, JobState::kDone, "");
   models::ModelInfo made{.id = ended.model,
                          .source = MakeName(kJobs, job.id),
@@ -41,17 +43,17 @@ absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>&
   COPPICE_RETURN_IF_ERROR(Settle(job, ended, model->certificate().releases, std::move(batch)));
   models_.Publish(std::move(summary), made);  // before the job is seen as done
   Show(job, std::move(ended));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status JobFinalizer::FinishWithoutModel(Job& job, const absl::Status& why) {
+Status JobFinalizer::FinishWithoutModel(Job& job, const Status& why) {
   JobInfo ended = InfoWithoutModel(job, why);
   COPPICE_RETURN_IF_ERROR(Settle(job, ended, /*made=*/{}, storage::StoreBatch()));
   Show(job, std::move(ended));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-void JobFinalizer::ShowUnsettled(Job& job, const absl::Status& why) {
+void JobFinalizer::ShowUnsettled(Job& job, const Status& why) {
   Show(job, InfoWithoutModel(job, why));
 }
 
@@ -64,14 +66,14 @@ JobInfo JobFinalizer::EndedInfo(const Job& job, JobState state, std::string reas
   return info;
 }
 
-JobInfo JobFinalizer::InfoWithoutModel(const Job& job, const absl::Status& why) const {
-  const bool cancelled = job.cancel_asked && absl::IsCancelled(why);
+JobInfo JobFinalizer::InfoWithoutModel(const Job& job, const Status& why) const {
+  const bool cancelled = job.cancel_asked && IsCancelled(why);
   return EndedInfo(job, cancelled ? JobState::kCancelled : JobState::kFailed,
-                   absl::StrCat(why.message(), "; its cost stays spent"));
+                   StrCat(why.message(), "; its cost stays spent"));
 }
 
-absl::Status JobFinalizer::Settle(const Job& job, const JobInfo& ended,
-                                  absl::Span<const Release> made, storage::StoreBatch batch) {
+Status JobFinalizer::Settle(const Job& job, const JobInfo& ended, absl::Span<const Release> made,
+                            storage::StoreBatch batch) {
   JobEntry entry = book_.EntryOf(job);
   entry.info = ended;
   batch.Put(JobKey(job.id), EncodeJob(entry));
@@ -79,14 +81,14 @@ absl::Status JobFinalizer::Settle(const Job& job, const JobInfo& ended,
                             ledger_.Settle(ended.spec.dataset, job.id, made, std::move(batch)));
 }
 
-absl::Status JobFinalizer::OkIfAlreadyWritten(const Job& job, JobState state,
-                                              const absl::Status& status) const {
-  if (!absl::IsFailedPrecondition(status)) return status;
+Status JobFinalizer::OkIfAlreadyWritten(const Job& job, JobState state,
+                                        const Status& status) const {
+  if (!IsFailedPrecondition(status)) return status;
   const std::string key = JobKey(job.id);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
   if (!bytes.has_value()) return status;
   COPPICE_ASSIGN_OR_RETURN(const JobEntry stored, DecodeJob(key, *bytes));
-  return stored.info.state == state ? absl::OkStatus() : status;
+  return stored.info.state == state ? OkStatus() : status;
 }
 
 void JobFinalizer::Show(Job& job, JobInfo ended) {

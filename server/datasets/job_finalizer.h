@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 #include "server/datasets/job_book.h"
 #include "server/datasets/ledger/ledger.h"
@@ -34,24 +34,24 @@ class JobFinalizer {
       : store_(store), ledger_(ledger), models_(models), clock_(clock), book_(book) {}
 
   // Ends a job that has not begun. Even after an error the job must not begin any more.
-  absl::Status CancelAndRefund(Job& job, absl::string_view reason);
+  Status CancelAndRefund(Job& job, std::string_view reason);
   // Ends a job that made `model`.
-  absl::Status Publish(Job& job, const std::shared_ptr<const Model>& model);
+  Status Publish(Job& job, const std::shared_ptr<const Model>& model);
   // Ends a job that began and made no model; `why` is the reason. Its cost stays spent.
-  absl::Status FinishWithoutModel(Job& job, const absl::Status& why);
+  Status FinishWithoutModel(Job& job, const Status& why);
   // The ledger rejected the settlement, so it lacks the job's charge. Marks the job failed and
   // writes nothing: on disk it is what it was, and the next start comes to the same end.
-  void ShowUnsettled(Job& job, const absl::Status& why);
+  void ShowUnsettled(Job& job, const Status& why);
 
  private:
   JobInfo EndedInfo(const Job& job, JobState state, std::string reason) const;
-  JobInfo InfoWithoutModel(const Job& job, const absl::Status& why) const;
+  JobInfo InfoWithoutModel(const Job& job, const Status& why) const;
   // Writes the end of a job that has begun, with the releases that it made and the rest of `batch`.
-  absl::Status Settle(const Job& job, const JobInfo& ended, absl::Span<const Release> made,
-                      storage::StoreBatch batch);
+  Status Settle(const Job& job, const JobInfo& ended, absl::Span<const Release> made,
+                storage::StoreBatch batch);
   // Returns OK instead of `status` if an earlier, failed attempt reached the disk after all, with
   // its whole batch.
-  absl::Status OkIfAlreadyWritten(const Job& job, JobState state, const absl::Status& status) const;
+  Status OkIfAlreadyWritten(const Job& job, JobState state, const Status& status) const;
   void Show(Job& job, JobInfo ended);
 
   storage::Store& store_;

@@ -2,36 +2,36 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/delta.h"
 #include "common/wire/proto/field_error.h"
 
 namespace coppice::central {
 namespace {
 
-absl::Status CheckSuits(const trainers::AlgorithmInfo& algorithm, const Schema& schema,
-                        Neighbours neighbours) {
+Status CheckSuits(const trainers::AlgorithmInfo& algorithm, const Schema& schema,
+                  Neighbours neighbours) {
   if (algorithm.neighbours != neighbours) {
-    return FieldError(
-        "spec.algorithm",
-        absl::StrCat(algorithm.name, " protects ", NeighboursName(algorithm.neighbours),
-                     ", and the dataset's budget is for ", NeighboursName(neighbours),
-                     ": choose another algorithm"));
+    return FieldError("spec.algorithm",
+                      StrCat(algorithm.name, " protects ", NeighboursName(algorithm.neighbours),
+                             ", and the dataset's budget is for ", NeighboursName(neighbours),
+                             ": choose another algorithm"));
   }
-  if (schema.target() ? algorithm.regression : algorithm.classification) return absl::OkStatus();
+  if (schema.target() ? algorithm.regression : algorithm.classification) return OkStatus();
   return FieldError("spec.algorithm",
-                    absl::StrCat(algorithm.name, " does not predict ",
-                                 schema.target() ? "numbers" : "classes", ", as the dataset asks"));
+                    StrCat(algorithm.name, " does not predict ",
+                           schema.target() ? "numbers" : "classes", ", as the dataset asks"));
 }
 
 }  // namespace
 
-absl::StatusOr<const trainers::Trainer*> FindOffered(
-    absl::string_view field, absl::string_view name,
+StatusOr<const trainers::Trainer*> FindOffered(
+    std::string_view field, std::string_view name,
     absl::Span<const trainers::Trainer* const> trainers) {
   std::vector<std::string> names;
   for (const trainers::Trainer* trainer : trainers) {
@@ -39,21 +39,19 @@ absl::StatusOr<const trainers::Trainer*> FindOffered(
     if (trainer->info().name == name) return trainer;
     names.push_back(trainer->info().name);
   }
-  return FieldError(
-      field, absl::StrCat("there is no \"", name, "\"; there are ", absl::StrJoin(names, ", ")));
+  return FieldError(field, StrCat("there is no \"", name, "\"; there are ", StrJoin(names, ", ")));
 }
 
-absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
-                                const ledger::BudgetCap& cap,
-                                absl::Span<const trainers::Trainer* const> trainers) {
+StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledger::BudgetCap& cap,
+                          absl::Span<const trainers::Trainer* const> trainers) {
   JobPlan plan;
   COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered("spec.algorithm", spec.algorithm, trainers));
   COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, cap.neighbours));
-  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(spec.epsilon_nanos);
+  const StatusOr<Budget> epsilon = Budget::FromNanos(spec.epsilon_nanos);
   if (!epsilon.ok()) return InField("spec.epsilon_nanos", epsilon.status());
   if (spec.delta_atto != 0 && !plan.trainer->info().delta) {
-    return FieldError("spec.delta_atto", absl::StrCat("must be 0: ", spec.algorithm,
-                                                      " is of pure epsilon-DP, without a delta"));
+    return FieldError("spec.delta_atto", StrCat("must be 0: ", spec.algorithm,
+                                                " is of pure epsilon-DP, without a delta"));
   }
   if (spec.delta_atto >= kDeltaOne) {
     return FieldError("spec.delta_atto", "must be below 1: at 1 nothing would be private");
@@ -67,7 +65,7 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
   COPPICE_ASSIGN_OR_RETURN(plan.releases, plan.trainer->Plan(schema, plan.options));
   COPPICE_ASSIGN_OR_RETURN(plan.cost, ledger::CostOf(plan.releases));
   if (plan.cost.epsilon_nanos > spec.epsilon_nanos || plan.cost.delta_atto > spec.delta_atto) {
-    return absl::InternalError(absl::StrCat(
+    return InternalError(StrCat(
         spec.algorithm, " plans releases of epsilon ", ledger::EpsilonText(plan.cost.epsilon_nanos),
         " and delta ", ledger::DeltaText(plan.cost.delta_atto), ", more than it was given"));
   }
@@ -76,37 +74,35 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
   return plan;
 }
 
-absl::Status CheckModelBytes(const JobSpec& spec, const Schema& schema, const JobPlan& plan,
-                             uint64_t most_bytes) {
+Status CheckModelBytes(const JobSpec& spec, const Schema& schema, const JobPlan& plan,
+                       uint64_t most_bytes) {
   if (spec.max_model_bytes > most_bytes) {
     return FieldError("spec.max_model_bytes",
-                      absl::StrCat("must be at most ", most_bytes,
-                                   ", the curator's --max-model-bytes, is ", spec.max_model_bytes));
+                      StrCat("must be at most ", most_bytes,
+                             ", the curator's --max-model-bytes, is ", spec.max_model_bytes));
   }
   const uint64_t most = spec.max_model_bytes == 0 ? most_bytes : spec.max_model_bytes;
-  if (plan.model_bytes <= most) return absl::OkStatus();
+  if (plan.model_bytes <= most) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::string advice,
                            plan.trainer->AdviceOnSize(schema, plan.options));
-  return FieldError("spec.settings",
-                    absl::StrCat("the model may take ", plan.model_bytes, " bytes, and ", most,
-                                 " are allowed: ", advice,
-                                 most < most_bytes ? ", or raise max_model_bytes" : ""));
+  return FieldError("spec.settings", StrCat("the model may take ", plan.model_bytes, " bytes, and ",
+                                            most, " are allowed: ", advice,
+                                            most < most_bytes ? ", or raise max_model_bytes" : ""));
 }
 
-absl::Status CheckResult(const Model& model, const Schema& schema,
-                         absl::Span<const Release> planned) {
+Status CheckResult(const Model& model, const Schema& schema, absl::Span<const Release> planned) {
   if (!(model.schema() == schema)) {
-    return absl::InternalError("the model is not of the dataset's schema");
+    return InternalError("the model is not of the dataset's schema");
   }
   COPPICE_RETURN_IF_ERROR(CheckCertificate(model.certificate()));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Cost made, ledger::CostOf(model.certificate().releases));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Cost reserved, ledger::CostOf(planned));
-  if (made == reserved) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat("the model's releases cost epsilon ", ledger::EpsilonText(made.epsilon_nanos),
-                   " (rho ", ledger::RhoText(made.rho_pico), "), planned were epsilon ",
-                   ledger::EpsilonText(reserved.epsilon_nanos), " (rho ",
-                   ledger::RhoText(reserved.rho_pico), ")"));
+  if (made == reserved) return OkStatus();
+  return InternalError(StrCat("the model's releases cost epsilon ",
+                              ledger::EpsilonText(made.epsilon_nanos), " (rho ",
+                              ledger::RhoText(made.rho_pico), "), planned were epsilon ",
+                              ledger::EpsilonText(reserved.epsilon_nanos), " (rho ",
+                              ledger::RhoText(reserved.rho_pico), ")"));
 }
 
 }  // namespace coppice::central

@@ -7,14 +7,14 @@
 #define COPPICE_SERVER_DATASETS_JOB_PLAN_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
+#include "common/model/model.h"
 #include "common/privacy/neighbours.h"
 #include "common/schema/schema.h"
-#include "common/model/model.h"
 #include "server/datasets/job.h"
 #include "server/datasets/ledger/accounting.h"
 #include "server/trainers/core/trainer.h"
@@ -32,23 +32,20 @@ struct JobPlan {
 
 // Returns the algorithm of that name, unless it is not private. InvalidArgument names `field` and
 // lists the offered algorithms.
-absl::StatusOr<const trainers::Trainer*> FindOffered(
-    absl::string_view field, absl::string_view name,
-    absl::Span<const trainers::Trainer* const> trainers);
+StatusOr<const trainers::Trainer*> FindOffered(std::string_view field, std::string_view name,
+                                               absl::Span<const trainers::Trainer* const> trainers);
 
-absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
-                                const ledger::BudgetCap& cap,
-                                absl::Span<const trainers::Trainer* const> trainers);
+StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledger::BudgetCap& cap,
+                          absl::Span<const trainers::Trainer* const> trainers);
 
 // InvalidArgument, with what to change, if the model may take more than the spec allows or, if it
 // does not say, `most_bytes`. A spec cannot allow more than that.
-absl::Status CheckModelBytes(const JobSpec& spec, const Schema& schema, const JobPlan& plan,
-                             uint64_t most_bytes);
+Status CheckModelBytes(const JobSpec& spec, const Schema& schema, const JobPlan& plan,
+                       uint64_t most_bytes);
 
 // OK if `model`, trained by that plan, may be released: it has the dataset's schema, and its
 // certificate costs what was planned. Internal otherwise.
-absl::Status CheckResult(const Model& model, const Schema& schema,
-                         absl::Span<const Release> planned);
+Status CheckResult(const Model& model, const Schema& schema, absl::Span<const Release> planned);
 
 }  // namespace coppice::central
 

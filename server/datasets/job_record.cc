@@ -1,9 +1,11 @@
 #include "server/datasets/job_record.h"
 
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/storage.pb.h"
@@ -59,19 +61,19 @@ std::string HashRequest(const JobRequest& request) {
   const JobSpec& spec = request.spec;
   // Each part carries its size, which keeps one part from passing for the end of another.
   std::string text;
-  const auto add = [&text](absl::string_view part) {
-    absl::StrAppend(&text, part.size(), " ", part, " ");
+  const auto add = [&text](std::string_view part) {
+    StrAppend(&text, part.size(), " ", part, " ");
   };
   for (const std::string& part : {request.id, request.model, spec.dataset, spec.algorithm}) {
     add(part);
   }
-  absl::StrAppend(&text, spec.epsilon_nanos, " ", spec.delta_atto, " ");
+  StrAppend(&text, spec.epsilon_nanos, " ", spec.delta_atto, " ");
   for (const auto& [name, value] : spec.settings) {
     add(name);
     add(value);
   }
   // Requests without it have the hash that they had before it existed.
-  if (spec.max_model_bytes != 0) absl::StrAppend(&text, "at most ", spec.max_model_bytes);
+  if (spec.max_model_bytes != 0) StrAppend(&text, "at most ", spec.max_model_bytes);
   const Sha256Digest digest = Sha256({text});
   return std::string(digest.begin(), digest.end());
 }
@@ -114,13 +116,13 @@ std::string EncodeJob(const JobEntry& entry) {
   return record.SerializeAsString();
 }
 
-absl::StatusOr<JobEntry> DecodeJob(absl::string_view key, absl::string_view bytes) {
+StatusOr<JobEntry> DecodeJob(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::JobRecord record,
                            storage::ParseRecord<v1::JobRecord>(key, bytes));
   const v1::Job& job = record.job();
-  absl::StatusOr<std::string> id = ParseName(kJobs, job.name());
-  absl::StatusOr<std::string> dataset = ParseName(kDatasets, job.spec().dataset());
-  absl::StatusOr<std::string> model = ParseName(kModels, job.model());
+  StatusOr<std::string> id = ParseName(kJobs, job.name());
+  StatusOr<std::string> dataset = ParseName(kDatasets, job.spec().dataset());
+  StatusOr<std::string> model = ParseName(kModels, job.model());
   if (!id.ok() || !dataset.ok() || !model.ok() || key != JobKey(*id)) {
     return storage::CorruptRecord(key, "has the job of another key");
   }

@@ -6,9 +6,9 @@
 #define COPPICE_SERVER_DATASETS_JOB_RECORD_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/training.pb.h"
@@ -23,7 +23,7 @@ v1::Cost ToProto(const ledger::Cost& cost);
 v1::Job ToProto(const JobInfo& info);
 
 std::string EncodeJob(const JobEntry& entry);
-absl::StatusOr<JobEntry> DecodeJob(absl::string_view key, absl::string_view bytes);
+StatusOr<JobEntry> DecodeJob(std::string_view key, std::string_view bytes);
 
 }  // namespace coppice::central
 

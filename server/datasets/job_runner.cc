@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/job_record.h"
@@ -105,30 +107,30 @@ std::shared_ptr<Job> JobRunner::Next(Line& line) {
 
 void JobRunner::Run(Job& job) {
   TrainingInput work;
-  absl::Status begun = BeginJob(job, work);
-  while (!begun.ok() && !absl::IsCancelled(begun)) {
+  Status begun = BeginJob(job, work);
+  while (!begun.ok() && !IsCancelled(begun)) {
     ShowWaiting(job, begun);
     if (!WaitUnless(stopping_)) return;
     begun = BeginJob(job, work);
   }
   if (!begun.ok()) return;
-  absl::StatusOr<Model> model = Train(job, work);
+  StatusOr<Model> model = Train(job, work);
   work.rows = nullptr;
   EndJob(job, std::move(model));
 }
 
-absl::Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
+Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
   DatasetUse use;
   {
     const MutexLock change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(CheckQueued(job));
     use = job.use;
   }
-  const absl::Status ready = Prepare(job, use, work);
+  const Status ready = Prepare(job, use, work);
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(CheckQueued(job));
-  if (absl::IsUnavailable(ready)) return ready;
-  if (!ready.ok()) return CancelQueued(job, absl::StrCat(ready.message(), "; nothing was drawn"));
+  if (IsUnavailable(ready)) return ready;
+  if (!ready.ok()) return CancelQueued(job, StrCat(ready.message(), "; nothing was drawn"));
   JobEntry entry = book_.EntryOf(job);
   entry.info.state = JobState::kRunning;
   entry.info.started_unix_seconds = clock_();
@@ -137,52 +139,51 @@ absl::Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
   batch.Put(JobKey(job.id), EncodeJob(entry));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   book_.Update(job, std::move(entry.info));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status JobRunner::CheckQueued(Job& job) {
-  if (book_.InfoOf(job).state != JobState::kQueued) return absl::CancelledError();
-  if (!job.returning) return absl::OkStatus();
+Status JobRunner::CheckQueued(Job& job) {
+  if (book_.InfoOf(job).state != JobState::kQueued) return CancelledError();
+  if (!job.returning) return OkStatus();
   return CancelQueued(job, "cancelled before it began");
 }
 
-absl::Status JobRunner::CancelQueued(Job& job, absl::string_view why) {
-  const absl::Status refunded =
-      finalizer_.CancelAndRefund(job, absl::StrCat(why, "; its cost is refunded"));
-  if (refunded.ok()) return absl::CancelledError();
+Status JobRunner::CancelQueued(Job& job, std::string_view why) {
+  const Status refunded = finalizer_.CancelAndRefund(job, StrCat(why, "; its cost is refunded"));
+  if (refunded.ok()) return CancelledError();
   if (WriteOutcomeUnknown(refunded)) return refunded;
-  const absl::Status refused = absl::FailedPreconditionError(
-      absl::StrCat(why, "; the ledger refuses its refund: ", refunded.message()));
-  const absl::Status written = finalizer_.FinishWithoutModel(job, refused);
+  const Status refused =
+      FailedPreconditionError(StrCat(why, "; the ledger refuses its refund: ", refunded.message()));
+  const Status written = finalizer_.FinishWithoutModel(job, refused);
   if (WriteOutcomeUnknown(written)) return written;
   if (!written.ok()) finalizer_.ShowUnsettled(job, refused);
-  return absl::CancelledError();
+  return CancelledError();
 }
 
-absl::Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& work) {
+Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& work) {
   const JobEntry entry = book_.EntryOf(job);
   const JobSpec& spec = entry.info.spec;
   COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.cap, trainers_));
   if (work.plan.releases != entry.planned) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "this version would make other releases than were charged: submit the job again");
   }
   work.schema = use.schema;
   COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.Load(spec.dataset));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<Model> JobRunner::Train(Job& job, const TrainingInput& work) {
+StatusOr<Model> JobRunner::Train(Job& job, const TrainingInput& work) {
   OpenSslRandom random;
   const absl::Time began = absl::Now();
-  const auto progress = [this, &job, began](double done) -> absl::Status {
-    if (job.cancel_asked) return absl::CancelledError("cancelled while it ran");
-    if (abandoned_) return absl::UnavailableError("the daemon stopped");
+  const auto progress = [this, &job, began](double done) -> Status {
+    if (job.cancel_asked) return CancelledError("cancelled while it ran");
+    if (abandoned_) return UnavailableError("the daemon stopped");
     const double share = std::clamp(done, 0.0, 1.0);
     const double elapsed = absl::ToDoubleSeconds(absl::Now() - began);
     book_.UpdateProgress(job, share, share > 0 ? std::ceil(elapsed * (1 - share) / share) : 0,
                          options_.between_progress);
-    return absl::OkStatus();
+    return OkStatus();
   };
   COPPICE_ASSIGN_OR_RETURN(
       Model model, work.plan.trainer->Train(*work.rows, work.plan.options, random, progress));
@@ -190,13 +191,13 @@ absl::StatusOr<Model> JobRunner::Train(Job& job, const TrainingInput& work) {
   return model;
 }
 
-void JobRunner::EndJob(Job& job, absl::StatusOr<Model> trained) {
+void JobRunner::EndJob(Job& job, StatusOr<Model> trained) {
   if (!trained.ok() && !job.cancel_asked && abandoned_) return;  // the next start marks it failed
   std::shared_ptr<const Model> model;
   if (trained.ok()) model = std::make_shared<const Model>(*std::move(trained));
-  absl::Status why = model == nullptr ? trained.status() : absl::OkStatus();
+  Status why = model == nullptr ? trained.status() : OkStatus();
   while (true) {
-    const absl::Status written = WriteEnd(job, model, why);
+    const Status written = WriteEnd(job, model, why);
     if (written.ok()) return;
     if (WriteOutcomeUnknown(written)) {
       ShowWaiting(job, written);
@@ -211,18 +212,17 @@ void JobRunner::EndJob(Job& job, absl::StatusOr<Model> trained) {
   }
 }
 
-absl::Status JobRunner::WriteEnd(Job& job, const std::shared_ptr<const Model>& model,
-                                 const absl::Status& why) {
+Status JobRunner::WriteEnd(Job& job, const std::shared_ptr<const Model>& model, const Status& why) {
   const MutexLock change(change_mutex_);
   return model != nullptr ? finalizer_.Publish(job, model)
                           : finalizer_.FinishWithoutModel(job, why);
 }
 
-void JobRunner::ShowWaiting(Job& job, const absl::Status& status) {
+void JobRunner::ShowWaiting(Job& job, const Status& status) {
   const MutexLock change(change_mutex_);
   JobInfo info = book_.InfoOf(job);
   if (HasEnded(info.state)) return;
-  info.reason = absl::StrCat("waiting for the store: ", status.message());
+  info.reason = StrCat("waiting for the store: ", status.message());
   book_.Update(job, std::move(info));
 }
 

@@ -11,19 +11,18 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
-#include "common/table/table.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
+#include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/job_book.h"
 #include "server/datasets/job_finalizer.h"
@@ -96,21 +95,19 @@ class JobRunner {
 
   // Takes a job from queued to running. Cancelled: the job has ended and nothing is left to do.
   // After any other error it is still queued and may be tried again.
-  absl::Status BeginJob(Job& job, TrainingInput& work);
+  Status BeginJob(Job& job, TrainingInput& work);
   // Cancelled unless the job is queued. Retries a refund that failed.
-  absl::Status CheckQueued(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  Status CheckQueued(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   // Ends a job that has not begun, and refunds it unless the ledger refuses. Cancelled: it has
   // ended. After any other error it may be tried again.
-  absl::Status CancelQueued(Job& job, absl::string_view why)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  Status CancelQueued(Job& job, std::string_view why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   // Does everything that can fail before noise is drawn.
-  absl::Status Prepare(const Job& job, const DatasetUse& use, TrainingInput& work);
-  absl::StatusOr<Model> Train(Job& job, const TrainingInput& work);
+  Status Prepare(const Job& job, const DatasetUse& use, TrainingInput& work);
+  StatusOr<Model> Train(Job& job, const TrainingInput& work);
   // Writes the job's end, and retries for as long as that takes.
-  void EndJob(Job& job, absl::StatusOr<Model> trained);
-  absl::Status WriteEnd(Job& job, const std::shared_ptr<const Model>& model,
-                        const absl::Status& why);
-  void ShowWaiting(Job& job, const absl::Status& status);
+  void EndJob(Job& job, StatusOr<Model> trained);
+  Status WriteEnd(Job& job, const std::shared_ptr<const Model>& model, const Status& why);
+  void ShowWaiting(Job& job, const Status& status);
 
   // Waits before the next attempt. Returns false once `flag` is set.
   bool WaitUnless(const std::atomic<bool>& flag);

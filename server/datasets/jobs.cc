@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/job_plan.h"
 #include "server/datasets/job_record.h"
@@ -18,10 +20,11 @@
 
 namespace coppice::central {
 
-absl::StatusOr<std::unique_ptr<Jobs>> Jobs::Open(
-    storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
-    absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
-    const JobOptions& options) {
+StatusOr<std::unique_ptr<Jobs>> Jobs::Open(storage::Store& store, ledger::Ledger& ledger,
+                                           Datasets& datasets, models::Models& models,
+                                           absl::Span<const trainers::Trainer* const> trainers,
+                                           std::function<int64_t()> clock,
+                                           const JobOptions& options) {
   std::unique_ptr<Jobs> jobs(
       new Jobs(store, ledger, datasets, models, trainers, std::move(clock), options));
   COPPICE_RETURN_IF_ERROR(jobs->LoadAll());
@@ -49,11 +52,11 @@ void Jobs::Drain(absl::Time deadline) {
   book_.StopWatchers();
 }
 
-absl::Status Jobs::LoadAll() {
+Status Jobs::LoadAll() {
   const MutexLock change(change_mutex_);
   std::vector<JobEntry> running, queued;
   COPPICE_RETURN_IF_ERROR(
-      store_.Scan(kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
+      store_.Scan(kJobPrefix, [&](std::string_view key, std::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(JobEntry entry, DecodeJob(key, bytes));
         if (entry.info.state == JobState::kRunning) {
           running.push_back(std::move(entry));
@@ -63,7 +66,7 @@ absl::Status Jobs::LoadAll() {
           std::string owner = OwnerOf(entry.info.spec.dataset);
           book_.Add(std::make_shared<Job>(std::move(entry), std::move(owner)));
         }
-        return absl::OkStatus();
+        return OkStatus();
       }));
   for (JobEntry& entry : running) {
     COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(entry), "interrupted by a restart"));
@@ -77,7 +80,7 @@ absl::Status Jobs::LoadAll() {
                                                  "may have run before")
                                 : QueueAgain(std::move(entry)));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void Jobs::SortAsQueued(std::vector<JobEntry>& queued) const {
@@ -86,7 +89,7 @@ void Jobs::SortAsQueued(std::vector<JobEntry>& queued) const {
     const std::string& dataset = entry.info.spec.dataset;
     const auto [of_dataset, is_new] = charges.try_emplace(dataset);
     if (!is_new) continue;
-    const absl::StatusOr<ledger::Account> account = ledger_.Get(dataset);
+    const StatusOr<ledger::Account> account = ledger_.Get(dataset);
     if (!account.ok()) continue;  // a damaged store: QueueAgain() ends its jobs
     for (const ledger::LedgerEntry& charge : account->entries) {
       if (charge.kind == ledger::EntryKind::kReserve) {
@@ -96,7 +99,7 @@ void Jobs::SortAsQueued(std::vector<JobEntry>& queued) const {
   }
   const auto place = [&charges](const JobEntry& entry) {
     const JobInfo& info = entry.info;
-    return std::make_tuple(info.created_unix_seconds, absl::string_view(info.spec.dataset),
+    return std::make_tuple(info.created_unix_seconds, std::string_view(info.spec.dataset),
                            charges[info.spec.dataset][info.id]);
   };
   std::stable_sort(queued.begin(), queued.end(),
@@ -111,12 +114,12 @@ std::vector<const trainers::AlgorithmInfo*> Jobs::Algorithms() const {
   return infos;
 }
 
-absl::StatusOr<const trainers::Trainer*> Jobs::FindAlgorithm(absl::string_view field,
-                                                             absl::string_view name) const {
+StatusOr<const trainers::Trainer*> Jobs::FindAlgorithm(std::string_view field,
+                                                       std::string_view name) const {
   return FindOffered(field, name, trainers_);
 }
 
-absl::StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
+StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetInfo dataset, datasets_.Get(spec.dataset));
   if (dataset.schema == nullptr) return datasets_.Use(spec.dataset).status();
   COPPICE_ASSIGN_OR_RETURN(JobPlan plan,
@@ -124,7 +127,7 @@ absl::StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *dataset.schema, plan, options_.max_model_bytes));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Quote quote, ledger_.Preview(spec.dataset, plan.releases));
   // An unusable dataset is reported before a budget that does not suffice, as in Submit().
-  const absl::Status usable = datasets_.Use(spec.dataset).status();
+  const Status usable = datasets_.Use(spec.dataset).status();
   return JobPreview{.cost = quote.cost,
                     .releases = std::move(plan.releases),
                     .fits = usable.ok() ? quote.fits : usable,
@@ -132,7 +135,7 @@ absl::StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
                     .model_bytes = plan.model_bytes};
 }
 
-absl::StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
+StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(request.request_id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("job_id", request.id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", request.model));
@@ -154,7 +157,7 @@ absl::StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
                            MakeJob(request, hash, std::move(use), std::move(plan)));
   storage::StoreBatch batch;
   batch.Put(JobKey(job->id), EncodeJob(job->entry));
-  const absl::Status charged =
+  const Status charged =
       ledger_.Reserve(request.spec.dataset, job->id, job->entry.planned, std::move(batch));
   if (charged.ok()) {
     runner_.Enqueue(job);
@@ -168,25 +171,25 @@ bool Jobs::WasSubmitted(const JobRequest& request) const {
   return book_.HasRequest(OwnerOf(request.spec.dataset), request.request_id);
 }
 
-absl::StatusOr<JobInfo> Jobs::Get(absl::string_view id) const {
+StatusOr<JobInfo> Jobs::Get(std::string_view id) const {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
   return book_.InfoOf(*job);
 }
 
-std::optional<std::string> Jobs::DatasetOf(absl::string_view id) const {
-  const absl::StatusOr<std::shared_ptr<Job>> job = book_.Find(id);
+std::optional<std::string> Jobs::DatasetOf(std::string_view id) const {
+  const StatusOr<std::shared_ptr<Job>> job = book_.Find(id);
   if (!job.ok()) return std::nullopt;
   return book_.InfoOf(**job).spec.dataset;
 }
 
-std::vector<JobInfo> Jobs::List(absl::string_view dataset, const Page& page,
+std::vector<JobInfo> Jobs::List(std::string_view dataset, const Page& page,
                                 absl::FunctionRef<bool(const std::string&)> is_shown) const {
   return book_.List(dataset, page, is_shown);
 }
 
-absl::StatusOr<JobInfo> Jobs::Cancel(absl::string_view id) {
+StatusOr<JobInfo> Jobs::Cancel(std::string_view id) {
   // Who cancels an ended job again and again must not learn when other owners' jobs are written.
-  absl::StatusOr<JobInfo> ended = Get(id);
+  StatusOr<JobInfo> ended = Get(id);
   if (ended.ok() && HasEnded(ended->state)) return ended;
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
@@ -201,30 +204,29 @@ absl::StatusOr<JobInfo> Jobs::Cancel(absl::string_view id) {
   return book_.InfoOf(*job);
 }
 
-absl::Status Jobs::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) {
+Status Jobs::Watch(std::string_view id, std::weak_ptr<JobWatcher> watcher) {
   return book_.Watch(id, std::move(watcher));
 }
 
-absl::StatusOr<std::shared_ptr<Job>> Jobs::MadeBy(const JobRequest& request,
-                                                  const std::string& hash) const {
+StatusOr<std::shared_ptr<Job>> Jobs::MadeBy(const JobRequest& request,
+                                            const std::string& hash) const {
   return book_.FindByRequest(OwnerOf(request.spec.dataset), request.request_id, hash);
 }
 
-absl::Status Jobs::CheckMaySubmit(const JobRequest& request) const {
+Status Jobs::CheckMaySubmit(const JobRequest& request) const {
   COPPICE_RETURN_IF_ERROR(CheckAccepting());
   return CheckQuota(OwnerOf(request.spec.dataset), request.most_at_once);
 }
 
-absl::Status Jobs::CheckQuota(const std::string& owner, uint64_t most) const {
-  if (most == 0) return absl::OkStatus();
+Status Jobs::CheckQuota(const std::string& owner, uint64_t most) const {
+  if (most == 0) return OkStatus();
   const uint64_t open = book_.CountOpen(owner);
-  if (open < most) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat(owner, " may have ", most, most == 1 ? " job" : " jobs",
-                   " under way, and has: wait for one, or cancel it"));
+  if (open < most) return OkStatus();
+  return ResourceExhaustedError(StrCat(owner, " may have ", most, most == 1 ? " job" : " jobs",
+                                       " under way, and has: wait for one, or cancel it"));
 }
 
-absl::Status Jobs::CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const {
+Status Jobs::CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const {
   const std::string owner = OwnerOf(request.spec.dataset);
   const models::ModelUse open = book_.ModelsToCome(owner);
   return models_.CheckQuota(owner, {.models = open.models + 1, .bytes = open.bytes + model_bytes},
@@ -235,23 +237,22 @@ std::string Jobs::OwnerOf(const std::string& dataset) const {
   return datasets_.OwnerOf(dataset).value_or("");
 }
 
-absl::Status Jobs::CheckAccepting() const {
+Status Jobs::CheckAccepting() const {
   if (options_.threads == 0) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "this daemon trains nothing: start it with --training-jobs 1 or more");
   }
-  if (!runner_.stopping()) return absl::OkStatus();
-  return absl::UnavailableError("the daemon is stopping; try again later");
+  if (!runner_.stopping()) return OkStatus();
+  return UnavailableError("the daemon is stopping; try again later");
 }
 
-absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
-                                                   const std::string& hash, DatasetUse use,
-                                                   JobPlan plan) const {
+StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request, const std::string& hash,
+                                             DatasetUse use, JobPlan plan) const {
   const JobSpec& spec = request.spec;
   COPPICE_RETURN_IF_ERROR(CheckModelQuota(request, plan.model_bytes));
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id, request.may_draw));
   if (book_.Find(id).ok()) {
-    return absl::AlreadyExistsError(absl::StrCat("job_id: there is a job ", id, " already"));
+    return AlreadyExistsError(StrCat("job_id: there is a job ", id, " already"));
   }
   const std::string& model = request.model.empty() ? id : request.model;
   COPPICE_ASSIGN_OR_RETURN(models::ModelClaim claim, models_.Claim(model));
@@ -272,40 +273,40 @@ absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
   return job;
 }
 
-absl::Status Jobs::ResolveUnresolvedSubmission() {
-  if (unresolved_submission_ == nullptr) return absl::OkStatus();
+Status Jobs::ResolveUnresolvedSubmission() {
+  if (unresolved_submission_ == nullptr) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
                            store_.Get(JobKey(unresolved_submission_->id)));
   if (bytes.has_value()) {
     // The charge was stored with the job, so this makes none; it makes the ledger find it.
     const JobEntry& entry = unresolved_submission_->entry;
-    const absl::Status charged =
+    const Status charged =
         ledger_.Reserve(entry.info.spec.dataset, unresolved_submission_->id, entry.planned, {});
-    if (!absl::IsAlreadyExists(charged)) return charged;
+    if (!IsAlreadyExists(charged)) return charged;
     runner_.Enqueue(std::move(unresolved_submission_));
   }
   unresolved_submission_ = nullptr;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 bool Jobs::IsOnHold(const std::string& dataset) const {
-  const absl::StatusOr<ledger::Account> account = ledger_.Get(dataset, ledger::kNoEntries);
+  const StatusOr<ledger::Account> account = ledger_.Get(dataset, ledger::kNoEntries);
   return account.ok() && account->hold.reason != ledger::HoldReason::kNone;
 }
 
-absl::Status Jobs::EndInterrupted(JobEntry entry, absl::string_view reason) {
+Status Jobs::EndInterrupted(JobEntry entry, std::string_view reason) {
   std::string owner = OwnerOf(entry.info.spec.dataset);
   const auto job = std::make_shared<Job>(std::move(entry), std::move(owner));
-  COPPICE_RETURN_IF_ERROR(finalizer_.FinishWithoutModel(*job, absl::UnavailableError(reason)));
+  COPPICE_RETURN_IF_ERROR(finalizer_.FinishWithoutModel(*job, UnavailableError(reason)));
   book_.Add(job);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Jobs::QueueAgain(JobEntry entry) {
+Status Jobs::QueueAgain(JobEntry entry) {
   std::string owner = OwnerOf(entry.info.spec.dataset);
   const auto job = std::make_shared<Job>(std::move(entry), std::move(owner));
-  absl::StatusOr<DatasetUse> use = datasets_.Use(job->entry.info.spec.dataset);
-  absl::StatusOr<models::ModelClaim> claim = models_.Claim(job->entry.info.model);
+  StatusOr<DatasetUse> use = datasets_.Use(job->entry.info.spec.dataset);
+  StatusOr<models::ModelClaim> claim = models_.Claim(job->entry.info.model);
   if (!use.ok() || !claim.ok()) {
     book_.Add(job);
     return finalizer_.CancelAndRefund(*job, (use.ok() ? claim.status() : use.status()).message());
@@ -313,7 +314,7 @@ absl::Status Jobs::QueueAgain(JobEntry entry) {
   job->use = *std::move(use);
   job->claim = *std::move(claim);
   runner_.Enqueue(job);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::central

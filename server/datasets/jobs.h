@@ -8,17 +8,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
+#include "common/base/status.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/job.h"
 #include "server/datasets/job_book.h"
@@ -59,46 +58,47 @@ class Jobs {
   // `trainers` are all algorithms; those without privacy are not offered. `clock` returns seconds
   // since 1970 and only dates records. All arguments must outlive the jobs, and `models` must be
   // loaded.
-  static absl::StatusOr<std::unique_ptr<Jobs>> Open(
-      storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
-      absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
-      const JobOptions& options);
+  static StatusOr<std::unique_ptr<Jobs>> Open(storage::Store& store, ledger::Ledger& ledger,
+                                              Datasets& datasets, models::Models& models,
+                                              absl::Span<const trainers::Trainer* const> trainers,
+                                              std::function<int64_t()> clock,
+                                              const JobOptions& options);
   ~Jobs();
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
   std::vector<const trainers::AlgorithmInfo*> Algorithms() const;
   // Returns one of these. InvalidArgument names `field`.
-  absl::StatusOr<const trainers::Trainer*> FindAlgorithm(absl::string_view field,
-                                                         absl::string_view name) const;
+  StatusOr<const trainers::Trainer*> FindAlgorithm(std::string_view field,
+                                                   std::string_view name) const;
 
   // Spends nothing.
-  absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const;
+  StatusOr<JobPreview> Preview(const JobSpec& spec) const;
 
   // Charges the job and queues it. Unavailable after Drain(); ResourceExhausted also if the owner
   // has the most jobs that it may.
-  absl::StatusOr<JobInfo> Submit(const JobRequest& request);
+  StatusOr<JobInfo> Submit(const JobRequest& request);
 
   // Whether the request made a job before, so that Submit() would make none.
   bool WasSubmitted(const JobRequest& request) const;
 
   // The dataset of a job; none if there is no such job.
-  std::optional<std::string> DatasetOf(absl::string_view id) const;
+  std::optional<std::string> DatasetOf(std::string_view id) const;
 
-  absl::StatusOr<JobInfo> Get(absl::string_view id) const;
+  StatusOr<JobInfo> Get(std::string_view id) const;
   // Lists the jobs of one dataset, or of all if `dataset` is empty, whose owner `is_shown` accepts;
   // it must not call Jobs.
-  std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
+  std::vector<JobInfo> List(std::string_view dataset, const Page& page,
                             absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
-  std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const {
+  std::vector<JobInfo> List(std::string_view dataset, const Page& page) const {
     return List(dataset, page, [](const std::string&) { return true; });
   }
 
   // Ends a queued job; asks a running one to end soon. Not an error if the job has ended.
-  absl::StatusOr<JobInfo> Cancel(absl::string_view id);
+  StatusOr<JobInfo> Cancel(std::string_view id);
 
   // Tells `watcher` of the job now and at each change, until the job ends or the watcher is gone.
-  absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
+  Status Watch(std::string_view id, std::weak_ptr<JobWatcher> watcher);
 
   // Begins no more jobs, gives running ones until `deadline`, then abandons them, and stops the
   // watchers. The next start marks the abandoned jobs failed. Idempotent.
@@ -109,30 +109,29 @@ class Jobs {
        absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
        const JobOptions& options);
 
-  absl::Status LoadAll();
+  Status LoadAll();
   // Sorts jobs by their second, and those of one dataset and second by their charges in the ledger,
   // which were made in the order of submission.
   void SortAsQueued(std::vector<JobEntry>& queued) const;
-  absl::Status EndInterrupted(JobEntry entry, absl::string_view reason)
+  Status EndInterrupted(JobEntry entry, std::string_view reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  absl::Status QueueAgain(JobEntry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  Status QueueAgain(JobEntry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   bool IsOnHold(const std::string& dataset) const;
 
-  absl::Status CheckAccepting() const;
-  absl::Status CheckQuota(const std::string& owner, uint64_t most) const;
-  absl::Status CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const;
+  Status CheckAccepting() const;
+  Status CheckQuota(const std::string& owner, uint64_t most) const;
+  Status CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const;
   // Empty if the dataset's record is lost.
   std::string OwnerOf(const std::string& dataset) const;
   // Returns the job that the request made, null if it made none. AlreadyExists if another request
   // with its id made one.
-  absl::StatusOr<std::shared_ptr<Job>> MadeBy(const JobRequest& request,
-                                              const std::string& hash) const;
-  absl::Status CheckMaySubmit(const JobRequest& request) const;
-  absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash,
-                                               DatasetUse use, JobPlan plan) const;
+  StatusOr<std::shared_ptr<Job>> MadeBy(const JobRequest& request, const std::string& hash) const;
+  Status CheckMaySubmit(const JobRequest& request) const;
+  StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash,
+                                         DatasetUse use, JobPlan plan) const;
   // A failed submission may turn up in the store once the store works again: the job is then
   // charged and runs.
-  absl::Status ResolveUnresolvedSubmission() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  Status ResolveUnresolvedSubmission() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   storage::Store& store_;
   ledger::Ledger& ledger_;

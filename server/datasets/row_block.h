@@ -8,23 +8,21 @@
 #include <cstddef>
 #include <memory>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "coppice/v1/dataset.pb.h"
 
 namespace coppice::central {
 
 inline constexpr size_t kMaxRowsPerBlock = 65536;
-absl::Status CheckBlockRows(size_t rows);
+Status CheckBlockRows(size_t rows);
 
 // Returns the rows of `block`, which may be hostile. OK only if each row fits the schema and has a
 // class or kUnlabelled, or for regression a number within the target's bounds.
-absl::StatusOr<Table> RowsFromProto(const v1::RowBlock& block,
-                                    std::shared_ptr<const Schema> schema);
+StatusOr<Table> RowsFromProto(const v1::RowBlock& block, std::shared_ptr<const Schema> schema);
 // Adds the rows of `block` to `rows`. After an error, some may have been added.
-absl::Status AppendRows(const v1::RowBlock& block, Table& rows);
+Status AppendRows(const v1::RowBlock& block, Table& rows);
 
 }  // namespace coppice::central
 

@@ -3,18 +3,18 @@
 #ifndef COPPICE_SERVER_DATASETS_WRITE_OUTCOME_H_
 #define COPPICE_SERVER_DATASETS_WRITE_OUTCOME_H_
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 
 namespace coppice::central {
 
-inline bool WriteOutcomeUnknown(const absl::Status& status) {
+inline bool WriteOutcomeUnknown(const Status& status) {
   switch (status.code()) {
-    case absl::StatusCode::kOk:
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kInternal:
+    case StatusCode::kOk:
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kAlreadyExists:
+    case StatusCode::kNotFound:
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kInternal:
       return false;
     default:
       return true;

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string_view>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/serving/access/method_table.h"
+#include "common/base/text.h"
 #include "server/http/console.h"
 #include "server/http/site.h"
+#include "server/serving/access/method_table.h"
 #include "server/serving/calls/retry_after.h"
 #include "server/serving/calls/stream_call.h"
 #include "server/serving/calls/unary_call.h"
@@ -23,47 +25,45 @@ using google::protobuf::Message;
 using service::AskToWaitForLoad;
 using service::RegisteredMethod;
 
-constexpr absl::string_view kMoreHeaders =
+constexpr std::string_view kMoreHeaders =
     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 
 // The trailers that gRPC would send after the call.
-std::vector<Trailer> TrailersOf(const std::string& request_id, const absl::Status& status) {
+std::vector<Trailer> TrailersOf(const std::string& request_id, const Status& status) {
   std::vector<Trailer> trailers;
   if (!request_id.empty()) trailers.push_back({calls::kRequestIdKey, request_id});
   if (const auto wait = service::WaitOf(status)) {
-    trailers.push_back({"grpc-retry-pushback-ms", absl::StrCat(absl::ToInt64Milliseconds(*wait))});
+    trailers.push_back({"grpc-retry-pushback-ms", StrCat(absl::ToInt64Milliseconds(*wait))});
   }
   return trailers;
 }
 
-std::string HeadOf(CallKind kind, const absl::Status& status,
-                   const std::vector<Trailer>& trailers) {
+std::string HeadOf(CallKind kind, const Status& status, const std::vector<Trailer>& trailers) {
   const bool is_json_error = !status.ok() && !kind.is_stream;
   std::string head =
-      absl::StrCat("Content-Type: ", is_json_error ? "application/json" : ContentTypeOf(kind),
-                   "\r\n", kMoreHeaders);
+      StrCat("Content-Type: ", is_json_error ? "application/json" : ContentTypeOf(kind), "\r\n",
+             kMoreHeaders);
   if (kind.is_stream) return head;
   for (const Trailer& trailer : trailers) {
-    absl::StrAppend(&head, "Trailer-", trailer.name, ": ", trailer.value, "\r\n");
+    StrAppend(&head, "Trailer-", trailer.name, ": ", trailer.value, "\r\n");
   }
-  if (absl::IsUnauthenticated(status)) absl::StrAppend(&head, "WWW-Authenticate: Bearer\r\n");
+  if (IsUnauthenticated(status)) StrAppend(&head, "WWW-Authenticate: Bearer\r\n");
   if (const auto wait = service::WaitOf(status)) {
-    absl::StrAppend(
-        &head, "Retry-After: ", absl::ToInt64Seconds(absl::Ceil(*wait, absl::Seconds(1))), "\r\n");
+    StrAppend(&head, "Retry-After: ", absl::ToInt64Seconds(absl::Ceil(*wait, absl::Seconds(1))),
+              "\r\n");
   }
   return head;
 }
 
 // The response that ends a call with `status`. Streams carry it in their last message.
-Response ErrorResponse(CallKind kind, const absl::Status& status,
-                       const std::string& request_id = "") {
+Response ErrorResponse(CallKind kind, const Status& status, const std::string& request_id = "") {
   const std::vector<Trailer> trailers = TrailersOf(request_id, status);
   return {.status = kind.is_stream ? 200 : HttpStatusOf(status.code()),
           .head = HeadOf(kind, status, trailers),
           .body = kind.is_stream ? EndOfStream(status, trailers) : ErrorBody(status)};
 }
 
-Response PlainError(int http_status, const absl::Status& status) {
+Response PlainError(int http_status, const Status& status) {
   Response response = ErrorResponse({}, status);
   response.status = http_status;
   return response;
@@ -93,7 +93,7 @@ class CallBase : public Call {
   absl::Duration deadline() const override { return basis_.deadline; }
   bool is_stream() const override { return basis_.kind.is_stream; }
   BodyLimit body_limit() const override { return basis_.body_limit; }
-  Response Refuse(const absl::Status& status) override {
+  Response Refuse(const Status& status) override {
     if (!Win()) return {};
     EndRecord(status);
     return ErrorResponse(basis_.kind, status, basis_.request_id);
@@ -103,10 +103,10 @@ class CallBase : public Call {
   // Returns true for the first of the handler, the deadline and the client, which ends the call.
   bool Win() { return !ended_.exchange(true); }
   bool has_ended() const { return ended_.load(); }
-  void EndRecord(const absl::Status& status) {
+  void EndRecord(const Status& status) {
     if (basis_.record != nullptr) basis_.record->End(status.code());
   }
-  absl::Status MayAnswer() const { return service::MayAnswer(basis_.served.may_answer); }
+  Status MayAnswer() const { return service::MayAnswer(basis_.served.may_answer); }
   service::WorkerPool* lane() const {
     return basis_.served.lanes ? basis_.served.lanes->Of(basis_.method.path) : nullptr;
   }
@@ -131,7 +131,7 @@ class UnaryHttpCall final : public CallBase,
   void Start(std::string body, std::shared_ptr<Carrier> carrier) override {
     carrier_ = std::move(carrier);
     std::unique_ptr<Message> request(basis_.method.request->New());
-    const absl::Status parsed = ParseMessage(basis_.kind.encoding, body, *request);
+    const Status parsed = ParseMessage(basis_.kind.encoding, body, *request);
     if (!parsed.ok()) return Fail(parsed);
     std::string().swap(body);
     if (basis_.served.sender != nullptr) {
@@ -141,17 +141,17 @@ class UnaryHttpCall final : public CallBase,
     service::RunUnaryCall(basis_.method, lane(), FindCaller(), std::move(request),
                           shared_from_this());
   }
-  void Cancel(const absl::Status& why) override {
+  void Cancel(const Status& why) override {
     unwanted_.store(true);
     const bool won = Win();  // first, or the forwarded call reports that it was cancelled
     if (cancel_ != nullptr) cancel_();
     if (!won) return;
-    if (absl::IsDeadlineExceeded(why)) return Send(why, {}, {});
+    if (IsDeadlineExceeded(why)) return Send(why, {}, {});
     EndRecord(why);
   }
 
-  absl::Status CheckWanted() const override {
-    return unwanted_.load() ? service::UnwantedCall() : absl::OkStatus();
+  Status CheckWanted() const override {
+    return unwanted_.load() ? service::UnwantedCall() : OkStatus();
   }
   void Answer(const Message& response) override {
     if (!has_ended()) AnswerWith(SerializeMessage(basis_.kind.encoding, response));
@@ -160,12 +160,12 @@ class UnaryHttpCall final : public CallBase,
     if (has_ended()) return;
     AnswerWith(SerializePieces(basis_.kind.encoding, pieces, *basis_.method.response));
   }
-  void Fail(const absl::Status& status) override {
+  void Fail(const Status& status) override {
     if (Win()) Send(status, {}, {});
   }
 
  private:
-  void AnswerWith(absl::StatusOr<std::string> bytes) {
+  void AnswerWith(StatusOr<std::string> bytes) {
     if (!bytes.ok()) return Fail(bytes.status());
     HeldBytes held;
     if (bytes->size() >= calls::ByteLoad::kSmall) {
@@ -174,11 +174,11 @@ class UnaryHttpCall final : public CallBase,
       }
       held = HeldBytes(basis_.served.answers, bytes->size());
     }
-    if (Win()) Send(absl::OkStatus(), *std::move(bytes), std::move(held));
+    if (Win()) Send(OkStatus(), *std::move(bytes), std::move(held));
   }
 
-  void Send(absl::Status status, std::string body, HeldBytes held) {
-    const absl::Status allowed = MayAnswer();
+  void Send(Status status, std::string body, HeldBytes held) {
+    const Status allowed = MayAnswer();
     if (!allowed.ok()) status = allowed;
     Response response;
     if (status.ok()) {
@@ -206,12 +206,12 @@ class StreamHttpCall final : public CallBase,
   void Start(std::string body, std::shared_ptr<Carrier> carrier) override {
     carrier_ = std::move(carrier);
     self_ = shared_from_this();
-    carrier_->Respond({.head = HeadOf(basis_.kind, absl::OkStatus(), {}), .is_stream = true});
-    const absl::Status started = StartHandler(body);
+    carrier_->Respond({.head = HeadOf(basis_.kind, OkStatus(), {}), .is_stream = true});
+    const Status started = StartHandler(body);
     if (!started.ok()) End(started);
   }
-  void Cancel(const absl::Status& why) override {
-    if (absl::IsDeadlineExceeded(why)) is_late_.store(true);
+  void Cancel(const Status& why) override {
+    if (IsDeadlineExceeded(why)) is_late_.store(true);
     if (!has_ended() && handler_ != nullptr) handler_->OnCancel();
   }
   void OnWritten(bool sent) override { handler_->OnWritten(sent); }
@@ -223,45 +223,45 @@ class StreamHttpCall final : public CallBase,
   }
 
   void Read() override {}
-  absl::Status ParseTo(Message&) override { return absl::UnimplementedError(""); }
-  absl::StatusOr<std::string> TakeBytes() override { return absl::UnimplementedError(""); }
-  absl::Status Write(const Message& message) override {
+  Status ParseTo(Message&) override { return UnimplementedError(""); }
+  StatusOr<std::string> TakeBytes() override { return UnimplementedError(""); }
+  Status Write(const Message& message) override {
     COPPICE_RETURN_IF_ERROR(MayAnswer());
     COPPICE_ASSIGN_OR_RETURN(const std::string bytes,
                              SerializeMessage(basis_.kind.encoding, message));
     carrier_->Write(Envelope(bytes), /*is_last=*/false);
-    return absl::OkStatus();
+    return OkStatus();
   }
-  void End(const absl::Status& status) override {
+  void End(const Status& status) override {
     if (!Win()) return;
-    absl::Status end = MayAnswer();
+    Status end = MayAnswer();
     if (end.ok()) {
-      end = is_late_.load() ? absl::DeadlineExceededError("the call's time is over") : status;
+      end = is_late_.load() ? DeadlineExceededError("the call's time is over") : status;
     }
     const std::string last = EndOfStream(end, TrailersOf(basis_.request_id, end));
     EndRecord(end);
     carrier_->Write(last, /*is_last=*/true);
   }
-  void EndWith(const Message&) override { End(absl::UnimplementedError("")); }
-  absl::Status RunOnLane(std::function<void()> work) override {
+  void EndWith(const Message&) override { End(UnimplementedError("")); }
+  Status RunOnLane(std::function<void()> work) override {
     if (lane() != nullptr) return AskToWaitForLoad(lane()->Run(std::move(work), FindCaller().name));
     work();
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::Status StartHandler(absl::string_view body) {
-    COPPICE_ASSIGN_OR_RETURN(const absl::string_view bytes, MessageIn(body));
+  Status StartHandler(std::string_view body) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string_view bytes, MessageIn(body));
     const std::unique_ptr<Message> request(basis_.method.request->New());
     COPPICE_RETURN_IF_ERROR(ParseMessage(basis_.kind.encoding, bytes, *request));
     if (basis_.served.sender != nullptr) {
       COPPICE_ASSIGN_OR_RETURN(handler_,
                                basis_.served.sender->SendStream(basis_.AsSent(), *request, *this));
-      return absl::OkStatus();
+      return OkStatus();
     }
     const auto& start = std::get<service::StreamStarter>(basis_.method.handler);
     COPPICE_ASSIGN_OR_RETURN(handler_, start(FindCaller(), request.get(), *this));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   std::shared_ptr<StreamHttpCall> self_;  // until OnEnded(), because the handler holds no share
@@ -269,7 +269,7 @@ class StreamHttpCall final : public CallBase,
   std::atomic<bool> is_late_{false};
 };
 
-absl::StatusOr<absl::Duration> DeadlineOf(const RequestHead& head, absl::string_view path) {
+StatusOr<absl::Duration> DeadlineOf(const RequestHead& head, std::string_view path) {
   const absl::Duration most = access::DeadlineOf(path);
   if (head.connect_timeout.empty()) return most;
   COPPICE_ASSIGN_OR_RETURN(const absl::Duration asked, ParseTimeout(head.connect_timeout));
@@ -309,35 +309,35 @@ Router::Router(const ServedCalls& served, Origins origins, std::shared_ptr<const
   }
 }
 
-Response Router::RefuseRequest(const absl::Status& status) {
+Response Router::RefuseRequest(const Status& status) {
   return PlainError(HttpStatusOf(status.code()), status);
 }
 
 Router::Judged Router::Judge(const RequestHead& head,
                              const std::optional<Sha256Digest>& certificate) {
-  const absl::string_view path = absl::string_view(head.target).substr(0, head.target.find('?'));
+  const std::string_view path = std::string_view(head.target).substr(0, head.target.find('?'));
   const bool is_page = site_ != nullptr && site_->Has(path);
   const bool is_file = console_ != nullptr && console_->Has(path);
-  const absl::Status admitted = origins_.Check(head, is_page || is_file);
+  const Status admitted = origins_.Check(head, is_page || is_file);
   if (!admitted.ok()) return {.response = RefuseRequest(admitted)};
   if (is_page) return {.response = site_->Answer(head)};
   if (is_file) {
     Response response = console_->Answer(head);
     if (site_ != nullptr && path == "/") {  // the console shows a link to the site
-      absl::StrAppend(&response.head, "Link: <", Site::kRoot, ">; rel=\"help\"\r\n");
+      StrAppend(&response.head, "Link: <", Site::kRoot, ">; rel=\"help\"\r\n");
     }
     return {.response = std::move(response)};
   }
   Judged judged = JudgeMethod(head, path, certificate);
   if (!origins_.IsAllowed(head.origin)) return judged;
-  judged.shared_head = absl::StrCat("Access-Control-Allow-Origin: ", head.origin,
-                                    "\r\nAccess-Control-Expose-Headers: Trailer-X-Request-Id, "
-                                    "Trailer-Grpc-Retry-Pushback-Ms, Retry-After\r\n"
-                                    "Vary: Origin\r\n");
+  judged.shared_head = StrCat("Access-Control-Allow-Origin: ", head.origin,
+                              "\r\nAccess-Control-Expose-Headers: Trailer-X-Request-Id, "
+                              "Trailer-Grpc-Retry-Pushback-Ms, Retry-After\r\n"
+                              "Vary: Origin\r\n");
   return judged;
 }
 
-Router::Judged Router::JudgeMethod(const RequestHead& head, absl::string_view path,
+Router::Judged Router::JudgeMethod(const RequestHead& head, std::string_view path,
                                    const std::optional<Sha256Digest>& certificate) {
   if (head.method == "OPTIONS" && !head.origin.empty()) {
     return {.response = {.status = 204,
@@ -348,7 +348,7 @@ Router::Judged Router::JudgeMethod(const RequestHead& head, absl::string_view pa
   }
   if (head.method == "POST") return JudgePost(head, path, certificate);
   if (!methods_.contains(path)) {
-    return {.response = RefuseRequest(absl::NotFoundError(
+    return {.response = RefuseRequest(NotFoundError(
                 console_ == nullptr
                     ? "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and this "
                       "daemon serves no console (--console)"
@@ -356,7 +356,7 @@ Router::Judged Router::JudgeMethod(const RequestHead& head, absl::string_view pa
                       "console is at /"))};
   }
   Response response = PlainError(
-      405, absl::UnimplementedError("a call is sent by POST; no method is answered by another"));
+      405, UnimplementedError("a call is sent by POST; no method is answered by another"));
   response.head.append("Allow: POST\r\n");
   return {.response = std::move(response)};
 }
@@ -368,33 +368,33 @@ std::string Router::IdOf(calls::CallRecord* record, const RequestHead& head) con
   return calls::IsRequestId(head.request_id) ? head.request_id : calls::MakeRequestId();
 }
 
-Router::Judged Router::JudgePost(const RequestHead& head, absl::string_view path,
+Router::Judged Router::JudgePost(const RequestHead& head, std::string_view path,
                                  const std::optional<Sha256Digest>& certificate) {
   const std::optional<CallKind> kind = KindOf(head.content_type);
-  const auto refuse = [&](const absl::Status& status) {
+  const auto refuse = [&](const Status& status) {
     return Judged{.response = ErrorResponse(kind.value_or(CallKind()), status)};
   };
   if (head.authorizations.size() > 1) return refuse(served_.gate.RefuseSeveralAuthorizations(path));
   access::Credentials credentials{.certificate_sha256 = certificate};
   if (!head.authorizations.empty()) credentials.authorization = head.authorizations[0];
-  const absl::Status admitted = served_.gate.Admit(path, credentials);
+  const Status admitted = served_.gate.Admit(path, credentials);
   if (!admitted.ok()) return refuse(admitted);
   const auto found = methods_.find(path);
   if (found == methods_.end()) {
     return {.response =
-                PlainError(404, absl::UnimplementedError("there is no such method: calls are POST "
-                                                         "/coppice.v1.SERVICE/METHOD"))};
+                PlainError(404, UnimplementedError("there is no such method: calls are POST "
+                                                   "/coppice.v1.SERVICE/METHOD"))};
   }
   const RegisteredMethod& method = *found->second;
   auto record = served_.observers.log == nullptr
                     ? nullptr
                     : std::make_unique<calls::CallRecord>(served_.observers,
-                                                          absl::string_view(method.path).substr(1),
+                                                          std::string_view(method.path).substr(1),
                                                           method.descriptor->server_streaming());
   if (record != nullptr) record->TakeId(head.request_id);
   std::string request_id = IdOf(record.get(), head);
   absl::Duration deadline;
-  const absl::Status checked = CheckHeaders(head, method, kind, deadline);
+  const Status checked = CheckHeaders(head, method, kind, deadline);
   if (!checked.ok()) {
     Response response = ErrorResponse(kind.value_or(CallKind()), checked, request_id);
     if (record != nullptr) record->End(checked.code());
@@ -420,30 +420,28 @@ BodyLimit Router::LimitOf(const RegisteredMethod& method) const {
   return {.bytes = most + envelope, .beyond = service::TooLargeRequest(most)};
 }
 
-absl::Status Router::CheckHeaders(const RequestHead& head, const RegisteredMethod& method,
-                                  const std::optional<CallKind>& kind,
-                                  absl::Duration& deadline) const {
+Status Router::CheckHeaders(const RequestHead& head, const RegisteredMethod& method,
+                            const std::optional<CallKind>& kind, absl::Duration& deadline) const {
   if (method.descriptor->client_streaming()) {
-    return absl::UnimplementedError(
-        "this method takes a stream of messages, which gRPC alone does");
+    return UnimplementedError("this method takes a stream of messages, which gRPC alone does");
   }
   const bool streams = method.descriptor->server_streaming();
   if (!kind.has_value() || kind->is_stream != streams) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         streams ? "this method answers with a stream: its content type is application/connect+json "
                   "or application/connect+proto"
                 : "the content type of this method is application/json or application/proto");
   }
   if (!head.connect_version.empty() && head.connect_version != "1") {
-    return absl::InvalidArgumentError("the header Connect-Protocol-Version wants 1");
+    return InvalidArgumentError("the header Connect-Protocol-Version wants 1");
   }
   if (!head.content_encoding.empty()) {
-    return absl::UnimplementedError("requests are taken without compression alone (identity)");
+    return UnimplementedError("requests are taken without compression alone (identity)");
   }
   const BodyLimit limit = LimitOf(method);
   if (head.content_length.value_or(0) > limit.bytes) return limit.beyond;
   COPPICE_ASSIGN_OR_RETURN(deadline, DeadlineOf(head, method.path));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::http

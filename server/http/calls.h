@@ -7,22 +7,18 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
-#include "server/serving/gate/access_gate.h"
-#include "server/serving/gate/byte_load.h"
-#include "server/serving/gate/call_record.h"
 #include "server/http/origins.h"
 #include "server/http/protocol.h"
 #include "server/http/request_parser.h"
@@ -31,12 +27,15 @@
 #include "server/serving/calls/stream_call.h"
 #include "server/serving/calls/unary_call.h"
 #include "server/serving/calls/worker_pool.h"
+#include "server/serving/gate/access_gate.h"
+#include "server/serving/gate/byte_load.h"
+#include "server/serving/gate/call_record.h"
 
 namespace coppice::http {
 
 // A call to forward, with its client's credentials.
 struct SentCall {
-  absl::string_view path;
+  std::string_view path;
   const google::protobuf::Message* response;  // prototype of answers; outlives the call
   access::Credentials credentials;
   std::string request_id;
@@ -54,9 +53,9 @@ class CallSender {
   virtual std::function<void()> Send(const SentCall& call, const google::protobuf::Message& request,
                                      std::shared_ptr<service::UnaryExchange> exchange) = 0;
   // A call of one request and a stream of answers.
-  virtual absl::StatusOr<service::StreamHandlerPtr> SendStream(
-      const SentCall& call, const google::protobuf::Message& request,
-      service::StreamCall& answers) = 0;
+  virtual StatusOr<service::StreamHandlerPtr> SendStream(const SentCall& call,
+                                                         const google::protobuf::Message& request,
+                                                         service::StreamCall& answers) = 0;
 };
 
 // The calls to serve, as gRPC's services do. All of it must outlive the server.
@@ -149,9 +148,9 @@ class Call {
   virtual BodyLimit body_limit() const = 0;
   virtual void Start(std::string body, std::shared_ptr<Carrier> carrier) = 0;
   // The response for a call whose request was not read to its end; such a call is not started.
-  virtual Response Refuse(const absl::Status& status) = 0;
+  virtual Response Refuse(const Status& status) = 0;
   // Nobody waits any more: time is over (DeadlineExceeded, which is answered) or the client left.
-  virtual void Cancel(const absl::Status& why) = 0;
+  virtual void Cancel(const Status& why) = 0;
   virtual void OnWritten(bool /*sent*/) {}
   virtual void OnEnded() {}
 };
@@ -187,26 +186,26 @@ class Router {
   Judged Judge(const RequestHead& head, const std::optional<Sha256Digest>& certificate);
 
   // The response to bytes that are no request.
-  static Response RefuseRequest(const absl::Status& status);
+  static Response RefuseRequest(const Status& status);
 
   OpenCalls& open_calls() { return open_calls_; }
 
  private:
-  Judged JudgeMethod(const RequestHead& head, absl::string_view path,
+  Judged JudgeMethod(const RequestHead& head, std::string_view path,
                      const std::optional<Sha256Digest>& certificate);
-  Judged JudgePost(const RequestHead& head, absl::string_view path,
+  Judged JudgePost(const RequestHead& head, std::string_view path,
                    const std::optional<Sha256Digest>& certificate);
   std::string IdOf(calls::CallRecord* record, const RequestHead& head) const;
   BodyLimit LimitOf(const service::RegisteredMethod& method) const;
-  absl::Status CheckHeaders(const RequestHead& head, const service::RegisteredMethod& method,
-                            const std::optional<CallKind>& kind, absl::Duration& deadline) const;
+  Status CheckHeaders(const RequestHead& head, const service::RegisteredMethod& method,
+                      const std::optional<CallKind>& kind, absl::Duration& deadline) const;
 
   const ServedCalls served_;
   Origins origins_;
   const std::shared_ptr<const Console> console_;
   const std::shared_ptr<const Site> site_;
   const size_t max_message_bytes_;
-  absl::flat_hash_map<absl::string_view, const service::RegisteredMethod*> methods_;
+  std::map<std::string_view, const service::RegisteredMethod*> methods_;
   OpenCalls open_calls_;
 };
 

@@ -5,6 +5,7 @@
 #include <openssl/x509.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::http {
 namespace {
@@ -35,7 +37,7 @@ constexpr uint64_t kDiscardedBytes = uint64_t{64} << 10;
 // Sends a body up to this size with its head, in one packet and one TLS record.
 constexpr size_t kJoinedBytes = size_t{16} << 10;
 
-absl::string_view ReasonOf(int status) {
+std::string_view ReasonOf(int status) {
   switch (status) {
     case 200:
       return "OK";
@@ -277,18 +279,18 @@ void Connection::SendResponse(Response response) {
   const bool is_late = settings_.max_age < absl::FromChrono(Clock::now() - begun_);
   if (draining_ || is_late) keep_alive_ = false;
   std::string bytes =
-      absl::StrCat("HTTP/1.1 ", response.status, " ", ReasonOf(response.status), "\r\n",
-                   response.head, shared_head_, keep_alive_ ? "" : "Connection: close\r\n");
+      StrCat("HTTP/1.1 ", response.status, " ", ReasonOf(response.status), "\r\n", response.head,
+             shared_head_, keep_alive_ ? "" : "Connection: close\r\n");
   if (response.is_stream) {
-    absl::StrAppend(&bytes, "Transfer-Encoding: chunked\r\n\r\n");
+    StrAppend(&bytes, "Transfer-Encoding: chunked\r\n\r\n");
     return Send({.bytes = std::move(bytes)});
   }
   phase_ = Phase::kReply;
   if (response.status != 204 && response.status != 304) {
     const size_t size = response.file == nullptr ? response.body.size() : response.file->size();
-    absl::StrAppend(&bytes, "Content-Length: ", size, "\r\n");
+    StrAppend(&bytes, "Content-Length: ", size, "\r\n");
   }
-  absl::StrAppend(&bytes, "\r\n");
+  StrAppend(&bytes, "\r\n");
   // Gives an answer at the last moment time to be sent.
   const bool has_time = call_ != nullptr && !time_is_over_ &&
                         absl::FromChrono(call_deadline_ - Clock::now()) > kLastWords;
@@ -305,8 +307,7 @@ void Connection::SendResponse(Response response) {
 }
 
 void Connection::SendPart(std::string part, bool is_last) {
-  std::string bytes =
-      absl::StrCat(absl::Hex(part.size()), "\r\n", part, is_last ? "\r\n0\r\n\r\n" : "\r\n");
+  std::string bytes = StrCat(Hex(part.size()), "\r\n", part, is_last ? "\r\n0\r\n\r\n" : "\r\n");
   if (is_last) phase_ = Phase::kReply;
   if (!closed_) {
     const auto left = absl::FromChrono(call_deadline_ - Clock::now());
@@ -403,11 +404,11 @@ void Connection::CloseNow() {
   const std::shared_ptr<Call> call = call_;
   // A call that has not begun ends here; a stream is told about each part that it has sent.
   if (phase_ < Phase::kCall) {
-    call->Refuse(absl::CancelledError("the client has gone"));
+    call->Refuse(CancelledError("the client has gone"));
     call_ = nullptr;
     return;
   }
-  call->Cancel(absl::CancelledError("the client has gone"));
+  call->Cancel(CancelledError("the client has gone"));
   if (!call->is_stream()) call_ = nullptr;
 }
 
@@ -430,7 +431,7 @@ void Connection::StartTimer() {
 }
 
 void Connection::OnTime() {
-  const absl::Status over = absl::DeadlineExceededError("the call's time is over");
+  const Status over = DeadlineExceededError("the call's time is over");
   switch (phase_) {
     case Phase::kBody:
       keep_alive_ = false;

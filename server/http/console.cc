@@ -1,14 +1,15 @@
 #include "server/http/console.h"
 
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice::http {
 namespace {
 
-std::string SecurityHead(absl::string_view style_hash) {
-  return absl::StrCat(
+std::string SecurityHead(std::string_view style_hash) {
+  return StrCat(
       "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self' '",
       style_hash,
       "'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; "
@@ -22,13 +23,13 @@ std::string SecurityHead(absl::string_view style_hash) {
 
 }  // namespace
 
-Console::Console(ServedFiles files, absl::string_view style_hash)
+Console::Console(ServedFiles files, std::string_view style_hash)
     : files_(std::move(files)), security_head_(SecurityHead(style_hash)) {}
 
-bool Console::Has(absl::string_view path) const { return files_.find(path) != files_.end(); }
+bool Console::Has(std::string_view path) const { return files_.find(path) != files_.end(); }
 
 Response Console::Answer(const RequestHead& head) const {
-  const absl::string_view path = PathOf(head);
+  const std::string_view path = PathOf(head);
   // An asset's name contains the hash of its bytes; the page that refers to it has a fixed name.
   return AnswerWithFile(head, files_.find(path)->second,
                         path == "/" ? "no-cache" : "public, max-age=31536000, immutable",

@@ -4,8 +4,8 @@
 #define COPPICE_SERVER_HTTP_CONSOLE_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "server/http/calls.h"
 #include "server/http/files.h"
 #include "server/http/request_parser.h"
@@ -19,9 +19,9 @@ class Console {
  public:
   // `style_hash` is the Content-Security-Policy's name, "sha256-...", for the style sheet of the
   // pages that the console shows in a frame.
-  Console(ServedFiles files, absl::string_view style_hash);
+  Console(ServedFiles files, std::string_view style_hash);
 
-  bool Has(absl::string_view path) const;
+  bool Has(std::string_view path) const;
   // Answers a request, with any method, for a path that it has.
   Response Answer(const RequestHead& head) const;
 

@@ -10,19 +10,14 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "server/http/protocol.h"
 
@@ -30,8 +25,8 @@ namespace coppice::http {
 namespace {
 
 struct FileType {
-  absl::string_view ending;
-  absl::string_view type;
+  std::string_view ending;
+  std::string_view type;
 };
 constexpr FileType kFileTypes[] = {{".html", "text/html; charset=utf-8"},
                                    {".js", "text/javascript; charset=utf-8"},
@@ -42,26 +37,26 @@ constexpr FileType kFileTypes[] = {{".html", "text/html; charset=utf-8"},
                                    {".json", "application/json"},
                                    {".txt", "text/plain; charset=utf-8"}};
 
-std::optional<absl::string_view> TypeOf(absl::string_view name) {
+std::optional<std::string_view> TypeOf(std::string_view name) {
   for (const FileType& type : kFileTypes) {
-    if (absl::EndsWith(name, type.ending)) return type.type;
+    if (EndsWith(name, type.ending)) return type.type;
   }
   return std::nullopt;
 }
 
-bool IsAssetName(absl::string_view name) {
+bool IsAssetName(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+    return IsAsciiAlnum(c) || c == '.' || c == '_' || c == '-';
   });
 }
 
-absl::Status WrongFile(const std::string& path, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat(Printable(path), ": ", why));
+Status WrongFile(const std::string& path, std::string_view why) {
+  return InvalidArgumentError(StrCat(Printable(path), ": ", why));
 }
 
 // Limits for the content of a folder.
 struct Bounds {
-  absl::string_view what;
+  std::string_view what;
   size_t files;
   size_t bytes;
 };
@@ -69,8 +64,8 @@ constexpr Bounds kConsole{"the console", kMaxConsoleFiles, kMaxConsoleBytes};
 constexpr Bounds kSite{"the documentation", kMaxSiteFiles, kMaxSiteBytes};
 constexpr int kMaxDepth = 8;  // levels of subfolders
 
-absl::Status TooManyFiles(const std::string& path, const Bounds& bounds) {
-  return WrongFile(path, absl::StrCat(bounds.what, " has more than ", bounds.files, " files"));
+Status TooManyFiles(const std::string& path, const Bounds& bounds) {
+  return WrongFile(path, StrCat(bounds.what, " has more than ", bounds.files, " files"));
 }
 
 // An open file or folder, closed on destruction.
@@ -93,19 +88,19 @@ class Descriptor {
 };
 
 // A user who can change what browsers run can read the tokens of those who sign in.
-absl::Status CheckWriters(const struct stat& status, const std::string& path) {
-  if ((status.st_mode & S_IWOTH) == 0) return absl::OkStatus();
+Status CheckWriters(const struct stat& status, const std::string& path) {
+  if ((status.st_mode & S_IWOTH) == 0) return OkStatus();
   return WrongFile(path, "everybody on this machine may change it: chmod o-w it");
 }
 
 // Opens one entry of `folder`, without following a link.
-absl::StatusOr<Descriptor> OpenEntry(int folder, const std::string& name, const std::string& path,
-                                     mode_t kind, struct stat& status) {
+StatusOr<Descriptor> OpenEntry(int folder, const std::string& name, const std::string& path,
+                               mode_t kind, struct stat& status) {
   Descriptor opened(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   const int error = errno;
   if (opened.get() < 0 && error == ELOOP) return WrongFile(path, "it is a link");
   if (opened.get() < 0) {
-    return absl::NotFoundError(absl::StrCat(Printable(path), ": ", std::strerror(error)));
+    return NotFoundError(StrCat(Printable(path), ": ", std::strerror(error)));
   }
   if (fstat(opened.get(), &status) != 0 || (status.st_mode & S_IFMT) != kind) {
     return WrongFile(path, kind == S_IFDIR ? "it is no folder" : "it is no regular file");
@@ -121,8 +116,8 @@ bool IsFolder(int parent, const std::string& name) {
 }
 
 // The names in `folder`, sorted.
-absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& path,
-                                                 const Bounds& bounds) {
+StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& path,
+                                           const Bounds& bounds) {
   Descriptor own(dup(folder));
   DIR* const listing = fdopendir(own.get());
   if (listing == nullptr) return WrongFile(path, "it cannot be listed");
@@ -147,22 +142,21 @@ class FolderReader {
   ServedFiles TakeFiles() { return std::move(files_); }
 
   // Reads the files of `folder`, served below `target`, and of its subfolders down to `depth`.
-  absl::Status ReadFolder(int folder, const std::string& path, const std::string& target,
-                          int depth) {
+  Status ReadFolder(int folder, const std::string& path, const std::string& target, int depth) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder, path, bounds_));
     for (const std::string& name : names) {
       if (!IsAssetName(name)) {
-        return WrongFile(absl::StrCat(path, "/", name),
+        return WrongFile(StrCat(path, "/", name),
                          "names of assets have letters, digits and any of . _ - alone");
       }
-      if (absl::EndsWith(name, ".gz")) continue;
+      if (EndsWith(name, ".gz")) continue;
       if (depth > 0 && IsFolder(folder, name)) {
-        const std::string inner = absl::StrCat(path, "/", name);
+        const std::string inner = StrCat(path, "/", name);
         struct stat status {};
         COPPICE_ASSIGN_OR_RETURN(const Descriptor opened,
                                  OpenEntry(folder, name, inner, S_IFDIR, status));
         COPPICE_RETURN_IF_ERROR(
-            ReadFolder(opened.get(), inner, absl::StrCat(target, name, "/"), depth - 1));
+            ReadFolder(opened.get(), inner, StrCat(target, name, "/"), depth - 1));
         continue;
       }
       COPPICE_RETURN_IF_ERROR(ReadFileAs(folder, name, path, names, target + name));
@@ -171,11 +165,11 @@ class FolderReader {
   }
 
   // Reads `name`, served at `target`, and its sibling if `names` has one.
-  absl::Status ReadFileAs(int folder, const std::string& name, const std::string& path,
-                          const std::vector<std::string>& names, const std::string& target) {
+  Status ReadFileAs(int folder, const std::string& name, const std::string& path,
+                    const std::vector<std::string>& names, const std::string& target) {
     const auto type = TypeOf(name);
     if (!type.has_value()) {
-      return WrongFile(absl::StrCat(path, "/", name),
+      return WrongFile(StrCat(path, "/", name),
                        "its ending is none of .html .js .css .svg .png .ico .json .txt");
     }
     if (files_.size() >= bounds_.files) return TooManyFiles(path, bounds_);
@@ -186,26 +180,25 @@ class FolderReader {
       COPPICE_ASSIGN_OR_RETURN(file.gzip, ReadContent(folder, zipped, path));
     }
     files_.emplace(target, std::move(file));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Checks that every NAME.gz has a file NAME.
-  static absl::Status CheckSiblings(const std::vector<std::string>& names,
-                                    const std::string& path) {
+  static Status CheckSiblings(const std::vector<std::string>& names, const std::string& path) {
     for (const std::string& name : names) {
-      absl::string_view plain = name;
-      if (absl::ConsumeSuffix(&plain, ".gz") &&
+      std::string_view plain = name;
+      if (ConsumeSuffix(&plain, ".gz") &&
           !std::binary_search(names.begin(), names.end(), std::string(plain))) {
-        return WrongFile(absl::StrCat(path, "/", name), "there is no such file without .gz");
+        return WrongFile(StrCat(path, "/", name), "there is no such file without .gz");
       }
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::StatusOr<FileContent> ReadContent(int folder, const std::string& name,
-                                          const std::string& parent) {
-    const std::string path = absl::StrCat(parent, "/", name);
+  StatusOr<FileContent> ReadContent(int folder, const std::string& name,
+                                    const std::string& parent) {
+    const std::string path = StrCat(parent, "/", name);
     struct stat status {};
     COPPICE_ASSIGN_OR_RETURN(const Descriptor file, OpenEntry(folder, name, path, S_IFREG, status));
     const size_t left = bounds_.bytes - bytes_;
@@ -218,16 +211,16 @@ class FolderReader {
       size += static_cast<size_t>(got);
     }
     if (size > left) {
-      return WrongFile(
-          path, absl::StrCat("with it the files have more than ", bounds_.bytes >> 20, " MiB"));
+      return WrongFile(path,
+                       StrCat("with it the files have more than ", bounds_.bytes >> 20, " MiB"));
     }
     if (size == bytes.size()) return WrongFile(path, "it grew while it was read");
     bytes.resize(size);
     bytes_ += size;
     const Sha256Digest digest = Sha256({bytes});
-    const absl::string_view hash(reinterpret_cast<const char*>(digest.data()), digest.size() / 2);
+    const std::string_view hash(reinterpret_cast<const char*>(digest.data()), digest.size() / 2);
     return FileContent{.bytes = std::make_shared<const std::string>(std::move(bytes)),
-                       .etag = absl::StrCat("\"", absl::BytesToHexString(hash), "\"")};
+                       .etag = StrCat("\"", BytesToHexString(hash), "\"")};
   }
 
   const Bounds bounds_;
@@ -236,35 +229,35 @@ class FolderReader {
 };
 
 // Whether an Accept-Encoding lists gzip with a weight other than 0.
-bool AcceptsGzip(absl::string_view accept_encoding) {
-  for (absl::string_view coding : absl::StrSplit(accept_encoding, ',')) {
-    const std::vector<absl::string_view> parts = absl::StrSplit(coding, ';');
-    if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(parts[0]), "gzip")) continue;
+bool AcceptsGzip(std::string_view accept_encoding) {
+  for (std::string_view coding : StrSplit(accept_encoding, ',')) {
+    const std::vector<std::string_view> parts = StrSplit(coding, ';');
+    if (!absl::EqualsIgnoreCase(StripAsciiWhitespace(parts[0]), "gzip")) continue;
     for (size_t i = 1; i < parts.size(); ++i) {
-      absl::string_view weight = absl::StripAsciiWhitespace(parts[i]);
+      std::string_view weight = StripAsciiWhitespace(parts[i]);
       double number = 0;
       if (!absl::StartsWithIgnoreCase(weight, "q=")) continue;
       weight.remove_prefix(2);
-      if (!absl::SimpleAtod(weight, &number) || !(number > 0)) return false;
+      if (!SimpleAtod(weight, &number) || !(number > 0)) return false;
     }
     return true;
   }
   return false;
 }
 
-bool IsKnown(absl::string_view if_none_match, absl::string_view etag) {
-  for (absl::string_view known : absl::StrSplit(if_none_match, ',')) {
-    known = absl::StripAsciiWhitespace(known);
-    absl::ConsumePrefix(&known, "W/");
+bool IsKnown(std::string_view if_none_match, std::string_view etag) {
+  for (std::string_view known : StrSplit(if_none_match, ',')) {
+    known = StripAsciiWhitespace(known);
+    ConsumePrefix(&known, "W/");
     if (known == etag || known == "*") return true;
   }
   return false;
 }
 
-absl::StatusOr<Descriptor> OpenFolder(const std::string& folder) {
+StatusOr<Descriptor> OpenFolder(const std::string& folder) {
   Descriptor opened(open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (opened.get() < 0) {
-    return absl::NotFoundError(absl::StrCat(Printable(folder), ": ", std::strerror(errno)));
+    return NotFoundError(StrCat(Printable(folder), ": ", std::strerror(errno)));
   }
   struct stat status {};
   if (fstat(opened.get(), &status) != 0) return WrongFile(folder, std::strerror(errno));
@@ -274,13 +267,13 @@ absl::StatusOr<Descriptor> OpenFolder(const std::string& folder) {
 
 }  // namespace
 
-absl::StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder) {
+StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder) {
   COPPICE_ASSIGN_OR_RETURN(const Descriptor opened, OpenFolder(folder));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                            NamesIn(opened.get(), folder, kConsole));
   for (const std::string& name : names) {
     if (name != "assets" && name != "index.html" && name != "index.html.gz") {
-      return WrongFile(absl::StrCat(folder, "/", name),
+      return WrongFile(StrCat(folder, "/", name),
                        "beside index.html, index.html.gz and assets there may be nothing: is this "
                        "the folder of a built console?");
     }
@@ -296,7 +289,7 @@ absl::StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder) {
   return reader.TakeFiles();
 }
 
-absl::StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder) {
+StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder) {
   COPPICE_ASSIGN_OR_RETURN(const Descriptor opened, OpenFolder(folder));
   FolderReader reader(kSite);
   COPPICE_RETURN_IF_ERROR(reader.ReadFolder(opened.get(), folder, "/", kMaxDepth));
@@ -306,31 +299,30 @@ absl::StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder) {
                    "it lacks index.html or searchindex.js: is this the folder of a built site?");
 }
 
-absl::string_view PathOf(const RequestHead& head) {
-  return absl::string_view(head.target).substr(0, head.target.find('?'));
+std::string_view PathOf(const RequestHead& head) {
+  return std::string_view(head.target).substr(0, head.target.find('?'));
 }
 
 Response AnswerWithFile(const RequestHead& head, const ServedFile& file,
-                        absl::string_view cache_control, absl::string_view security_head) {
+                        std::string_view cache_control, std::string_view security_head) {
   if (head.method != "GET" && head.method != "HEAD") {
     return {.status = 405,
-            .head = absl::StrCat("Allow: GET, HEAD\r\nContent-Type: application/json\r\n"
-                                 "Cache-Control: no-store\r\n",
-                                 security_head),
-            .body = ErrorBody(absl::UnimplementedError("files are read by GET"))};
+            .head = StrCat("Allow: GET, HEAD\r\nContent-Type: application/json\r\n"
+                           "Cache-Control: no-store\r\n",
+                           security_head),
+            .body = ErrorBody(UnimplementedError("files are read by GET"))};
   }
   const bool zips = file.gzip.bytes != nullptr;
   const bool is_zipped = zips && AcceptsGzip(head.accept_encoding);
   const FileContent& content = is_zipped ? file.gzip : file.plain;
-  Response response{.head = absl::StrCat("Cache-Control: ", cache_control,
-                                         "\r\nETag: ", content.etag, "\r\n",
-                                         zips ? "Vary: Accept-Encoding\r\n" : "", security_head)};
+  Response response{.head = StrCat("Cache-Control: ", cache_control, "\r\nETag: ", content.etag,
+                                   "\r\n", zips ? "Vary: Accept-Encoding\r\n" : "", security_head)};
   if (IsKnown(head.if_none_match, content.etag)) {
     response.status = 304;
     return response;
   }
-  absl::StrAppend(&response.head, "Content-Type: ", file.type, "\r\n",
-                  is_zipped ? "Content-Encoding: gzip\r\n" : "");
+  StrAppend(&response.head, "Content-Type: ", file.type, "\r\n",
+            is_zipped ? "Content-Encoding: gzip\r\n" : "");
   response.file = content.bytes;
   return response;
 }

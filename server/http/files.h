@@ -7,9 +7,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/http/calls.h"
 #include "server/http/request_parser.h"
 
@@ -21,7 +21,7 @@ struct FileContent {
   std::string etag{};                          // with its quotes
 };
 struct ServedFile {
-  absl::string_view type;
+  std::string_view type;
   FileContent plain{};
   FileContent gzip{};
 };
@@ -37,17 +37,17 @@ inline constexpr size_t kMaxSiteBytes = size_t{32} << 20;
 //
 // Errors     InvalidArgument or NotFound, naming the file: for a folder that holds anything else,
 //            links, files that everybody may write, or more than the bounds above.
-absl::StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder);
+StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder);
 
 // Reads every file of the folder and its subfolders, "/NAME" or "/FOLDER/NAME", each with NAME.gz
 // if it exists. Errors as above, and for a folder that is no built site.
-absl::StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder);
+StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder);
 
-absl::string_view PathOf(const RequestHead& head);
+std::string_view PathOf(const RequestHead& head);
 
 // The answer to a request for `file`, with any method; `security_head` has further header lines.
 Response AnswerWithFile(const RequestHead& head, const ServedFile& file,
-                        absl::string_view cache_control, absl::string_view security_head);
+                        std::string_view cache_control, std::string_view security_head);
 
 }  // namespace coppice::http
 

@@ -1,12 +1,13 @@
 #include "server/http/origins.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "server/process/page_sender.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/http/site.h"
+#include "server/process/page_sender.h"
 
 namespace coppice::http {
 namespace {
@@ -15,7 +16,7 @@ constexpr int kPlainHttpPort = 80;  // browsers omit it
 
 // Whether links may lead there.
 bool IsOpenToLinks(const RequestHead& head) {
-  return head.target == "/" || absl::StartsWith(head.target, Site::kRoot);
+  return head.target == "/" || StartsWith(head.target, Site::kRoot);
 }
 
 }  // namespace
@@ -24,19 +25,19 @@ Origins::Origins(std::vector<std::string> allowed, bool has_console, bool has_tl
     : allowed_(std::move(allowed)), has_console_(has_console), has_tls_(has_tls) {}
 
 void Origins::ListensOn(int port) {
-  const std::string suffix = port == kPlainHttpPort ? "" : absl::StrCat(":", port);
-  for (const absl::string_view name : kLoopbackHosts) {
-    loopback_hosts_.push_back(absl::StrCat(name, suffix));
+  const std::string suffix = port == kPlainHttpPort ? "" : StrCat(":", port);
+  for (const std::string_view name : kLoopbackHosts) {
+    loopback_hosts_.push_back(StrCat(name, suffix));
   }
 }
 
-bool Origins::IsAllowed(absl::string_view origin) const {
+bool Origins::IsAllowed(std::string_view origin) const {
   return std::find(allowed_.begin(), allowed_.end(), origin) != allowed_.end();
 }
 
 // With TLS the browser has checked the host against the certificate. Without it a name that an
 // attacker pointed to this machine would pass for the daemon, so only loopback names count.
-bool Origins::IsOwnHost(absl::string_view host) const {
+bool Origins::IsOwnHost(std::string_view host) const {
   return has_tls_ ||
          std::find(loopback_hosts_.begin(), loopback_hosts_.end(), host) != loopback_hosts_.end();
 }
@@ -45,29 +46,29 @@ bool Origins::IsOwnHost(absl::string_view host) const {
 // Its pages run only the console's and search's scripts (docs/threat-model.md#the-console).
 bool Origins::IsOwn(const RequestHead& head) const {
   return has_console_ && IsOwnHost(head.host) &&
-         head.origin == absl::StrCat(has_tls_ ? "https://" : "http://", head.host);
+         head.origin == StrCat(has_tls_ ? "https://" : "http://", head.host);
 }
 
-absl::Status Origins::CheckHost(absl::string_view host) const {
-  if (IsOwnHost(host) || IsAllowed(absl::StrCat("http://", host)) ||
-      IsAllowed(absl::StrCat("https://", host))) {
-    return absl::OkStatus();
+Status Origins::CheckHost(std::string_view host) const {
+  if (IsOwnHost(host) || IsAllowed(StrCat("http://", host)) ||
+      IsAllowed(StrCat("https://", host))) {
+    return OkStatus();
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("the console is not served at this host: without TLS it is at http://",
-                   loopback_hosts_.front(),
-                   "/ alone. Behind a proxy or a tunnel, name the address that the browser shows "
-                   "with --http-allow-origin"));
+  return PermissionDeniedError(
+      StrCat("the console is not served at this host: without TLS it is at http://",
+             loopback_hosts_.front(),
+             "/ alone. Behind a proxy or a tunnel, name the address that the browser shows "
+             "with --http-allow-origin"));
 }
 
-absl::Status Origins::Check(const RequestHead& head, bool is_file) const {
+Status Origins::Check(const RequestHead& head, bool is_file) const {
   if (is_file) {
-    const absl::Status host = CheckHost(head.host);
+    const Status host = CheckHost(head.host);
     if (!host.ok()) return host;
   }
-  if (IsAllowed(head.origin) && !is_file) return absl::OkStatus();
+  if (IsAllowed(head.origin) && !is_file) return OkStatus();
   if (!head.origin.empty() && !IsAllowed(head.origin) && !IsOwn(head)) {
-    return absl::PermissionDeniedError(
+    return PermissionDeniedError(
         "pages of this origin may not call: the operator allows origins with "
         "--http-allow-origin");
   }
@@ -76,11 +77,11 @@ absl::Status Origins::Check(const RequestHead& head, bool is_file) const {
                           .fetch_mode = head.fetch_mode,
                           .fetch_dest = head.fetch_dest};
   if (sender.IsElsewhere() && !(is_file && sender.IsFollowedLink() && IsOpenToLinks(head))) {
-    return absl::PermissionDeniedError(
+    return PermissionDeniedError(
         "a page of another origin sent this request; open the console by its address, "
         "and allow other pages with --http-allow-origin");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::http

@@ -4,10 +4,10 @@
 #define COPPICE_SERVER_HTTP_ORIGINS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/http/request_parser.h"
 
 namespace coppice::http {
@@ -27,14 +27,14 @@ class Origins {
 
   // `is_file`: the request is for a file of the console or of the documentation. Links may lead to
   // the console and to every page of the documentation.
-  absl::Status Check(const RequestHead& head, bool is_file) const;
+  Status Check(const RequestHead& head, bool is_file) const;
   // Whether an operator allowed the origin, so that its pages may read answers across origins.
-  bool IsAllowed(absl::string_view origin) const;
+  bool IsAllowed(std::string_view origin) const;
 
  private:
-  bool IsOwnHost(absl::string_view host) const;
+  bool IsOwnHost(std::string_view host) const;
   bool IsOwn(const RequestHead& head) const;
-  absl::Status CheckHost(absl::string_view host) const;
+  Status CheckHost(std::string_view host) const;
 
   const std::vector<std::string> allowed_;
   const bool has_console_;

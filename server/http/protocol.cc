@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/json_message.h"
 #include "server/serving/calls/unary_call.h"
 
@@ -20,28 +19,28 @@ namespace {
 using google::protobuf::Message;
 
 struct CodeNames {
-  absl::StatusCode code;
-  absl::string_view name;
+  StatusCode code;
+  std::string_view name;
   int http;
 };
-constexpr CodeNames kCodes[] = {{absl::StatusCode::kCancelled, "canceled", 499},
-                                {absl::StatusCode::kUnknown, "unknown", 500},
-                                {absl::StatusCode::kInvalidArgument, "invalid_argument", 400},
-                                {absl::StatusCode::kDeadlineExceeded, "deadline_exceeded", 504},
-                                {absl::StatusCode::kNotFound, "not_found", 404},
-                                {absl::StatusCode::kAlreadyExists, "already_exists", 409},
-                                {absl::StatusCode::kPermissionDenied, "permission_denied", 403},
-                                {absl::StatusCode::kResourceExhausted, "resource_exhausted", 429},
-                                {absl::StatusCode::kFailedPrecondition, "failed_precondition", 400},
-                                {absl::StatusCode::kAborted, "aborted", 409},
-                                {absl::StatusCode::kOutOfRange, "out_of_range", 400},
-                                {absl::StatusCode::kUnimplemented, "unimplemented", 501},
-                                {absl::StatusCode::kInternal, "internal", 500},
-                                {absl::StatusCode::kUnavailable, "unavailable", 503},
-                                {absl::StatusCode::kDataLoss, "data_loss", 500},
-                                {absl::StatusCode::kUnauthenticated, "unauthenticated", 401}};
+constexpr CodeNames kCodes[] = {{StatusCode::kCancelled, "canceled", 499},
+                                {StatusCode::kUnknown, "unknown", 500},
+                                {StatusCode::kInvalidArgument, "invalid_argument", 400},
+                                {StatusCode::kDeadlineExceeded, "deadline_exceeded", 504},
+                                {StatusCode::kNotFound, "not_found", 404},
+                                {StatusCode::kAlreadyExists, "already_exists", 409},
+                                {StatusCode::kPermissionDenied, "permission_denied", 403},
+                                {StatusCode::kResourceExhausted, "resource_exhausted", 429},
+                                {StatusCode::kFailedPrecondition, "failed_precondition", 400},
+                                {StatusCode::kAborted, "aborted", 409},
+                                {StatusCode::kOutOfRange, "out_of_range", 400},
+                                {StatusCode::kUnimplemented, "unimplemented", 501},
+                                {StatusCode::kInternal, "internal", 500},
+                                {StatusCode::kUnavailable, "unavailable", 503},
+                                {StatusCode::kDataLoss, "data_loss", 500},
+                                {StatusCode::kUnauthenticated, "unauthenticated", 401}};
 
-const CodeNames& NamesOf(absl::StatusCode code) {
+const CodeNames& NamesOf(StatusCode code) {
   for (const CodeNames& names : kCodes) {
     if (names.code == code) return names;
   }
@@ -49,7 +48,7 @@ const CodeNames& NamesOf(absl::StatusCode code) {
 }
 
 struct ContentType {
-  absl::string_view name;
+  std::string_view name;
   CallKind kind;
 };
 constexpr ContentType kTypes[] = {{"application/json", {Encoding::kJson, false}},
@@ -57,7 +56,7 @@ constexpr ContentType kTypes[] = {{"application/json", {Encoding::kJson, false}}
                                   {"application/connect+json", {Encoding::kJson, true}},
                                   {"application/connect+proto", {Encoding::kProto, true}}};
 
-nlohmann::ordered_json ErrorJson(const absl::Status& status) {
+nlohmann::ordered_json ErrorJson(const Status& status) {
   return {{"code", std::string(ConnectCodeOf(status.code()))},
           {"message", std::string(status.message())}};
 }
@@ -67,7 +66,7 @@ std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string EnvelopeOf(uint8_t flags, absl::string_view message) {
+std::string EnvelopeOf(uint8_t flags, std::string_view message) {
   const auto size = static_cast<uint32_t>(message.size());
   std::string bytes;
   bytes.reserve(kEnvelopeBytes + message.size());
@@ -79,26 +78,26 @@ std::string EnvelopeOf(uint8_t flags, absl::string_view message) {
 
 }  // namespace
 
-std::optional<CallKind> KindOf(absl::string_view content_type) {
-  const absl::string_view name =
-      absl::StripAsciiWhitespace(content_type.substr(0, content_type.find(';')));
+std::optional<CallKind> KindOf(std::string_view content_type) {
+  const std::string_view name =
+      StripAsciiWhitespace(content_type.substr(0, content_type.find(';')));
   for (const ContentType& type : kTypes) {
     if (absl::EqualsIgnoreCase(name, type.name)) return type.kind;
   }
   return std::nullopt;
 }
 
-absl::string_view ContentTypeOf(CallKind kind) {
+std::string_view ContentTypeOf(CallKind kind) {
   return kTypes[(kind.is_stream ? 2 : 0) + (kind.encoding == Encoding::kProto ? 1 : 0)].name;
 }
 
-absl::string_view ConnectCodeOf(absl::StatusCode code) { return NamesOf(code).name; }
+std::string_view ConnectCodeOf(StatusCode code) { return NamesOf(code).name; }
 
-int HttpStatusOf(absl::StatusCode code) { return NamesOf(code).http; }
+int HttpStatusOf(StatusCode code) { return NamesOf(code).http; }
 
-std::string ErrorBody(const absl::Status& status) { return Dump(ErrorJson(status)); }
+std::string ErrorBody(const Status& status) { return Dump(ErrorJson(status)); }
 
-std::string EndOfStream(const absl::Status& status, const std::vector<Trailer>& trailers) {
+std::string EndOfStream(const Status& status, const std::vector<Trailer>& trailers) {
   constexpr uint8_t kEnd = 2;
   nlohmann::ordered_json end = nlohmann::ordered_json::object();
   if (!status.ok()) end["error"] = ErrorJson(status);
@@ -108,69 +107,69 @@ std::string EndOfStream(const absl::Status& status, const std::vector<Trailer>& 
   return EnvelopeOf(kEnd, Dump(end));
 }
 
-std::string Envelope(absl::string_view message) { return EnvelopeOf(0, message); }
+std::string Envelope(std::string_view message) { return EnvelopeOf(0, message); }
 
-absl::StatusOr<absl::string_view> MessageIn(absl::string_view envelope) {
+StatusOr<std::string_view> MessageIn(std::string_view envelope) {
   if (envelope.size() < kEnvelopeBytes) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "the request of a stream is one message behind a byte of flags and 4 of length; it is "
         "shorter");
   }
   if (envelope[0] != 0) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "the flags of the request's message are not 0: compression is not taken");
   }
   uint32_t size = 0;
   for (size_t i = 1; i < kEnvelopeBytes; ++i) size = size << 8 | static_cast<uint8_t>(envelope[i]);
   envelope.remove_prefix(kEnvelopeBytes);
   if (size == envelope.size()) return envelope;
-  return absl::InvalidArgumentError(
-      absl::StrCat("the request's message says ", size, " bytes, and ", envelope.size(), " came"));
+  return InvalidArgumentError(
+      StrCat("the request's message says ", size, " bytes, and ", envelope.size(), " came"));
 }
 
-absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view milliseconds) {
+StatusOr<absl::Duration> ParseTimeout(std::string_view milliseconds) {
   constexpr size_t kMaxDigits = 10;
   int64_t number = 0;
   if (milliseconds.size() <= kMaxDigits && !milliseconds.empty() &&
-      std::all_of(milliseconds.begin(), milliseconds.end(), absl::ascii_isdigit) &&
-      absl::SimpleAtoi(milliseconds, &number)) {
+      std::all_of(milliseconds.begin(), milliseconds.end(), IsAsciiDigit) &&
+      SimpleAtoi(milliseconds, &number)) {
     return absl::Milliseconds(number);
   }
-  return absl::InvalidArgumentError(
+  return InvalidArgumentError(
       "the header Connect-Timeout-Ms wants milliseconds, of at most 10 digits");
 }
 
-absl::Status ParseMessage(Encoding encoding, absl::string_view bytes, Message& message) {
+Status ParseMessage(Encoding encoding, std::string_view bytes, Message& message) {
   if (encoding == Encoding::kProto) {
     const bool parsed = message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-    return parsed ? absl::OkStatus() : service::UnreadableRequest(message);
+    return parsed ? OkStatus() : service::UnreadableRequest(message);
   }
-  const absl::Status status = ParseJsonMessage(bytes, message);
+  const Status status = ParseJsonMessage(bytes, message);
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the request is no ", message.GetDescriptor()->full_name(), ": ", status.message()));
+  return InvalidArgumentError(
+      StrCat("the request is no ", message.GetDescriptor()->full_name(), ": ", status.message()));
 }
 
-absl::StatusOr<std::string> SerializeMessage(Encoding encoding, const Message& message) {
+StatusOr<std::string> SerializeMessage(Encoding encoding, const Message& message) {
   std::string bytes;
   if (encoding == Encoding::kProto) {
     if (message.SerializeToString(&bytes)) return bytes;
-    return absl::InternalError("the answer is too large for a message");
+    return InternalError("the answer is too large for a message");
   }
   const auto status = google::protobuf::util::MessageToJsonString(message, &bytes);
   if (status.ok()) return bytes;
-  return absl::InternalError("the answer cannot be written as JSON");
+  return InternalError("the answer cannot be written as JSON");
 }
 
-absl::StatusOr<std::string> SerializePieces(Encoding encoding, const service::MessagePieces& pieces,
-                                            const Message& type) {
+StatusOr<std::string> SerializePieces(Encoding encoding, const service::MessagePieces& pieces,
+                                      const Message& type) {
   std::string bytes;
   for (const service::MessagePiece& piece : pieces) {
     bytes.append(piece.shared != nullptr ? *piece.shared : piece.own);
   }
   if (encoding == Encoding::kProto) return bytes;
   const std::unique_ptr<Message> message(type.New());
-  if (!message->ParseFromString(bytes)) return absl::InternalError("the answer does not parse");
+  if (!message->ParseFromString(bytes)) return InternalError("the answer does not parse");
   return SerializeMessage(encoding, *message);
 }
 

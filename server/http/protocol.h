@@ -11,11 +11,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "server/serving/calls/handler_registry.h"
 
 namespace coppice::http {
@@ -29,43 +28,41 @@ struct CallKind {
 };
 
 // Parses "application/json" and so on, with or without parameters; none for other types.
-std::optional<CallKind> KindOf(absl::string_view content_type);
-absl::string_view ContentTypeOf(CallKind kind);
+std::optional<CallKind> KindOf(std::string_view content_type);
+std::string_view ContentTypeOf(CallKind kind);
 
 // The code in Connect's spelling, such as "not_found", and its HTTP status, such as 404.
-absl::string_view ConnectCodeOf(absl::StatusCode code);
-int HttpStatusOf(absl::StatusCode code);
+std::string_view ConnectCodeOf(StatusCode code);
+int HttpStatusOf(StatusCode code);
 
 // {"code":"not_found","message":"..."}
-std::string ErrorBody(const absl::Status& status);
+std::string ErrorBody(const Status& status);
 
 // The message that ends a stream, in its envelope. `trailers` are sent as its metadata.
 struct Trailer {
-  absl::string_view name;
+  std::string_view name;
   std::string value;
 };
-std::string EndOfStream(const absl::Status& status, const std::vector<Trailer>& trailers);
+std::string EndOfStream(const Status& status, const std::vector<Trailer>& trailers);
 
 // A message of a stream: a byte of flags, its length in 4 big-endian bytes, and its bytes.
 inline constexpr size_t kEnvelopeBytes = 5;
-std::string Envelope(absl::string_view message);
+std::string Envelope(std::string_view message);
 // The single message of a request. InvalidArgument unless it is one whole envelope without flags.
-absl::StatusOr<absl::string_view> MessageIn(absl::string_view envelope);
+StatusOr<std::string_view> MessageIn(std::string_view envelope);
 
 // Parses Connect-Timeout-Ms: at most 10 digits. InvalidArgument for anything else.
-absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view milliseconds);
+StatusOr<absl::Duration> ParseTimeout(std::string_view milliseconds);
 
 // Units      bytes. JSON names are lowerCamelCase or as in the .proto; unknown ones are rejected.
 // Errors     InvalidArgument, naming the field and quoting no value: values are private.
-absl::Status ParseMessage(Encoding encoding, absl::string_view bytes,
-                          google::protobuf::Message& message);
+Status ParseMessage(Encoding encoding, std::string_view bytes, google::protobuf::Message& message);
 
 // Internal if the message is too large to serialize: 2 GB.
-absl::StatusOr<std::string> SerializeMessage(Encoding encoding,
-                                             const google::protobuf::Message& message);
+StatusOr<std::string> SerializeMessage(Encoding encoding, const google::protobuf::Message& message);
 // `type` is a message of the pieces' type.
-absl::StatusOr<std::string> SerializePieces(Encoding encoding, const service::MessagePieces& pieces,
-                                            const google::protobuf::Message& type);
+StatusOr<std::string> SerializePieces(Encoding encoding, const service::MessagePieces& pieces,
+                                      const google::protobuf::Message& type);
 
 }  // namespace coppice::http
 

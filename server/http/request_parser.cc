@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include <boost/beast/http/basic_parser.hpp>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/serving/calls/unary_call.h"
 
 namespace coppice::http {
@@ -24,8 +25,8 @@ constexpr size_t kMinLastBytes = 5;
 // The maximal length of a chunk's own line.
 constexpr size_t kMaxLineBytes = size_t{8} << 10;
 
-absl::Status NoHttp(absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat("the request is no HTTP/1.1: ", why));
+Status NoHttp(std::string_view why) {
+  return InvalidArgumentError(StrCat("the request is no HTTP/1.1: ", why));
 }
 
 std::string ToString(beast::string_view text) { return std::string(text.data(), text.size()); }
@@ -41,11 +42,11 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
     body_limit(std::numeric_limits<uint64_t>::max());
   }
 
-  const absl::Status& status() const { return status_; }
+  const Status& status() const { return status_; }
 
  private:
   // Beast stops at any error; `status_` says which one it was.
-  void Stop(absl::Status status, error_code& error) {
+  void Stop(Status status, error_code& error) {
     status_ = std::move(status);
     error = beast::http::error::bad_value;
   }
@@ -132,7 +133,7 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
   }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   size_t on_body_impl(beast::string_view part, error_code& error) override {
-    absl::Status added = owner_.AddToBody({part.data(), part.size()});
+    Status added = owner_.AddToBody({part.data(), part.size()});
     if (!added.ok()) Stop(std::move(added), error);
     return part.size();
   }
@@ -144,7 +145,7 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
 
   RequestParser& owner_;
   bool has_length_ = false;
-  absl::Status status_;
+  Status status_;
 };
 
 RequestParser::RequestParser(const ParserLimits& limits)
@@ -156,7 +157,7 @@ RequestParser::~RequestParser() {
   if (held_bytes_ > 0) limits_.bodies->Release(held_bytes_);
 }
 
-size_t RequestParser::Feed(absl::string_view bytes) {
+size_t RequestParser::Feed(std::string_view bytes) {
   size_t taken = 0;
   while (taken < bytes.size() && (state_ == State::kHead || state_ == State::kBody)) {
     const size_t put = Put(bytes.substr(taken));
@@ -166,7 +167,7 @@ size_t RequestParser::Feed(absl::string_view bytes) {
   return taken;
 }
 
-size_t RequestParser::Put(absl::string_view bytes) {
+size_t RequestParser::Put(std::string_view bytes) {
   const bool in_head = state_ == State::kHead;
   if (!in_head && parser_->chunked() && bytes.size() < kMinLastBytes) return 0;
   error_code error;
@@ -176,8 +177,8 @@ size_t RequestParser::Put(absl::string_view bytes) {
     head_bytes_ += taken;
     const size_t pending = parser_->is_header_done() ? 0 : left;
     if (head_bytes_ + pending > limits_.max_head_bytes) {
-      Fail(absl::ResourceExhaustedError(
-          absl::StrCat("the head of a request may have ", limits_.max_head_bytes, " bytes")));
+      Fail(ResourceExhaustedError(
+          StrCat("the head of a request may have ", limits_.max_head_bytes, " bytes")));
       return taken;
     }
   }
@@ -213,29 +214,28 @@ void RequestParser::StartBody() {
 
 std::string RequestParser::TakeBody() { return std::move(body_); }
 
-void RequestParser::Fail(absl::Status status) {
+void RequestParser::Fail(Status status) {
   status_ = std::move(status);
   state_ = State::kFailed;
 }
 
-absl::Status RequestParser::AddToBody(absl::string_view part) {
+Status RequestParser::AddToBody(std::string_view part) {
   read_bytes_ += part.size();
   if (read_bytes_ > body_limit_.bytes) return body_limit_.beyond;
-  if (discard_) return absl::OkStatus();
+  if (discard_) return OkStatus();
   const size_t size = body_.size() + part.size();
   if (size > body_.capacity()) {
     const size_t capacity = std::max(size, 2 * body_.capacity());  // as strings grow
     if (limits_.bodies != nullptr && capacity > calls::ByteLoad::kSmall) {
       if (!limits_.bodies->TryHold(capacity - held_bytes_)) {
-        return absl::ResourceExhaustedError(
-            "too many large requests are being read; try again later");
+        return ResourceExhaustedError("too many large requests are being read; try again later");
       }
       held_bytes_ = capacity;
     }
     body_.reserve(capacity);
   }
   body_.append(part.data(), part.size());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::http

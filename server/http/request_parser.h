@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/serving/gate/byte_load.h"
 
 namespace coppice::http {
@@ -41,7 +41,7 @@ struct RequestHead {
 // The most bytes of a body, and the error beyond.
 struct BodyLimit {
   size_t bytes;
-  absl::Status beyond{};
+  Status beyond{};
 };
 
 struct ParserLimits {
@@ -73,7 +73,7 @@ class RequestParser {
 
   // Consumes bytes of the request and returns their number. Consumes none in the last two states or
   // before ReadBody(). The caller must pass the rest again, with more.
-  size_t Feed(absl::string_view bytes);
+  size_t Feed(std::string_view bytes);
   // Starts reading the body, of at most `limit` and max_body_bytes.
   void ReadBody(BodyLimit limit);
   // Starts reading a body that nobody needs.
@@ -82,7 +82,7 @@ class RequestParser {
   State state() const { return state_; }
   bool has_begun() const { return head_bytes_ > 0; }
   const RequestHead& head() const { return head_; }
-  const absl::Status& status() const { return status_; }
+  const Status& status() const { return status_; }
   // Call it once, when the request is complete.
   std::string TakeBody();
 
@@ -90,15 +90,15 @@ class RequestParser {
   class Parser;
 
   void StartBody();
-  size_t Put(absl::string_view bytes);
-  void Fail(absl::Status status);
-  absl::Status AddToBody(absl::string_view part);
+  size_t Put(std::string_view bytes);
+  void Fail(Status status);
+  Status AddToBody(std::string_view part);
 
   const ParserLimits limits_;
   BodyLimit body_limit_;
   State state_ = State::kHead;
   RequestHead head_;
-  absl::Status status_;
+  Status status_;
   size_t head_bytes_ = 0;
   std::string body_;
   bool discard_ = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -9,9 +10,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/http/connection.h"
 #include "server/http/protocol.h"
 
@@ -42,10 +43,10 @@ class AsioServer final : public Server {
                   .max_age = options.max_connection_age} {}
   ~AsioServer() override { Stop(absl::Now()); }
 
-  absl::Status Listen(const std::string& listen) {
+  Status Listen(const std::string& listen) {
     const size_t colon = std::min(listen.rfind(':'), listen.size());
-    absl::string_view host = absl::string_view(listen).substr(0, colon);
-    if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+    std::string_view host = std::string_view(listen).substr(0, colon);
+    if (ConsumePrefix(&host, "[")) ConsumeSuffix(&host, "]");
     Error error;
     tcp::resolver resolver(context_);
     const auto found =
@@ -54,7 +55,7 @@ class AsioServer final : public Server {
     if (!error && found.empty()) error = net::error::host_not_found;
     if (!error) error = Bind(found.begin()->endpoint());
     if (error) {
-      return absl::UnavailableError(absl::StrCat(
+      return UnavailableError(StrCat(
           "--http-listen ", listen, ": cannot be had (", error.message(),
           "). Is another process on this port, or the address of another machine? Port 0 takes a "
           "free port"));
@@ -63,7 +64,7 @@ class AsioServer final : public Server {
     Accept();
     const unsigned threads = std::max(2u, std::thread::hardware_concurrency());
     for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { context_.run(); });
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   int port() const override { return port_; }
@@ -159,10 +160,10 @@ class AsioServer final : public Server {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
-                                                      const ServedCalls& served) {
+StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
+                                                const ServedCalls& served) {
   auto server = std::make_unique<AsioServer>(options, served);
-  const absl::Status listening = server->Listen(options.listen);
+  const Status listening = server->Listen(options.listen);
   if (!listening.ok()) return listening;
   return server;
 }

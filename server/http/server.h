@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "server/http/calls.h"
 
 namespace coppice::http {
@@ -45,8 +45,8 @@ class Server {
   virtual ~Server() = default;
 
   // Unavailable if the address cannot be used.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
-                                                       const ServedCalls& served);
+  static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
+                                                 const ServedCalls& served);
 
   virtual int port() const = 0;
 

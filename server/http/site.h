@@ -3,9 +3,9 @@
 #ifndef COPPICE_SERVER_HTTP_SITE_H_
 #define COPPICE_SERVER_HTTP_SITE_H_
 
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/string_view.h"
 #include "server/http/calls.h"
 #include "server/http/files.h"
 #include "server/http/request_parser.h"
@@ -19,17 +19,17 @@ namespace coppice::http {
 class Site {
  public:
   // The site's path; links of its pages are relative.
-  static constexpr absl::string_view kRoot = "/docs/";
+  static constexpr std::string_view kRoot = "/docs/";
 
   // `files` are keyed by the paths of ReadSiteFiles().
   explicit Site(ServedFiles files) : files_(std::move(files)) {}
 
-  bool Has(absl::string_view path) const;
+  bool Has(std::string_view path) const;
   // Answers a request, with any method, for a path that it has.
   Response Answer(const RequestHead& head) const;
 
  private:
-  const ServedFile* Find(absl::string_view path) const;
+  const ServedFile* Find(std::string_view path) const;
 
   const ServedFiles files_;
 };

@@ -2,10 +2,11 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/ldp/amplification.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
 
 namespace coppice::lab {
@@ -18,19 +19,19 @@ struct Batch {
   uint64_t delta = 0;
 };
 
-absl::StatusOr<Batch> SmallestBatch(const PlanFlags& flags) {
+StatusOr<Batch> SmallestBatch(const PlanFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, ShuffleDelta(flags.delta, flags.min_batch));
   const uint64_t honest = HonestReports(flags.min_batch, kDefaultDishonestMillionths);
   if (honest > 0) return Batch{.honest = honest, .delta = delta};
-  return absl::InvalidArgumentError(
+  return InvalidArgumentError(
       "--min-batch: of one report in ten that is assumed to be "
       "dishonest, none is left that is honest; give 2 or more");
 }
 
 // Returns the mechanism of a study, and the epsilon of a report of `local` in the smallest batch.
-absl::StatusOr<BatchReport> BatchEpsilon(const PlanFlags& flags, const curator::Planner& planner,
-                                         std::optional<MechanismKind> mechanism,
-                                         const Budget& local, const Batch& batch) {
+StatusOr<BatchReport> BatchEpsilon(const PlanFlags& flags, const curator::Planner& planner,
+                                   std::optional<MechanismKind> mechanism, const Budget& local,
+                                   const Batch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
                            planner.Cost(local, mechanism, flags.max_payload));
   COPPICE_ASSIGN_OR_RETURN(
@@ -41,11 +42,11 @@ absl::StatusOr<BatchReport> BatchEpsilon(const PlanFlags& flags, const curator::
                      {"batch_epsilon", central.epsilon()}};
 }
 
-absl::StatusOr<Budget> LargestEpsilon(const PlanFlags& flags, const curator::Planner& planner,
-                                      std::optional<MechanismKind> mechanism, const Batch& batch) {
+StatusOr<Budget> LargestEpsilon(const PlanFlags& flags, const curator::Planner& planner,
+                                std::optional<MechanismKind> mechanism, const Batch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const Budget central, ParseShuffleEpsilon(flags.central_epsilon));
   return LargestLocalEpsilon(
-      batch.honest, central, batch.delta, [&](const Budget& tried) -> absl::StatusOr<double> {
+      batch.honest, central, batch.delta, [&](const Budget& tried) -> StatusOr<double> {
         COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
                                  planner.Cost(tried, mechanism, flags.max_payload));
         return cost.two_sided_mass;
@@ -56,22 +57,22 @@ absl::StatusOr<Budget> LargestEpsilon(const PlanFlags& flags, const curator::Pla
 
 double DeltaNumber(uint64_t delta) { return static_cast<double>(delta) / kDeltaOne; }
 
-absl::StatusOr<Budget> ParseShuffleEpsilon(const std::string& text) {
+StatusOr<Budget> ParseShuffleEpsilon(const std::string& text) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
   if (epsilon.nanos() >= kMinEpsilonNanos && epsilon.nanos() <= kMaxAmplifiedNanos) return epsilon;
-  return absl::InvalidArgumentError("must be from 0.01 to 20");
+  return InvalidArgumentError("must be from 0.01 to 20");
 }
 
-absl::StatusOr<uint64_t> ShuffleDelta(const std::string& text, uint64_t reports) {
+StatusOr<uint64_t> ShuffleDelta(const std::string& text, uint64_t reports) {
   uint64_t delta = DefaultShuffleDelta(reports);
   if (!text.empty()) {
     COPPICE_ASSIGN_OR_RETURN(delta, ParseDelta(text));
   }
   const uint64_t most = kDeltaOne / 10 / reports;
   if (delta > 0 && delta <= most) return delta;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--delta: must be above 0 and at most 1 / (10 reports), for ", reports, " reports ",
-      DeltaNumber(most), "; with more the promise may fail for somebody"));
+  return InvalidArgumentError(StrCat("--delta: must be above 0 and at most 1 / (10 reports), for ",
+                                     reports, " reports ", DeltaNumber(most),
+                                     "; with more the promise may fail for somebody"));
 }
 
 void AddBatchFlags(const Command& command, PlanFlags& flags) {
@@ -93,31 +94,31 @@ void AddBatchFlags(const Command& command, PlanFlags& flags) {
       });
 }
 
-absl::Status CheckBatchFlags(const PlanFlags& flags) {
+Status CheckBatchFlags(const PlanFlags& flags) {
   if (flags.min_batch > 0) return SmallestBatch(flags).status();
-  if (flags.delta.empty() && flags.central_epsilon.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  if (flags.delta.empty() && flags.central_epsilon.empty()) return OkStatus();
+  return InvalidArgumentError(
       "--delta and --central-epsilon are about a relay's batches; give --min-batch too");
 }
 
-absl::Status CheckBatchSchema(const PlanFlags& flags, const Schema& schema) {
-  if (flags.min_batch == 0 || schema.public_features().empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+Status CheckBatchSchema(const PlanFlags& flags, const Schema& schema) {
+  if (flags.min_batch == 0 || schema.public_features().empty()) return OkStatus();
+  return InvalidArgumentError(
       "--min-batch: devices of this schema show public features, by which reports can be told "
       "apart, so no batch hides whose they are");
 }
 
-absl::StatusOr<BatchReport> BatchJson(const PlanFlags& flags, const curator::Planner& planner,
-                                      const std::vector<std::optional<MechanismKind>>& mechanisms) {
+StatusOr<BatchReport> BatchJson(const PlanFlags& flags, const curator::Planner& planner,
+                                const std::vector<std::optional<MechanismKind>>& mechanisms) {
   if (flags.min_batch == 0) return BatchReport();
   COPPICE_ASSIGN_OR_RETURN(const Batch batch, SmallestBatch(flags));
   BatchReport studies = BatchReport::array();
   BatchReport largest = BatchReport::array();
-  absl::Status refused;
+  Status refused;
   const auto add = [&](BatchReport& to, std::optional<MechanismKind> mechanism,
-                       const absl::StatusOr<Budget>& local) {
+                       const StatusOr<Budget>& local) {
     const auto made = local.ok() ? BatchEpsilon(flags, planner, mechanism, *local, batch)
-                                 : absl::StatusOr<BatchReport>(local.status());
+                                 : StatusOr<BatchReport>(local.status());
     refused.Update(made.status());
     if (made.ok()) to.push_back(*made);
   };
@@ -149,10 +150,10 @@ std::string BatchText(const BatchReport& batches) {
   };
   for (const BatchReport& row : batches["studies"]) add(row);
   if (batches.contains("largest")) {
-    absl::StrAppend(&text, "\nThe largest epsilon of a report for what is wanted:\n\n");
+    StrAppend(&text, "\nThe largest epsilon of a report for what is wanted:\n\n");
     for (const BatchReport& row : batches["largest"]) add(row);
   }
-  absl::StrAppend(
+  StrAppend(
       &text,
       "\nThat is towards a curator that does not collude with the relay, which deals tickets at "
       "random.\nIf the two collude, a report has the epsilon of the first column. docs/relay.md "

@@ -11,8 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/command_line/command_line.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
@@ -25,23 +24,23 @@ namespace coppice::lab {
 double DeltaNumber(uint64_t delta);
 
 // Parses a local or central epsilon. InvalidArgument outside the range of the bound.
-absl::StatusOr<Budget> ParseShuffleEpsilon(const std::string& text);
+StatusOr<Budget> ParseShuffleEpsilon(const std::string& text);
 
 // Returns the delta of a statement about `reports` reports that are dealt together, in units of
 // 10^-18: `text`, or the default if it is empty. InvalidArgument names --delta unless it is above 0
 // and at most 1 / (10 reports): with more, the promise may fail for somebody.
-absl::StatusOr<uint64_t> ShuffleDelta(const std::string& text, uint64_t reports);
+StatusOr<uint64_t> ShuffleDelta(const std::string& text, uint64_t reports);
 
 void AddBatchFlags(const Command& command, PlanFlags& flags);
-absl::Status CheckBatchFlags(const PlanFlags& flags);
+Status CheckBatchFlags(const PlanFlags& flags);
 // InvalidArgument for public features: a batch hides no device that shows them.
-absl::Status CheckBatchSchema(const PlanFlags& flags, const Schema& schema);
+Status CheckBatchSchema(const PlanFlags& flags, const Schema& schema);
 
 // Returns the value of "relay" in the plan's JSON: the central epsilon of reports in the smallest
 // batch, for each epsilon of the flags; and with --central-epsilon the largest epsilon of a report,
 // for each mechanism. Leaves out mechanisms that cannot serve the forest. Null if the flags ask for
 // no batches.
-absl::StatusOr<nlohmann::ordered_json> BatchJson(
+StatusOr<nlohmann::ordered_json> BatchJson(
     const PlanFlags& flags, const curator::Planner& planner,
     const std::vector<std::optional<MechanismKind>>& mechanisms);
 std::string BatchText(const nlohmann::ordered_json& batches);

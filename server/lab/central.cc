@@ -5,16 +5,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/schema_file.h"
-#include "server/trainers/curves/repetitions.h"
 #include "server/lab/commands.h"
 #include "server/lab/report.h"
 #include "server/lab/scores.h"
 #include "server/lab/show_repetitions.h"
 #include "server/trainers/core/trainer.h"
+#include "server/trainers/curves/repetitions.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::lab {
@@ -36,7 +36,7 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
   report["epsilon"] = flags.epsilon;
   if (flags.delta != "0") report["delta"] = flags.delta;
   report["epsilon_spent"] = scores.epsilon_spent;
-  report["settings"] = absl::StrJoin(flags.settings, " ");
+  report["settings"] = StrJoin(flags.settings, " ");
   report["trees"] = scores.trees;
   report["leaves"] = curves::Summarize(scores.leaves).mean;
   const curves::Summary questions = curves::Summarize(scores.questions);
@@ -60,7 +60,7 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
 
 void AddCentralFlags(const Command& command, CentralFlags& flags) {
   AddFileFlags(command, flags);
-  command.Add("--algorithm", flags.algorithm, absl::StrCat("one of ", TrainerNames()))
+  command.Add("--algorithm", flags.algorithm, StrCat("one of ", TrainerNames()))
       .Required()
       .Check([](const std::string& name) {
         return std::string(trainers::FindTrainer(name).status().message());
@@ -78,7 +78,7 @@ void AddCentralFlags(const Command& command, CentralFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status RunCentral(const CentralFlags& flags) {
+Status RunCentral(const CentralFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
                            trainers::FindTrainer(flags.algorithm));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> epsilon, ParseEpsilonFlag(flags.epsilon));
@@ -99,8 +99,8 @@ absl::Status RunCentral(const CentralFlags& flags) {
   if (flags.votes && flags.json) report["votes"] = scores.votes;
   if (flags.votes && !flags.json) std::cout << scores.votes << "\n";
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;
-  if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
-  return absl::OkStatus();
+  if (!std::cout) return UnavailableError("the result could not be written to stdout");
+  return OkStatus();
 }
 
 }  // namespace coppice::lab

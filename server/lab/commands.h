@@ -17,8 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
 #include "common/privacy/budget.h"
@@ -31,7 +30,7 @@ namespace coppice::lab {
 inline constexpr char kNoPrivacy[] = "inf";
 
 // None for kNoPrivacy. InvalidArgument if the text is neither that nor a budget.
-inline absl::StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text) {
+inline StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text) {
   if (text == kNoPrivacy) return std::optional<Budget>();
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
   return std::optional<Budget>(epsilon);
@@ -79,17 +78,17 @@ struct LocalFlags {
   bool without_labels() const { return without_rows() || public_labels == kNone; }
 };
 void AddLocalFlags(const Command& command, LocalFlags& flags);
-absl::Status CheckLocalFlags(const LocalFlags& flags);
-absl::Status RunLocal(const LocalFlags& flags);
+Status CheckLocalFlags(const LocalFlags& flags);
+Status RunLocal(const LocalFlags& flags);
 // What the flags ask to run (grid.h).
 struct RunOptions;
-absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags);
+StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags);
 // The flags above that name rows, for programs that run something else on the same splits.
 // ResolveLocalRows() calls `warn` with the fields that it changed.
 void AddLocalRowFlags(const Command& command, LocalFlags& flags);
-absl::Status CheckLocalRowFlags(const LocalFlags& flags);
-absl::StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
-                                           const std::function<void(const std::string&)>& warn);
+Status CheckLocalRowFlags(const LocalFlags& flags);
+StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
+                                     const std::function<void(const std::string&)>& warn);
 
 // coppice-lab central: the accuracy that a central trainer reaches on files, and at which epsilon.
 // Trains and scores `repeats` times.
@@ -110,7 +109,7 @@ struct CentralFlags {
   bool json = false;
 };
 void AddCentralFlags(const Command& command, CentralFlags& flags);
-absl::Status RunCentral(const CentralFlags& flags);
+Status RunCentral(const CentralFlags& flags);
 
 // coppice-lab curve: the accuracy that an epsilon buys. Runs algorithms, also local studies, at
 // several epsilons and without privacy over the same splits of one table; prints a table and
@@ -125,8 +124,8 @@ struct CurveFlags {
   bool force = false;
 };
 void AddCurveFlags(const Command& command, CurveFlags& flags);
-absl::Status CheckCurveFlags(const CurveFlags& flags);
-absl::Status RunCurve(const CurveFlags& flags);
+Status CheckCurveFlags(const CurveFlags& flags);
+Status RunCurve(const CurveFlags& flags);
 
 // coppice-lab plan: the accuracy to expect of a study, from public rows alone, before any device is
 // asked. Prints a table over epsilon and the number of devices, draws it on request (with gnuplot,
@@ -151,8 +150,8 @@ struct PlanFlags {
   bool json = false;
 };
 void AddPlanFlags(const Command& command, PlanFlags& flags);
-absl::Status CheckPlanFlags(const PlanFlags& flags);
-absl::Status RunPlan(const PlanFlags& flags);
+Status CheckPlanFlags(const PlanFlags& flags);
+Status RunPlan(const PlanFlags& flags);
 
 // coppice-lab synthesize: writes the synthetic pair as files, for trying the daemon and the command
 // line: public.csv, private.csv, test.csv and schema.json, in a folder that is made if needed.
@@ -163,7 +162,7 @@ struct SynthesizeFlags {
   uint64_t seed = 1;
 };
 void AddSynthesizeFlags(const Command& command, SynthesizeFlags& flags);
-absl::Status RunSynthesize(const SynthesizeFlags& flags);
+Status RunSynthesize(const SynthesizeFlags& flags);
 
 // coppice-lab audit: measures how much privacy this binary's mechanisms and trainers lose at least.
 // FailedPrecondition if the bound exceeds the claim: the mechanism is broken, or an event of
@@ -180,8 +179,8 @@ struct AuditFlags {
   bool json = false;
 };
 void AddAuditFlags(const Command& command, AuditFlags& flags);
-absl::Status CheckAuditFlags(const AuditFlags& flags);
-absl::Status RunAuditCommand(const AuditFlags& flags);
+Status CheckAuditFlags(const AuditFlags& flags);
+Status RunAuditCommand(const AuditFlags& flags);
 
 // coppice-lab amplify: the central epsilon of local reports towards anyone who sees which ticket
 // got which answer but not which device had it, or the largest local epsilon for a central one
@@ -198,8 +197,8 @@ struct AmplifyFlags {
   bool json = false;
 };
 void AddAmplifyFlags(const Command& command, AmplifyFlags& flags);
-absl::Status CheckAmplifyFlags(const AmplifyFlags& flags);
-absl::Status RunAmplify(const AmplifyFlags& flags);
+Status CheckAmplifyFlags(const AmplifyFlags& flags);
+Status RunAmplify(const AmplifyFlags& flags);
 
 }  // namespace coppice::lab
 

@@ -10,22 +10,21 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
-#include "common/table/schema_file.h"
-#include "common/privacy/delta.h"
 #include "common/pages/pages.h"
-#include "server/trainers/curves/curve.h"
-#include "server/trainers/curves/measure.h"
-#include "server/trainers/curves/repetitions.h"
+#include "common/privacy/delta.h"
+#include "common/table/schema_file.h"
 #include "server/lab/commands.h"
 #include "server/lab/grid.h"
 #include "server/lab/rows.h"
 #include "server/lab/scores.h"
 #include "server/lab/show_repetitions.h"
+#include "server/trainers/curves/curve.h"
+#include "server/trainers/curves/measure.h"
+#include "server/trainers/curves/repetitions.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::lab {
@@ -34,12 +33,12 @@ namespace {
 constexpr char kStudy[] = "local";  // the algorithm name that means a study of devices
 constexpr char kSvgFile[] = "curve.svg", kHtmlFile[] = "curve.html", kJsonFile[] = "curve.json";
 
-absl::StatusOr<Budget> ParseCurveEpsilon(const std::string& text) {
-  const absl::StatusOr<Budget> epsilon = Budget::Parse(text);
+StatusOr<Budget> ParseCurveEpsilon(const std::string& text) {
+  const StatusOr<Budget> epsilon = Budget::Parse(text);
   if (epsilon.ok()) return epsilon;
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(epsilon.status().message()),
-                   text == kNoPrivacy ? "; the run without privacy is always made" : ""));
+  return InvalidArgumentError(
+      StrCat(std::string(epsilon.status().message()),
+             text == kNoPrivacy ? "; the run without privacy is always made" : ""));
 }
 
 bool HasStudies(const CurveFlags& flags) {
@@ -58,7 +57,7 @@ class CurveRuns {
   CurveRuns(const CurveFlags& flags, const SchemaFile& file, RowSource rows)
       : flags_(flags), file_(file), rows_(std::move(rows)), budgets_(BudgetsOf(flags)) {}
 
-  absl::StatusOr<curves::Curve> Run() {
+  StatusOr<curves::Curve> Run() {
     COPPICE_RETURN_IF_ERROR(Begin());
     for (const std::string& name : flags_.algorithms) {
       if (name != kStudy) {
@@ -74,7 +73,7 @@ class CurveRuns {
   const Schema& schema() const { return *file_.schema; }
 
   // Sets what all runs share, and refuses what can be refused before any of them.
-  absl::Status Begin() {
+  Status Begin() {
     const LabRows first = rows_(0);
     curve_.label = schema().label();
     curve_.numbers = schema().target().has_value();
@@ -92,26 +91,26 @@ class CurveRuns {
       }
     }
     total_ = static_cast<uint32_t>(series * (budgets_.size() + 1) * flags_.table.repeats);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status CheckTrainer(const std::string& name) const {
+  Status CheckTrainer(const std::string& name) const {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer, trainers::FindTrainer(name));
     COPPICE_ASSIGN_OR_RETURN(const trainers::TrainOptions options,
                              TrainOptionsOf(*trainer, flags_.table, std::nullopt));
     return curves::CheckSeries(*trainer, schema(), budgets_, options);
   }
 
-  absl::Status BeginStudies() {
+  Status BeginStudies() {
     if (curve_.numbers) {
-      return absl::InvalidArgumentError("--algorithm local: studies predict classes, not numbers");
+      return InvalidArgumentError("--algorithm local: studies predict classes, not numbers");
     }
     double share = 0;
-    if (!absl::SimpleAtod(flags_.public_source, &share)) {
+    if (!SimpleAtod(flags_.public_source, &share)) {
       COPPICE_ASSIGN_OR_RETURN(public_rows_,
                                ReadLabRows(flags_.public_source, file_, flags_.table));
     } else if (!(share > 0 && share < 1)) {
-      return absl::InvalidArgumentError("--public: a share must be above 0 and below 1");
+      return InvalidArgumentError("--public: a share must be above 0 and below 1");
     }
     public_share_ = share;
     const uint64_t most = *std::max_element(flags_.devices.begin(), flags_.devices.end());
@@ -129,7 +128,7 @@ class CurveRuns {
     done_ += flags_.table.repeats;
   }
 
-  absl::Status RunTrainer(const std::string& name) {
+  Status RunTrainer(const std::string& name) {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer, trainers::FindTrainer(name));
     COPPICE_ASSIGN_OR_RETURN(const trainers::TrainOptions options,
                              TrainOptionsOf(*trainer, flags_.table, std::nullopt));
@@ -141,10 +140,10 @@ class CurveRuns {
     curve_.majority_class = std::move(measured.majority_class);
     curve_.series.push_back(std::move(measured.series));
     done_ += curves::RepetitionsOf(budgets_, runs);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::StatusOr<curves::CurveScores> StudyOnce(const RowSource& rows, const std::string& epsilon) {
+  StatusOr<curves::CurveScores> StudyOnce(const RowSource& rows, const std::string& epsilon) {
     LocalFlags local;
     local.epsilon = epsilon;
     local.repeats = flags_.table.repeats;
@@ -157,7 +156,7 @@ class CurveRuns {
     return curves::ScoresOf(scores);
   }
 
-  absl::Status RunStudies(uint64_t devices) {
+  Status RunStudies(uint64_t devices) {
     COPPICE_ASSIGN_OR_RETURN(const RowSource rows,
                              StudyRows(rows_, public_rows_, public_share_, devices));
     curves::CurveSeries series{.algorithm = kStudy,
@@ -170,7 +169,7 @@ class CurveRuns {
     }
     COPPICE_ASSIGN_OR_RETURN(series.non_private, StudyOnce(rows, kNoPrivacy));
     curve_.series.push_back(std::move(series));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   const CurveFlags& flags_;
@@ -188,23 +187,23 @@ std::string PathOf(const CurveFlags& flags, const char* file) {
 }
 
 // Runs before anything else, so that a long run does not end with a refusal.
-absl::Status PrepareFolder(const CurveFlags& flags) {
+Status PrepareFolder(const CurveFlags& flags) {
   std::error_code error;
   std::filesystem::create_directories(flags.output_dir, error);
   if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot make the folder ", flags.output_dir, ": ", error.message()));
+    return UnavailableError(
+        StrCat("cannot make the folder ", flags.output_dir, ": ", error.message()));
   }
   for (const char* file : {kSvgFile, kHtmlFile, kJsonFile}) {
     if (!flags.force && std::filesystem::exists(PathOf(flags, file), error)) {
-      return absl::AlreadyExistsError(
-          absl::StrCat(PathOf(flags, file), " exists already; --force replaces it"));
+      return AlreadyExistsError(
+          StrCat(PathOf(flags, file), " exists already; --force replaces it"));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status WriteFiles(const CurveFlags& flags, const nlohmann::ordered_json& curve) {
+Status WriteFiles(const CurveFlags& flags, const nlohmann::ordered_json& curve) {
   const WriteOptions options{.replace = flags.force};
   COPPICE_RETURN_IF_ERROR(WriteFileAtomically(
       PathOf(flags, kSvgFile), report::CurveDrawing(curve, report::ChartUse::kFile), options));
@@ -231,7 +230,7 @@ void AddCurveFlags(const Command& command, CurveFlags& flags) {
   AddFileFlags(command, flags.table);
   command
       .Add("--algorithm", flags.algorithms,
-           absl::StrCat("several by commas: local (a study of devices), ", TrainerNames()))
+           StrCat("several by commas: local (a study of devices), ", TrainerNames()))
       .SplitAt(',')
       .Check([](const std::string& name) {
         return name == kStudy ? std::string()
@@ -258,27 +257,27 @@ void AddCurveFlags(const Command& command, CurveFlags& flags) {
                     "one JSON object a line, for each algorithm and epsilon");
 }
 
-absl::Status CheckCurveFlags(const CurveFlags& flags) {
+Status CheckCurveFlags(const CurveFlags& flags) {
   const bool studies = HasStudies(flags);
   if (studies && (flags.devices.empty() || flags.public_source.empty())) {
-    return absl::InvalidArgumentError("--algorithm local needs --devices and --public");
+    return InvalidArgumentError("--algorithm local needs --devices and --public");
   }
   if (!studies && !(flags.devices.empty() && flags.public_source.empty())) {
-    return absl::InvalidArgumentError("--devices and --public are for --algorithm local");
+    return InvalidArgumentError("--devices and --public are for --algorithm local");
   }
   if (studies && flags.table.unlabelled) {
-    return absl::InvalidArgumentError("--unlabelled is not for --algorithm local");
+    return InvalidArgumentError("--unlabelled is not for --algorithm local");
   }
   if (!flags.table.settings.empty() && flags.algorithms.size() > 1) {
-    return absl::InvalidArgumentError("--set is for one algorithm at a time");
+    return InvalidArgumentError("--set is for one algorithm at a time");
   }
   if (flags.force && flags.output_dir.empty()) {
-    return absl::InvalidArgumentError("--force needs --output-dir");
+    return InvalidArgumentError("--force needs --output-dir");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RunCurve(const CurveFlags& flags) {
+Status RunCurve(const CurveFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.table.schema_file));
   COPPICE_ASSIGN_OR_RETURN(RowSource rows, ResolveTableRows(flags.table));
   if (!flags.output_dir.empty()) COPPICE_RETURN_IF_ERROR(PrepareFolder(flags));
@@ -286,9 +285,9 @@ absl::Status RunCurve(const CurveFlags& flags) {
                            CurveRuns(flags, file, std::move(rows)).Run());
   PrintCurve(curve, flags.table.json);
   if (!std::cout.flush()) {
-    return absl::UnavailableError("the curve could not be written to stdout");
+    return UnavailableError("the curve could not be written to stdout");
   }
-  return flags.output_dir.empty() ? absl::OkStatus() : WriteFiles(flags, curves::CurveJson(curve));
+  return flags.output_dir.empty() ? OkStatus() : WriteFiles(flags, curves::CurveJson(curve));
 }
 
 }  // namespace coppice::lab

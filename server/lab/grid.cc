@@ -4,12 +4,12 @@
 #include <optional>
 #include <utility>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
-#include "server/trainers/curves/repetitions.h"
 #include "server/lab/numbers.h"
 #include "server/lab/simulation/experiment.h"
+#include "server/trainers/curves/repetitions.h"
 
 namespace coppice::lab {
 namespace {
@@ -45,7 +45,7 @@ class Runner {
   Runner(const RowSource& rows, const RunOptions& options, RunResult& result)
       : rows_(rows), options_(options), result_(result) {}
 
-  absl::Status RunOne(uint32_t repetition, PrivateRandom& noise) {
+  Status RunOne(uint32_t repetition, PrivateRandom& noise) {
     curator::PublicRandom seeds(options_.seed, repetition);
     const LabRows rows = rows_(seeds.Next());
     const uint64_t partition_seed = seeds.Next();
@@ -60,7 +60,7 @@ class Runner {
       COPPICE_RETURN_IF_ERROR(
           RunGroup(rows, collect, repetition, seeds, noise, cells.subspan(first, group)));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
@@ -70,8 +70,8 @@ class Runner {
     std::optional<double> alpha{};
   };
 
-  static absl::StatusOr<Estimated> Estimate(SimulatedStudy& study, const Table& public_rows,
-                                            const curator::EstimatorOptions& options) {
+  static StatusOr<Estimated> Estimate(SimulatedStudy& study, const Table& public_rows,
+                                      const curator::EstimatorOptions& options) {
     Estimated result;
     if (study.labels.has_value()) {
       COPPICE_ASSIGN_OR_RETURN(curator::LabelOnlyFit fit,
@@ -86,9 +86,9 @@ class Runner {
   }
 
   // `cells` must differ only in their estimators.
-  absl::Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
-                        curator::PublicRandom& assignment, PrivateRandom& noise,
-                        absl::Span<GridCell> cells) {
+  Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
+                  curator::PublicRandom& assignment, PrivateRandom& noise,
+                  absl::Span<GridCell> cells) {
     const curves::Stopwatch collecting;
     COPPICE_ASSIGN_OR_RETURN(const ReportedRows reported, RowsOfStudy(rows, collect, noise));
     COPPICE_ASSIGN_OR_RETURN(
@@ -124,7 +124,7 @@ class Runner {
               ? LocatedRows(estimated.forest, *rows.test_rows).Evaluate(estimated.leaves)
               : test.Evaluate(estimated.leaves));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   const RowSource& rows_;
@@ -155,10 +155,10 @@ const GridCell& BestOver(const RunResult& result, size_t first, size_t step) {
 
 }  // namespace
 
-absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& options,
-                                  const std::function<void(uint32_t)>& progress) {
+StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& options,
+                            const std::function<void(uint32_t)>& progress) {
   if (options.grid.cells() == 0 || options.repeats == 0 || options.threads == 0) {
-    return absl::InvalidArgumentError("a run needs at least one cell, repetition and thread");
+    return InvalidArgumentError("a run needs at least one cell, repetition and thread");
   }
   RunResult result;
   result.cells = EmptyCells(options);

@@ -18,12 +18,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/curator/estimation/estimator.h"
-#include "server/trainers/curves/repetitions.h"
 #include "server/lab/rows.h"
 #include "server/lab/simulation/experiment.h"
+#include "server/trainers/curves/repetitions.h"
 
 namespace coppice::lab {
 
@@ -66,8 +66,8 @@ struct RunResult {
 };
 
 // Calls `progress` from worker threads, one at a time, with the number of finished repetitions.
-absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& options,
-                                  const std::function<void(uint32_t)>& progress);
+StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& options,
+                            const std::function<void(uint32_t)>& progress);
 
 // Returns the cell with the best mean accuracy; the first one on a tie.
 const GridCell& BestCell(const RunResult& result);

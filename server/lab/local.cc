@@ -5,17 +5,17 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/partition/forest_size.h"
-#include "server/trainers/curves/repetitions.h"
 #include "server/lab/commands.h"
 #include "server/lab/grid.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
 #include "server/lab/show_repetitions.h"
 #include "server/lab/simulation/liars.h"
+#include "server/trainers/curves/repetitions.h"
 
 namespace coppice::lab {
 namespace {
@@ -45,22 +45,22 @@ std::string EstimatorOf(const LocalFlags& flags) {
                                                      : curator::EstimatorKind::kSmooth));
 }
 
-absl::StatusOr<double> ParseLambda(const std::string& text) {
+StatusOr<double> ParseLambda(const std::string& text) {
   double lambda = 0;
-  if (absl::SimpleAtod(text, &lambda) && lambda >= 0) return lambda;
-  return absl::InvalidArgumentError("must be 0 (private only) or more, or inf (public only)");
+  if (SimpleAtod(text, &lambda) && lambda >= 0) return lambda;
+  return InvalidArgumentError("must be 0 (private only) or more, or inf (public only)");
 }
 
 // Parses the epsilon of one report; kNoPrivacy adds nothing to the counts.
-absl::StatusOr<std::optional<Budget>> ParseReportEpsilon(const std::string& text) {
+StatusOr<std::optional<Budget>> ParseReportEpsilon(const std::string& text) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> epsilon, ParseEpsilonFlag(text));
   if (epsilon && (epsilon->nanos() < kMinEpsilonNanos || epsilon->nanos() > kMaxEpsilonNanos)) {
-    return absl::InvalidArgumentError("must be from 0.01 to 1000, or inf for no privacy");
+    return InvalidArgumentError("must be from 0.01 to 1000, or inf for no privacy");
   }
   return epsilon;
 }
 
-absl::StatusOr<std::optional<MechanismKind>> ParseMechanismOrAuto(const std::string& name) {
+StatusOr<std::optional<MechanismKind>> ParseMechanismOrAuto(const std::string& name) {
   if (name == kAuto) return std::optional<MechanismKind>();
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(name));
   return std::optional<MechanismKind>(kind);
@@ -100,7 +100,7 @@ std::vector<T> ValuesOr(const std::vector<T>& given, bool grid, std::vector<T> o
   return grid ? std::move(of_paper) : std::vector<T>{std::move(by_default)};
 }
 
-absl::StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const LocalFlags& flags) {
+StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const LocalFlags& flags) {
   curator::EstimatorOptions options;
   COPPICE_ASSIGN_OR_RETURN(options.kind, curator::ParseEstimator(EstimatorOf(flags)));
   COPPICE_ASSIGN_OR_RETURN(options.evidence, curator::ParseEvidence(flags.evidence));
@@ -119,7 +119,7 @@ absl::StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const L
 
 }  // namespace
 
-absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
+StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
   RunOptions run;
   curator::PartitionOptions& partition = run.collect.partition;
@@ -210,7 +210,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Add("--public-labels", flags.public_labels,
            "as_given; none: partitions from the features alone and reports decide; flipped "
            "or random, to see what bad labels do")
-      .Check(Accepted([](const std::string& name) -> absl::StatusOr<PublicLabels> {
+      .Check(Accepted([](const std::string& name) -> StatusOr<PublicLabels> {
         if (name == kNone) return PublicLabels::kAsGiven;
         return ParsePublicLabels(name);
       }))
@@ -265,53 +265,53 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status CheckLocalFlags(const LocalFlags& flags) {
+Status CheckLocalFlags(const LocalFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckLocalRowFlags(flags));
   if (!flags.grid &&
       (flags.depths.size() > 1 || flags.min_leaves.size() > 1 || flags.lambdas.size() > 1)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--depth, --min-leaf and --lambda take several values only with --grid");
   }
   const std::string estimator = EstimatorOf(flags), rule = SplitRuleOf(flags);
   if (estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
       !flags.lambdas.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--lambda is for --estimator weighted; prune finds its own and smooth has none");
   }
   const bool smooth = estimator == curator::EstimatorName(curator::EstimatorKind::kSmooth);
   if (!smooth && (flags.evidence != curator::EvidenceName(curator::Evidence::kBoth))) {
-    return absl::InvalidArgumentError("--evidence is for --estimator smooth");
+    return InvalidArgumentError("--evidence is for --estimator smooth");
   }
   const bool hybrid = rule == curator::SplitRuleName(curator::SplitRule::kHybrid);
   if (flags.without_rows() && !smooth) {
-    return absl::InvalidArgumentError("--public none needs --estimator smooth");
+    return InvalidArgumentError("--public none needs --estimator smooth");
   }
   if (flags.without_labels() && !flags.without_rows() && !(smooth && hybrid)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--public-labels none needs --split-rule hybrid and --estimator smooth");
   }
   if (!flags.attack.empty() && flags.epsilon == kNoPrivacy) {
-    return absl::InvalidArgumentError("--attack needs an --epsilon that is not inf");
+    return InvalidArgumentError("--attack needs an --epsilon that is not inf");
   }
   if (flags.attack == AttackName(Attack::kLabel) && flags.claim != ClaimName(Claim::kOwn)) {
-    return absl::InvalidArgumentError("--claim chosen is for --attack given or chosen");
+    return InvalidArgumentError("--claim chosen is for --attack given or chosen");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Refuses flags that studies of numbers do not support.
-absl::Status CheckNumberFlags(const LocalFlags& flags, const RunOptions& options) {
+Status CheckNumberFlags(const LocalFlags& flags, const RunOptions& options) {
   if (flags.grid || options.grid.estimators[0].kind != curator::EstimatorKind::kSmooth) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "where a number is to be predicted, use --estimator smooth, without --grid and --paper");
   }
   if (!flags.attack.empty()) {
-    return absl::InvalidArgumentError("--attack is for classes: liars push one of them");
+    return InvalidArgumentError("--attack is for classes: liars push one of them");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RunLocal(const LocalFlags& flags) {
+Status RunLocal(const LocalFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(
       const RowSource rows,
       ResolveLocalRows(flags, [](const std::string& note) { std::cerr << note << "\n"; }));
@@ -319,7 +319,7 @@ absl::Status RunLocal(const LocalFlags& flags) {
   if (rows(flags.seed).private_rows->schema().target()) {
     COPPICE_RETURN_IF_ERROR(CheckNumberFlags(flags, options));
   } else if (!flags.rounding.empty()) {
-    return absl::InvalidArgumentError("--rounding is for numbers; the schema has classes");
+    return InvalidArgumentError("--rounding is for numbers; the schema has classes");
   }
   COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, [&](uint32_t finished) {
                              ShowRepetitions(finished, options.repeats);
@@ -334,8 +334,8 @@ absl::Status RunLocal(const LocalFlags& flags) {
     }
   }
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;
-  if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
-  return absl::OkStatus();
+  if (!std::cout) return UnavailableError("the result could not be written to stdout");
+  return OkStatus();
 }
 
 }  // namespace coppice::lab

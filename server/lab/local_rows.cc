@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "server/curator/partition/from_schema.h"
@@ -18,21 +18,21 @@
 namespace coppice::lab {
 namespace {
 
-absl::StatusOr<std::shared_ptr<const Table>> ReadRows(
+StatusOr<std::shared_ptr<const Table>> ReadRows(
     const std::string& path, const SchemaFile& schema, ReadOptions options,
     const std::function<void(const std::string&)>& warn) {
   options.format = schema.format;
   COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema.schema, options));
   const std::string notes = file.notes.Summary();
-  if (!notes.empty()) warn(absl::StrCat(path, ": ", notes));
+  if (!notes.empty()) warn(StrCat(path, ": ", notes));
   if (file.table.num_rows() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " has no row"));
+    return InvalidArgumentError(StrCat(path, " has no row"));
   }
   return std::make_shared<const Table>(std::move(file.table));
 }
 
-absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
-                                      const std::function<void(const std::string&)>& warn) {
+StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
+                                const std::function<void(const std::string&)>& warn) {
   if (!flags.synthetic.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
                              SyntheticOptions::Parse(flags.synthetic));
@@ -70,8 +70,8 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
 
 }  // namespace
 
-absl::StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
-                                           const std::function<void(const std::string&)>& warn) {
+StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
+                                     const std::function<void(const std::string&)>& warn) {
   COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
   if (flags.public_shift) rows = WithShiftedPublicRows(std::move(rows));
   if (!flags.public_features.empty()) {
@@ -113,20 +113,20 @@ void AddLocalRowFlags(const Command& command, LocalFlags& flags) {
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
 }
 
-absl::Status CheckLocalRowFlags(const LocalFlags& flags) {
+Status CheckLocalRowFlags(const LocalFlags& flags) {
   const bool files = flags.data_file.empty()
                          ? !flags.public_file.empty() && !flags.private_file.empty()
                          : flags.private_file.empty() && flags.public_rows > 0;
   if (flags.synthetic.empty() && !(files && !flags.schema_file.empty())) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--public, --private and --schema are needed together, or --data, --public-rows and "
         "--schema, or --synthetic instead");
   }
   if (!flags.synthetic.empty() && !(flags.data_file.empty() && flags.private_file.empty() &&
                                     flags.schema_file.empty() && flags.test_file.empty())) {
-    return absl::InvalidArgumentError("--synthetic takes no file");
+    return InvalidArgumentError("--synthetic takes no file");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::lab

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "common/base/status.h"
 #include "common/command_line/command_line.h"
 #include "server/lab/commands.h"
 
@@ -14,13 +15,13 @@ namespace {
 
 template <typename Flags>
 void AddLabCommand(CommandLine& line, const std::string& name, const std::string& description,
-                   void (*add_flags)(const Command&, Flags&), absl::Status (*run)(const Flags&),
-                   absl::Status (*check)(const Flags&), const std::string& example = "") {
+                   void (*add_flags)(const Command&, Flags&), Status (*run)(const Flags&),
+                   Status (*check)(const Flags&), const std::string& example = "") {
   const auto flags = std::make_shared<Flags>();
   const Command command = line.AddCommand(name, description, example);
   add_flags(command, *flags);
   command.Run([flags, run] { return run(*flags); },
-              [flags, check] { return check == nullptr ? absl::OkStatus() : check(*flags); });
+              [flags, check] { return check == nullptr ? OkStatus() : check(*flags); });
 }
 
 int Main(int argc, const char* const* argv) {

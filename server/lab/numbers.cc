@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/randomized_rounding.h"
 #include "server/curator/partition/number_labels.h"
@@ -10,8 +11,7 @@
 namespace coppice::lab {
 namespace {
 
-absl::StatusOr<Table> RoundNumbers(const Table& rows, const NumberRange& rounding,
-                                   PrivateRandom& noise) {
+StatusOr<Table> RoundNumbers(const Table& rows, const NumberRange& rounding, PrivateRandom& noise) {
   COPPICE_ASSIGN_OR_RETURN(Schema ends, Schema::Create(rows.schema().features(),
                                                        rows.schema().label(), {"low", "high"}));
   Table rounded(std::make_shared<const Schema>(std::move(ends)));
@@ -28,8 +28,8 @@ absl::StatusOr<Table> RoundNumbers(const Table& rows, const NumberRange& roundin
 
 }  // namespace
 
-absl::StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options,
-                                         PrivateRandom& noise) {
+StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options,
+                                   PrivateRandom& noise) {
   ReportedRows study{
       .public_rows = rows.public_rows, .private_rows = rows.private_rows, .rounding = {}};
   const std::optional<Target>& target = rows.private_rows->schema().target();
@@ -43,8 +43,8 @@ absl::StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptio
   return study;
 }
 
-absl::StatusOr<NumberScores> ScoreNumbers(const NumberRange& rounding, const Forest& forest,
-                                          ForestPredictions leaves, const Table& test) {
+StatusOr<NumberScores> ScoreNumbers(const NumberRange& rounding, const Forest& forest,
+                                    ForestPredictions leaves, const Table& test) {
   curator::PlaceInBounds(rounding, *test.schema().target(), leaves);
   COPPICE_ASSIGN_OR_RETURN(
       const Model model,

@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
-#include "absl/status/statusor.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/evaluation/number_evaluation.h"
+#include "common/model/model.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
-#include "common/model/model.h"
+#include "common/table/table.h"
 #include "server/lab/rows.h"
 #include "server/lab/simulation/experiment.h"
 
@@ -26,12 +26,12 @@ struct ReportedRows {
   std::optional<NumberRange> rounding;  // for numbers
 };
 
-absl::StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options,
-                                         PrivateRandom& noise);
+StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options,
+                                   PrivateRandom& noise);
 
 // Scores on test rows the leaves of a forest, given as places between the ends of `rounding`.
-absl::StatusOr<NumberScores> ScoreNumbers(const NumberRange& rounding, const Forest& forest,
-                                          ForestPredictions leaves, const Table& test);
+StatusOr<NumberScores> ScoreNumbers(const NumberRange& rounding, const Forest& forest,
+                                    ForestPredictions leaves, const Table& test);
 
 }  // namespace coppice::lab
 

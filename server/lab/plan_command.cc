@@ -11,17 +11,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/write_file.h"
+#include "common/pages/pages.h"
+#include "common/privacy/budget.h"
+#include "common/schema/schema.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
-#include "common/privacy/budget.h"
-#include "common/pages/pages.h"
-#include "common/schema/schema.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
@@ -39,10 +38,10 @@ using Json = nlohmann::ordered_json;
 constexpr char kAutoMechanism[] = "auto";
 constexpr char kAll[] = "all";
 
-absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
+StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
   if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxStudyEpsilonNanos) {
-    return absl::InvalidArgumentError("must be from 0.01 to 20");
+    return InvalidArgumentError("must be from 0.01 to 20");
   }
   return epsilon;
 }
@@ -57,16 +56,15 @@ std::vector<std::optional<MechanismKind>> MechanismsOf(const PlanFlags& flags) {
 }
 
 // Plans every study asked for; leaves out mechanisms that cannot serve the forest.
-absl::StatusOr<std::vector<curator::PlannedStudy>> LookAround(const curator::Planner& planner,
-                                                              const Schema& schema,
-                                                              const PlanFlags& flags) {
+StatusOr<std::vector<curator::PlannedStudy>> LookAround(const curator::Planner& planner,
+                                                        const Schema& schema,
+                                                        const PlanFlags& flags) {
   std::vector<curator::PlannedStudy> rows;
-  absl::Status refused;
+  Status refused;
   for (const std::optional<MechanismKind>& kind : MechanismsOf(flags)) {
     for (const std::string& text : flags.epsilons) {
       COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, ParsePlanEpsilon(text));
-      const absl::StatusOr<curator::MechanismCost> cost =
-          planner.Cost(epsilon, kind, flags.max_payload);
+      const StatusOr<curator::MechanismCost> cost = planner.Cost(epsilon, kind, flags.max_payload);
       if (!cost.ok()) {
         refused.Update(cost.status());
         continue;
@@ -84,7 +82,7 @@ absl::StatusOr<std::vector<curator::PlannedStudy>> LookAround(const curator::Pla
 
 // Returns the smallest of the rising values that reaches the wanted one, if any does.
 template <typename Value, typename Reaches>
-absl::StatusOr<std::optional<Value>> FirstThat(const std::vector<Value>& rising, Reaches reaches) {
+StatusOr<std::optional<Value>> FirstThat(const std::vector<Value>& rising, Reaches reaches) {
   for (const Value& value : rising) {
     COPPICE_ASSIGN_OR_RETURN(const bool reached, reaches(value));
     if (reached) return std::optional<Value>(value);
@@ -110,11 +108,11 @@ std::vector<uint64_t> RisingDevices() {
 
 // Finds the smallest epsilon for each number of devices, and the fewest devices for each epsilon,
 // at which the expected accuracy reaches the wanted one.
-absl::StatusOr<Json> FindRequirements(const curator::Planner& planner, const PlanFlags& flags) {
+StatusOr<Json> FindRequirements(const curator::Planner& planner, const PlanFlags& flags) {
   const auto kind = flags.mechanism == kAutoMechanism || flags.mechanism == kAll
                         ? std::optional<MechanismKind>()
                         : std::optional<MechanismKind>(*ParseMechanism(flags.mechanism));
-  const auto reached = [&](const Budget& epsilon, uint64_t devices) -> absl::StatusOr<bool> {
+  const auto reached = [&](const Budget& epsilon, uint64_t devices) -> StatusOr<bool> {
     const auto cost = planner.Cost(epsilon, kind, flags.max_payload);
     if (!cost.ok()) return false;  // no mechanism serves the forest at this epsilon
     COPPICE_ASSIGN_OR_RETURN(const curator::StudyForecast forecast,
@@ -202,8 +200,8 @@ void PrintText(const curator::Planner& planner, const std::vector<curator::Plann
 }
 
 // Computed for the first study asked for; see Planner.
-absl::StatusOr<Json> WorthOfPublicFeatures(const curator::Planner& planner,
-                                           const curator::PlannedStudy& row) {
+StatusOr<Json> WorthOfPublicFeatures(const curator::Planner& planner,
+                                     const curator::PlannedStudy& row) {
   COPPICE_ASSIGN_OR_RETURN(
       const std::vector<curator::FeatureWorth> worths,
       planner.WorthOfPublicFeatures(static_cast<double>(row.devices), row.cost));
@@ -214,7 +212,7 @@ bool WithoutLabels(const PlanFlags& flags) {
   return flags.public_file == kNone || flags.public_labels == kNone;
 }
 
-absl::StatusOr<Table> ReadPublicRows(const PlanFlags& flags, const SchemaFile& schema) {
+StatusOr<Table> ReadPublicRows(const PlanFlags& flags, const SchemaFile& schema) {
   if (flags.public_file == kNone) return curator::RowsFromSchema(schema.schema, flags.seed);
   COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(flags.public_file, schema.schema,
                                                      {.strict = flags.strict,
@@ -225,15 +223,15 @@ absl::StatusOr<Table> ReadPublicRows(const PlanFlags& flags, const SchemaFile& s
   return std::move(file.table);
 }
 
-absl::Status CheckNumberFlags(const PlanFlags& flags, const Schema& schema) {
+Status CheckNumberFlags(const PlanFlags& flags, const Schema& schema) {
   if (!schema.target().has_value()) {
-    if (flags.rounding.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError("--rounding is for numbers; the schema has classes");
+    if (flags.rounding.empty()) return OkStatus();
+    return InvalidArgumentError("--rounding is for numbers; the schema has classes");
   }
   if (flags.accuracy == 0 && flags.plot_file.empty() && flags.html_file.empty()) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::InvalidArgumentError(
+  return InvalidArgumentError(
       "--accuracy, --plot and --html are for classes: an error of numbers has no natural scale");
 }
 
@@ -288,15 +286,15 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status CheckPlanFlags(const PlanFlags& flags) {
+Status CheckPlanFlags(const PlanFlags& flags) {
   if (WithoutLabels(flags) && (flags.accuracy > 0 || !flags.plot_file.empty())) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--accuracy and --plot need public labels: without them no accuracy can be foreseen");
   }
   return CheckBatchFlags(flags);
 }
 
-absl::Status RunPlan(const PlanFlags& flags) {
+Status RunPlan(const PlanFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
   COPPICE_RETURN_IF_ERROR(CheckNumberFlags(flags, *schema.schema));
   COPPICE_RETURN_IF_ERROR(CheckBatchSchema(flags, *schema.schema));
@@ -344,9 +342,9 @@ absl::Status RunPlan(const PlanFlags& flags) {
     std::cout << BatchText(batches);
   }
   if (!std::cout.flush()) {
-    return absl::UnavailableError("the plan could not be written to stdout");
+    return UnavailableError("the plan could not be written to stdout");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::lab

@@ -9,15 +9,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/ldp/amplification.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/ldp/amplification.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/delta.h"
-#include "server/lab/measure_epsilon/audit.h"
 #include "server/lab/batch_bound.h"
 #include "server/lab/commands.h"
+#include "server/lab/measure_epsilon/audit.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::lab {
@@ -61,9 +62,9 @@ std::string InputsText(const AuditFlags& flags, const AuditResult& result) {
   if (!flags.algorithm.empty()) return "Two tables that are neighbours";
   if (flags.reports > 0) return "Two rows of one device, all others having one known row,";
   const auto name = [&](uint32_t input) {
-    return absl::StrCat("(leaf ", input / flags.classes, ", class ", input % flags.classes, ")");
+    return StrCat("(leaf ", input / flags.classes, ", class ", input % flags.classes, ")");
   };
-  return absl::StrCat("The rows ", name(result.likely_input), " and ", name(result.unlikely_input));
+  return StrCat("The rows ", name(result.likely_input), " and ", name(result.unlikely_input));
 }
 
 std::string WhatClaims(const AuditFlags& flags) {
@@ -84,14 +85,14 @@ void PrintText(const AuditFlags& flags, const Audited& audited, const AuditResul
       InputsText(flags, result), result.likely_hits, result.unlikely_hits, result.tested);
 }
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> AuditedMechanism(const AuditFlags& flags) {
+StatusOr<std::unique_ptr<LocalMechanism>> AuditedMechanism(const AuditFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(flags.mechanism));
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
   return MakeLocalMechanism(kind, epsilon, {.leaves = flags.leaves, .classes = flags.classes});
 }
 
 // `mechanism` is the flags' mechanism; null if they name none.
-absl::StatusOr<Audited> WhatToAudit(const AuditFlags& flags, const LocalMechanism* mechanism) {
+StatusOr<Audited> WhatToAudit(const AuditFlags& flags, const LocalMechanism* mechanism) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
   if (mechanism == nullptr) {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
@@ -128,7 +129,7 @@ struct AmplifyRow {
   uint64_t delta = 0;
 };
 
-absl::StatusOr<double> MassAt(const AmplifyFlags& flags, const Budget& local) {
+StatusOr<double> MassAt(const AmplifyFlags& flags, const Budget& local) {
   if (flags.mechanism == kGeneric) return MaxTwoSidedMass(local);
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(flags.mechanism));
   const Domain domain{.leaves = flags.leaves, .classes = flags.classes};
@@ -142,8 +143,7 @@ uint64_t HonestOf(const AmplifyFlags& flags, uint64_t reports) {
                        static_cast<uint32_t>(std::ceil(flags.dishonest * kMillion - 1e-6)));
 }
 
-absl::StatusOr<AmplifyRow> CentralOf(const AmplifyFlags& flags, uint64_t reports,
-                                     const Budget& local) {
+StatusOr<AmplifyRow> CentralOf(const AmplifyFlags& flags, uint64_t reports, const Budget& local) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, ShuffleDelta(flags.delta, reports));
   COPPICE_ASSIGN_OR_RETURN(const double mass, MassAt(flags, local));
   const uint64_t honest = HonestOf(flags, reports);
@@ -151,8 +151,7 @@ absl::StatusOr<AmplifyRow> CentralOf(const AmplifyFlags& flags, uint64_t reports
   return AmplifyRow{local, central, reports, honest, delta};
 }
 
-absl::StatusOr<AmplifyRow> LocalOf(const AmplifyFlags& flags, uint64_t reports,
-                                   const Budget& central) {
+StatusOr<AmplifyRow> LocalOf(const AmplifyFlags& flags, uint64_t reports, const Budget& central) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, ShuffleDelta(flags.delta, reports));
   const uint64_t honest = HonestOf(flags, reports);
   COPPICE_ASSIGN_OR_RETURN(const Budget local,
@@ -162,7 +161,7 @@ absl::StatusOr<AmplifyRow> LocalOf(const AmplifyFlags& flags, uint64_t reports,
   return AmplifyRow{local, central, reports, honest, delta};
 }
 
-absl::StatusOr<std::vector<AmplifyRow>> AllRows(const AmplifyFlags& flags) {
+StatusOr<std::vector<AmplifyRow>> AllRows(const AmplifyFlags& flags) {
   std::vector<AmplifyRow> rows;
   for (const uint64_t reports : flags.reports) {
     if (!flags.central_epsilon.empty()) {
@@ -206,9 +205,9 @@ void PrintAmplifyText(const AmplifyFlags& flags, const std::vector<AmplifyRow>& 
   const bool inverse = !flags.central_epsilon.empty();
   std::cout << absl::StrFormat(
       "Mechanism: %s. %g %% of the reports are assumed to be dishonest, and count for nothing.\n\n",
-      flags.mechanism == kGeneric ? "any"
-                                  : absl::StrCat(flags.mechanism, ", ", flags.leaves, " leaves, ",
-                                                 flags.classes, " classes"),
+      flags.mechanism == kGeneric
+          ? "any"
+          : StrCat(flags.mechanism, ", ", flags.leaves, " leaves, ", flags.classes, " classes"),
       100 * flags.dishonest);
   std::cout << absl::StrFormat("%13s %12s %12s %8s  %15s\n",
                                inverse ? "largest local" : "local epsilon", "reports", "honest",
@@ -273,36 +272,35 @@ void AddAuditFlags(const Command& command, AuditFlags& flags) {
 
 namespace {
 
-absl::Status CheckAuditedBatch(const AuditFlags& flags, const Budget& epsilon) {
+Status CheckAuditedBatch(const AuditFlags& flags, const Budget& epsilon) {
   if (flags.reports == 0) {
-    if (flags.delta.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError("--delta is about a batch; give --reports too");
+    if (flags.delta.empty()) return OkStatus();
+    return InvalidArgumentError("--delta is about a batch; give --reports too");
   }
   if (flags.mechanism.empty()) {
-    return absl::InvalidArgumentError("--reports are of a --mechanism; name it");
+    return InvalidArgumentError("--reports are of a --mechanism; name it");
   }
   if (epsilon.nanos() > kMaxAmplifiedNanos) {
-    return absl::InvalidArgumentError("--epsilon: with --reports it must be from 0.01 to 20");
+    return InvalidArgumentError("--epsilon: with --reports it must be from 0.01 to 20");
   }
   return ShuffleDelta(flags.delta, flags.reports).status();
 }
 
 }  // namespace
 
-absl::Status CheckAuditFlags(const AuditFlags& flags) {
+Status CheckAuditFlags(const AuditFlags& flags) {
   if (flags.leaves * flags.classes > kMaxAuditCells) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--leaves times --classes: at most ", kMaxAuditCells,
-                     ", or no event is frequent enough to say anything"));
+    return InvalidArgumentError(StrCat("--leaves times --classes: at most ", kMaxAuditCells,
+                                       ", or no event is frequent enough to say anything"));
   }
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
   if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxEpsilonNanos) {
-    return absl::InvalidArgumentError("--epsilon: must be from 0.01 to 1000");
+    return InvalidArgumentError("--epsilon: must be from 0.01 to 1000");
   }
   return CheckAuditedBatch(flags, epsilon);
 }
 
-absl::Status RunAuditCommand(const AuditFlags& flags) {
+Status RunAuditCommand(const AuditFlags& flags) {
   std::unique_ptr<LocalMechanism> mechanism;
   if (flags.algorithm.empty()) {
     COPPICE_ASSIGN_OR_RETURN(mechanism, AuditedMechanism(flags));
@@ -316,8 +314,8 @@ absl::Status RunAuditCommand(const AuditFlags& flags) {
   } else {
     PrintText(flags, audited, result);
   }
-  if (result.epsilon_lower_bound <= audited.claimed.epsilon()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+  if (result.epsilon_lower_bound <= audited.claimed.epsilon()) return OkStatus();
+  return FailedPreconditionError(
       "it loses more than it claims: do not use this build, and report it");
 }
 
@@ -360,23 +358,23 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status CheckAmplifyFlags(const AmplifyFlags& flags) {
+Status CheckAmplifyFlags(const AmplifyFlags& flags) {
   const AmplifyFlags given;
   if (flags.mechanism == kGeneric &&
       (flags.leaves != given.leaves || flags.classes != given.classes)) {
-    return absl::InvalidArgumentError("--leaves and --classes are of a --mechanism; name it");
+    return InvalidArgumentError("--leaves and --classes are of a --mechanism; name it");
   }
   for (const uint64_t reports : flags.reports) {
     if (HonestOf(flags, reports) == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dishonest: of ", reports, " reports none is left that is honest"));
+      return InvalidArgumentError(
+          StrCat("--dishonest: of ", reports, " reports none is left that is honest"));
     }
     COPPICE_RETURN_IF_ERROR(ShuffleDelta(flags.delta, reports).status());
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RunAmplify(const AmplifyFlags& flags) {
+Status RunAmplify(const AmplifyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<AmplifyRow> rows, AllRows(flags));
   if (flags.json) {
     std::cout << AmplifyJson(flags, rows).dump() << "\n";
@@ -384,9 +382,9 @@ absl::Status RunAmplify(const AmplifyFlags& flags) {
     PrintAmplifyText(flags, rows);
   }
   if (!std::cout.flush()) {
-    return absl::UnavailableError("the bounds could not be written to stdout");
+    return UnavailableError("the bounds could not be written to stdout");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::lab

@@ -13,12 +13,10 @@
 #include <system_error>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/evaluation/calibration.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
@@ -82,9 +80,9 @@ std::string ValueText(const Json& value);
 std::string PartsText(const Json& value) {
   std::vector<std::string> parts;
   for (const auto& [name, part] : value.items()) {
-    parts.push_back(value.is_array() ? ValueText(part) : absl::StrCat(name, " ", ValueText(part)));
+    parts.push_back(value.is_array() ? ValueText(part) : StrCat(name, " ", ValueText(part)));
   }
-  return parts.empty() ? "none" : absl::StrJoin(parts, ", ");
+  return parts.empty() ? "none" : StrJoin(parts, ", ");
 }
 
 std::string ValueText(const Json& value) {
@@ -113,43 +111,43 @@ std::string MajorityName(const std::vector<uint32_t>& labels,
 
 // Quotes as gnuplot does: a double quote ends the text, a backslash escapes.
 std::string Quoted(const std::string& text) {
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+  return StrCat("\"", StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
 std::string Script(const Json& plan, const std::string& file) {
   std::map<uint64_t, std::string> data;  // by devices: epsilon, low, mean, high
   for (const Json& study : plan["studies"]) {
     const Json& accuracy = study["accuracy"];
-    absl::StrAppend(&data[study["devices"].get<uint64_t>()], study["epsilon"].get<double>(), " ",
-                    accuracy["low"].get<double>(), " ", accuracy["mean"].get<double>(), " ",
-                    accuracy["high"].get<double>(), "\n");
+    StrAppend(&data[study["devices"].get<uint64_t>()], study["epsilon"].get<double>(), " ",
+              accuracy["low"].get<double>(), " ", accuracy["mean"].get<double>(), " ",
+              accuracy["high"].get<double>(), "\n");
   }
-  std::string script = absl::StrCat(
+  std::string script = StrCat(
       "set terminal svg size 720,480 background rgb 'white' font 'sans-serif,13'\n", "set output ",
       Quoted(file), "\nset logscale x 2\nset xlabel 'epsilon of one report'\n",
       "set ylabel 'expected accuracy'\nset key bottom right\nset grid ytics lc rgb '#dddddd'\n",
       "set style fill transparent solid 0.12 noborder\n");
   std::string plots;
   for (const auto& [devices, lines] : data) {
-    absl::StrAppend(&script, "$d", devices, " << EOD\n", lines, "EOD\n");
+    StrAppend(&script, "$d", devices, " << EOD\n", lines, "EOD\n");
     const auto index = std::distance(data.begin(), data.find(devices)) + 1;
-    absl::StrAppend(&plots, plots.empty() ? "" : ", \\\n", "$d", devices,
-                    " using 1:2:4 with filledcurves lc ", index, " notitle, \\\n$d", devices,
-                    " using 1:3 with linespoints lw 2 pt 7 ps 0.5 lc ", index, " title '", devices,
-                    " devices'");
+    StrAppend(&plots, plots.empty() ? "" : ", \\\n", "$d", devices,
+              " using 1:2:4 with filledcurves lc ", index, " notitle, \\\n$d", devices,
+              " using 1:3 with linespoints lw 2 pt 7 ps 0.5 lc ", index, " title '", devices,
+              " devices'");
   }
-  absl::StrAppend(&script, "plot ", plots, ", \\\n", plan["public_only"]["mean"].get<double>(),
-                  " with lines dt 2 lc rgb '#555555' title 'public labels alone'\n");
+  StrAppend(&script, "plot ", plots, ", \\\n", plan["public_only"]["mean"].get<double>(),
+            " with lines dt 2 lc rgb '#555555' title 'public labels alone'\n");
   return script;
 }
 
-absl::Status RunGnuplot(const std::string& script) {
+Status RunGnuplot(const std::string& script) {
   FILE* gnuplot = popen("gnuplot", "w");
-  if (gnuplot == nullptr) return absl::UnavailableError("gnuplot cannot be started");
+  if (gnuplot == nullptr) return UnavailableError("gnuplot cannot be started");
   const bool written = std::fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
   const int status = pclose(gnuplot);
-  if (written && status == 0) return absl::OkStatus();
-  return absl::UnavailableError("gnuplot failed to draw the plan; its message is above");
+  if (written && status == 0) return OkStatus();
+  return UnavailableError("gnuplot failed to draw the plan; its message is above");
 }
 
 }  // namespace
@@ -242,7 +240,7 @@ std::string ReportText(const Json& report) {
   std::string text;
   for (const auto& [name, value] : report.items()) {
     absl::StrAppendFormat(&text, "%-*s  %s\n", static_cast<int>(width),
-                          absl::StrReplaceAll(name, {{"_", " "}}), ValueText(value));
+                          StrReplaceAll(name, {{"_", " "}}), ValueText(value));
   }
   return text;
 }
@@ -251,16 +249,15 @@ std::string TakesText(const Json& one) {
   const bool asks_epsilon = one.contains("devices");
   const Json& answer = one[asks_epsilon ? "least_epsilon" : "fewest_devices"];
   const std::string asked =
-      absl::StrCat("accuracy ", one["accuracy"].dump(), asks_epsilon ? " from " : " at epsilon ",
-                   one[asks_epsilon ? "devices" : "epsilon"].dump(),
-                   asks_epsilon ? " devices takes " : " takes ");
+      StrCat("accuracy ", one["accuracy"].dump(), asks_epsilon ? " from " : " at epsilon ",
+             one[asks_epsilon ? "devices" : "epsilon"].dump(),
+             asks_epsilon ? " devices takes " : " takes ");
   if (answer.is_null()) {
-    return absl::StrCat(asked,
-                        asks_epsilon ? "more than epsilon 16" : "more than 500000000 devices",
-                        ", if it can be had at all\n");
+    return StrCat(asked, asks_epsilon ? "more than epsilon 16" : "more than 500000000 devices",
+                  ", if it can be had at all\n");
   }
   return asks_epsilon ? absl::StrFormat("%sepsilon %.3g\n", asked, answer.get<double>())
-                      : absl::StrCat(asked, answer.dump(), " devices\n");
+                      : StrCat(asked, answer.dump(), " devices\n");
 }
 
 std::string WorthText(const Json& worth, bool numbers) {
@@ -272,17 +269,17 @@ std::string WorthText(const Json& worth, bool numbers) {
                          worth["equivalent_rows"].get<double>());
 }
 
-absl::Status PlotPlan(const nlohmann::ordered_json& plan, const std::string& file) {
+Status PlotPlan(const nlohmann::ordered_json& plan, const std::string& file) {
   if (std::system("command -v gnuplot > /dev/null") != 0) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "--plot draws with gnuplot, which is not installed: apt-get install gnuplot-nox");
   }
-  const std::string unfinished = absl::StrCat(file, ".unfinished");
-  absl::Status drawn = RunGnuplot(Script(plan, unfinished));
+  const std::string unfinished = StrCat(file, ".unfinished");
+  Status drawn = RunGnuplot(Script(plan, unfinished));
   std::error_code error;
   if (drawn.ok()) {
     std::filesystem::rename(unfinished, file, error);
-    if (error) drawn = absl::UnavailableError(absl::StrCat("cannot write ", file));
+    if (error) drawn = UnavailableError(StrCat("cannot write ", file));
   }
   if (!drawn.ok()) std::filesystem::remove(unfinished, error);
   return drawn;

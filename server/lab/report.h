@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/status/status.h"
-#include "server/trainers/curves/repetitions.h"
+#include "common/base/status.h"
 #include "server/lab/grid.h"
+#include "server/trainers/curves/repetitions.h"
 
 namespace coppice::lab {
 
@@ -32,7 +32,7 @@ void AddRepetitions(const curves::RepeatedNumberScores& scores, nlohmann::ordere
 // Draws the report of `coppice-lab plan` as an SVG file: accuracy over epsilon, a line with its
 // interval for each number of devices. Replaces an existing file, and leaves nothing half written.
 // FailedPrecondition if gnuplot is not installed.
-absl::Status PlotPlan(const nlohmann::ordered_json& plan, const std::string& file);
+Status PlotPlan(const nlohmann::ordered_json& plan, const std::string& file);
 
 // Each returns a line about an entry of the same report: what a wanted accuracy needs, and what a
 // public feature is worth.

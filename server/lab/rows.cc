@@ -4,13 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/partition/public_random.h"
 #include "server/trainers/curves/training.h"
 
@@ -30,8 +31,8 @@ RowSource FixedRows(LabRows rows) {
   return [rows = std::move(rows)](uint64_t) { return rows; };
 }
 
-absl::StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
-                                  std::shared_ptr<const Table> private_rows, double share) {
+StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
+                            std::shared_ptr<const Table> private_rows, double share) {
   COPPICE_ASSIGN_OR_RETURN(curves::SplitSource split,
                            curves::HoldOut(std::move(private_rows), share));
   return [public_rows, split = std::move(split)](uint64_t seed) {
@@ -42,8 +43,7 @@ absl::StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
   };
 }
 
-absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows,
-                                    const SplitOptions& options) {
+StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOptions& options) {
   const size_t all = rows->num_rows();
   const auto held_out =
       options.test_rows != nullptr
@@ -53,9 +53,9 @@ absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows,
       held_out + options.public_rows < all ? all - held_out - options.public_rows : 0;
   if (options.public_rows == 0 || left < std::max<size_t>(options.private_rows, 1) ||
       (options.test_rows == nullptr && held_out == 0)) {
-    return absl::InvalidArgumentError(absl::StrCat("the file has ", all, " rows: too few for ",
-                                                   options.public_rows,
-                                                   " public ones, the private ones and the test"));
+    return InvalidArgumentError(StrCat("the file has ", all, " rows: too few for ",
+                                       options.public_rows,
+                                       " public ones, the private ones and the test"));
   }
   const size_t private_rows = options.private_rows == 0 ? left : options.private_rows;
   return [=, test_rows = options.test_rows, public_rows = options.public_rows](uint64_t seed) {
@@ -71,16 +71,15 @@ absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows,
   };
 }
 
-absl::StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> public_rows,
-                                    double public_share, uint64_t devices) {
+StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> public_rows,
+                              double public_share, uint64_t devices) {
   const size_t all = source(0).private_rows->num_rows();
   const auto taken = public_rows != nullptr
                          ? size_t{0}
                          : static_cast<size_t>(std::ceil(public_share * static_cast<double>(all)));
   if (devices > all - taken) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(devices, " devices need as many rows; there are ", all - taken,
-                     " to train on that are not public"));
+    return InvalidArgumentError(StrCat(devices, " devices need as many rows; there are ",
+                                       all - taken, " to train on that are not public"));
   }
   return [=, source = std::move(source)](uint64_t seed) {
     LabRows rows = source(seed);
@@ -97,11 +96,11 @@ absl::StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Tabl
   };
 }
 
-absl::StatusOr<PublicLabels> ParsePublicLabels(absl::string_view name) {
+StatusOr<PublicLabels> ParsePublicLabels(std::string_view name) {
   if (name == "as_given") return PublicLabels::kAsGiven;
   if (name == "flipped") return PublicLabels::kFlipped;
   if (name == "random") return PublicLabels::kRandom;
-  return absl::InvalidArgumentError("public labels must be as_given, flipped, random or none");
+  return InvalidArgumentError("public labels must be as_given, flipped, random or none");
 }
 
 RowSource WithPublicLabels(RowSource source, PublicLabels labels) {
@@ -155,8 +154,7 @@ RowSource WithShiftedPublicRows(RowSource source) {
   };
 }
 
-absl::StatusOr<RowSource> WithPublicFeatures(RowSource source,
-                                             const std::vector<std::string>& names) {
+StatusOr<RowSource> WithPublicFeatures(RowSource source, const std::vector<std::string>& names) {
   constexpr char kAll[] = "all";
   const Schema& given = source(0).private_rows->schema();
   const bool none = names == std::vector<std::string>{kNone};

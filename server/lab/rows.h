@@ -8,10 +8,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/table/table.h"
 #include "server/lab/synthetic.h"
 
@@ -34,8 +34,8 @@ RowSource FixedRows(LabRows rows);
 
 // Holds out a random `share` of the private rows for the test, rounded up; the rest stays private.
 // InvalidArgument unless both parts get a row.
-absl::StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
-                                  std::shared_ptr<const Table> private_rows, double share);
+StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
+                            std::shared_ptr<const Table> private_rows, double share);
 
 // Splits one table anew for each seed.
 struct SplitOptions {
@@ -46,18 +46,18 @@ struct SplitOptions {
   std::shared_ptr<const Table> test_rows{};
 };
 // InvalidArgument unless every part gets a row.
-absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOptions& options);
+StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOptions& options);
 
 // Turns `rows` into the rows of a study with `devices`: it divides the training rows, and keeps the
 // test rows. The public rows are `public_rows`, or `public_share` of the training rows if that is
 // null. InvalidArgument unless there are enough rows.
-absl::StatusOr<RowSource> StudyRows(RowSource rows, std::shared_ptr<const Table> public_rows,
-                                    double public_share, uint64_t devices);
+StatusOr<RowSource> StudyRows(RowSource rows, std::shared_ptr<const Table> public_rows,
+                              double public_share, uint64_t devices);
 
 // How to change the labels of the public rows, to see what a study makes of bad ones.
 enum class PublicLabels { kAsGiven, kFlipped, kRandom };
 // Parses "as_given", "flipped" (class k becomes K-1-k), "random" (the same labels shuffled).
-absl::StatusOr<PublicLabels> ParsePublicLabels(absl::string_view name);
+StatusOr<PublicLabels> ParsePublicLabels(std::string_view name);
 RowSource WithPublicLabels(RowSource rows, PublicLabels labels);
 
 // Draws the same number of public rows from another population: a given row in the upper half of
@@ -67,7 +67,7 @@ RowSource WithShiftedPublicRows(RowSource rows);
 
 // Returns the same rows with only these features public; "all" or "none" alone means what it says.
 // InvalidArgument for a name that no feature has.
-absl::StatusOr<RowSource> WithPublicFeatures(RowSource rows, const std::vector<std::string>& names);
+StatusOr<RowSource> WithPublicFeatures(RowSource rows, const std::vector<std::string>& names);
 
 // Draws fresh rows for each seed.
 RowSource SyntheticRows(const SyntheticOptions& options);

@@ -3,24 +3,22 @@
 #include <iostream>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/table/read_table.h"
+#include "common/base/text.h"
 #include "common/privacy/delta.h"
+#include "common/table/read_table.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::lab {
 namespace {
 
-absl::StatusOr<trainers::Settings> ParseSettings(const std::vector<std::string>& texts) {
+StatusOr<trainers::Settings> ParseSettings(const std::vector<std::string>& texts) {
   trainers::Settings settings;
   for (const std::string& text : texts) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    const std::pair<std::string, std::string> parts = StrSplit(text, MaxSplits('=', 1));
     if (parts.first.empty() || !settings.emplace(parts).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--set ", text, ": must be name=value, each name once"));
+      return InvalidArgumentError(StrCat("--set ", text, ": must be name=value, each name once"));
     }
   }
   return settings;
@@ -57,15 +55,15 @@ void AddRunFlags(const Command& command, CentralFlags& flags) {
 }
 
 std::string TrainerNames() {
-  return absl::StrJoin(trainers::AllTrainers(), ", ",
-                       [](std::string* out, const trainers::Trainer* trainer) {
-                         absl::StrAppend(out, trainer->info().name);
-                       });
+  return StrJoin(trainers::AllTrainers(), ", ",
+                 [](std::string* out, const trainers::Trainer* trainer) {
+                   StrAppend(out, trainer->info().name);
+                 });
 }
 
-absl::StatusOr<std::shared_ptr<const Table>> ReadLabRows(const std::string& path,
-                                                         const SchemaFile& schema,
-                                                         const CentralFlags& flags) {
+StatusOr<std::shared_ptr<const Table>> ReadLabRows(const std::string& path,
+                                                   const SchemaFile& schema,
+                                                   const CentralFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema.schema,
                                                      {.strict = flags.strict,
                                                       .allow_unlabelled = flags.unlabelled,
@@ -75,7 +73,7 @@ absl::StatusOr<std::shared_ptr<const Table>> ReadLabRows(const std::string& path
   return std::make_shared<const Table>(std::move(file.table));
 }
 
-absl::StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags) {
+StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const auto rows, ReadLabRows(flags.data_file, schema, flags));
   if (flags.test_file.empty()) return HoldOut(nullptr, rows, flags.holdout);
@@ -83,15 +81,15 @@ absl::StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags) {
   return FixedRows({.public_rows = nullptr, .private_rows = rows, .test_rows = test});
 }
 
-absl::StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
-                                                      const CentralFlags& flags,
-                                                      std::optional<Budget> epsilon) {
+StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
+                                                const CentralFlags& flags,
+                                                std::optional<Budget> epsilon) {
   trainers::TrainOptions options{.epsilon = epsilon};
   COPPICE_ASSIGN_OR_RETURN(options.settings, ParseSettings(flags.settings));
   COPPICE_ASSIGN_OR_RETURN(options.delta_atto, ParseDelta(flags.delta));
   if (options.delta_atto > 0 && !trainer.info().delta) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--delta: ", trainer.info().name, " is of pure epsilon-DP and takes none; leave it out"));
+    return InvalidArgumentError(StrCat("--delta: ", trainer.info().name,
+                                       " is of pure epsilon-DP and takes none; leave it out"));
   }
   return options;
 }

@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/command_line/command_line.h"
+#include "common/privacy/budget.h"
 #include "common/table/schema_file.h"
 #include "common/table/table.h"
-#include "common/privacy/budget.h"
-#include "server/trainers/curves/training.h"
 #include "server/lab/commands.h"
 #include "server/lab/rows.h"
 #include "server/trainers/core/trainer.h"
+#include "server/trainers/curves/training.h"
 
 namespace coppice::lab {
 
@@ -31,18 +31,18 @@ void AddRunFlags(const Command& command, CentralFlags& flags);
 // "auto, logistic, ...".
 std::string TrainerNames();
 
-absl::StatusOr<std::shared_ptr<const Table>> ReadLabRows(const std::string& path,
-                                                         const SchemaFile& schema,
-                                                         const CentralFlags& flags);
+StatusOr<std::shared_ptr<const Table>> ReadLabRows(const std::string& path,
+                                                   const SchemaFile& schema,
+                                                   const CentralFlags& flags);
 
 // Returns the rows and the splits that the flags ask for.
-absl::StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags);
+StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags);
 
 // Returns options with the flags' delta and settings. InvalidArgument for a delta that the
 // algorithm cannot use.
-absl::StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
-                                                      const CentralFlags& flags,
-                                                      std::optional<Budget> epsilon);
+StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
+                                                const CentralFlags& flags,
+                                                std::optional<Budget> epsilon);
 
 // Returns the repetitions and threads of the flags.
 curves::Runs RunsOf(const CentralFlags& flags);

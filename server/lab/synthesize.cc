@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/table.h"
 #include "server/curator/partition/public_random.h"
 #include "server/lab/commands.h"
@@ -20,13 +20,13 @@ namespace {
 std::string ToCsv(const Table& table) {
   const Schema& schema = table.schema();
   std::string text;
-  for (const Feature& feature : schema.features()) absl::StrAppend(&text, feature.name, ",");
-  absl::StrAppend(&text, schema.label(), "\n");
+  for (const Feature& feature : schema.features()) StrAppend(&text, feature.name, ",");
+  StrAppend(&text, schema.label(), "\n");
   for (size_t i = 0; i < table.num_rows(); ++i) {
     for (size_t j = 0; j < schema.num_features(); ++j) {
-      absl::StrAppend(&text, absl::StrFormat("%.17g,", table.value(i, j)));
+      StrAppend(&text, absl::StrFormat("%.17g,", table.value(i, j)));
     }
-    absl::StrAppend(&text, schema.classes()[table.label(i)], "\n");
+    StrAppend(&text, schema.classes()[table.label(i)], "\n");
   }
   return text;
 }
@@ -42,15 +42,15 @@ std::string ToJson(const Schema& schema) {
   return json.dump(1) + "\n";
 }
 
-absl::Status WriteNew(const std::filesystem::path& path, const std::string& text) {
+Status WriteNew(const std::filesystem::path& path, const std::string& text) {
   if (std::filesystem::exists(path)) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(path.string(), " exists; remove it or name another --output-dir"));
+    return AlreadyExistsError(
+        StrCat(path.string(), " exists; remove it or name another --output-dir"));
   }
   std::ofstream file(path, std::ios::binary);
   file << text;
-  if (!file.flush()) return absl::UnavailableError(absl::StrCat("cannot write ", path.string()));
-  return absl::OkStatus();
+  if (!file.flush()) return UnavailableError(StrCat("cannot write ", path.string()));
+  return OkStatus();
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void AddSynthesizeFlags(const Command& command, SynthesizeFlags& flags) {
   command.Add("--seed", flags.seed, "Fixes the rows").ShowDefault();
 }
 
-absl::Status RunSynthesize(const SynthesizeFlags& flags) {
+Status RunSynthesize(const SynthesizeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
                            SyntheticOptions::Parse(flags.synthetic));
   const std::shared_ptr<const Schema> schema = SyntheticSchema();
@@ -71,8 +71,7 @@ absl::Status RunSynthesize(const SynthesizeFlags& flags) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("--output-dir ", flags.output_dir, ": ", error.message()));
+    return UnavailableError(StrCat("--output-dir ", flags.output_dir, ": ", error.message()));
   }
   struct File {
     const char* name;

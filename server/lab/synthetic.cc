@@ -5,56 +5,52 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::lab {
 namespace {
 
 constexpr size_t kMaxRows = size_t{1} << 26;
 
-absl::Status SetRows(absl::string_view name, absl::string_view value, size_t& rows) {
-  if (absl::SimpleAtoi(value, &rows) && rows >= 1 && rows <= kMaxRows) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " must be a number of rows from 1 to ", kMaxRows));
+Status SetRows(std::string_view name, std::string_view value, size_t& rows) {
+  if (SimpleAtoi(value, &rows) && rows >= 1 && rows <= kMaxRows) return OkStatus();
+  return InvalidArgumentError(StrCat(name, " must be a number of rows from 1 to ", kMaxRows));
 }
 
-absl::Status SetPart(absl::string_view name, absl::string_view value, SyntheticOptions& options) {
+Status SetPart(std::string_view name, std::string_view value, SyntheticOptions& options) {
   if (name == "private") return SetRows(name, value, options.private_rows);
   if (name == "public") return SetRows(name, value, options.public_rows);
   if (name == "test") return SetRows(name, value, options.test_rows);
   if (name == "sine") {
-    if (absl::SimpleAtod(value, &options.sine) && std::isfinite(options.sine) && options.sine > 0) {
-      return absl::OkStatus();
+    if (SimpleAtod(value, &options.sine) && std::isfinite(options.sine) && options.sine > 0) {
+      return OkStatus();
     }
-    return absl::InvalidArgumentError("sine must be a positive number");
+    return InvalidArgumentError("sine must be a positive number");
   }
   if (name != "gamma") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown part '", name, "'; there are gamma, sine, private, public and test"));
+    return InvalidArgumentError(
+        StrCat("unknown part '", name, "'; there are gamma, sine, private, public and test"));
   }
-  if (absl::SimpleAtod(value, &options.gamma) && std::isfinite(options.gamma) &&
-      options.gamma > 0) {
-    return absl::OkStatus();
+  if (SimpleAtod(value, &options.gamma) && std::isfinite(options.gamma) && options.gamma > 0) {
+    return OkStatus();
   }
-  return absl::InvalidArgumentError("gamma must be a positive number");
+  return InvalidArgumentError("gamma must be a positive number");
 }
 
 double SignOf(double value) { return value < 0 ? -1 : (value > 0 ? 1 : 0); }
 
 }  // namespace
 
-absl::StatusOr<SyntheticOptions> SyntheticOptions::Parse(absl::string_view text) {
+StatusOr<SyntheticOptions> SyntheticOptions::Parse(std::string_view text) {
   SyntheticOptions options;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const std::pair<absl::string_view, absl::string_view> named =
-        absl::StrSplit(part, absl::MaxSplits('=', 1));
+  for (const std::string_view part : StrSplit(text, ',')) {
+    const std::pair<std::string_view, std::string_view> named = StrSplit(part, MaxSplits('=', 1));
     COPPICE_RETURN_IF_ERROR(SetPart(named.first, named.second, options));
   }
   return options;

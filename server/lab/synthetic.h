@@ -14,9 +14,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/table/table.h"
 #include "server/curator/partition/public_random.h"
 
@@ -31,7 +31,7 @@ struct SyntheticOptions {
 
   // Parses "gamma=0.5,private=10000,public=50,test=2000", or "sine=16,private=6000,..."; a missing
   // part keeps its default. InvalidArgument names the part.
-  static absl::StatusOr<SyntheticOptions> Parse(absl::string_view text);
+  static StatusOr<SyntheticOptions> Parse(std::string_view text);
 };
 
 // P(y = 1 | x1, x2).

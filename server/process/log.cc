@@ -2,16 +2,18 @@
 
 #include <unistd.h>
 
+#include <string_view>
+
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-absl::string_view LevelName(LogLevel level) {
+std::string_view LevelName(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
       return "debug";
@@ -25,14 +27,14 @@ absl::string_view LevelName(LogLevel level) {
   return "error";
 }
 
-std::string AsText(const std::string& time, absl::string_view level, absl::string_view event,
+std::string AsText(const std::string& time, std::string_view level, std::string_view event,
                    Log::Fields fields) {
-  std::string line = absl::StrCat(time, " ", level, " ", event);
-  for (const auto& [name, value] : fields) absl::StrAppend(&line, " ", name, "=", value);
+  std::string line = StrCat(time, " ", level, " ", event);
+  for (const auto& [name, value] : fields) StrAppend(&line, " ", name, "=", value);
   return line;
 }
 
-std::string AsJson(const std::string& time, absl::string_view level, absl::string_view event,
+std::string AsJson(const std::string& time, std::string_view level, std::string_view event,
                    Log::Fields fields) {
   nlohmann::ordered_json object = {
       {"time", time}, {"level", std::string(level)}, {"event", std::string(event)}};
@@ -43,12 +45,12 @@ std::string AsJson(const std::string& time, absl::string_view level, absl::strin
 
 }  // namespace
 
-void Log::Write(LogLevel level, absl::string_view event, Fields fields) const {
+void Log::Write(LogLevel level, std::string_view event, Fields fields) const {
   if (!Writes(level)) return;
   const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
-  const std::string line = absl::StrCat(json_ ? AsJson(time, LevelName(level), event, fields)
-                                              : AsText(time, LevelName(level), event, fields),
-                                        "\n");
+  const std::string line = StrCat(json_ ? AsJson(time, LevelName(level), event, fields)
+                                        : AsText(time, LevelName(level), event, fields),
+                                  "\n");
   // One write, so that lines of several threads do not mix. Errors are ignored.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }

@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice {
 
@@ -18,7 +17,7 @@ enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 // Threads    safe to share: a line is written in one piece.
 class Log {
  public:
-  using Fields = std::initializer_list<std::pair<absl::string_view, std::string>>;
+  using Fields = std::initializer_list<std::pair<std::string_view, std::string>>;
 
   Log(LogLevel least, bool json) : least_(least), json_(json) {}
 
@@ -27,15 +26,15 @@ class Log {
   bool Writes(LogLevel level) const { return level >= least_.load(std::memory_order_relaxed); }
 
   // Writes: 2026-01-31T12:00:00Z info serving address=127.0.0.1:8443
-  void Write(LogLevel level, absl::string_view event, Fields fields = {}) const;
+  void Write(LogLevel level, std::string_view event, Fields fields = {}) const;
 
-  void Info(absl::string_view event, Fields fields = {}) const {
+  void Info(std::string_view event, Fields fields = {}) const {
     Write(LogLevel::kInfo, event, fields);
   }
-  void Warning(absl::string_view event, Fields fields = {}) const {
+  void Warning(std::string_view event, Fields fields = {}) const {
     Write(LogLevel::kWarning, event, fields);
   }
-  void Error(absl::string_view event, Fields fields = {}) const {
+  void Error(std::string_view event, Fields fields = {}) const {
     Write(LogLevel::kError, event, fields);
   }
 

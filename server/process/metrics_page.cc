@@ -5,23 +5,23 @@
 #include <unistd.h>
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "common/base/file_permissions.h"
 #include "common/base/read_file.h"
-#include "server/process/page_sender.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
+#include "server/process/page_sender.h"
 
 namespace coppice::metrics {
 
 namespace {
 
-absl::string_view HeaderOf(const mg_connection* request, const char* name) {
+std::string_view HeaderOf(const mg_connection* request, const char* name) {
   const char* const value = mg_get_header(request, name);
-  return value == nullptr ? absl::string_view() : absl::string_view(value);
+  return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
 // The name that the system has for this machine; empty if it has none.
@@ -30,13 +30,13 @@ std::string OwnName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
-bool IsForeignHost(absl::string_view host) {
+bool IsForeignHost(std::string_view host) {
   return IsForeignName(host) && !absl::EqualsIgnoreCase(host.substr(0, host.find(':')), OwnName());
 }
 
 // Why the request is refused; empty if it is not. Browsers do not show a password to a name for
 // which nobody entered it.
-absl::string_view RefusalOf(const mg_connection* request, bool has_password) {
+std::string_view RefusalOf(const mg_connection* request, bool has_password) {
   const PageSender sender{.origin = HeaderOf(request, "Origin"),
                           .fetch_site = HeaderOf(request, "Sec-Fetch-Site"),
                           .fetch_mode = HeaderOf(request, "Sec-Fetch-Mode"),
@@ -55,11 +55,11 @@ absl::string_view RefusalOf(const mg_connection* request, bool has_password) {
 template <bool has_password>
 int Judge(mg_connection* request) {
   constexpr int kForbidden = 403;
-  const absl::string_view refusal = RefusalOf(request, has_password);
+  const std::string_view refusal = RefusalOf(request, has_password);
   if (refusal.empty()) return 0;
   // Written here, because mg_send_http_error() overflows CivetWeb's stacks of 100 kB, of which the
   // daemon's thread-local variables take a part.
-  const std::string answer = absl::StrCat(
+  const std::string answer = StrCat(
       "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ",
       refusal.size() + 1, "\r\nConnection: close\r\n\r\n", refusal, "\n");
   mg_write(request, answer.data(), answer.size());
@@ -68,7 +68,7 @@ int Judge(mg_connection* request) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
+StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
     const std::string& listen, std::vector<std::shared_ptr<prometheus::Collectable>> collectables,
     const std::string& password) {
   std::unique_ptr<MetricsPage> page(new MetricsPage());
@@ -81,10 +81,10 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
                                  "request_timeout_ms", "5000"},
         &callbacks);
   } catch (const std::exception&) {
-    return absl::UnavailableError(
-        absl::StrCat("--metrics-listen ", listen,
-                     ": cannot be had. Is another process on this port, or the address of another "
-                     "machine? Port 0 takes a free port"));
+    return UnavailableError(
+        StrCat("--metrics-listen ", listen,
+               ": cannot be had. Is another process on this port, or the address of another "
+               "machine? Port 0 takes a free port"));
   }
   if (!password.empty()) {
     // Checked before anything is rendered. Compares hashes, so that the time reveals no length.
@@ -101,24 +101,23 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
   return page;
 }
 
-absl::StatusOr<std::string> LoadMetricsPassword(const std::string& path) {
+StatusOr<std::string> LoadMetricsPassword(const std::string& path) {
   constexpr size_t kFewestBytes = 16;  // it is sent in the clear, and only machines type it
   if (path.empty()) return std::string();
   if (IsWorldAccessible(path)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--metrics-password-file ", path,
-                     ": everybody on this machine may read it: chmod o-rwx it"));
+    return FailedPreconditionError(
+        StrCat("--metrics-password-file ", path,
+               ": everybody on this machine may read it: chmod o-rwx it"));
   }
-  const absl::StatusOr<std::string> text = ReadTextFile(path);
+  const StatusOr<std::string> text = ReadTextFile(path);
   if (!text.ok()) {
-    return absl::Status(text.status().code(),
-                        absl::StrCat("--metrics-password-file ", text.status().message()));
+    return Status(text.status().code(),
+                  StrCat("--metrics-password-file ", text.status().message()));
   }
   const std::string password = text->substr(0, text->find_first_of("\r\n"));
   if (password.size() >= kFewestBytes) return password;
-  return absl::InvalidArgumentError(absl::StrCat("--metrics-password-file ", path,
-                                                 ": the password needs ", kFewestBytes,
-                                                 " bytes or more, in the first line"));
+  return InvalidArgumentError(StrCat("--metrics-password-file ", path, ": the password needs ",
+                                     kFewestBytes, " bytes or more, in the first line"));
 }
 
 }  // namespace coppice::metrics

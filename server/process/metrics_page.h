@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 
 namespace coppice::metrics {
 
@@ -24,7 +24,7 @@ class MetricsPage {
  public:
   // Serves on `listen`, HOST:PORT; port 0 takes a free one. Unavailable if the port cannot be had.
   // With a `password` only those who show it (HTTP Basic, any name) get the page.
-  static absl::StatusOr<std::unique_ptr<MetricsPage>> Serve(
+  static StatusOr<std::unique_ptr<MetricsPage>> Serve(
       const std::string& listen, std::vector<std::shared_ptr<prometheus::Collectable>> collectables,
       const std::string& password = "");
 
@@ -40,7 +40,7 @@ class MetricsPage {
 // Reads the first line of `path`, the file of --metrics-password-file; empty if there is no path.
 // FailedPrecondition for a file that everybody may read, InvalidArgument for a password that is too
 // short.
-absl::StatusOr<std::string> LoadMetricsPassword(const std::string& path);
+StatusOr<std::string> LoadMetricsPassword(const std::string& path);
 
 }  // namespace coppice::metrics
 

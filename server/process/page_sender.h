@@ -5,22 +5,21 @@
 #define COPPICE_SERVER_PROCESS_PAGE_SENDER_H_
 
 #include <array>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace coppice {
 
 // The hosts by which a browser reaches its own machine and no other, whatever a name server says.
-inline constexpr std::array<absl::string_view, 3> kLoopbackHosts = {"localhost", "127.0.0.1",
-                                                                    "[::1]"};
+inline constexpr std::array<std::string_view, 3> kLoopbackHosts = {"localhost", "127.0.0.1",
+                                                                   "[::1]"};
 
 // Headers that browsers write and pages cannot change; empty if a request has none. Programs send
 // none of them, browsers from before 2023 and those on plain HTTP perhaps no more than `origin`.
 struct PageSender {
-  absl::string_view origin{};
-  absl::string_view fetch_site{};  // Sec-Fetch-Site etc.
-  absl::string_view fetch_mode{};
-  absl::string_view fetch_dest{};
+  std::string_view origin{};
+  std::string_view fetch_site{};  // Sec-Fetch-Site etc.
+  std::string_view fetch_mode{};
+  std::string_view fetch_dest{};
 
   // Whether a page of another origin sent the request. Browsers send "none" for an address that a
   // person typed.
@@ -34,7 +33,7 @@ struct PageSender {
 // Whether `host`, a Host header, can be a name that somebody else pointed to this machine (DNS
 // rebinding): a name with a dot. Addresses are not resolved, and names without a dot are resolved
 // within the network alone.
-bool IsForeignName(absl::string_view host);
+bool IsForeignName(std::string_view host);
 
 }  // namespace coppice
 

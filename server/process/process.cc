@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/file_permissions.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
 
 namespace coppice {
@@ -26,7 +28,7 @@ void WarnOfOpenKeyFiles(const std::vector<FlaggedKey>& keys, const Log& log) {
   }
 }
 
-void NotifyServiceManager(absl::string_view state) {
+void NotifyServiceManager(std::string_view state) {
   const char* const path = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -43,13 +45,12 @@ void NotifyServiceManager(absl::string_view state) {
   close(socket_file);
 }
 
-absl::Status WritePortFile(const std::string& path, int port) {
-  const absl::Status written =
-      WriteFileAtomically(path, absl::StrCat(port, "\n"), {.replace = true, .mode = 0644});
-  if (written.ok()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("--port-file: ", written.message(),
-                   "; name a file in a folder that the daemon may write to"));
+Status WritePortFile(const std::string& path, int port) {
+  const Status written =
+      WriteFileAtomically(path, StrCat(port, "\n"), {.replace = true, .mode = 0644});
+  if (written.ok()) return OkStatus();
+  return FailedPreconditionError(StrCat("--port-file: ", written.message(),
+                                        "; name a file in a folder that the daemon may write to"));
 }
 
 }  // namespace coppice

@@ -11,12 +11,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "server/process/log.h"
 
 namespace coppice {
@@ -88,14 +88,14 @@ class StopSignals {
 class Reloads {
  public:
   // `reload` changes nothing if it fails; its error names the file and what to do.
-  void Add(std::string part, std::function<absl::Status()> reload) {
+  void Add(std::string part, std::function<Status()> reload) {
     parts_.emplace_back(std::move(part), std::move(reload));
   }
 
   // Logs a line per part: event "reloaded", or "kept" with the reason.
   void Run(const Log& log) const {
     for (const auto& [part, reload] : parts_) {
-      const absl::Status status = reload();
+      const Status status = reload();
       if (status.ok()) {
         log.Info("reloaded", {{"part", part}});
       } else {
@@ -105,12 +105,12 @@ class Reloads {
   }
 
  private:
-  std::vector<std::pair<std::string, std::function<absl::Status()>>> parts_;
+  std::vector<std::pair<std::string, std::function<Status()>>> parts_;
 };
 
 // The file of a private key, and the flag that names it; an empty path means no key.
 struct FlaggedKey {
-  absl::string_view flag;
+  std::string_view flag;
   std::string path;
 };
 
@@ -119,12 +119,12 @@ struct FlaggedKey {
 void WarnOfOpenKeyFiles(const std::vector<FlaggedKey>& keys, const Log& log);
 
 // Tells systemd the state of the program, such as "READY=1", if it asked for it (Type=notify).
-void NotifyServiceManager(absl::string_view state);
+void NotifyServiceManager(std::string_view state);
 
 // For --port-file, which tells the starter of the daemon where it listens. Replaces `path` with a
 // complete file with the port, readable by everybody: a port is no secret. Never follows a link, so
 // the folder may be writable by others. FailedPrecondition, naming the flag.
-absl::Status WritePortFile(const std::string& path, int port);
+Status WritePortFile(const std::string& path, int port);
 
 }  // namespace coppice
 

@@ -6,8 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
+#include "common/base/text.h"
 #include "server/process/readings.h"
 
 namespace coppice::metrics {
@@ -20,9 +19,9 @@ uint64_t StatField(size_t number) {
   const std::string line{std::istreambuf_iterator<char>(file), {}};
   const size_t name_end = line.rfind(") ");
   if (name_end == std::string::npos) return 0;
-  const std::vector<std::string> fields = absl::StrSplit(line.substr(name_end + 2), ' ');
+  const std::vector<std::string> fields = StrSplit(line.substr(name_end + 2), ' ');
   uint64_t value = 0;
-  return number < fields.size() && absl::SimpleAtoi(fields[number], &value) ? value : 0;
+  return number < fields.size() && SimpleAtoi(fields[number], &value) ? value : 0;
 }
 
 // Returns seconds since 1970.

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "common/base/status.h"
+
 namespace coppice {
 
 Readiness::Readiness(std::vector<ReadinessCheck> checks, absl::Duration period, const Log& log,
@@ -48,7 +50,7 @@ void Readiness::Run() {
   for (;;) {
     bool ready = true;
     for (const ReadinessCheck& check : checks_) {
-      const absl::Status status = check.run();
+      const Status status = check.run();
       ready &= status.ok();
       Judge(check.name, status);
     }
@@ -64,7 +66,7 @@ void Readiness::Run() {
   }
 }
 
-void Readiness::Judge(const std::string& name, const absl::Status& status) {
+void Readiness::Judge(const std::string& name, const Status& status) {
   const MutexLock lock(mutex_);
   const auto before = verdicts_.find(name);
   const bool news = before == verdicts_.end() || before->second.ok() != status.ok();

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/process/log.h"
 
 namespace coppice {
 
 struct ReadinessCheck {
   std::string name;
-  std::function<absl::Status()> run;
+  std::function<Status()> run;
 };
 
 // Guarantee  not ready before the first round has passed, nor ever again after Stop(). `tell` gets
@@ -47,7 +47,7 @@ class Readiness {
 
  private:
   void Run();
-  void Judge(const std::string& name, const absl::Status& status);
+  void Judge(const std::string& name, const Status& status);
 
   const std::vector<ReadinessCheck> checks_;
   const absl::Duration period_;
@@ -57,7 +57,7 @@ class Readiness {
   CondVar stopped_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool ready_ ABSL_GUARDED_BY(mutex_) = false;
-  std::map<std::string, absl::Status> verdicts_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Status> verdicts_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // last: starts when all other members exist
 };
 

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -18,14 +19,14 @@ constexpr size_t kWords = 2048;  // words of 32 bits
 using Words = std::array<uint32_t, kWords>;
 constexpr double kBits = 32.0 * kWords;
 
-absl::Status BadSource(absl::string_view what) {
-  return absl::UnavailableError(
-      absl::StrCat("the random source ", what,
-                   ": nothing private may be made on this machine; check its kernel, its virtual "
-                   "hardware and OpenSSL's configuration"));
+Status BadSource(std::string_view what) {
+  return UnavailableError(
+      StrCat("the random source ", what,
+             ": nothing private may be made on this machine; check its kernel, its virtual "
+             "hardware and OpenSSL's configuration"));
 }
 
-absl::StatusOr<Words> DrawWords(PrivateRandom& random) {
+StatusOr<Words> DrawWords(PrivateRandom& random) {
   Words words{};
   for (uint32_t& word : words) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(uint64_t{1} << 32));
@@ -93,33 +94,33 @@ bool FavoursAByte(const Words& words) {
 
 }  // namespace
 
-absl::Status TestRandomSource(PrivateRandom& random) {
+Status TestRandomSource(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const Words words, DrawWords(random));
   if (RepeatsItself(words)) return BadSource("repeats itself");
   if (LeansTooFar(OnesOf(words))) return BadSource("has too many ones or zeros");
   if (HasStuckBit(words)) return BadSource("has a bit with too many ones or zeros");
   if (LeansTooFar(ChangesOf(words))) return BadSource("has bits that depend on each other");
   if (FavoursAByte(words)) return BadSource("favours a byte");
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TestClockIsAfterBuild(absl::Time now) {
+Status TestClockIsAfterBuild(absl::Time now) {
   const absl::Time built = absl::FromUnixSeconds(COPPICE_BUILD_UNIX_SECONDS);
   if (now < built) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the clock says ", absl::FormatTime(now, absl::UTCTimeZone()),
-                     ", before this program was built (",
-                     absl::FormatTime(built, absl::UTCTimeZone()), "); set the clock"));
+    return FailedPreconditionError(
+        StrCat("the clock says ", absl::FormatTime(now, absl::UTCTimeZone()),
+               ", before this program was built (", absl::FormatTime(built, absl::UTCTimeZone()),
+               "); set the clock"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-std::vector<absl::Status> RunSelfTests(const std::vector<SelfTest>& tests) {
-  std::vector<absl::Status> failures;
+std::vector<Status> RunSelfTests(const std::vector<SelfTest>& tests) {
+  std::vector<Status> failures;
   for (const SelfTest& test : tests) {
-    const absl::Status status = test.run();
+    const Status status = test.run();
     if (status.ok()) continue;
-    failures.emplace_back(status.code(), absl::StrCat(test.name, ": ", status.message()));
+    failures.emplace_back(status.code(), StrCat(test.name, ": ", status.message()));
   }
   return failures;
 }

@@ -16,25 +16,25 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
 
 // Unavailable unless the words of `random` differ and look uniform and independent.
-absl::Status TestRandomSource(PrivateRandom& random);
+Status TestRandomSource(PrivateRandom& random);
 
 // FailedPrecondition if `now` is before this program was built.
-absl::Status TestClockIsAfterBuild(absl::Time now);
+Status TestClockIsAfterBuild(absl::Time now);
 
 struct SelfTest {
   std::string name;
-  std::function<absl::Status()> run;
+  std::function<Status()> run;
 };
 
 // Runs all `tests` and returns the failures, each prefixed with the test's name.
-std::vector<absl::Status> RunSelfTests(const std::vector<SelfTest>& tests);
+std::vector<Status> RunSelfTests(const std::vector<SelfTest>& tests);
 
 }  // namespace coppice
 

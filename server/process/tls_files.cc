@@ -5,36 +5,36 @@
 #include <openssl/x509.h>
 
 #include <ctime>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/pem.h"
 
 namespace coppice {
 namespace {
 
 // The certificates after the first are the chain to the authority; each must be valid PEM.
-absl::StatusOr<CertificatePtr> ParseCertificate(absl::string_view flag, const std::string& path,
-                                                const std::string& pem) {
+StatusOr<CertificatePtr> ParseCertificate(std::string_view flag, const std::string& path,
+                                          const std::string& pem) {
   PemCertificates read = CertificatesFromPem(pem);
   if (read.certificates.empty() || !read.whole) {
-    return absl::InvalidArgumentError(absl::StrCat(flag, " ", path,
-                                                   ": is no certificate in PEM form "
-                                                   "(-----BEGIN CERTIFICATE-----)"));
+    return InvalidArgumentError(StrCat(flag, " ", path,
+                                       ": is no certificate in PEM form "
+                                       "(-----BEGIN CERTIFICATE-----)"));
   }
   return std::move(read.certificates.front());
 }
 
-absl::StatusOr<KeyPtr> ParseKey(absl::string_view flag, const std::string& path,
-                                const std::string& pem) {
+StatusOr<KeyPtr> ParseKey(std::string_view flag, const std::string& path, const std::string& pem) {
   KeyPtr key = PrivateKeyFromPem(pem);
   if (key == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag, " ", path,
-                     ": is no private key in PEM form without a passphrase "
-                     "(-----BEGIN PRIVATE KEY-----)"));
+    return InvalidArgumentError(StrCat(flag, " ", path,
+                                       ": is no private key in PEM form without a passphrase "
+                                       "(-----BEGIN PRIVATE KEY-----)"));
   }
   return key;
 }
@@ -46,26 +46,25 @@ std::string DateOf(const ASN1_TIME* time) {
                           absl::UTCTimeZone());
 }
 
-absl::Status CheckDates(absl::string_view flag, const std::string& path, const X509& certificate,
-                        absl::Time now) {
+Status CheckDates(std::string_view flag, const std::string& path, const X509& certificate,
+                  absl::Time now) {
   time_t seconds = absl::ToTimeT(now);
   const ASN1_TIME* begin = X509_get0_notBefore(&certificate);
   const ASN1_TIME* end = X509_get0_notAfter(&certificate);
   if (X509_cmp_time(begin, &seconds) > 0) {
-    return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": is not valid before ",
-                                                      DateOf(begin),
-                                                      "; check this machine's clock, or wait"));
+    return FailedPreconditionError(StrCat(flag, " ", path, ": is not valid before ", DateOf(begin),
+                                          "; check this machine's clock, or wait"));
   }
   if (X509_cmp_time(end, &seconds) <= 0) {
-    return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": expired at ", DateOf(end),
-                                                      "; renew it (deploy/make-certs.sh makes one "
-                                                      "for testing)"));
+    return FailedPreconditionError(StrCat(flag, " ", path, ": expired at ", DateOf(end),
+                                          "; renew it (deploy/make-certs.sh makes one "
+                                          "for testing)"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& certificate,
-                                  const std::string& key, absl::Time now) {
+StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& certificate,
+                            const std::string& key, absl::Time now) {
   TlsFiles files;
   COPPICE_ASSIGN_OR_RETURN(files.certificate, ReadFlaggedFile(flags.certificate, certificate));
   COPPICE_ASSIGN_OR_RETURN(files.key, ReadFlaggedFile(flags.key, key));
@@ -74,10 +73,10 @@ absl::StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& cert
   COPPICE_ASSIGN_OR_RETURN(const KeyPtr parsed_key, ParseKey(flags.key, key, files.key));
   if (X509_check_private_key(parsed.get(), parsed_key.get()) != 1) {
     ERR_clear_error();
-    return absl::InvalidArgumentError(
-        absl::StrCat(flags.key, " ", key, ": is not the key of the certificate in ", certificate,
-                     "; give the two that were made "
-                     "together"));
+    return InvalidArgumentError(StrCat(flags.key, " ", key,
+                                       ": is not the key of the certificate in ", certificate,
+                                       "; give the two that were made "
+                                       "together"));
   }
   COPPICE_RETURN_IF_ERROR(CheckDates(flags.certificate, certificate, *parsed, now));
   std::tm end{};
@@ -88,15 +87,15 @@ absl::StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& cert
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadFlaggedFile(absl::string_view flag, const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadTextFile(path);
+StatusOr<std::string> ReadFlaggedFile(std::string_view flag, const std::string& path) {
+  StatusOr<std::string> bytes = ReadTextFile(path);
   if (bytes.ok()) return bytes;
-  return absl::Status(bytes.status().code(), absl::StrCat(flag, " ", bytes.status().message()));
+  return Status(bytes.status().code(), StrCat(flag, " ", bytes.status().message()));
 }
 
-absl::StatusOr<TlsFiles> LoadTlsFiles(const TlsFlags& flags, const std::string& certificate,
-                                      const std::string& key, const std::string& authority,
-                                      absl::Time now) {
+StatusOr<TlsFiles> LoadTlsFiles(const TlsFlags& flags, const std::string& certificate,
+                                const std::string& key, const std::string& authority,
+                                absl::Time now) {
   COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadPair(flags, certificate, key, now));
   if (authority.empty()) return files;
   COPPICE_ASSIGN_OR_RETURN(files.client_ca, ReadFlaggedFile(flags.authority, authority));
@@ -106,8 +105,8 @@ absl::StatusOr<TlsFiles> LoadTlsFiles(const TlsFlags& flags, const std::string& 
   return files;
 }
 
-absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
-                                      const std::string& client_ca, absl::Time now) {
+StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
+                                const std::string& client_ca, absl::Time now) {
   return LoadTlsFiles({.certificate = "--tls-cert", .key = "--tls-key", .authority = "--client-ca"},
                       certificate, key, client_ca, now);
 }

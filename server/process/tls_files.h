@@ -5,10 +5,10 @@
 #define COPPICE_SERVER_PROCESS_TLS_FILES_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -21,22 +21,22 @@ struct TlsFiles {
 
 // The flags that name the files, for messages.
 struct TlsFlags {
-  absl::string_view certificate, key, authority;
+  std::string_view certificate, key, authority;
 };
 
 // Reads and checks the files; `authority` may be empty. NotFound: a file cannot be read.
 // InvalidArgument: one does not parse, or the key is another certificate's. FailedPrecondition: the
 // certificate is not valid at `now`. Every message names the flag, the file and what to do.
-absl::StatusOr<TlsFiles> LoadTlsFiles(const TlsFlags& flags, const std::string& certificate,
-                                      const std::string& key, const std::string& authority,
-                                      absl::Time now);
+StatusOr<TlsFiles> LoadTlsFiles(const TlsFlags& flags, const std::string& certificate,
+                                const std::string& key, const std::string& authority,
+                                absl::Time now);
 
 // As above, for --tls-cert, --tls-key and --client-ca.
-absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
-                                      const std::string& client_ca, absl::Time now);
+StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
+                                const std::string& client_ca, absl::Time now);
 
 // Returns the bytes of the file that `flag` names. Errors name both.
-absl::StatusOr<std::string> ReadFlaggedFile(absl::string_view flag, const std::string& path);
+StatusOr<std::string> ReadFlaggedFile(std::string_view flag, const std::string& path);
 
 }  // namespace coppice
 

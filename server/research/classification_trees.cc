@@ -9,9 +9,9 @@
 #include <memory>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/table.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/partition.h"
@@ -30,10 +30,10 @@ Table Together(const Table& first, const Table& second) {
   return all;
 }
 
-absl::StatusOr<Answers> AnswerByTree(const Table& training, const Table& test, double depth) {
+StatusOr<Answers> AnswerByTree(const Table& training, const Table& test, double depth) {
   COPPICE_RETURN_IF_ERROR(CheckLabelled(training));
   if (depth < 0 || depth > kMaxDepth) {
-    return absl::InvalidArgumentError(absl::StrCat("the depth must be 0 to ", kMaxDepth));
+    return InvalidArgumentError(StrCat("the depth must be 0 to ", kMaxDepth));
   }
   curator::PartitionOptions options;
   options.rule = curator::SplitRule::kCart;
@@ -64,8 +64,8 @@ class ClassificationTree final : public Method {
 
   const MethodInfo& info() const override { return info_; }
 
-  absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                              curator::PublicRandom&, PrivateRandom&) const override {
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+                        PrivateRandom&) const override {
     if (!sees_private_) return AnswerByTree(*rows.public_rows, *rows.test_rows, options.setting);
     return AnswerByTree(Together(*rows.private_rows, *rows.public_rows), *rows.test_rows,
                         options.setting);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/command_line/command_line.h"
 #include "server/lab/commands.h"
 
@@ -26,15 +26,15 @@ struct RunFlags {
   bool json = false;
 };
 void AddRunFlags(const Command& command, RunFlags& flags);
-absl::Status CheckRunFlags(const RunFlags& flags);
-absl::Status Run(const RunFlags& flags);
+Status CheckRunFlags(const RunFlags& flags);
+Status Run(const RunFlags& flags);
 
 // coppice-research methods: lists the methods and what each guarantees.
 struct MethodsFlags {
   bool json = false;
 };
 void AddMethodsFlags(const Command& command, MethodsFlags& flags);
-absl::Status ListMethods(const MethodsFlags& flags);
+Status ListMethods(const MethodsFlags& flags);
 
 }  // namespace coppice::research
 

@@ -4,11 +4,13 @@
 #include <limits>
 #include <utility>
 
+#include "common/base/status.h"
+
 namespace coppice::research {
 
-absl::Status CheckTwoClasses(const Schema& schema) {
-  if (schema.num_classes() == 2) return absl::OkStatus();
-  return absl::InvalidArgumentError("this method is for two classes");
+Status CheckTwoClasses(const Schema& schema) {
+  if (schema.num_classes() == 2) return OkStatus();
+  return InvalidArgumentError("this method is for two classes");
 }
 
 Neighbourhoods FindNearest(const Points& labelled, const Points& points, size_t count) {

@@ -7,14 +7,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/table/table.h"
 
 namespace coppice::research {
 
 // Errors     InvalidArgument unless the schema has two classes.
-absl::Status CheckTwoClasses(const Schema& schema);
+Status CheckTwoClasses(const Schema& schema);
 
 // Points, row by row: one dimension per numeric feature, and one per category.
 struct Points {

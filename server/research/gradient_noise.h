@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
 
@@ -25,7 +24,7 @@ double GaussianTailQuantile(double log_tail);
 class GradientNoise {
  public:
   virtual ~GradientNoise() = default;
-  virtual absl::Status Randomize(PrivateRandom& random, absl::Span<double> gradient) const = 0;
+  virtual Status Randomize(PrivateRandom& random, absl::Span<double> gradient) const = 0;
 };
 
 // PrivUnitG: draws a Gaussian vector that lies in the cap around the gradient's direction with
@@ -44,7 +43,7 @@ class PrivUnitG final : public GradientNoise {
   // Splits epsilon between the coin and the cap to minimize the report's variance.
   PrivUnitG(double epsilon, size_t dimension);
 
-  absl::Status Randomize(PrivateRandom& random, absl::Span<double> gradient) const override;
+  Status Randomize(PrivateRandom& random, absl::Span<double> gradient) const override;
 
   double coin() const { return coin_; }                // p
   double log_cap_measure() const { return log_cap_; }  // log q
@@ -66,7 +65,7 @@ class LaplaceGradient final : public GradientNoise {
 
   explicit LaplaceGradient(const Budget& epsilon) : epsilon_(epsilon) {}
 
-  absl::Status Randomize(PrivateRandom& random, absl::Span<double> gradient) const override;
+  Status Randomize(PrivateRandom& random, absl::Span<double> gradient) const override;
 
  private:
   const Budget epsilon_;

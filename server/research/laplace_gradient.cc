@@ -1,12 +1,13 @@
 #include <cmath>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/samplers.h"
 #include "server/research/gradient_noise.h"
 
 namespace coppice::research {
 
-absl::Status LaplaceGradient::Randomize(PrivateRandom& random, absl::Span<double> gradient) const {
+Status LaplaceGradient::Randomize(PrivateRandom& random, absl::Span<double> gradient) const {
   double norm = 1;  // a gradient within it needs no clipping
   double total = 0;
   for (const double g : gradient) total += std::abs(g);
@@ -18,7 +19,7 @@ absl::Status LaplaceGradient::Randomize(PrivateRandom& random, absl::Span<double
                              DiscreteLaplace(epsilon_, 2 * kGradientSteps, random));
     g = static_cast<double>(static_cast<int64_t>(g / norm * kSteps) + noise) / kSteps;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::research

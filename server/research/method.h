@@ -11,15 +11,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
+#include "common/table/table.h"
 #include "server/curator/partition/public_random.h"
 #include "server/lab/rows.h"
 
@@ -76,18 +75,18 @@ class Method {
   // Whether a setting of the paper's grid can run on rows of `schema`.
   virtual bool Fits(const Schema&, double /*setting*/) const { return true; }
 
-  virtual absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                                      curator::PublicRandom& public_random,
-                                      PrivateRandom& noise) const = 0;
+  virtual StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
+                                curator::PublicRandom& public_random,
+                                PrivateRandom& noise) const = 0;
 };
 
 // Errors     InvalidArgument if a row has no label.
-absl::Status CheckLabelled(const Table& rows);
+Status CheckLabelled(const Table& rows);
 
 // All methods, in the order of the papers.
 absl::Span<const Method* const> AllMethods();
 // NotFound lists the names of the methods.
-absl::StatusOr<const Method*> FindMethod(absl::string_view name);
+StatusOr<const Method*> FindMethod(std::string_view name);
 
 // classification_trees.cc
 const Method& CtW();

@@ -1,8 +1,8 @@
 #include <array>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/research/method.h"
 
 namespace coppice::research {
@@ -13,24 +13,24 @@ absl::Span<const Method* const> AllMethods() {
   return kMethods;
 }
 
-absl::Status CheckLabelled(const Table& rows) {
+Status CheckLabelled(const Table& rows) {
   for (size_t i = 0; i < rows.labels().size(); ++i) {
     if (rows.label(i) != kUnlabelled) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("row ", i + 1, " to train on has no label: leave out rows without one"));
+    return InvalidArgumentError(
+        StrCat("row ", i + 1, " to train on has no label: leave out rows without one"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<const Method*> FindMethod(absl::string_view name) {
+StatusOr<const Method*> FindMethod(std::string_view name) {
   for (const Method* method : AllMethods()) {
     if (method->info().name == name) return method;
   }
-  return absl::NotFoundError(
-      absl::StrCat("there is no method ", name, "; there are ",
-                   absl::StrJoin(AllMethods(), ", ", [](std::string* out, const Method* method) {
-                     absl::StrAppend(out, method->info().name);
-                   })));
+  return NotFoundError(
+      StrCat("there is no method ", name, "; there are ",
+             StrJoin(AllMethods(), ", ", [](std::string* out, const Method* method) {
+               StrAppend(out, method->info().name);
+             })));
 }
 
 }  // namespace coppice::research

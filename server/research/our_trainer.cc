@@ -3,6 +3,7 @@
 //
 // Guarantee  epsilon-DP, one row more or less: stronger than what ssrdt and top protect.
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/model/model.h"
 #include "server/research/method.h"
@@ -26,12 +27,12 @@ class OurTrainer final : public Method {
     return kInfo;
   }
 
-  absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                              curator::PublicRandom&, PrivateRandom& noise) const override {
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+                        PrivateRandom& noise) const override {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* trainer, trainers::FindTrainer("auto"));
     COPPICE_ASSIGN_OR_RETURN(const Model model,
                              trainer->Train(*rows.private_rows, {.epsilon = options.epsilon}, noise,
-                                            [](double) { return absl::OkStatus(); }));
+                                            [](double) { return OkStatus(); }));
     const Table& asked = *rows.test_rows;
     Answers answers(asked.schema().num_classes(), asked.num_rows());
     for (size_t i = 0; i < asked.num_rows(); ++i) {

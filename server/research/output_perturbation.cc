@@ -21,7 +21,7 @@
 #include <numeric>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/samplers.h"
 #include "server/research/features.h"
@@ -66,7 +66,7 @@ class SoftmaxRegression {
   }
 
   // Nesterov's descent; the loss is 1/2-smooth in the unit ball and kPenalty-strongly convex.
-  absl::StatusOr<std::vector<double>> Minimize() const {
+  StatusOr<std::vector<double>> Minimize() const {
     constexpr int kMaxSteps = 5000;
     const double smooth = 0.5 + kPenalty, root = std::sqrt(kPenalty / smooth);
     const double momentum = (1 - root) / (1 + root);
@@ -82,7 +82,7 @@ class SoftmaxRegression {
         weights[i] = next;
       }
     }
-    return absl::InternalError("top: the descent did not reach its tolerance");
+    return InternalError("top: the descent did not reach its tolerance");
   }
 
  private:
@@ -122,8 +122,8 @@ std::vector<uint32_t> VoteOfNeighbours(const Neighbourhoods& near,
 }
 
 // Rounds the weights to a grid, and adds noise for what the label of one row can change.
-absl::Status AddWeightNoise(const Budget& epsilon, size_t moved_rows, size_t rows,
-                            PrivateRandom& noise, std::vector<double>& weights) {
+Status AddWeightNoise(const Budget& epsilon, size_t moved_rows, size_t rows, PrivateRandom& noise,
+                      std::vector<double>& weights) {
   const auto moved = static_cast<double>(moved_rows), all = static_cast<double>(rows);
   const auto dimension = static_cast<double>(weights.size());
   const double l2 = std::sqrt(2) * moved / (kPenalty * all) + 2 * kTolerance / kPenalty;
@@ -134,7 +134,7 @@ absl::Status AddWeightNoise(const Budget& epsilon, size_t moved_rows, size_t row
     COPPICE_ASSIGN_OR_RETURN(const int64_t drawn, DiscreteLaplace(epsilon, l1_steps, noise));
     weight = static_cast<double>(std::llround(weight * kWeightSteps) + drawn) / kWeightSteps;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 class OutputPerturbation final : public Method {
@@ -154,14 +154,13 @@ class OutputPerturbation final : public Method {
     return kInfo;
   }
 
-  absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                              curator::PublicRandom& public_random,
-                              PrivateRandom& noise) const override {
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
+                        curator::PublicRandom& public_random, PrivateRandom& noise) const override {
     const Table& labelled = *rows.private_rows;
     COPPICE_RETURN_IF_ERROR(CheckLabelled(labelled));
     if (options.setting < 1 || options.setting > kMaxNeighbours ||
         options.setting > static_cast<double>(labelled.num_rows())) {
-      return absl::InvalidArgumentError("top takes 1 to 99 neighbours, and as many labelled rows");
+      return InvalidArgumentError("top takes 1 to 99 neighbours, and as many labelled rows");
     }
     const size_t features = labelled.schema().num_features();
     const uint32_t classes = labelled.schema().num_classes();

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/research/gradient_noise.h"
 
@@ -19,18 +20,18 @@ double LogOnePlusExp(double x) {
 }
 
 // Draws uniformly among the midpoints of 2^53 equal parts of (0, 1).
-absl::StatusOr<double> DrawUnit(PrivateRandom& random) {
+StatusOr<double> DrawUnit(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t step, random.UniformBelow(kUnitSteps));
   return (static_cast<double>(step) + 0.5) / static_cast<double>(kUnitSteps);
 }
 
-absl::StatusOr<bool> DrawCoin(double probability, PrivateRandom& random) {
+StatusOr<bool> DrawCoin(double probability, PrivateRandom& random) {
   return random.Bernoulli(static_cast<uint64_t>(probability * static_cast<double>(kUnitSteps)),
                           kUnitSteps);
 }
 
 // Draws standard Gaussians by Box and Muller.
-absl::StatusOr<std::vector<double>> DrawGaussians(size_t count, PrivateRandom& random) {
+StatusOr<std::vector<double>> DrawGaussians(size_t count, PrivateRandom& random) {
   std::vector<double> drawn;
   while (drawn.size() < count) {
     COPPICE_ASSIGN_OR_RETURN(const double u, DrawUnit(random));
@@ -104,7 +105,7 @@ PrivUnitG::PrivUnitG(double epsilon, size_t dimension) {
   scale_ = best.scale;
 }
 
-absl::Status PrivUnitG::Randomize(PrivateRandom& random, absl::Span<double> gradient) const {
+Status PrivUnitG::Randomize(PrivateRandom& random, absl::Span<double> gradient) const {
   const double norm = Norm(gradient);
   if (norm == 0) {
     std::fill(gradient.begin(), gradient.end(), 0.0);
@@ -123,7 +124,7 @@ absl::Status PrivUnitG::Randomize(PrivateRandom& random, absl::Span<double> grad
   for (size_t i = 0; i < gradient.size(); ++i) {
     gradient[i] = scale_ * (drawn[i] + (sign * along - across) * gradient[i]);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::research

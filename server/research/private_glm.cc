@@ -22,6 +22,7 @@
 
 #include <Eigen/Dense>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/samplers.h"
@@ -60,15 +61,15 @@ uint64_t SquaredSensitivity(size_t features, size_t products) {
 
 // Adds the devices' noises in one draw: a discrete Gaussian with the variance of their sum. Its law
 // differs from the sum's by far less than 2^-60, because each device's deviation is many steps.
-absl::Status AddGaussian(uint64_t deviation, uint64_t devices, PrivateRandom& noise,
-                         std::vector<int64_t>& sums) {
+Status AddGaussian(uint64_t deviation, uint64_t devices, PrivateRandom& noise,
+                   std::vector<int64_t>& sums) {
   const auto of_all = static_cast<uint64_t>(
       std::ceil(static_cast<double>(deviation) * std::sqrt(static_cast<double>(devices))));
   for (int64_t& sum : sums) {
     COPPICE_ASSIGN_OR_RETURN(const int64_t drawn, DiscreteGaussian(of_all, noise));
     sum += drawn;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 Eigen::VectorXd SolveLeastSquares(const std::vector<int64_t>& sums, size_t d) {
@@ -127,8 +128,8 @@ class PrivateGlm final : public Method {
     return kInfo;
   }
 
-  absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                              curator::PublicRandom&, PrivateRandom& noise) const override {
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+                        PrivateRandom& noise) const override {
     const Schema& schema = rows.test_rows->schema();
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(schema));
     COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.private_rows));

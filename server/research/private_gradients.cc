@@ -17,6 +17,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/research/features.h"
 #include "server/research/gradient_noise.h"
@@ -138,10 +139,9 @@ class PublicFit {
   curator::PublicRandom& random_;
 };
 
-absl::Status WalkOnce(const GradientModel& model, const GradientNoise& reports,
-                      const Points& points, const Table& devices, double rate,
-                      curator::PublicRandom& order_random, PrivateRandom& noise,
-                      absl::Span<double> parameters) {
+Status WalkOnce(const GradientModel& model, const GradientNoise& reports, const Points& points,
+                const Table& devices, double rate, curator::PublicRandom& order_random,
+                PrivateRandom& noise, absl::Span<double> parameters) {
   std::vector<size_t> order(points.size());
   std::iota(order.begin(), order.end(), size_t{0});
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[order_random.Below(i)]);
@@ -154,7 +154,7 @@ absl::Status WalkOnce(const GradientModel& model, const GradientNoise& reports,
     COPPICE_RETURN_IF_ERROR(reports.Randomize(noise, absl::MakeSpan(gradient)));
     for (size_t j = 0; j < gradient.size(); ++j) parameters[j] -= rate * gradient[j];
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 class PrivateGradients final : public Method {
@@ -164,9 +164,8 @@ class PrivateGradients final : public Method {
 
   const MethodInfo& info() const override { return info_; }
 
-  absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                              curator::PublicRandom& public_random,
-                              PrivateRandom& noise) const override {
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
+                        curator::PublicRandom& public_random, PrivateRandom& noise) const override {
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(rows.test_rows->schema()));
     COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.public_rows));
     COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.private_rows));

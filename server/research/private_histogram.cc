@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/laplace_noise.h"
 #include "server/research/features.h"
@@ -96,12 +96,12 @@ class PrivateHistogram final : public Method {
     return IsRunnable(schema, setting);
   }
 
-  absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                              curator::PublicRandom&, PrivateRandom& noise) const override {
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+                        PrivateRandom& noise) const override {
     const Schema& schema = rows.test_rows->schema();
     const double splits = options.setting;
     if (!IsRunnable(schema, splits)) {
-      return absl::InvalidArgumentError(
+      return InvalidArgumentError(
           "phist takes 1 to 64 splits, and at most 2^30 cells; ask for fewer splits");
     }
     COPPICE_ASSIGN_OR_RETURN(const LaplaceNoise law,

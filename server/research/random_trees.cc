@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/samplers.h"
 #include "server/research/method.h"
@@ -100,7 +100,7 @@ class RandomForest {
     }
   }
 
-  absl::Status AddNoise(const Budget& epsilon, PrivateRandom& noise) {
+  Status AddNoise(const Budget& epsilon, PrivateRandom& noise) {
     COPPICE_ASSIGN_OR_RETURN(const Budget of_tree, epsilon.Share(trees_.size()));
     for (std::vector<int64_t>& counts : counts_) {
       for (int64_t& count : counts) {
@@ -109,7 +109,7 @@ class RandomForest {
         count += drawn;
       }
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   Answers Answer(const Table& rows) const {
@@ -168,11 +168,10 @@ class SemiSupervisedTrees final : public Method {
     return kInfo;
   }
 
-  absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                              curator::PublicRandom& public_random,
-                              PrivateRandom& noise) const override {
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
+                        curator::PublicRandom& public_random, PrivateRandom& noise) const override {
     if (options.setting > kMaxTreeDepth) {
-      return absl::InvalidArgumentError("ssrdt takes a depth of 0 to 16");
+      return InvalidArgumentError("ssrdt takes a depth of 0 to 16");
     }
     const auto depth = static_cast<uint32_t>(options.setting);
     const Table& labelled = *rows.private_rows;

@@ -6,18 +6,18 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/ldp/local_mechanism.h"
-#include "server/trainers/curves/repetitions.h"
 #include "server/lab/grid.h"
 #include "server/lab/report.h"
 #include "server/lab/show_repetitions.h"
 #include "server/research/commands.h"
 #include "server/research/method.h"
+#include "server/trainers/curves/repetitions.h"
 
 namespace coppice::research {
 namespace {
@@ -37,18 +37,18 @@ ClassScores Evaluate(const Answers& answers, const Table& test) {
   return evaluation.Scores();
 }
 
-absl::StatusOr<std::optional<Budget>> EpsilonOf(const RunFlags& flags) {
+StatusOr<std::optional<Budget>> EpsilonOf(const RunFlags& flags) {
   if (flags.epsilon.empty()) return std::optional<Budget>();
-  const absl::StatusOr<Budget> epsilon = Budget::Parse(flags.epsilon);
+  const StatusOr<Budget> epsilon = Budget::Parse(flags.epsilon);
   if (!epsilon.ok() || epsilon->nanos() < kMinEpsilonNanos || epsilon->nanos() > kMaxEpsilonNanos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--epsilon ", flags.epsilon, ": must be a number from 0.01 to 1000"));
+    return InvalidArgumentError(
+        StrCat("--epsilon ", flags.epsilon, ": must be a number from 0.01 to 1000"));
   }
   return std::optional<Budget>(*epsilon);
 }
 
-absl::StatusOr<std::vector<double>> SettingsOf(const RunFlags& flags, const Method& method,
-                                               const Schema& schema) {
+StatusOr<std::vector<double>> SettingsOf(const RunFlags& flags, const Method& method,
+                                         const Schema& schema) {
   const MethodInfo& info = method.info();
   if (!flags.settings.empty()) return flags.settings;
   if (!flags.grid || info.paper_settings.empty()) return std::vector<double>{info.default_setting};
@@ -57,8 +57,8 @@ absl::StatusOr<std::vector<double>> SettingsOf(const RunFlags& flags, const Meth
     if (method.Fits(schema, setting)) settings.push_back(setting);
   }
   if (!settings.empty()) return settings;
-  return absl::InvalidArgumentError(
-      absl::StrCat("no ", info.setting, " of the paper's can be run on these features"));
+  return InvalidArgumentError(
+      StrCat("no ", info.setting, " of the paper's can be run on these features"));
 }
 
 // Makes an empty result, with one grid cell of the lab per setting.
@@ -74,12 +74,11 @@ lab::RunResult EmptyResult(size_t settings, uint32_t repeats) {
 }
 
 // Draws the seeds as coppice-lab local does, so that the rows are the same.
-absl::StatusOr<lab::RunResult> RunMethod(const Method& method, const lab::RowSource& source,
-                                         const std::vector<double>& settings,
-                                         const std::optional<Budget>& epsilon,
-                                         const RunFlags& flags) {
+StatusOr<lab::RunResult> RunMethod(const Method& method, const lab::RowSource& source,
+                                   const std::vector<double>& settings,
+                                   const std::optional<Budget>& epsilon, const RunFlags& flags) {
   lab::RunResult result = EmptyResult(settings.size(), flags.rows.repeats);
-  const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
+  const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> Status {
     curator::PublicRandom seeds(flags.rows.seed, repetition);
     const lab::LabRows rows = source(seeds.Next());
     curator::PublicRandom public_random(seeds.Next());
@@ -93,7 +92,7 @@ absl::StatusOr<lab::RunResult> RunMethod(const Method& method, const lab::RowSou
       result.cells[s].fit_cpu_seconds[repetition] = fitting.cpu_seconds();
       result.cells[s].scores.Set(repetition, Evaluate(answers, *rows.test_rows));
     }
-    return absl::OkStatus();
+    return OkStatus();
   };
   COPPICE_RETURN_IF_ERROR(curves::RunRepetitions(
       flags.rows.repeats, flags.rows.threads, run,
@@ -141,37 +140,37 @@ Json Report(const Method& method, const std::vector<double>& settings,
   return report;
 }
 
-absl::Status Print(const std::string& text) {
+Status Print(const std::string& text) {
   std::cout << text << std::flush;
-  if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
-  return absl::OkStatus();
+  if (!std::cout) return UnavailableError("the result could not be written to stdout");
+  return OkStatus();
 }
 
-absl::Status Print(const Json& report, bool json) {
+Status Print(const Json& report, bool json) {
   return Print(json ? report.dump() + "\n" : lab::ReportText(report));
 }
 
 // A line for each, which begins with the name that --method takes.
-absl::Status PrintMethods() {
+Status PrintMethods() {
   std::string text;
   for (const Method* method : AllMethods()) {
     const MethodInfo& info = method->info();
-    absl::StrAppend(&text, absl::StrFormat("%-12s", info.name), "  ", info.summary, "; protects ",
-                    info.protects, ", ", info.guarantee, "; ", info.sampler, "\n");
+    StrAppend(&text, absl::StrFormat("%-12s", info.name), "  ", info.summary, "; protects ",
+              info.protects, ", ", info.guarantee, "; ", info.sampler, "\n");
   }
   return Print(text);
 }
 
 std::string NamesOfMethods() {
-  return absl::StrJoin(AllMethods(), ", ", [](std::string* out, const Method* method) {
-    absl::StrAppend(out, method->info().name);
+  return StrJoin(AllMethods(), ", ", [](std::string* out, const Method* method) {
+    StrAppend(out, method->info().name);
   });
 }
 
 }  // namespace
 
 void AddRunFlags(const Command& command, RunFlags& flags) {
-  command.Add("--method", flags.method, absl::StrCat("one of ", NamesOfMethods()))
+  command.Add("--method", flags.method, StrCat("one of ", NamesOfMethods()))
       .Required()
       .Check(
           [](const std::string& name) { return std::string(FindMethod(name).status().message()); });
@@ -196,34 +195,34 @@ void AddRunFlags(const Command& command, RunFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status CheckRunFlags(const RunFlags& flags) {
+Status CheckRunFlags(const RunFlags& flags) {
   COPPICE_RETURN_IF_ERROR(lab::CheckLocalRowFlags(flags.rows));
   if (flags.rows.public_file == lab::kNone) {
-    return absl::InvalidArgumentError("--public none: every method here needs public rows");
+    return InvalidArgumentError("--public none: every method here needs public rows");
   }
   COPPICE_ASSIGN_OR_RETURN(const Method* method, FindMethod(flags.method));
   const MethodInfo& info = method->info();
   if (info.is_private() && flags.epsilon.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("--epsilon: ", info.name, " needs one"));
+    return InvalidArgumentError(StrCat("--epsilon: ", info.name, " needs one"));
   }
   COPPICE_RETURN_IF_ERROR(EpsilonOf(flags).status());
   if (flags.settings.size() > 1 && !flags.grid) {
-    return absl::InvalidArgumentError("--setting takes several values only with --grid");
+    return InvalidArgumentError("--setting takes several values only with --grid");
   }
   if (!flags.settings.empty() && info.setting.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("--setting: ", info.name, " tunes nothing"));
+    return InvalidArgumentError(StrCat("--setting: ", info.name, " tunes nothing"));
   }
   for (const double setting : flags.settings) {
     if (!std::isfinite(setting) || setting < 0 ||
         (info.whole_settings && setting != std::floor(setting))) {
-      return absl::InvalidArgumentError(absl::StrCat("--setting ", setting, ": ", info.setting,
-                                                     " must be a whole number, 0 or more"));
+      return InvalidArgumentError(
+          StrCat("--setting ", setting, ": ", info.setting, " must be a whole number, 0 or more"));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Run(const RunFlags& flags) {
+Status Run(const RunFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Method* method, FindMethod(flags.method));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> epsilon, EpsilonOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const lab::RowSource source,
@@ -241,7 +240,7 @@ void AddMethodsFlags(const Command& command, MethodsFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status ListMethods(const MethodsFlags& flags) {
+Status ListMethods(const MethodsFlags& flags) {
   if (!flags.json) return PrintMethods();
   Json methods = Json::object();
   for (const Method* method : AllMethods()) {

@@ -6,12 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/store.h"
 
 namespace coppice::storage {
@@ -32,37 +31,37 @@ class MemoryStore : public Store {
     return pairs_;
   }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     const MutexLock lock(mutex_);
     const auto it = pairs_.find(std::string(key));
     if (it == pairs_.end()) return std::nullopt;
     return it->second;
   }
 
-  absl::Status Apply(const StoreBatch& batch) override {
+  Status Apply(const StoreBatch& batch) override {
     const MutexLock lock(mutex_);
     for (const std::string& prefix : batch.deleted_prefixes()) {
-      std::erase_if(pairs_, [&](const auto& pair) { return absl::StartsWith(pair.first, prefix); });
+      std::erase_if(pairs_, [&](const auto& pair) { return StartsWith(pair.first, prefix); });
     }
     for (const std::string& key : batch.deleted_keys()) pairs_.erase(key);
     for (const auto& [key, value] : batch.puts()) pairs_[key] = value;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     const Pairs snapshot = pairs();
     for (auto it = snapshot.lower_bound(std::string(prefix));
-         it != snapshot.end() && absl::StartsWith(it->first, prefix); ++it) {
-      const absl::Status status = visit(it->first, it->second);
+         it != snapshot.end() && StartsWith(it->first, prefix); ++it) {
+      const Status status = visit(it->first, it->second);
       if (!status.ok()) return status;
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Does nothing: deleted values are not kept anywhere.
-  absl::Status Purge(absl::string_view) override { return absl::OkStatus(); }
+  Status Purge(std::string_view) override { return OkStatus(); }
 
  private:
   mutable Mutex mutex_;

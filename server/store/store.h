@@ -7,15 +7,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::storage {
 
@@ -26,9 +25,9 @@ class StoreBatch {
   }
   // Removes every key that starts with `prefix`, which must have a byte below 255. Applied before
   // the puts of the same batch.
-  void DeletePrefix(absl::string_view prefix) { deleted_prefixes_.emplace_back(prefix); }
+  void DeletePrefix(std::string_view prefix) { deleted_prefixes_.emplace_back(prefix); }
   // Removes this key alone. Also applied before the puts of the same batch.
-  void Delete(absl::string_view key) { deleted_keys_.emplace_back(key); }
+  void Delete(std::string_view key) { deleted_keys_.emplace_back(key); }
 
   const std::vector<std::pair<std::string, std::string>>& puts() const { return puts_; }
   const std::vector<std::string>& deleted_prefixes() const { return deleted_prefixes_; }
@@ -68,36 +67,34 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  virtual absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const = 0;
+  virtual StatusOr<std::optional<std::string>> Get(std::string_view key) const = 0;
 
-  virtual absl::Status Apply(const StoreBatch& batch) = 0;
+  virtual Status Apply(const StoreBatch& batch) = 0;
 
   // Calls `visit` for each pair whose key starts with `prefix`, in key order, on one snapshot.
   // Stops at the first error of `visit` and returns it.
-  virtual absl::Status Scan(
-      absl::string_view prefix,
-      absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit)
-      const = 0;
+  virtual Status Scan(
+      std::string_view prefix,
+      absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit) const = 0;
 
   // Removes what was deleted or replaced under `prefix` from the store's files: once it returns OK,
   // no file of the store, its logs included, holds a byte of a value that is no longer there. Keys
   // may remain. Takes as long as rewriting the nearby records. A disk may keep bytes that the file
   // system has freed, and so may copies. Database servers keep more (docs/postgresql.md#deletion).
-  virtual absl::Status Purge(absl::string_view prefix) = 0;
+  virtual Status Purge(std::string_view prefix) = 0;
 
   // Copies the store while it is in use. The copy holds every batch that was applied before, and is
   // complete: a copy that was cut short never counts as a backup. DataLoss if the store's files are
   // damaged, so that no bad backup replaces a good one. Runs one at a time, and not during Purge():
   // the second call waits.
-  virtual absl::StatusOr<StoreBackup> Backup(const BackupOptions& options) {
-    return absl::UnimplementedError(
-        absl::StrCat("this store makes no backups into ", options.folder));
+  virtual StatusOr<StoreBackup> Backup(const BackupOptions& options) {
+    return UnimplementedError(StrCat("this store makes no backups into ", options.folder));
   }
 
   // Lists the complete backups in `folder`, oldest first; none if it has none yet. Does not check
   // their files. May run during Backup().
-  virtual absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) const {
-    return absl::UnimplementedError(absl::StrCat("this store has no backups in ", folder));
+  virtual StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) const {
+    return UnimplementedError(StrCat("this store has no backups in ", folder));
   }
 };
 

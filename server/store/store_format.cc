@@ -5,11 +5,12 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include <set>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/store/store_record.h"
 
@@ -17,21 +18,21 @@ namespace coppice::storage {
 namespace {
 
 void SetFormat(uint32_t format, StoreBatch& batch) {
-  batch.Put(std::string(kFormatKey), absl::StrCat(format));
+  batch.Put(std::string(kFormatKey), StrCat(format));
 }
 
 template <typename Record>
-bool Parse(absl::string_view bytes, Record& record) {
+bool Parse(std::string_view bytes, Record& record) {
   return record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
 // From 4 to 5. Leaves a record that does not parse as it is: its loader names the key, and a
 // repair, which takes this step too, puts it into quarantine.
-absl::Status MoveStudySettings(const Store& store, StoreBatch& batch) {
-  return store.Scan("study/", [&](absl::string_view key, absl::string_view bytes) {
+Status MoveStudySettings(const Store& store, StoreBatch& batch) {
+  return store.Scan("study/", [&](std::string_view key, std::string_view bytes) {
     v1::StudyRecord record;
     v1::StudySettingsOfFormat4 before;
-    if (!Parse(bytes, record) || !Parse(bytes, before)) return absl::OkStatus();
+    if (!Parse(bytes, record) || !Parse(bytes, before)) return OkStatus();
     record.DiscardUnknownFields();  // their old fields
     v1::StudySettings& settings = *record.mutable_settings();
     settings.set_min_reports(before.min_reports());
@@ -39,13 +40,13 @@ absl::Status MoveStudySettings(const Store& store, StoreBatch& batch) {
     settings.set_retention_days(before.retention_days());
     settings.set_require_submission_token(before.require_submission_token());
     batch.Put(std::string(key), record.SerializeAsString());
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
 // Reads a model's fields except the large ones, so that a model that would not fit into memory can
 // be listed, served to nobody, and deleted. False if the record does not parse.
-bool ParseWithoutTrees(absl::string_view bytes, v1::Model& model) {
+bool ParseWithoutTrees(std::string_view bytes, v1::Model& model) {
   using google::protobuf::internal::WireFormatLite;
   static const auto* const kept = new std::set<int>{
       v1::Model::kNameFieldNumber, v1::Model::kStudyFieldNumber, v1::Model::kJobFieldNumber,
@@ -69,13 +70,13 @@ bool ParseWithoutTrees(absl::string_view bytes, v1::Model& model) {
 
 // From 6 to 7. A model that does not parse gets no summary: nobody sees it, `coppiced check` names
 // it, and an endpoint that serves it keeps the daemon from starting, as before.
-absl::Status AddModelSummaries(const Store& store, StoreBatch& batch) {
-  const auto add = [&](absl::string_view key, absl::string_view bytes) {
+Status AddModelSummaries(const Store& store, StoreBatch& batch) {
+  const auto add = [&](std::string_view key, std::string_view bytes) {
     v1::ModelSummaryRecord record;
-    if (!ParseWithoutTrees(bytes, *record.mutable_model())) return absl::OkStatus();
+    if (!ParseWithoutTrees(bytes, *record.mutable_model())) return OkStatus();
     record.set_bytes(bytes.size());
-    batch.Put(absl::StrCat("summary/", key), record.SerializeAsString());
-    return absl::OkStatus();
+    batch.Put(StrCat("summary/", key), record.SerializeAsString());
+    return OkStatus();
   };
   COPPICE_RETURN_IF_ERROR(store.Scan("model/", add));
   return store.Scan("trained/", add);
@@ -96,29 +97,29 @@ absl::Span<const FormatStep> FormatSteps() {
   return *steps;
 }
 
-absl::StatusOr<std::optional<uint32_t>> ReadFormat(const Store& store,
-                                                   absl::Span<const FormatStep> steps) {
+StatusOr<std::optional<uint32_t>> ReadFormat(const Store& store,
+                                             absl::Span<const FormatStep> steps) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> text,
                            store.Get(std::string(kFormatKey)));
   if (!text.has_value()) {
-    COPPICE_RETURN_IF_ERROR(store.Scan("", [](absl::string_view, absl::string_view) {
+    COPPICE_RETURN_IF_ERROR(store.Scan("", [](std::string_view, std::string_view) {
       return CorruptRecord(kFormatKey, "is missing");
     }));
     return std::nullopt;
   }
   uint32_t format = 0;
-  if (!absl::SimpleAtoi(*text, &format) || format == 0) {
+  if (!SimpleAtoi(*text, &format) || format == 0) {
     return CorruptRecord(kFormatKey, "is not a number from 1 on");
   }
   if (format <= FormatOf(steps)) return format;
-  return absl::FailedPreconditionError(
-      absl::StrCat("the data directory was made by a newer version of Coppice (format ", format,
-                   ", this one reads up to ", FormatOf(steps), "): install that version"));
+  return FailedPreconditionError(
+      StrCat("the data directory was made by a newer version of Coppice (format ", format,
+             ", this one reads up to ", FormatOf(steps), "): install that version"));
 }
 
-absl::Status OpenFormat(Store& store,
-                        absl::FunctionRef<void(uint32_t from, const FormatStep& step)> begin,
-                        absl::Span<const FormatStep> steps) {
+Status OpenFormat(Store& store,
+                  absl::FunctionRef<void(uint32_t from, const FormatStep& step)> begin,
+                  absl::Span<const FormatStep> steps) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<uint32_t> found, ReadFormat(store, steps));
   if (!found.has_value()) {
     StoreBatch batch;
@@ -133,10 +134,10 @@ absl::Status OpenFormat(Store& store,
     SetFormat(format + 1, batch);
     COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status OpenFormat(Store& store) {
+Status OpenFormat(Store& store) {
   return OpenFormat(store, [](uint32_t, const FormatStep&) {});
 }
 

@@ -16,26 +16,25 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 
 namespace coppice::storage {
 
-inline constexpr absl::string_view kFormatKey = "meta/format";
+inline constexpr std::string_view kFormatKey = "meta/format";
 // Present while a database server has failed over, or was restored, and nobody has confirmed that
 // it lost nothing (docs/postgresql.md#failover). Its text says what happened.
-inline constexpr absl::string_view kFailoverKey = "meta/failover";
+inline constexpr std::string_view kFailoverKey = "meta/failover";
 
 // A step from one format to the next.
 struct FormatStep {
   std::string what;  // for the log
   // Reads the store and puts the changed records into the batch. Null: no record changes.
-  absl::Status (*change)(const Store& store, StoreBatch& batch) = nullptr;
+  Status (*change)(const Store& store, StoreBatch& batch) = nullptr;
 };
 
 // The first step leads from format 1 to 2, and so on: this version's format is their number plus 1.
@@ -45,15 +44,15 @@ inline uint32_t FormatOf(absl::Span<const FormatStep> steps) {
 }
 
 // Returns the format of a store; none if the store is empty.
-absl::StatusOr<std::optional<uint32_t>> ReadFormat(
-    const Store& store, absl::Span<const FormatStep> steps = FormatSteps());
+StatusOr<std::optional<uint32_t>> ReadFormat(const Store& store,
+                                             absl::Span<const FormatStep> steps = FormatSteps());
 
 // Gives an empty store this format, or upgrades an older store to it. Calls `begin` before each
 // step.
-absl::Status OpenFormat(Store& store,
-                        absl::FunctionRef<void(uint32_t from, const FormatStep& step)> begin,
-                        absl::Span<const FormatStep> steps = FormatSteps());
-absl::Status OpenFormat(Store& store);
+Status OpenFormat(Store& store,
+                  absl::FunctionRef<void(uint32_t from, const FormatStep& step)> begin,
+                  absl::Span<const FormatStep> steps = FormatSteps());
+Status OpenFormat(Store& store);
 
 }  // namespace coppice::storage
 

@@ -4,10 +4,10 @@
 #define COPPICE_SERVER_STORE_STORE_LOCATION_H_
 
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice::storage {
 
@@ -16,7 +16,7 @@ namespace coppice::storage {
 class StoreLocation {
  public:
   // Reads rocksdb:DIR, postgresql://… or postgres://….
-  static absl::StatusOr<StoreLocation> Parse(absl::string_view text);
+  static StatusOr<StoreLocation> Parse(std::string_view text);
   static StoreLocation DataDir(std::string folder) { return {Engine::kRocksDb, std::move(folder)}; }
 
   bool is_postgres() const { return engine_ == Engine::kPostgres; }

@@ -1,9 +1,10 @@
 #include "server/trainers/registry.h"
 
 #include <array>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/trainers/boosting/boosting.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/dpboost/dpboost.h"
@@ -20,15 +21,15 @@ absl::Span<const Trainer* const> AllTrainers() {
   return kTrainers;
 }
 
-absl::StatusOr<const Trainer*> FindTrainer(absl::string_view name) {
+StatusOr<const Trainer*> FindTrainer(std::string_view name) {
   for (const Trainer* trainer : AllTrainers()) {
     if (trainer->info().name == name) return trainer;
   }
-  return absl::NotFoundError(
-      absl::StrCat("there is no algorithm \"", name, "\"; there are ",
-                   absl::StrJoin(AllTrainers(), ", ", [](std::string* out, const Trainer* trainer) {
-                     absl::StrAppend(out, trainer->info().name);
-                   })));
+  return NotFoundError(
+      StrCat("there is no algorithm \"", name, "\"; there are ",
+             StrJoin(AllTrainers(), ", ", [](std::string* out, const Trainer* trainer) {
+               StrAppend(out, trainer->info().name);
+             })));
 }
 
 }  // namespace coppice::trainers

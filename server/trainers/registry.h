@@ -3,9 +3,10 @@
 #ifndef COPPICE_SERVER_TRAINERS_REGISTRY_H_
 #define COPPICE_SERVER_TRAINERS_REGISTRY_H_
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include <string_view>
+
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/trainers/core/trainer.h"
 
 namespace coppice::trainers {
@@ -14,7 +15,7 @@ namespace coppice::trainers {
 absl::Span<const Trainer* const> AllTrainers();
 
 // NotFound lists the names of the algorithms.
-absl::StatusOr<const Trainer*> FindTrainer(absl::string_view name);
+StatusOr<const Trainer*> FindTrainer(std::string_view name);
 
 }  // namespace coppice::trainers
 

@@ -16,9 +16,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/base/status.h"
+#include "common/privacy/openssl_random.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
-#include "common/privacy/openssl_random.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
@@ -46,7 +47,7 @@ Table MakeRows(size_t features, size_t rows) {
   });
 }
 
-absl::StatusOr<Table> RowsOf(const Flags& flags) {
+StatusOr<Table> RowsOf(const Flags& flags) {
   if (flags.data.empty()) return MakeRows(flags.features, flags.rows);
   const auto schema = ReadSchema(flags.schema);
   if (!schema.ok()) return schema.status();
@@ -56,7 +57,7 @@ absl::StatusOr<Table> RowsOf(const Flags& flags) {
 }
 
 // Writes rows, columns and bins as 64-bit numbers, then columns of 16-bit bins and 8-bit labels.
-absl::Status Dump(const Table& table, const Flags& flags) {
+Status Dump(const Table& table, const Flags& flags) {
   auto bins = trainers::PublicBins(table.schema(), flags.cuts);
   if (!bins.ok()) return bins.status();
   std::vector<DerivedFeature> derived;
@@ -80,7 +81,7 @@ absl::Status Dump(const Table& table, const Flags& flags) {
               static_cast<std::streamsize>(rows->num_rows() * sizeof(uint16_t)));
   }
   for (const uint32_t label : rows->labels()) out.put(static_cast<char>(label));
-  return out.flush() ? absl::OkStatus() : absl::UnknownError("cannot write " + flags.dump);
+  return out.flush() ? OkStatus() : UnknownError("cannot write " + flags.dump);
 }
 
 double CpuSeconds() {
@@ -90,7 +91,7 @@ double CpuSeconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-absl::Status Measure(const Table& table, const Flags& flags) {
+Status Measure(const Table& table, const Flags& flags) {
   trainers::TrainOptions options;
   if (flags.epsilon != "inf") {
     const auto epsilon = Budget::Parse(flags.epsilon);
@@ -99,7 +100,7 @@ absl::Status Measure(const Table& table, const Flags& flags) {
   }
   for (const std::string& setting : flags.settings) {
     const size_t equals = setting.find('=');
-    if (equals == std::string::npos) return absl::InvalidArgumentError("--set takes NAME=VALUE");
+    if (equals == std::string::npos) return InvalidArgumentError("--set takes NAME=VALUE");
     options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
   }
   const auto trainer = trainers::FindTrainer(flags.algorithm);
@@ -108,7 +109,7 @@ absl::Status Measure(const Table& table, const Flags& flags) {
   double start = -1;
   const auto model = (*trainer)->Train(table, options, random, [&](double) {
     if (start < 0) start = CpuSeconds();
-    return absl::OkStatus();
+    return OkStatus();
   });
   const double end = CpuSeconds();
   if (!model.ok()) return model.status();
@@ -119,7 +120,7 @@ absl::Status Measure(const Table& table, const Flags& flags) {
   const auto trees = static_cast<double>(model->forest().size());
   std::printf("%.0f %.6f %.2f\n", trees, (end - start) / trees,
               static_cast<double>(usage.ru_maxrss) / table_kib);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 int Main(int argc, char** argv) {
@@ -136,9 +137,9 @@ int Main(int argc, char** argv) {
   app.add_option("--dump", flags.dump, "write the bins here instead of training");
   CLI11_PARSE(app, argc, argv);
   const auto table = RowsOf(flags);
-  const absl::Status status = !table.ok()          ? table.status()
-                              : flags.dump.empty() ? Measure(*table, flags)
-                                                   : Dump(*table, flags);
+  const Status status = !table.ok()          ? table.status()
+                        : flags.dump.empty() ? Measure(*table, flags)
+                                             : Dump(*table, flags);
   if (status.ok()) return 0;
   std::cerr << status << "\n";
   return 1;

@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -156,7 +157,7 @@ class Bits {
   explicit Bits(const benchmark::State& state)
       : bytes_(static_cast<size_t>(state.range(0))), block_(kBlockBytes, 0x5a) {
     for (size_t at = 0; at < block_.size(); at += bytes_) {
-      reports_.push_back({.payload = absl::string_view(block_).substr(at, bytes_)});
+      reports_.push_back({.payload = std::string_view(block_).substr(at, bytes_)});
     }
   }
   size_t num_bits() const { return 8 * bytes_; }

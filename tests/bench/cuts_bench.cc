@@ -16,12 +16,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/table/read_table.h"
-#include "common/table/schema_file.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/privacy/openssl_random.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
 #include "server/trainers/boosting/boosting.h"
 
 namespace coppice {
@@ -94,7 +95,7 @@ void Print(const char* what, const Values& values) {
   if (values.size() > 1) std::printf("\t%s\t%.5f\t%.5f", what, Mean(values), StandardError(values));
 }
 
-absl::Status Run(const Flags& flags) {
+Status Run(const Flags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema));
   COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadTable(flags.data, schema.schema));
   trainers::TrainOptions options;
@@ -110,7 +111,7 @@ absl::Status Run(const Flags& flags) {
       const auto trainer = trainers::AutoWithCuts(flags.cuts[i]);
       COPPICE_ASSIGN_OR_RETURN(
           const Model model,
-          trainer->Train(rows.train, options, random, [](double) { return absl::OkStatus(); }));
+          trainer->Train(rows.train, options, random, [](double) { return OkStatus(); }));
       Evaluate(model, rows.test, scores[i]);
     }
   }
@@ -122,7 +123,7 @@ absl::Status Run(const Flags& flags) {
     Print("rmse", scores[i].rmse);
     std::printf("\n");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 int Main(int argc, char** argv) {
@@ -136,7 +137,7 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", flags.seed, "of the rows that are held out")->capture_default_str();
   app.add_option("--cuts", flags.cuts, "0 is the rule")->delimiter(',')->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = Run(flags);
+  const Status status = Run(flags);
   if (status.ok()) return 0;
   std::cerr << status << "\n";
   return 1;

@@ -17,6 +17,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 #include "server/relay/epoch/epoch.h"
 
@@ -70,7 +71,7 @@ EpochSpec SpecFor(const Flags& flags) {
   return spec;
 }
 
-std::unique_ptr<Epoch> Required(absl::StatusOr<std::unique_ptr<Epoch>> epoch) {
+std::unique_ptr<Epoch> Required(StatusOr<std::unique_ptr<Epoch>> epoch) {
   if (epoch.ok()) return *std::move(epoch);
   std::fprintf(stderr, "epoch_bench: %s\n", epoch.status().ToString().c_str());
   std::exit(1);
@@ -98,7 +99,7 @@ void Fill(Epoch& epoch, const Flags& flags) {
   uint64_t sent = 0;
   for (const SealedReport& report : reports) {
     while (sent - stored >= kWaiting) std::this_thread::yield();
-    epoch.Submit(report, absl::UnixEpoch(), [&](const absl::StatusOr<SubmitOutcome>& outcome) {
+    epoch.Submit(report, absl::UnixEpoch(), [&](const StatusOr<SubmitOutcome>& outcome) {
       if (outcome.ok() && *outcome == SubmitOutcome::kStored) ++stored;
     });
     ++sent;

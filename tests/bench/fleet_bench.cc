@@ -25,10 +25,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/device/grpc/collector.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/storage.pb.h"
@@ -55,12 +55,12 @@ struct Flags {
 };
 
 template <typename T>
-T ValueOrExit(absl::StatusOr<T> value) {
+T ValueOrExit(StatusOr<T> value) {
   if (value.ok()) return *std::move(value);
   std::fprintf(stderr, "fleet_bench: %s\n", value.status().ToString().c_str());
   std::exit(1);
 }
-void ExitUnless(const absl::Status& status) {
+void ExitUnless(const Status& status) {
   if (status.ok()) return;
   std::fprintf(stderr, "fleet_bench: %s\n", status.ToString().c_str());
   std::exit(1);
@@ -215,7 +215,7 @@ void Fill(const std::string& store_name, const std::string& study, uint64_t tick
   const auto read_sums = ValueOrExit(store->Get(curator::SumsKey(study, 0)));
   if (!read_counts.has_value() || !read_sums.has_value() || !counts.ParseFromString(*read_counts) ||
       !sums.ParseFromString(*read_sums)) {
-    ExitUnless(absl::FailedPreconditionError("the study needs a report to begin with"));
+    ExitUnless(FailedPreconditionError("the study needs a report to begin with"));
   }
   for (uint64_t made = 0; made < tickets;) {
     storage::StoreBatch batch;
@@ -306,7 +306,7 @@ class Takeover {
       }
       absl::SleepFor(absl::Milliseconds(10));
     }
-    ExitUnless(absl::UnavailableError("no report is accepted"));
+    ExitUnless(UnavailableError("no report is accepted"));
   }
 
   double KillLeader() {

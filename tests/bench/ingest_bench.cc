@@ -21,6 +21,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -28,12 +29,12 @@
 
 #include "client/device/privatizer.h"
 #include "common/privacy/openssl_random.h"
-#include "server/process/certificates.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/fleet/front.h"
 #include "server/daemon/transport/fronts.h"
+#include "server/process/certificates.h"
 #include "server/serving/grpc/services.h"
 #include "server/serving/reports/report_handlers.h"
 #include "server/store/vault/keyed_store.h"
@@ -344,13 +345,13 @@ int Main(int argc, char** argv) {
   const auto studies = *curator::Studies::Open(**store, models, [] { return int64_t{0}; });
   DroppingService drop;
   const service::ResourceGuard guard(
-      [&](absl::string_view, absl::string_view) { return std::optional<owners::Resource>(); });
+      [&](std::string_view, std::string_view) { return std::optional<owners::Resource>(); });
   service::ReportHandlers count(*studies, guard);
   service::HandlerRegistry registry(guard);
   count.Register(registry);
   service::WorkerPool pool(/*threads=*/1, /*max_waiting=*/16);
   rpc::Services services(registry, service::Lanes{.pool = pool, .builds = pool, .previews = pool},
-                         [](const grpc::CallbackServerContext&, absl::string_view) {
+                         [](const grpc::CallbackServerContext&, std::string_view) {
                            return owners::Caller::Operator();
                          });
   Server dropping =

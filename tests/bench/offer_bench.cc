@@ -9,11 +9,13 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
@@ -52,7 +54,7 @@ class Curator {
     handlers_->Register(registry_);
     services_ = std::make_unique<rpc::Services>(
         registry_, service::Lanes{.pool = pool_, .builds = pool_, .previews = pool_},
-        [](const grpc::CallbackServerContext&, absl::string_view) {
+        [](const grpc::CallbackServerContext&, std::string_view) {
           return owners::Caller::Operator();
         });
     grpc::ServerBuilder builder;
@@ -110,7 +112,7 @@ class Curator {
   models::Models models_;
   std::unique_ptr<curator::Studies> studies_;
   const service::ResourceGuard guard_{
-      [](absl::string_view, absl::string_view) { return std::optional<owners::Resource>(); }};
+      [](std::string_view, std::string_view) { return std::optional<owners::Resource>(); }};
   std::unique_ptr<service::StudyHandlers> handlers_;
   service::HandlerRegistry registry_{guard_};
   std::unique_ptr<rpc::Services> services_;
@@ -132,7 +134,7 @@ void Print(const std::string& who, const curator::StudyInfo& study, const Bytes&
   std::fflush(stdout);
 }
 
-absl::Status Measure(const Flags& flags, const Table& table, size_t public_rows, Curator& curator) {
+Status Measure(const Flags& flags, const Table& table, size_t public_rows, Curator& curator) {
   const Budget epsilon = *Budget::Parse("1");
   const auto study = curator.studies().Create({.id = "",
                                                .request_id = std::to_string(public_rows),
@@ -156,7 +158,7 @@ absl::Status Measure(const Flags& flags, const Table& table, size_t public_rows,
   request.clear_known_manifest();
   request.set_whole_forest(true);
   Print("whole forest", *study, curator.Offers(request, schema, 1));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 int Main(int argc, char** argv) {
@@ -171,9 +173,9 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   const auto schema = ReadSchema(flags.schema);
-  const auto file = schema.ok() ? ReadTable(flags.data, schema->schema)
-                                : absl::StatusOr<TableFile>(schema.status());
-  absl::Status status = file.status();
+  const auto file =
+      schema.ok() ? ReadTable(flags.data, schema->schema) : StatusOr<TableFile>(schema.status());
+  Status status = file.status();
   Curator curator;
   for (const size_t rows : flags.public_rows) {
     if (status.ok()) status = Measure(flags, file->table, rows, curator);

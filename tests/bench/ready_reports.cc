@@ -7,17 +7,17 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "client/device/grpc/collector.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice {
 namespace {
 
 template <typename T>
-T ValueOrExit(absl::StatusOr<T> value) {
+T ValueOrExit(StatusOr<T> value) {
   if (value.ok()) return *std::move(value);
   std::fprintf(stderr, "%s\n", value.status().ToString().c_str());
   std::exit(1);
@@ -33,7 +33,7 @@ Row MiddleRow(const Schema& schema) {
 
 v1::SubmitReportsRequest ToRequest(const PrivateReport& report) {
   v1::SubmitReportsRequest request;
-  request.set_study(absl::StrCat("studies/", report.study));
+  request.set_study(StrCat("studies/", report.study));
   request.set_fingerprint(std::string(report.fingerprint.begin(), report.fingerprint.end()));
   v1::Report& only = *request.add_reports();
   only.set_ticket(report.ticket.ToBytes());

@@ -9,8 +9,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -40,22 +41,22 @@ std::string BigEndian(uint64_t value, int bytes) {
   return text;
 }
 
-std::string Frame(FrameType type, char flags, uint32_t stream, absl::string_view payload) {
-  return absl::StrCat(BigEndian(payload.size(), 3), std::string{type, flags}, BigEndian(stream, 4),
-                      payload);
+std::string Frame(FrameType type, char flags, uint32_t stream, std::string_view payload) {
+  return StrCat(BigEndian(payload.size(), 3), std::string{type, flags}, BigEndian(stream, 4),
+                payload);
 }
 
 // A literal that no table remembers (RFC 7541, section 6.2.2); both shorter than 127 bytes.
-std::string Header(absl::string_view name, absl::string_view value) {
-  return absl::StrCat(std::string{'\0', static_cast<char>(name.size())}, name,
-                      std::string{static_cast<char>(value.size())}, value);
+std::string Header(std::string_view name, std::string_view value) {
+  return StrCat(std::string{'\0', static_cast<char>(name.size())}, name,
+                std::string{static_cast<char>(value.size())}, value);
 }
 
 }  // namespace
 
 TlsConnection::~TlsConnection() { close(socket_); }
 
-bool TlsConnection::Write(absl::string_view bytes) {
+bool TlsConnection::Write(std::string_view bytes) {
   return SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())) ==
          static_cast<int>(bytes.size());
 }
@@ -94,21 +95,20 @@ std::unique_ptr<TlsConnection> TlsClient::Connect(int port, SSL_SESSION* session
   return SSL_connect(ssl) == 1 ? std::move(connection) : nullptr;
 }
 
-std::string NextCall(absl::string_view path, absl::string_view message, uint32_t number) {
+std::string NextCall(std::string_view path, std::string_view message, uint32_t number) {
   const uint32_t stream = 2 * number + 1;
   const std::string headers =
-      absl::StrCat(Header(":method", "POST"), Header(":scheme", "https"), Header(":path", path),
-                   Header(":authority", "localhost"), Header("te", "trailers"),
-                   Header("content-type", "application/grpc"));
-  return absl::StrCat(
-      Frame(kHeaders, kEndHeaders, stream, headers),
-      Frame(kData, kEndStream, stream,
-            absl::StrCat(std::string{'\0'}, BigEndian(message.size(), 4), message)));
+      StrCat(Header(":method", "POST"), Header(":scheme", "https"), Header(":path", path),
+             Header(":authority", "localhost"), Header("te", "trailers"),
+             Header("content-type", "application/grpc"));
+  return StrCat(Frame(kHeaders, kEndHeaders, stream, headers),
+                Frame(kData, kEndStream, stream,
+                      StrCat(std::string{'\0'}, BigEndian(message.size(), 4), message)));
 }
 
-std::string OneCall(absl::string_view path, absl::string_view message) {
-  return absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, 0, ""),
-                      Frame(kSettings, kAck, 0, ""), NextCall(path, message, 0));
+std::string OneCall(std::string_view path, std::string_view message) {
+  return StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, 0, ""),
+                Frame(kSettings, kAck, 0, ""), NextCall(path, message, 0));
 }
 
 std::optional<std::string> ReadAnswer(TlsConnection& connection) {

@@ -14,8 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace coppice {
 
@@ -36,7 +35,7 @@ class TlsConnection {
   ~TlsConnection();
 
   bool resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
-  bool Write(absl::string_view bytes);
+  bool Write(std::string_view bytes);
   bool Read(size_t size, std::string& bytes);
   // The session to resume with, which arrives with the first bytes that are read.
   TlsSession Session() const { return TlsSession(SSL_get1_session(ssl_.get())); }
@@ -62,11 +61,11 @@ class TlsClient {
 };
 
 // The bytes of one whole gRPC call from HTTP/2's preface on, to be written at once.
-std::string OneCall(absl::string_view path, absl::string_view message);
+std::string OneCall(std::string_view path, std::string_view message);
 
 // The bytes of call `number` of the same connection, counted from 0, to be written once the call
 // before it has ended.
-std::string NextCall(absl::string_view path, absl::string_view message, uint32_t number);
+std::string NextCall(std::string_view path, std::string_view message, uint32_t number);
 
 // Reads until the call has ended. Returns the answer's message, or none if the call failed.
 std::optional<std::string> ReadAnswer(TlsConnection& connection);

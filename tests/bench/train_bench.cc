@@ -16,6 +16,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
@@ -51,7 +52,7 @@ int Measure(const Flags& flags, size_t rows) {
   const auto model =
       (*trainers::FindTrainer(flags.algorithm))
           ->Train(table, {.epsilon = *Budget::Parse("1"), .settings = {{"depth", flags.depth}}},
-                  random, [](double) { return absl::OkStatus(); });
+                  random, [](double) { return OkStatus(); });
   const double seconds = CpuSeconds() - start;
   if (!model.ok()) {
     std::cerr << model.status() << "\n";

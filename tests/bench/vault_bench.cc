@@ -15,7 +15,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/ledger/ledger.h"
 #include "server/store/memory_store.h"
@@ -81,7 +81,7 @@ void MeasureRows(const Flags& flags) {
   Side sealed(*vault::OpenKeyedStore(flags.folder + "/sealed", SomeKeys()), "sealed");
   std::vector<double> upload_ratios, load_ratios;
   for (int round = 0; round <= flags.rounds; ++round) {
-    const std::string id = absl::StrCat("d", round);
+    const std::string id = StrCat("d", round);
     // The two sides take turns at going first.
     Side* const turns[] = {round % 2 == 0 ? &plain : &sealed, round % 2 == 0 ? &sealed : &plain};
     for (Side* const side : turns) {
@@ -110,7 +110,7 @@ void MeasureRows(const Flags& flags) {
 void MeasureReports(const Flags& flags) {
   storage::StoreBatch batch;
   for (int tree = 0; tree < 30; ++tree) {
-    batch.Put(absl::StrCat("sums/study/", absl::Dec(tree, absl::kZeroPad4)), std::string(512, 's'));
+    batch.Put(StrCat("sums/study/", ZeroPadded(tree, 4)), std::string(512, 's'));
   }
   batch.Put("count/study/", "counts");
   batch.Put("spent/study/0000000000000000/serials", std::string(2000, 't'));
@@ -140,11 +140,11 @@ void MeasureJoinedRow(const Flags& flags) {
                                                 seals ? SomeKeys() : vault::KeyOptions());
       storage::StoreBatch batch;
       for (int id = 0; id < 1000; ++id) {
-        batch.Put(absl::StrCat("join/s/", id), std::string(8 * flags.features, 'j'));
+        batch.Put(StrCat("join/s/", id), std::string(8 * flags.features, 'j'));
       }
       store->Apply(batch).IgnoreError();
       (seals ? sealed : plain).push_back(SecondsOf([&] {
-        for (int i = 0; i < kReads; ++i) (void)*store->Get(absl::StrCat("join/s/", i % 1000));
+        for (int i = 0; i < kReads; ++i) (void)*store->Get(StrCat("join/s/", i % 1000));
       }));
     }
   }

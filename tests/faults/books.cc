@@ -6,20 +6,22 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 
 namespace coppice::testing {
 namespace {
 
-absl::Status Unreadable(absl::string_view key) {
-  return absl::DataLossError(std::string(key) + " does not parse");
+Status Unreadable(std::string_view key) {
+  return DataLossError(std::string(key) + " does not parse");
 }
 
-const uint8_t* BytesOf(absl::string_view text) {
+const uint8_t* BytesOf(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
@@ -50,7 +52,7 @@ std::string IdOf(uint64_t run, uint64_t low, const std::string& id_key) {
 
 }  // namespace
 
-absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view study) {
+StatusOr<Books> ReadBooks(const storage::Store& store, std::string_view study) {
   Books books;
   std::string terms;
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> record,
@@ -75,7 +77,7 @@ absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view s
     ++books.keys;
   }
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(curator::SumsPrefix(study), [&](absl::string_view key, absl::string_view value) {
+      store.Scan(curator::SumsPrefix(study), [&](std::string_view key, std::string_view value) {
         v1::SumsRecord parsed;
         if (!parsed.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
           return Unreadable(key);
@@ -84,13 +86,13 @@ absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view s
         books.sums.assign(parsed.sums().begin(), parsed.sums().end());
         books.counted.append(key.data(), key.size()).append(value.data(), value.size());
         ++books.keys;
-        return absl::OkStatus();
+        return OkStatus();
       }));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> secret,
                            store.Get(curator::kTicketKeyKey));
   const std::string id_key = IdKey(secret.value_or(""), terms);
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(curator::SpentPrefix(study), [&](absl::string_view key, absl::string_view value) {
+      store.Scan(curator::SpentPrefix(study), [&](std::string_view key, std::string_view value) {
         v1::SpentRecord parsed;
         if (!parsed.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
           return Unreadable(key);
@@ -104,7 +106,7 @@ absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view s
         }
         books.counted.append(key.data(), key.size()).append(value.data(), value.size());
         ++books.keys;
-        return absl::OkStatus();
+        return OkStatus();
       }));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> rows,
                            store.Get(curator::RowsKey(study)));
@@ -112,9 +114,9 @@ absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view s
   if (books.has_rows) ++books.keys;
   for (const char* kind : {"model/", "summary/model/"}) {
     COPPICE_RETURN_IF_ERROR(
-        store.Scan(absl::StrCat(kind, study, "/"), [&](absl::string_view, absl::string_view) {
+        store.Scan(StrCat(kind, study, "/"), [&](std::string_view, std::string_view) {
           ++books.keys;
-          return absl::OkStatus();
+          return OkStatus();
         }));
   }
   return books;

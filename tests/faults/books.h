@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 
 namespace coppice::testing {
@@ -31,7 +31,7 @@ struct Books {
   int64_t sum(size_t cell) const { return cell < sums.size() ? sums[cell] : 0; }
 };
 
-absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view study);
+StatusOr<Books> ReadBooks(const storage::Store& store, std::string_view study);
 
 }  // namespace coppice::testing
 

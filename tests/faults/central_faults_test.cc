@@ -26,8 +26,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/ledger/spending_journal.h"
 #include "server/store/store_format.h"
 #include "server/store/vault/keyed_store.h"
@@ -45,23 +45,23 @@ constexpr uint32_t kJobs = 8;
 constexpr uint64_t kCap = 4 * kEpsilon + kEpsilon / 2;  // room for four jobs
 
 uint64_t EpsilonOf(uint32_t job) { return kEpsilon + job; }
-std::string IdOf(uint32_t job) { return absl::StrCat("j", job); }
+std::string IdOf(uint32_t job) { return StrCat("j", job); }
 
 // Counts the trainings of each job, by its epsilon.
 class CountingTrainer final : public trainers::Trainer {
  public:
   const trainers::AlgorithmInfo& info() const override { return fake_.info(); }
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const trainers::TrainOptions& options) const override {
+  StatusOr<std::vector<Release>> Plan(const Schema& schema,
+                                      const trainers::TrainOptions& options) const override {
     return fake_.Plan(schema, options);
   }
-  absl::StatusOr<std::vector<std::string>> Warnings(
+  StatusOr<std::vector<std::string>> Warnings(
       const Schema& schema, const trainers::TrainOptions& options) const override {
     return fake_.Warnings(schema, options);
   }
-  absl::StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
-                              PrivateRandom& random,
-                              const trainers::TrainProgress& progress) const override {
+  StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
+                        PrivateRandom& random,
+                        const trainers::TrainProgress& progress) const override {
     {
       const std::lock_guard lock(mutex_);
       ++runs_[options.epsilon->nanos()];
@@ -90,10 +90,10 @@ class FaultyJournal final : public ledger::SpendingJournal {
       : file_(std::move(file)), failures_(failures) {}
 
   const std::vector<ledger::SpendingLine>& lines() const override { return file_->lines(); }
-  absl::Status Append(const ledger::SpendingLine& line) override {
+  Status Append(const ledger::SpendingLine& line) override {
     if (failures_ == 0) return file_->Append(line);
     --failures_;
-    return absl::UnavailableError("the journal's disk failed");
+    return UnavailableError("the journal's disk failed");
   }
 
  private:
@@ -122,7 +122,7 @@ class CentralWorld {
   std::string Run() {
     Start();
     for (int step = 0; step < 60 && violation_.empty(); ++step) {
-      where_ = absl::StrCat("step ", step);
+      where_ = StrCat("step ", step);
       Step();
       if (disk_.stopped()) Crash();
     }
@@ -149,11 +149,11 @@ class CentralWorld {
 
  private:
   uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
-  void Violation(absl::string_view what) {
-    if (violation_.empty()) violation_ = absl::StrCat("at ", where_, ": ", what);
+  void Violation(std::string_view what) {
+    if (violation_.empty()) violation_ = StrCat("at ", where_, ": ", what);
   }
-  static bool IsExcused(const absl::Status& status) {
-    return status.ok() || absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+  static bool IsExcused(const Status& status) {
+    return status.ok() || IsUnavailable(status) || IsResourceExhausted(status);
   }
 
   void Step() {
@@ -192,7 +192,7 @@ class CentralWorld {
 
   bool up() const { return central_.jobs != nullptr; }
 
-  absl::Status Open(size_t threads) {
+  Status Open(size_t threads) {
     COPPICE_ASSIGN_OR_RETURN(
         vault::KeyedStore opened_store,
         vault::OpenKeyedStore(folder_ + "/data", KeysOfThisStart(), disk_.env()));
@@ -204,7 +204,7 @@ class CentralWorld {
     COPPICE_ASSIGN_OR_RETURN(
         Central opened, OpenCentral(*twin_, {&trainer_}, QuickOptions(threads), journal_.get()));
     central_ = std::move(opened);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   vault::KeyOptions KeysOfThisStart() {
@@ -219,7 +219,7 @@ class CentralWorld {
     if (up()) return;
     // Opening writes to the log that it was cut off, which may fail like any other write.
     const bool excused = full_ || disk_.will_fail_log() || journal_failures_ > 0;
-    absl::Status opened = Open(/*threads=*/0);
+    Status opened = Open(/*threads=*/0);
     if (opened.ok() && !disk_.stopped()) {
       CheckBooks();
       const auto account = central_.ledger->Get("d");
@@ -269,7 +269,7 @@ class CentralWorld {
     if (disk_.stopped()) return;
     if (info.ok()) told_[job].submitted = true;
     // If the dataset could not be made, the job has nothing to train on.
-    const bool known = absl::IsNotFound(info.status()) || absl::IsFailedPrecondition(info.status());
+    const bool known = IsNotFound(info.status()) || IsFailedPrecondition(info.status());
     if (!IsExcused(info.status()) && !known) Violation(info.status().ToString());
   }
 
@@ -278,7 +278,7 @@ class CentralWorld {
     const auto info = central_.jobs->Cancel(IdOf(job));
     if (disk_.stopped()) return;
     if (info.ok() && info->state == central::JobState::kCancelled) told_[job].cancelled = true;
-    if (!IsExcused(info.status()) && !absl::IsNotFound(info.status())) {
+    if (!IsExcused(info.status()) && !IsNotFound(info.status())) {
       Violation(info.status().ToString());
     }
   }
@@ -313,8 +313,8 @@ class CentralWorld {
     }
     CheckCap(*account);
     if (account->spent.epsilon_nanos != charged) {
-      Violation(absl::StrCat("the ledger says ", account->spent.epsilon_nanos,
-                             " is spent, the jobs cost ", charged));
+      Violation(StrCat("the ledger says ", account->spent.epsilon_nanos,
+                       " is spent, the jobs cost ", charged));
     }
   }
 
@@ -335,25 +335,25 @@ class CentralWorld {
     const auto info = central_.jobs->Get(IdOf(job));
     const Told& told = told_[job];
     const int runs = trainer_.RunsOf(job);
-    if (runs > 1) Violation(absl::StrCat(IdOf(job), " was trained ", runs, " times"));
+    if (runs > 1) Violation(StrCat(IdOf(job), " was trained ", runs, " times"));
     if (!info.ok()) {
-      if (told.submitted) Violation(absl::StrCat(IdOf(job), " was accepted, and is gone"));
-      if (runs > 0) Violation(absl::StrCat(IdOf(job), " was trained, and is gone"));
+      if (told.submitted) Violation(StrCat(IdOf(job), " was accepted, and is gone"));
+      if (runs > 0) Violation(StrCat(IdOf(job), " was trained, and is gone"));
       return 0;
     }
     const bool given_back =
-        info->state == central::JobState::kCancelled && absl::StrContains(info->reason, "refunded");
+        info->state == central::JobState::kCancelled && StrContains(info->reason, "refunded");
     const bool model = central_.models->Describe(IdOf(job)).ok();
     if (told.done && info->state != central::JobState::kDone) {
-      Violation(absl::StrCat(IdOf(job), " was done, and is not"));
+      Violation(StrCat(IdOf(job), " was done, and is not"));
     }
     if (told.cancelled && info->state != central::JobState::kCancelled) {
-      Violation(absl::StrCat(IdOf(job), " was cancelled, and is not"));
+      Violation(StrCat(IdOf(job), " was cancelled, and is not"));
     }
     if (model != (info->state == central::JobState::kDone)) {
-      Violation(absl::StrCat(IdOf(job), " is in a state that does not fit its model"));
+      Violation(StrCat(IdOf(job), " is in a state that does not fit its model"));
     }
-    if (runs > 0 && given_back) Violation(absl::StrCat(IdOf(job), " was trained for nothing"));
+    if (runs > 0 && given_back) Violation(StrCat(IdOf(job), " was trained for nothing"));
     return given_back ? 0 : EpsilonOf(job);
   }
 

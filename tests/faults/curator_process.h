@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "server/curator/studies/studies.h"
 #include "server/store/models/models.h"
 #include "server/store/store.h"
@@ -32,8 +32,8 @@ class CuratorProcess {
       : disk_(disk), options_(options), clock_(std::move(clock)) {}
 
   // After an error the process is not up, but its parts are there until End().
-  absl::Status Start(const std::string& data, const KeyHistory& keys);
-  absl::Status StartWith(const std::string& data, const curator::SigningKeys& keys);
+  Status Start(const std::string& data, const KeyHistory& keys);
+  Status StartWith(const std::string& data, const curator::SigningKeys& keys);
   // Ends it; what it still wanted to do is not done.
   void End();
 

@@ -12,7 +12,8 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/faults/schedule.h"
 #include "tests/faults/world.h"
 
@@ -38,14 +39,13 @@ Bug BugNamed(const std::string& name) {
 void Print(const std::string& text) { std::printf("%s\n", text.c_str()), std::fflush(stdout); }
 
 std::string Summary(const Tally& tally) {
-  return absl::StrCat(
-      tally.steps, " steps, ", tally.crashes, " crashes, ", tally.failed_starts,
-      " starts that failed, ", tally.submitted, " reports received: ", tally.accepted,
-      " accepted, ", tally.duplicates, " duplicates, ", tally.refused, " refused, ", tally.failed,
-      " messages failed, ", tally.lost, " unanswered, ", tally.forged, " forged; ",
-      tally.key_changes, " changes of the key, ", tally.declined, " offers declined; ",
-      tally.retired, " studies retired; ", tally.backups, " backups, ", tally.failed_backups,
-      " that failed, ", tally.restores, " restored");
+  return StrCat(tally.steps, " steps, ", tally.crashes, " crashes, ", tally.failed_starts,
+                " starts that failed, ", tally.submitted, " reports received: ", tally.accepted,
+                " accepted, ", tally.duplicates, " duplicates, ", tally.refused, " refused, ",
+                tally.failed, " messages failed, ", tally.lost, " unanswered, ", tally.forged,
+                " forged; ", tally.key_changes, " changes of the key, ", tally.declined,
+                " offers declined; ", tally.retired, " studies retired; ", tally.backups,
+                " backups, ", tally.failed_backups, " that failed, ", tally.restores, " restored");
 }
 
 int ShowFailure(const Schedule& schedule, const std::string& folder, const RunOptions& run,
@@ -56,16 +56,15 @@ int ShowFailure(const Schedule& schedule, const std::string& folder, const RunOp
     return !RunSchedule(steps, folder, run).violation.empty();
   });
   Print(RunSchedule(small, folder, run).violation);
-  Print(absl::StrCat("to see it again: fault_run --bug ", BugName(run.bug),
-                     run.answer_beside_commits ? " --beside" : "", " --replay \"", ToText(small),
-                     "\""));
+  Print(StrCat("to see it again: fault_run --bug ", BugName(run.bug),
+               run.answer_beside_commits ? " --beside" : "", " --replay \"", ToText(small), "\""));
   return 1;
 }
 
 int Run(const Options& options, const std::string& folder) {
   const RunOptions run{.bug = BugNamed(options.bug), .answer_beside_commits = options.beside};
   if (!options.replay.empty()) {
-    const absl::StatusOr<Schedule> schedule = ParseSchedule(options.replay);
+    const StatusOr<Schedule> schedule = ParseSchedule(options.replay);
     if (!schedule.ok()) return Print(schedule.status().ToString()), 2;
     const RunResult result = RunSchedule(*schedule, folder, run);
     Print(result.violation.empty() ? "every invariant held" : result.violation);
@@ -77,13 +76,12 @@ int Run(const Options& options, const std::string& folder) {
     const RunResult result = RunSchedule(schedule, folder, run);
     tally.Add(result.tally);
     if (!result.violation.empty()) {
-      Print(absl::StrCat("seed ", options.seed + i, " of ", i + 1, " schedules:"));
+      Print(StrCat("seed ", options.seed + i, " of ", i + 1, " schedules:"));
       return ShowFailure(schedule, folder, run, result.violation);
     }
-    if ((i + 1) % 100 == 0) Print(absl::StrCat(i + 1, " schedules: ", Summary(tally)));
+    if ((i + 1) % 100 == 0) Print(StrCat(i + 1, " schedules: ", Summary(tally)));
   }
-  Print(
-      absl::StrCat("every invariant held in ", options.schedules, " schedules: ", Summary(tally)));
+  Print(StrCat("every invariant held in ", options.schedules, " schedules: ", Summary(tally)));
   return 0;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "tests/faults/schedule.h"
 #include "tests/faults/world.h"
 #include "tests/support/status_matchers.h"
@@ -121,9 +121,9 @@ TEST(ScheduleTest, IsPrintedAndParsed) {
     EXPECT_EQ(parsed, schedule);
   }
   EXPECT_THAT(ParseSchedule("offer 3, nonsense"),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("nonsense")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("nonsense")));
   EXPECT_THAT(ParseSchedule("offer 99"),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("below 36")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("below 36")));
 }
 
 TEST(ScheduleTest, ShrinksToWhatFails) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/store/rocksdb/backups.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/support/status_matchers.h"
@@ -48,7 +49,7 @@ class FaultyDiskTest : public ::testing::Test {
     Open();
   }
 
-  absl::Status Put(const std::string& key, const std::string& value) {
+  Status Put(const std::string& key, const std::string& value) {
     storage::StoreBatch batch;
     batch.Put(key, value);
     return store_->Apply(batch);
@@ -100,11 +101,11 @@ TEST_F(FaultyDiskTest, OpeningSurvivesACrashAtEveryChangeOfTheDisk) {
 TEST_F(FaultyDiskTest, AFullDiskRefusesAndThenTakesWritesAgain) {
   ASSERT_OK(Put("before", "value"));
   disk_.SayNearlyFull(true);
-  EXPECT_THAT(Put("nearly", "value"), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  EXPECT_THAT(Put("nearly", "value"), StatusIs(StatusCode::kResourceExhausted, _));
   disk_.SayNearlyFull(false);
   disk_.Fill(true);
   EXPECT_THAT(Put("full", "value"),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("disk is full")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("disk is full")));
   disk_.Fill(false);
   ASSERT_OK(Put("after", "value"));
   for (int i = 0; i < 2; ++i) {
@@ -121,7 +122,7 @@ TEST_F(FaultyDiskTest, ABatchWhoseWriteFailedIsNotThereAfterwards) {
     const std::string name = std::to_string(static_cast<int>(fault));
     ASSERT_OK(Put("before" + name, "value"));
     disk_.FailLogWrite(fault, /*skipped=*/0);
-    EXPECT_THAT(Put("failed" + name, "value"), StatusIs(absl::StatusCode::kUnavailable, _));
+    EXPECT_THAT(Put("failed" + name, "value"), StatusIs(StatusCode::kUnavailable, _));
     EXPECT_EQ(Get("failed" + name), std::nullopt) << name;
     ASSERT_OK(Put("after" + name, "value"));
     for (int i = 0; i < 2; ++i) {

@@ -1,15 +1,16 @@
 #include "tests/faults/fleet.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "client/device/responder.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/table/table.h"
+#include "common/base/text.h"
 #include "common/privacy/private_random.h"
+#include "common/table/table.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "tests/support/schemas.h"
@@ -22,16 +23,16 @@ constexpr uint32_t kLeaves = 8;
 static_assert(kDevices / kSlots <= 2 * kLeaves);
 
 constexpr uint64_t kMinReports = 2;
-constexpr absl::string_view kCurator = "curator:1";
+constexpr std::string_view kCurator = "curator:1";
 
 class NoNoise final : public PrivateRandom {
  public:
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
-  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
+  StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
+  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
     std::fill(out.begin(), out.end(), SignedSteps{0});
-    return absl::OkStatus();
+    return OkStatus();
   }
 };
 
@@ -43,14 +44,14 @@ std::shared_ptr<const Table> EightRows() {
   return table;
 }
 
-std::string SubjectOf(uint32_t device) { return absl::StrCat("device ", device); }
+std::string SubjectOf(uint32_t device) { return StrCat("device ", device); }
 
 // Device d of a slot has place d / kSlots, which gives its leaf and its label.
 uint32_t LeafOf(uint32_t device) { return device / kSlots % kLeaves; }
 uint32_t LabelOf(uint32_t device) { return device / kSlots / kLeaves; }
 LabelledRow RowOf(uint32_t device) { return {{LeafOf(device) + 0.5}, LabelOf(device)}; }
 
-absl::StatusOr<Privatizer> PrivatizerFor(const curator::Studies::Offer& offer) {
+StatusOr<Privatizer> PrivatizerFor(const curator::Studies::Offer& offer) {
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
   COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(terms, *offer.forest));
   return Privatizer::Create(std::move(terms), offer.fingerprint, AllTrees(std::move(forest)));
@@ -82,19 +83,18 @@ Fleet::Fleet(std::string folder, bool trusting)
 }
 
 std::string Fleet::JournalPath(uint32_t gateway) const {
-  return absl::StrCat(folder_, "/journal", gateway);
+  return StrCat(folder_, "/journal", gateway);
 }
 
-absl::Status Fleet::RestartGateway(uint32_t gateway) {
+Status Fleet::RestartGateway(uint32_t gateway) {
   journals_[gateway].reset();
   COPPICE_ASSIGN_OR_RETURN(journals_[gateway], Journal::Open(JournalPath(gateway)));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Fleet::Admit(uint32_t device, const std::string& study,
-                          const curator::Studies::Offer& offer, const SignedManifest& manifest,
-                          int64_t now, bool always) {
-  if (trusting_) return absl::OkStatus();
+Status Fleet::Admit(uint32_t device, const std::string& study, const curator::Studies::Offer& offer,
+                    const SignedManifest& manifest, int64_t now, bool always) {
+  if (trusting_) return OkStatus();
   const uint32_t gateway = GatewayOf(device);
   Trust trust(offers_[gateway], *journals_[gateway], [now] { return now; });
   COPPICE_ASSIGN_OR_RETURN(const Terms terms, ParseTerms(*offer.terms_bytes));
@@ -103,7 +103,7 @@ absl::Status Fleet::Admit(uint32_t device, const std::string& study,
   return trust.Admit(kCurator, study, offer.fingerprint, &terms, sent, ParseManifest);
 }
 
-absl::Status Fleet::Answer(uint32_t device, const curator::Studies::Offer& offer) {
+Status Fleet::Answer(uint32_t device, const curator::Studies::Offer& offer) {
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
   NoNoise random;
   return Responder(policy_, *journals_[GatewayOf(device)])
@@ -113,8 +113,8 @@ absl::Status Fleet::Answer(uint32_t device, const curator::Studies::Offer& offer
       .status();
 }
 
-absl::StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
-                                                const curator::Studies::Offer& offer) const {
+StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
+                                          const curator::Studies::Offer& offer) const {
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
   NoNoise random;
   return privatizer.Privatize(RowOf(device), offer.tickets[0], random);
@@ -138,7 +138,7 @@ std::vector<uint32_t> Fleet::Undelivered(uint32_t gateway, const std::string& st
   return devices;
 }
 
-absl::Status Fleet::MarkDelivered(uint32_t device, const std::string& study) {
+Status Fleet::MarkDelivered(uint32_t device, const std::string& study) {
   return journals_[GatewayOf(device)]->MarkDelivered(study, {SubjectOf(device)});
 }
 

@@ -17,11 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "client/device/journal.h"
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "server/curator/studies/studies.h"
 #include "tests/faults/schedule.h"
 
@@ -47,26 +46,24 @@ class Fleet {
   Fleet(std::string folder, bool trusting);
 
   // Ends the gateway's process; another one opens its journal.
-  absl::Status RestartGateway(uint32_t gateway);
+  Status RestartGateway(uint32_t gateway);
 
   void Pin(uint32_t gateway, const PublicKey& key) { offers_[gateway].curator_key = key; }
   // Whether the device's gateway accepts an offer with this manifest. A manifest that it already
   // has is sent again only if `always`.
-  absl::Status Admit(uint32_t device, const std::string& study,
-                     const curator::Studies::Offer& offer, const SignedManifest& manifest,
-                     int64_t now, bool always = false);
+  Status Admit(uint32_t device, const std::string& study, const curator::Studies::Offer& offer,
+               const SignedManifest& manifest, int64_t now, bool always = false);
 
   // Answers the study unless the device already has; its report is then in the journal.
-  absl::Status Answer(uint32_t device, const curator::Studies::Offer& offer);
+  Status Answer(uint32_t device, const curator::Studies::Offer& offer);
   // Does the same without a journal, as no device may.
-  absl::StatusOr<PrivateReport> AnswerAnew(uint32_t device,
-                                           const curator::Studies::Offer& offer) const;
+  StatusOr<PrivateReport> AnswerAnew(uint32_t device, const curator::Studies::Offer& offer) const;
 
   std::optional<JournalEntry> Find(uint32_t device, const std::string& study) const;
   // The gateway's devices that have answered the study; Undelivered() those not yet delivered.
   std::vector<uint32_t> Answered(uint32_t gateway, const std::string& study) const;
   std::vector<uint32_t> Undelivered(uint32_t gateway, const std::string& study) const;
-  absl::Status MarkDelivered(uint32_t device, const std::string& study);
+  Status MarkDelivered(uint32_t device, const std::string& study);
 
   // The cell in which the device's report counts.
   static size_t CellOf(uint32_t device);

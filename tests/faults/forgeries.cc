@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/wire/proto/manifest.h"
 #include "tests/faults/key_history.h"
 
@@ -59,21 +60,20 @@ ForgedReport Forge(ReportForgery forgery, const PrivateReport& report, const Fin
 BadTokens Make(TokenMistake mistake, const std::string& token, const Ticket& ticket) {
   switch (mistake) {
     case TokenMistake::kNone:
-      return {.tokens = {}, .refusal = absl::StatusCode::kInvalidArgument};
+      return {.tokens = {}, .refusal = StatusCode::kInvalidArgument};
     case TokenMistake::kAltered: {
       std::string altered = token;
       altered.back() = static_cast<char>(altered.back() ^ 1);
-      return {.tokens = {altered}, .refusal = absl::StatusCode::kPermissionDenied};
+      return {.tokens = {altered}, .refusal = StatusCode::kPermissionDenied};
     }
     case TokenMistake::kTicket:
-      return {.tokens = {ticket.ToBytes()}, .refusal = absl::StatusCode::kPermissionDenied};
+      return {.tokens = {ticket.ToBytes()}, .refusal = StatusCode::kPermissionDenied};
     case TokenMistake::kTwice:
-      return {
-          .tokens = {token, token}, .tickets = 2, .refusal = absl::StatusCode::kInvalidArgument};
+      return {.tokens = {token, token}, .tickets = 2, .refusal = StatusCode::kInvalidArgument};
     case TokenMistake::kUncalled:
       break;
   }
-  return {.tokens = {token}, .refusal = absl::StatusCode::kInvalidArgument};
+  return {.tokens = {token}, .refusal = StatusCode::kInvalidArgument};
 }
 
 SignedManifest Forge(ManifestForgery forgery, const SignedManifest& real, int64_t now) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "common/terms/manifest.h"
 #include "server/curator/studies/studies.h"
 
@@ -47,7 +47,7 @@ inline constexpr uint32_t kTokenMistakes = 5;
 struct BadTokens {
   std::vector<std::string> tokens;
   uint32_t tickets = 1;
-  absl::StatusCode refusal;
+  StatusCode refusal;
 };
 BadTokens Make(TokenMistake mistake, const std::string& token, const Ticket& ticket);
 

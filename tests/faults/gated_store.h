@@ -7,11 +7,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 
 namespace coppice::testing {
@@ -30,10 +29,10 @@ class GatedStore final : public storage::Store {
     return waiting_ > 0;
   }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return store_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     {
       std::unique_lock lock(mutex_);
       ++waiting_;
@@ -42,12 +41,12 @@ class GatedStore final : public storage::Store {
     }
     return store_.Apply(batch);
   }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     return store_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return store_.Purge(prefix); }
 
  private:
   storage::Store& store_;

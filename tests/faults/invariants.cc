@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 namespace {
@@ -14,7 +14,7 @@ void Settle(bool found, Done& asked) {
 std::string CheckState(const Books& books, const StudyTruth& truth) {
   if (truth.deleted == Done::kYes) {
     if (books.keys == 0) return "";
-    return absl::StrCat("the deleted study has ", books.keys, " keys");
+    return StrCat("the deleted study has ", books.keys, " keys");
   }
   if (truth.made == Done::kYes && !books.exists) return "the study is gone";
   if (books.exists && books.sealed != (truth.sealed == Done::kYes)) {
@@ -29,18 +29,18 @@ std::string CheckDevices(const Books& books, const StudyTruth& truth) {
     const int64_t counted = books.sum(claim.cell);
     of_devices += counted;
     if (counted != 0 && counted != 1) {
-      return absl::StrCat("device ", device, " is counted ", counted, " times");
+      return StrCat("device ", device, " is counted ", counted, " times");
     }
     if (claim.promised && counted == 0) {
-      return absl::StrCat("device ", device, " was told that it is counted, and is not");
+      return StrCat("device ", device, " was told that it is counted, and is not");
     }
     if (counted == 1 && claim.submitted == claim.refused) {
-      return absl::StrCat("device ", device, " is counted, and every copy was refused");
+      return StrCat("device ", device, " is counted, and every copy was refused");
     }
   }
   int64_t all = 0;
   for (const int64_t sum : books.sums) all += sum < 0 ? -sum : sum;
-  if (all != of_devices) return absl::StrCat("cells of no device hold ", all - of_devices);
+  if (all != of_devices) return StrCat("cells of no device hold ", all - of_devices);
   return "";
 }
 
@@ -52,16 +52,15 @@ std::string CheckCounts(const Books& books, const StudyTruth& truth) {
     if (books.sum(claim.cell) != 1) continue;
     ++counted;
     if (!spent.contains(claim.ticket)) {
-      return absl::StrCat("device ", device, " is counted, and its ticket is not spent");
+      return StrCat("device ", device, " is counted, and its ticket is not spent");
     }
   }
   if (books.accepted != counted || books.reports != counted || spent.size() != counted) {
-    return absl::StrCat(counted, " devices are in the sums, which say ", books.reports,
-                        "; accepted are ", books.accepted, ", spent tickets ", spent.size());
+    return StrCat(counted, " devices are in the sums, which say ", books.reports, "; accepted are ",
+                  books.accepted, ", spent tickets ", spent.size());
   }
   if (books.duplicates < truth.duplicates) {
-    return absl::StrCat(truth.duplicates, " duplicates were answered, the store says ",
-                        books.duplicates);
+    return StrCat(truth.duplicates, " duplicates were answered, the store says ", books.duplicates);
   }
   return "";
 }
@@ -80,8 +79,8 @@ std::string CheckRetired(const Books& books, const StudyTruth& truth) {
     if (claim.submitted > claim.refused) ++most;
   }
   if (least <= books.accepted && books.accepted <= most) return "";
-  return absl::StrCat("the retired study has counted ", books.accepted, " reports, not ", least,
-                      " to ", most);
+  return StrCat("the retired study has counted ", books.accepted, " reports, not ", least, " to ",
+                most);
 }
 
 std::string CheckUnchanged(const Books& books, StudyTruth& truth) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 namespace {
@@ -45,11 +45,11 @@ std::string KnownBackups::Look(const std::vector<storage::StoreBackup>& there) {
   for (const storage::StoreBackup& backup : there) {
     newest_is_there |= backup.id == newest_;
     if (known_.contains(backup.id)) continue;
-    if (!tried_.has_value()) return absl::StrCat("nobody asked for backup ", backup.id);
+    if (!tried_.has_value()) return StrCat("nobody asked for backup ", backup.id);
     known_[backup.id] = *std::exchange(tried_, std::nullopt);
   }
   tried_.reset();
-  return newest_is_there ? "" : absl::StrCat("the acknowledged backup ", newest_, " is not there");
+  return newest_is_there ? "" : StrCat("the acknowledged backup ", newest_, " is not there");
 }
 
 }  // namespace coppice::testing

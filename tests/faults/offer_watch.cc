@@ -1,6 +1,7 @@
 #include "tests/faults/offer_watch.h"
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 
@@ -13,8 +14,8 @@ std::string OfferWatch::CheckPromises(const Manifest& manifest, const curator::S
     return "a manifest says other things than its study was made with";
   }
   const auto [last, first_seen] = last_.try_emplace(asked.id, manifest);
-  if (const absl::Status looser = CheckNotWeakened(last->second, manifest); !looser.ok()) {
-    return absl::StrCat("a manifest loosens: ", looser.message());
+  if (const Status looser = CheckNotWeakened(last->second, manifest); !looser.ok()) {
+    return StrCat("a manifest loosens: ", looser.message());
   }
   last->second = manifest;
   return "";
@@ -28,11 +29,11 @@ std::string OfferWatch::FindWrong(const curator::Studies::Offer& offer,
   if (!IsSignedBy(said.key, kManifestDomain, said.bytes, said.signature)) {
     return "the signature of a manifest does not check";
   }
-  const absl::StatusOr<Manifest> manifest = ParseManifest(said.bytes);
-  const absl::StatusOr<Terms> terms = ParseTerms(*offer.terms_bytes);
+  const StatusOr<Manifest> manifest = ParseManifest(said.bytes);
+  const StatusOr<Terms> terms = ParseTerms(*offer.terms_bytes);
   if (!manifest.ok() || !terms.ok()) return "an offer does not parse";
-  const absl::Status fits = CheckManifestIsOf(*manifest, *terms, offer.fingerprint);
-  if (!fits.ok()) return absl::StrCat("a manifest is about others: ", fits.message());
+  const Status fits = CheckManifestIsOf(*manifest, *terms, offer.fingerprint);
+  if (!fits.ok()) return StrCat("a manifest is about others: ", fits.message());
   const auto [bytes, first_seen] = bytes_.try_emplace({asked.id, signer}, said.bytes);
   if (bytes->second != said.bytes) return "a manifest has other bytes under the same key";
   return CheckPromises(*manifest, asked);
@@ -44,7 +45,7 @@ std::string OfferWatch::FindWrong(const curator::Studies::Offer& offer, const st
   const std::string ticket = offer.tickets[0].ToBytes();
   const auto [known, first_seen] = tickets_.try_emplace({study, device}, ticket);
   if (known->second == ticket) return "";
-  return absl::StrCat("the token of device ", device, " has another ticket than before");
+  return StrCat("the token of device ", device, " has another ticket than before");
 }
 
 }  // namespace coppice::testing

@@ -6,14 +6,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "server/store/audit_log/audit_log.h"
-#include "server/store/audit_log/audit_record.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
+#include "server/daemon/maintenance/restore.h"
 #include "server/datasets/ledger/ledger.h"
 #include "server/datasets/ledger/ledger_record.h"
-#include "server/daemon/maintenance/restore.h"
+#include "server/store/audit_log/audit_log.h"
+#include "server/store/audit_log/audit_record.h"
 #include "server/store/rocksdb/database_files.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/faults/faulty_disk.h"
@@ -53,14 +54,14 @@ class RestoreFaultsTest : public ::testing::Test {
 
   static std::map<std::string, std::string> All(const storage::Store& store) {
     std::map<std::string, std::string> pairs;
-    EXPECT_OK(store.Scan("", [&](absl::string_view key, absl::string_view value) {
+    EXPECT_OK(store.Scan("", [&](std::string_view key, std::string_view value) {
       pairs[std::string(key)] = std::string(value);
-      return absl::OkStatus();
+      return OkStatus();
     }));
     return pairs;
   }
 
-  absl::StatusOr<maintenance::RestoreResult> Restore(const std::string& data_dir) {
+  StatusOr<maintenance::RestoreResult> Restore(const std::string& data_dir) {
     auto restored = maintenance::RestoreStore(backups_, 0, data_dir, kNow, kSilent, disk_.env());
     disk_.AwaitIdle();
     return restored;
@@ -74,11 +75,10 @@ class RestoreFaultsTest : public ::testing::Test {
     EXPECT_EQ(there.erase(ledger::HoldKey("d")), 1u);
     EXPECT_OK(audit::CheckLog(*store));
     EXPECT_EQ(there.erase(std::string(audit::kSaltKey)), 1u);
-    EXPECT_GT(std::erase_if(there,
-                            [](const auto& pair) {
-                              return absl::StartsWith(pair.first, audit::kAuditPrefix);
-                            }),
-              3u);
+    EXPECT_GT(
+        std::erase_if(there,
+                      [](const auto& pair) { return StartsWith(pair.first, audit::kAuditPrefix); }),
+        3u);
     EXPECT_EQ(there, written_);
   }
 
@@ -90,10 +90,10 @@ class RestoreFaultsTest : public ::testing::Test {
   void FailEverywhere(const std::string& kind, uint32_t least, const Arm& arm,
                       const WasMet& was_met) {
     for (uint32_t n = 0;; ++n) {
-      SCOPED_TRACE(absl::StrCat(kind, " at ", n));
-      const std::string data_dir = absl::StrCat(dir_.path(), "/", kind, n);
+      SCOPED_TRACE(StrCat(kind, " at ", n));
+      const std::string data_dir = StrCat(dir_.path(), "/", kind, n);
       arm(data_dir, n);
-      const absl::StatusOr<maintenance::RestoreResult> restored = Restore(data_dir);
+      const StatusOr<maintenance::RestoreResult> restored = Restore(data_dir);
       const bool met = was_met();
       disk_.Heal();
       if (disk_.stopped()) disk_.Kill();
@@ -102,7 +102,7 @@ class RestoreFaultsTest : public ::testing::Test {
       if (!restored.ok()) {
         ++failed_;
         EXPECT_THAT(storage::OpenRocksDbStoreForReading(data_dir),
-                    StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+                    StatusIs(StatusCode::kNotFound, ::testing::_));
         EXPECT_FALSE(fs::exists(data_dir + "/rocksdb"));
         ASSERT_OK(Restore(data_dir)) << "trying again";
       }
@@ -156,7 +156,7 @@ TEST_F(RestoreFaultsTest, AShortWriteOrAFailedSyncOfTheLog) {
   for (const LogFault fault : {LogFault::kShortWrite, LogFault::kFailedSync}) {
     failed_ = 0;
     FailEverywhere(
-        absl::StrCat("log", static_cast<int>(fault), "-"), 1,
+        StrCat("log", static_cast<int>(fault), "-"), 1,
         [&](const std::string&, uint32_t n) { disk_.FailLogWrite(fault, n); },
         [this] { return !disk_.will_fail_log(); });
   }

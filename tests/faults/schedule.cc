@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <random>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "tests/faults/forgeries.h"
 
 namespace coppice::testing {
@@ -93,6 +95,6 @@ Schedule MakeSchedule(uint64_t seed) { return Maker(seed).Make(); }
 
 std::string ToText(const Step& step) { return kTable.ToText(step); }
 std::string ToText(absl::Span<const Step> schedule) { return kTable.ToText(schedule); }
-absl::StatusOr<Schedule> ParseSchedule(absl::string_view text) { return kTable.Parse(text); }
+StatusOr<Schedule> ParseSchedule(std::string_view text) { return kTable.Parse(text); }
 
 }  // namespace coppice::testing

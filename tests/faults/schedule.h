@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "tests/support/schedule.h"
 
 namespace coppice::testing {
@@ -76,7 +76,7 @@ Schedule MakeSchedule(uint64_t seed);
 std::string ToText(const Step& step);
 std::string ToText(absl::Span<const Step> schedule);
 // InvalidArgument names the step.
-absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
+StatusOr<Schedule> ParseSchedule(std::string_view text);
 
 }  // namespace coppice::testing
 

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/status.h"
+
 namespace coppice::testing {
 
 void Traffic::Submit(curator::Studies& studies, Message message) {
@@ -17,9 +19,9 @@ void Traffic::Submit(curator::Studies& studies, Message message) {
   const std::string fingerprint(message.fingerprint.begin(), message.fingerprint.end());
   auto sent = std::make_shared<Message>(std::move(message));
   studies.Submit(sent->study, fingerprint, std::move(batch),
-                 [this, sent](absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
+                 [this, sent](StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
                    // A process that has died answers nothing, whatever it was about to say.
-                   if (disk_.stopped()) outcomes = absl::CancelledError("died");
+                   if (disk_.stopped()) outcomes = CancelledError("died");
                    const std::lock_guard lock(mutex_);
                    answers_.push_back({std::move(*sent), std::move(outcomes)});
                    --unanswered_;

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "server/curator/studies/studies.h"
 #include "tests/faults/faulty_disk.h"
 
@@ -33,8 +33,7 @@ struct Message {
 
 struct Answered {
   Message message;
-  absl::StatusOr<std::vector<curator::ReportOutcome>>
-      outcomes;  // Cancelled: it died before it answered
+  StatusOr<std::vector<curator::ReportOutcome>> outcomes;  // Cancelled: it died before it answered
 };
 
 class Traffic {

@@ -8,14 +8,13 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/store/rocksdb/backups.h"
 #include "server/store/store.h"
@@ -42,27 +41,27 @@ enum class Bug : uint8_t {
   kNeverRetired,        // retiring says OK and does nothing
   kKeptTickets,         // retiring leaves the tickets there
 };
-inline constexpr absl::string_view kBugNames[] = {"none",
-                                                  "lying_disk",
-                                                  "early_answer",
-                                                  "forgotten_tickets",
-                                                  "halved_batch",
-                                                  "fresh_answer",
-                                                  "forgetful_device",
-                                                  "stale_backup",
-                                                  "torn_backup",
-                                                  "forgotten_key",
-                                                  "looser_manifest",
-                                                  "broken_chain",
-                                                  "trusting_device",
-                                                  "fresh_token_ticket",
-                                                  "forgotten_ticket_key",
-                                                  "lax_tickets",
-                                                  "never_retired",
-                                                  "kept_tickets"};
+inline constexpr std::string_view kBugNames[] = {"none",
+                                                 "lying_disk",
+                                                 "early_answer",
+                                                 "forgotten_tickets",
+                                                 "halved_batch",
+                                                 "fresh_answer",
+                                                 "forgetful_device",
+                                                 "stale_backup",
+                                                 "torn_backup",
+                                                 "forgotten_key",
+                                                 "looser_manifest",
+                                                 "broken_chain",
+                                                 "trusting_device",
+                                                 "fresh_token_ticket",
+                                                 "forgotten_ticket_key",
+                                                 "lax_tickets",
+                                                 "never_retired",
+                                                 "kept_tickets"};
 inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // kNone left out
 
-inline absl::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
+inline std::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
 inline std::vector<Bug> AllBugs() {
   std::vector<Bug> bugs;
   for (size_t i = 1; i <= kNumBugs; ++i) bugs.push_back(static_cast<Bug>(i));
@@ -74,10 +73,10 @@ class TwinStore final : public storage::Store {
  public:
   TwinStore(storage::Store& store, Bug bug) : store_(store), bug_(bug) {}
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return store_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     ++writes_;
     switch (bug_) {
       case Bug::kEarlyAnswer:
@@ -91,19 +90,19 @@ class TwinStore final : public storage::Store {
       case Bug::kForgottenTicketKey:
         return ApplyWithout(batch, "meta/ticket_key");
       case Bug::kNeverRetired:
-        return Retires(batch) ? absl::OkStatus() : store_.Apply(batch);
+        return Retires(batch) ? OkStatus() : store_.Apply(batch);
       case Bug::kKeptTickets:
         return Retires(batch) ? ApplyWithout(batch, "spent/") : store_.Apply(batch);
       default:
         return store_.Apply(batch);
     }
   }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
-    return store_.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
+    return store_.Scan(prefix, [&](std::string_view key, std::string_view value) {
       v1::StudyRecord record;
-      if (bug_ != Bug::kLooserManifest || !absl::StartsWith(key, "study/") ||
+      if (bug_ != Bug::kLooserManifest || !StartsWith(key, "study/") ||
           !record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
         return visit(key, value);
       }
@@ -111,7 +110,7 @@ class TwinStore final : public storage::Store {
       return visit(key, record.SerializeAsString());
     });
   }
-  absl::StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
+  StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
     if (bug_ == Bug::kTornBackup) return BackupTorn(options);
     if (bug_ == Bug::kStaleBackup) {
       const auto there = storage::ListBackups(options.folder);
@@ -119,38 +118,38 @@ class TwinStore final : public storage::Store {
     }
     return store_.Backup(options);
   }
-  absl::StatusOr<std::vector<storage::StoreBackup>> ListBackups(
+  StatusOr<std::vector<storage::StoreBackup>> ListBackups(
       const std::string& folder) const override {
     return store_.ListBackups(folder);
   }
-  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return store_.Purge(prefix); }
 
  private:
-  absl::Status ApplyLate(const storage::StoreBatch& batch) {
+  Status ApplyLate(const storage::StoreBatch& batch) {
     const std::optional<storage::StoreBatch> before = std::exchange(late_, batch);
-    return before.has_value() ? store_.Apply(*before) : absl::OkStatus();
+    return before.has_value() ? store_.Apply(*before) : OkStatus();
   }
-  absl::Status ApplyWithout(const storage::StoreBatch& batch, absl::string_view prefix) {
+  Status ApplyWithout(const storage::StoreBatch& batch, std::string_view prefix) {
     storage::StoreBatch rest;
     for (const std::string& deleted : batch.deleted_prefixes()) {
-      if (!absl::StartsWith(deleted, prefix)) rest.DeletePrefix(deleted);
+      if (!StartsWith(deleted, prefix)) rest.DeletePrefix(deleted);
     }
     for (const std::string& key : batch.deleted_keys()) rest.Delete(key);
     for (const auto& [key, value] : batch.puts()) {
-      if (!absl::StartsWith(key, prefix)) rest.Put(key, value);
+      if (!StartsWith(key, prefix)) rest.Put(key, value);
     }
     return store_.Apply(rest);
   }
   static bool Retires(const storage::StoreBatch& batch) {
     for (const auto& [key, value] : batch.puts()) {
       v1::StudyRecord record;
-      if (absl::StartsWith(key, "study/") && record.ParseFromString(value) && record.retired()) {
+      if (StartsWith(key, "study/") && record.ParseFromString(value) && record.retired()) {
         return true;
       }
     }
     return false;
   }
-  absl::Status ApplyHalves(const storage::StoreBatch& batch) {
+  Status ApplyHalves(const storage::StoreBatch& batch) {
     storage::StoreBatch first, second;
     for (const std::string& prefix : batch.deleted_prefixes()) first.DeletePrefix(prefix);
     for (const std::string& key : batch.deleted_keys()) first.Delete(key);
@@ -158,24 +157,24 @@ class TwinStore final : public storage::Store {
       const auto& [key, value] = batch.puts()[i];
       (2 * i < batch.puts().size() ? first : second).Put(key, value);
     }
-    const absl::Status status = store_.Apply(first);
+    const Status status = store_.Apply(first);
     return status.ok() ? store_.Apply(second) : status;
   }
 
-  absl::StatusOr<storage::StoreBackup> BackupTorn(const storage::BackupOptions& options) {
+  StatusOr<storage::StoreBackup> BackupTorn(const storage::BackupOptions& options) {
     std::pair<std::string, std::string> newest;
-    static_cast<void>(store_.Scan("spent/", [&](absl::string_view key, absl::string_view value) {
+    static_cast<void>(store_.Scan("spent/", [&](std::string_view key, std::string_view value) {
       newest = {std::string(key), std::string(value)};
-      return absl::OkStatus();
+      return OkStatus();
     }));
     if (newest.first.empty()) return store_.Backup(options);
     storage::StoreBatch out, back;
     out.Delete(newest.first);
     back.Put(newest.first, newest.second);
-    const absl::Status torn = store_.Apply(out);
+    const Status torn = store_.Apply(out);
     if (!torn.ok()) return torn;
-    const absl::StatusOr<storage::StoreBackup> made = store_.Backup(options);
-    const absl::Status mended = store_.Apply(back);
+    const StatusOr<storage::StoreBackup> made = store_.Backup(options);
+    const Status mended = store_.Apply(back);
     return mended.ok() ? made : mended;
   }
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "tests/faults/world_impl.h"
 
 namespace coppice::testing {
@@ -40,7 +41,7 @@ World::World(const std::string& folder, const RunOptions& options)
 RunResult World::Run(absl::Span<const Step> schedule) {
   Start();
   for (size_t i = 0; i < schedule.size() && violation_.empty(); ++i) {
-    where_ = absl::StrCat("step ", i, " (", ToText(schedule[i]), ")");
+    where_ = StrCat("step ", i, " (", ToText(schedule[i]), ")");
     ++tally_.steps;
     Do(schedule[i]);
     EndStep();
@@ -49,8 +50,8 @@ RunResult World::Run(absl::Span<const Step> schedule) {
   return {.violation = violation_, .tally = tally_};
 }
 
-void World::Violation(absl::string_view what) {
-  if (violation_.empty()) violation_ = absl::StrCat("at ", where_, ": ", what);
+void World::Violation(std::string_view what) {
+  if (violation_.empty()) violation_ = StrCat("at ", where_, ": ", what);
 }
 
 void World::Do(const Step& step) {

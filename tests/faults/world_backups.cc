@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/daemon/maintenance/restore.h"
 #include "server/store/rocksdb/backups.h"
 #include "tests/faults/world_impl.h"
@@ -44,9 +45,8 @@ void World::GoOnFrom(const Known& known) {
 }
 
 std::vector<storage::StoreBackup> World::LookAtBackups() {
-  absl::StatusOr<std::vector<storage::StoreBackup>> there =
-      storage::ListBackups(folder_ + "/backups");
-  if (absl::IsNotFound(there.status())) there = std::vector<storage::StoreBackup>();
+  StatusOr<std::vector<storage::StoreBackup>> there = storage::ListBackups(folder_ + "/backups");
+  if (IsNotFound(there.status())) there = std::vector<storage::StoreBackup>();
   Expect(there.status());
   if (!there.ok()) return {};
   if (const std::string wrong = backups_.Look(*there); !wrong.empty()) Violation(wrong);
@@ -68,7 +68,7 @@ void World::Backup(const std::vector<Message>& meanwhile, uint32_t changes) {
       traffic_.AwaitAnswers();
     });
   }
-  const absl::StatusOr<storage::StoreBackup> made =
+  const StatusOr<storage::StoreBackup> made =
       curator_.twin().Backup({.folder = folder, .keep = kKeptBackups});
   disk_.MeetIn(folder, 0, nullptr);
   if (!meanwhile.empty()) {
@@ -94,14 +94,14 @@ void World::Restore(bool oldest) {
   const std::vector<storage::StoreBackup> there = LookAtBackups();
   if (there.empty() || !violation_.empty()) return;
   const uint32_t id = oldest ? there.front().id : there.back().id;
-  const std::string fresh = absl::StrCat(folder_, "/data", ++restores_);
-  const absl::StatusOr<maintenance::RestoreResult> restored =
+  const std::string fresh = StrCat(folder_, "/data", ++restores_);
+  const StatusOr<maintenance::RestoreResult> restored =
       maintenance::RestoreStore(folder_ + "/backups", id, fresh, now_, [](const std::string&) {});
   if (!restored.ok()) {
-    return Violation(absl::StrCat("restoring: ", restored.status().ToString()));
+    return Violation(StrCat("restoring: ", restored.status().ToString()));
   }
   for (const maintenance::Problem& problem : restored->findings.problems) {
-    Violation(absl::StrCat("the restored store: ", problem.key, ": ", problem.what));
+    Violation(StrCat("the restored store: ", problem.key, ": ", problem.what));
   }
   fs::remove_all(data_);
   disk_.FilesReplaced(data_);

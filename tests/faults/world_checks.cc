@@ -1,4 +1,5 @@
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/faults/books.h"
 #include "tests/faults/world_impl.h"
 
@@ -25,7 +26,7 @@ void World::EndStep() {
 void World::Check() {
   const std::vector<curator::StudyInfo> shown = studies().List({});
   for (auto& [id, truth] : truths_) {
-    const absl::StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
+    const StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
     if (!books.ok()) {
       if (!IsExcused(books.status())) Expect(books.status());
       continue;
@@ -35,13 +36,13 @@ void World::Check() {
     if (books->sealed && MayHaveExpired(truth)) truth.sealed = Done::kYes;
     if (!books->sealed) truth.latest = now_;
     if (std::string wrong = FindViolation(*books, truth); !wrong.empty()) {
-      Violation(absl::StrCat(id, ": ", wrong));
+      Violation(StrCat(id, ": ", wrong));
     }
     for (const curator::StudyInfo& info : shown) {
       if (info.id == id) CheckShown(info, *books);
     }
   }
-  const absl::Status agrees = studies().Reconcile();
+  const Status agrees = studies().Reconcile();
   if (!agrees.ok() && !IsExcused(agrees)) Expect(agrees);
 }
 
@@ -50,9 +51,8 @@ void World::CheckShown(const curator::StudyInfo& info, const Books& books) {
   const uint64_t accepted = CountOf(info, curator::ReportOutcome::kAccepted);
   const uint64_t duplicates = CountOf(info, curator::ReportOutcome::kDuplicate);
   if (accepted == books.accepted && duplicates == books.duplicates) return;
-  Violation(absl::StrCat(info.id, ": the curator shows ", accepted, " accepted and ", duplicates,
-                         " duplicates, the store holds ", books.accepted, " and ",
-                         books.duplicates));
+  Violation(StrCat(info.id, ": the curator shows ", accepted, " accepted and ", duplicates,
+                   " duplicates, the store holds ", books.accepted, " and ", books.duplicates));
 }
 
 void World::Finish() {
@@ -112,11 +112,11 @@ void World::CheckAllCounted() {
     const StudyTruth& truth = truths_[study];
     if (!up() || truth.made != Done::kYes) return Violation("the curator is not up");
     if (truth.sealed == Done::kYes) continue;
-    const absl::StatusOr<Books> books = ReadBooks(curator_.disk_store(), study);
+    const StatusOr<Books> books = ReadBooks(curator_.disk_store(), study);
     if (!books.ok()) return Expect(books.status());
     if (books->sum(Fleet::CellOf(device)) != 1) {
-      Violation(absl::StrCat(study, ": device ", device, " is counted ",
-                             books->sum(Fleet::CellOf(device)), " times"));
+      Violation(StrCat(study, ": device ", device, " is counted ",
+                       books->sum(Fleet::CellOf(device)), " times"));
     }
   }
 }

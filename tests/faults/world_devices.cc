@@ -1,7 +1,8 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/faults/world_impl.h"
 
 namespace coppice::testing {
@@ -27,18 +28,18 @@ std::optional<curator::Studies::Offer> World::FetchOffer(const std::string& stud
   std::vector<std::string> tokens;
   const bool needs_token = spec->second.settings.require_submission_token;
   if (needs_token) tokens.push_back(TokenOf(device));
-  absl::StatusOr<curator::Studies::Offer> offer = studies().MakeOffer(study, 1, tokens);
+  StatusOr<curator::Studies::Offer> offer = studies().MakeOffer(study, 1, tokens);
   if (offer.ok()) {
     std::string wrong = watch_.FindWrong(*offer, spec->second, keys_.key(signer_));
     if (wrong.empty() && needs_token) wrong = watch_.FindWrong(*offer, study, device);
-    if (!wrong.empty()) Violation(absl::StrCat(study, ": ", wrong));
+    if (!wrong.empty()) Violation(StrCat(study, ": ", wrong));
     return *std::move(offer);
   }
-  if (absl::IsNotFound(offer.status()) && truth.made != Done::kYes) return std::nullopt;
+  if (IsNotFound(offer.status()) && truth.made != Done::kYes) return std::nullopt;
   if (IsExcused(offer.status())) return std::nullopt;  // sealing an expired study is a write
   const bool over = truth.sealed == Done::kYes || MayHaveExpired(truth);
-  if (absl::IsFailedPrecondition(offer.status()) && over) return std::nullopt;
-  Violation(absl::StrCat("an offer of ", study, ": ", offer.status().ToString()));
+  if (IsFailedPrecondition(offer.status()) && over) return std::nullopt;
+  Violation(StrCat("an offer of ", study, ": ", offer.status().ToString()));
   return std::nullopt;
 }
 
@@ -53,9 +54,9 @@ void World::Offer(uint32_t device) {
   const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;
   const bool accepts = AcceptsNow(GatewayOf(device));
-  const absl::Status admitted = fleet_.Admit(device, study, *offer, *offer->manifest, now_);
+  const Status admitted = fleet_.Admit(device, study, *offer, *offer->manifest, now_);
   if (admitted.ok() != accepts) {
-    Violation(accepts ? absl::StrCat("a device refuses an offer: ", admitted.ToString())
+    Violation(accepts ? StrCat("a device refuses an offer: ", admitted.ToString())
                       : "a device believes a key that its own did not lead to");
   }
   if (!admitted.ok()) return static_cast<void>(++tally_.declined);
@@ -182,9 +183,9 @@ void World::TakeAnswers() {
 void World::Take(const Answered& answer) {
   const Message& message = answer.message;
   if (!answer.outcomes.ok()) {
-    const absl::Status& status = answer.outcomes.status();
-    ++(absl::IsCancelled(status) ? tally_.lost : tally_.failed);
-    if (!IsExcused(status) && !absl::IsCancelled(status)) Expect(status);
+    const Status& status = answer.outcomes.status();
+    ++(IsCancelled(status) ? tally_.lost : tally_.failed);
+    if (!IsExcused(status) && !IsCancelled(status)) Expect(status);
     return;
   }
   for (size_t i = 0; i < message.devices.size(); ++i) {
@@ -192,8 +193,8 @@ void World::Take(const Answered& answer) {
     if (message.refusal.has_value()) {
       ++tally_.forged;
       if (outcome == *message.refusal || IsExplained(truths_[message.study], outcome)) continue;
-      Violation(absl::StrCat("a forged report is answered with outcome ", static_cast<int>(outcome),
-                             ", not ", static_cast<int>(*message.refusal)));
+      Violation(StrCat("a forged report is answered with outcome ", static_cast<int>(outcome),
+                       ", not ", static_cast<int>(*message.refusal)));
       continue;
     }
     Note(message.study, message.devices[i], outcome);
@@ -208,7 +209,7 @@ void World::Note(const std::string& study, uint32_t device, curator::ReportOutco
     case curator::ReportOutcome::kAccepted:
       ++tally_.accepted;
       if (claim.accepted && bug_ != Bug::kFreshAnswer) {
-        Violation(absl::StrCat("device ", device, " is accepted twice"));
+        Violation(StrCat("device ", device, " is accepted twice"));
       }
       claim.accepted = claim.promised = true;
       return;
@@ -221,8 +222,7 @@ void World::Note(const std::string& study, uint32_t device, curator::ReportOutco
       ++tally_.refused;
       ++claim.refused;
       if (IsExplained(truth, outcome)) return;
-      Violation(
-          absl::StrCat("device ", device, " is refused with outcome ", static_cast<int>(outcome)));
+      Violation(StrCat("device ", device, " is refused with outcome ", static_cast<int>(outcome)));
   }
 }
 

@@ -1,4 +1,5 @@
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/faults/world_impl.h"
 
 namespace coppice::testing {
@@ -38,9 +39,9 @@ void World::AskWithBadToken(uint32_t device, TokenMistake mistake) {
   const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;  // the study takes no more reports, and said so
   const BadTokens bad = Make(mistake, TokenOf(device), offer->tickets[0]);
-  const absl::Status asked = studies().MakeOffer(study, bad.tickets, bad.tokens).status();
+  const Status asked = studies().MakeOffer(study, bad.tickets, bad.tokens).status();
   if (asked.code() == bad.refusal) return;
-  Violation(absl::StrCat("tickets without a token that is good for them: ", asked.ToString()));
+  Violation(StrCat("tickets without a token that is good for them: ", asked.ToString()));
 }
 
 void World::MeetImpostor(uint32_t device, ManifestForgery forgery) {
@@ -49,10 +50,9 @@ void World::MeetImpostor(uint32_t device, ManifestForgery forgery) {
   const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;
   const SignedManifest forged = Forge(forgery, *offer->manifest, now_);
-  const absl::Status admitted = fleet_.Admit(device, study, *offer, forged, now_, /*always=*/true);
+  const Status admitted = fleet_.Admit(device, study, *offer, forged, now_, /*always=*/true);
   if (admitted.ok()) Violation("a device believes an offer that its curator has not signed");
-  if (!absl::IsFailedPrecondition(admitted) && !absl::IsDataLoss(admitted) &&
-      !absl::IsInvalidArgument(admitted)) {
+  if (!IsFailedPrecondition(admitted) && !IsDataLoss(admitted) && !IsInvalidArgument(admitted)) {
     Expect(admitted);
   }
 }

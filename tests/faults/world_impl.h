@@ -18,11 +18,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/curator/studies/studies.h"
 #include "tests/faults/curator_process.h"
 #include "tests/faults/faulty_disk.h"
@@ -58,13 +58,13 @@ class World {
   void Do(const Step& step);
   void StepClock(int64_t seconds);
   void SetSpace(bool low, bool full);
-  void Violation(absl::string_view what);
-  void Expect(const absl::Status& status) {
+  void Violation(std::string_view what);
+  void Expect(const Status& status) {
     if (!status.ok()) Violation(status.ToString());
   }
   // Whether the error says "try again".
-  static bool IsExcused(const absl::Status& status) {
-    return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+  static bool IsExcused(const Status& status) {
+    return IsUnavailable(status) || IsResourceExhausted(status);
   }
 
   // ---- world_process.cc

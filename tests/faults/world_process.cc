@@ -1,6 +1,7 @@
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/faults/books.h"
 #include "tests/faults/world_impl.h"
 
@@ -9,14 +10,14 @@ namespace coppice::testing {
 void World::Start() {
   if (up()) return;
   const bool would_fail_log = disk_.will_fail_log();
-  const absl::Status started = curator_.Start(data_, keys_);
+  const Status started = curator_.Start(data_, keys_);
   disk_.AwaitIdle();
   if (disk_.stopped()) return EndByCrash();
   if (started.ok()) return AfterStart();
   ++tally_.failed_starts;
   const bool log_failed = would_fail_log && !disk_.will_fail_log();  // a new key is written
   if (!IsExcused(started) || (!full_ && !low_ && !log_failed)) {
-    Violation(absl::StrCat("the curator does not start: ", started.ToString()));
+    Violation(StrCat("the curator does not start: ", started.ToString()));
   }
   EndProcess();
 }
@@ -32,7 +33,7 @@ void World::AfterStart() {
   signer_ = keys_.size() - 1;
   if (signer != keys_.key(signer_)) Violation("the curator signs with another key than its own");
   for (auto& [id, truth] : truths_) {
-    const absl::StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
+    const StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
     if (books.ok()) Settle(*books, truth);
     if (truth.deleted == Done::kYes) NextGeneration(id);
   }
@@ -98,11 +99,11 @@ void World::ChangeKey(bool endorsed, bool now) {
 void World::StartAsStranger() {
   Stop();
   if (disk_.stopped()) return;
-  const absl::Status started = curator_.StartWith(data_, {.key = StrangersKey(), .next = {}});
+  const Status started = curator_.StartWith(data_, {.key = StrangersKey(), .next = {}});
   disk_.AwaitIdle();
   if (disk_.stopped()) return EndByCrash();
   if (started.ok()) Violation("the curator starts with a key that is not its own");
-  if (!absl::IsFailedPrecondition(started) && !IsExcused(started)) Expect(started);
+  if (!IsFailedPrecondition(started) && !IsExcused(started)) Expect(started);
   EndProcess();
 }
 

@@ -1,4 +1,5 @@
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/curator/estimation/estimator.h"
 #include "tests/faults/books.h"
 #include "tests/faults/world_impl.h"
@@ -22,7 +23,7 @@ std::vector<LeafPrediction> LeavesOf(const curator::StudyInfo& study, const Book
 }  // namespace
 
 std::string World::StudyOf(uint32_t slot) const {
-  return absl::StrCat("slot", slot, "-", generation_.at(slot));
+  return StrCat("slot", slot, "-", generation_.at(slot));
 }
 
 // A study seals itself once its time is over, even if the clock is set back later.
@@ -47,8 +48,8 @@ void World::MakeStudy(uint32_t slot) {
   truth.retention_days = spec.settings.retention_days;
   truth.latest = now_;
   specs_.insert_or_assign(id, spec);
-  const absl::StatusOr<curator::StudyInfo> made = studies().Create(spec);
-  if (absl::IsInvalidArgument(made.status()) && truth.expires > 0 && truth.expires <= now_) {
+  const StatusOr<curator::StudyInfo> made = studies().Create(spec);
+  if (IsInvalidArgument(made.status()) && truth.expires > 0 && truth.expires <= now_) {
     return NextGeneration(slot);  // the time was over before the study could be made
   }
   if (made.ok() && !disk_.stopped()) {
@@ -56,7 +57,7 @@ void World::MakeStudy(uint32_t slot) {
   } else if (made.ok() || IsExcused(made.status())) {
     truth.made = Done::kUnclear;
   } else {
-    Violation(absl::StrCat("making ", id, ": ", made.status().ToString()));
+    Violation(StrCat("making ", id, ": ", made.status().ToString()));
   }
 }
 
@@ -64,14 +65,14 @@ void World::Seal(uint32_t slot) {
   if (!up()) return;
   Flow();
   StudyTruth& truth = truths_[StudyOf(slot)];
-  const absl::Status sealed = studies().Seal(StudyOf(slot)).status();
+  const Status sealed = studies().Seal(StudyOf(slot)).status();
   if (truth.made != Done::kYes || truth.sealed == Done::kYes) return;
   if (sealed.ok() && !disk_.stopped()) {
     truth.sealed = Done::kYes;
   } else if (sealed.ok() || IsExcused(sealed)) {
     truth.sealed = Done::kUnclear;
   } else {
-    Violation(absl::StrCat("sealing: ", sealed.ToString()));
+    Violation(StrCat("sealing: ", sealed.ToString()));
   }
 }
 
@@ -80,7 +81,7 @@ void World::Remake(uint32_t slot) {
   Flow();
   const std::string id = StudyOf(slot);
   StudyTruth& truth = truths_[id];
-  const absl::Status gone = studies().Delete(id);
+  const Status gone = studies().Delete(id);
   if (truth.made != Done::kYes) return;
   if (gone.ok() && !disk_.stopped()) {
     truth.deleted = Done::kYes;
@@ -89,7 +90,7 @@ void World::Remake(uint32_t slot) {
   } else if (gone.ok() || IsExcused(gone)) {
     truth.deleted = Done::kUnclear;
   } else {
-    Violation(absl::StrCat("deleting: ", gone.ToString()));
+    Violation(StrCat("deleting: ", gone.ToString()));
   }
 }
 
@@ -97,10 +98,10 @@ void World::BuildModel(uint32_t slot) {
   if (!up()) return;
   Flow();
   const std::string id = StudyOf(slot);
-  const absl::StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
+  const StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
   const curator::EstimatorOptions options{.kind = curator::EstimatorKind::kWeighted, .lambda = 0};
-  const absl::StatusOr<models::ModelInfo> built =
-      studies().BuildModel(id, absl::StrCat("model", models_built_++), options);
+  const StatusOr<models::ModelInfo> built =
+      studies().BuildModel(id, StrCat("model", models_built_++), options);
   if (disk_.stopped() || !books.ok()) return;
   const bool has_sums =
       books->accepted >= FleetStudy(id, slot).settings.min_reports && !books->retired;
@@ -108,16 +109,16 @@ void World::BuildModel(uint32_t slot) {
     if (!has_sums) Violation("a model of a study that is retired, or has too few reports");
     return CheckModel(id, *books, *built->model, options);
   }
-  if (absl::IsFailedPrecondition(built.status()) && !has_sums) return;
-  if (!IsExcused(built.status()) && !absl::IsNotFound(built.status())) Expect(built.status());
+  if (IsFailedPrecondition(built.status()) && !has_sums) return;
+  if (!IsExcused(built.status()) && !IsNotFound(built.status())) Expect(built.status());
 }
 
 // A model must rest on exactly what was accepted.
 void World::CheckModel(const std::string& study, const Books& books, const Model& model,
                        const curator::EstimatorOptions& options) {
   if (model.certificate().reports != books.accepted) {
-    Violation(absl::StrCat("a model rests on ", model.certificate().reports,
-                           " reports, accepted are ", books.accepted));
+    Violation(StrCat("a model rests on ", model.certificate().reports, " reports, accepted are ",
+                     books.accepted));
   }
   if (model.leaves()[0] != LeavesOf(*studies().Get(study), books, options)) {
     Violation("a model's leaves are not those of the sums");
@@ -126,17 +127,17 @@ void World::CheckModel(const std::string& study, const Books& books, const Model
 
 // A sweep must have done all that time alone brings about.
 void World::Sweep() {
-  if (const absl::Status swept = studies().Sweep(); !swept.ok()) {
+  if (const Status swept = studies().Sweep(); !swept.ok()) {
     if (!IsExcused(swept)) Expect(swept);
     return;
   }
   if (disk_.stopped()) return;
   for (const auto& [id, truth] : truths_) {
-    const absl::StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
+    const StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
     if (!books.ok()) continue;
     const std::optional<int64_t> retires = RetiresAt(*books, truth);
     if (retires.has_value() && now_ >= *retires && !books->retired) {
-      Violation(absl::StrCat(id, " is not retired, and its time has come"));
+      Violation(StrCat(id, " is not retired, and its time has come"));
     }
     if (books->retired && !truth.retired) ++tally_.retired;
   }

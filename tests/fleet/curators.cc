@@ -10,10 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "common/base/text.h"
 
 namespace coppice::fleet_faults {
 namespace {
@@ -34,7 +32,7 @@ std::string InodeIn(const std::string& table_file, int port, int to) {
     std::istringstream words(line);
     std::string word, local, remote, inode;
     words >> word >> local >> remote;
-    if (!absl::EndsWith(local, from_text) || !absl::EndsWith(remote, to_text)) continue;
+    if (!EndsWith(local, from_text) || !EndsWith(remote, to_text)) continue;
     for (int i = 0; i < 7; ++i) words >> inode;
     return inode;
   }
@@ -42,9 +40,9 @@ std::string InodeIn(const std::string& table_file, int port, int to) {
 }
 
 bool HasSocket(pid_t process, const std::string& inode) {
-  const std::string wanted = absl::StrCat("socket:[", inode, "]");
+  const std::string wanted = StrCat("socket:[", inode, "]");
   std::error_code error;
-  for (std::filesystem::directory_iterator it(absl::StrCat("/proc/", process, "/fd"), error), end;
+  for (std::filesystem::directory_iterator it(StrCat("/proc/", process, "/fd"), error), end;
        !error && it != end; it.increment(error)) {
     std::error_code gone;
     if (std::filesystem::read_symlink(it->path(), gone) == wanted) return true;
@@ -62,9 +60,8 @@ Curators::Curators(const CuratorOptions& options) : options_(options) {
     for (const std::string& node : options_.database) {
       slot->database.push_back(std::make_unique<Relay>(node));
     }
-    slot->peer = std::make_unique<Relay>(absl::StrCat(slot->peer_port), [this, i](int port) {
-      return OwnerOf(port, *slots_[i]->peer);
-    });
+    slot->peer = std::make_unique<Relay>(
+        StrCat(slot->peer_port), [this, i](int port) { return OwnerOf(port, *slots_[i]->peer); });
     slots_.push_back(std::move(slot));
   }
 }
@@ -93,7 +90,7 @@ std::vector<std::string> Curators::CommandLine(size_t curator) const {
   std::vector<std::string> hosts, ports;
   for (const auto& relay : slot.database) {
     hosts.emplace_back("127.0.0.1");
-    ports.push_back(absl::StrCat(relay->port()));
+    ports.push_back(StrCat(relay->port()));
   }
   std::vector<std::string> line = {"/usr/bin/env"};
   if (!options_.clock_library.empty()) {
@@ -103,19 +100,19 @@ std::vector<std::string> Curators::CommandLine(size_t curator) const {
   const std::vector<std::string> command = {
       testing::BinaryPath("coppiced"),
       "--store",
-      absl::StrCat("postgresql:///", options_.database_name, "?user=owner&host=",
-                   absl::StrJoin(hosts, ","), "&port=", absl::StrJoin(ports, ",")),
+      StrCat("postgresql:///", options_.database_name, "?user=owner&host=", StrJoin(hosts, ","),
+             "&port=", StrJoin(ports, ",")),
       "--listen",
-      absl::StrCat("127.0.0.1:", slot.listen_port),
+      StrCat("127.0.0.1:", slot.listen_port),
       "--insecure",
       "--log-level",
       "info"};
   line.insert(line.end(), command.begin(), command.end());
   if (options_.fleet) {
     for (const std::string& word :
-         {std::string("--peer-listen"), absl::StrCat("127.0.0.1:", slot.peer_port),
-          std::string("--peer-address"), absl::StrCat("127.0.0.1:", slot.peer->port()),
-          std::string("--lease-seconds"), absl::StrCat(absl::ToInt64Seconds(options_.lease))}) {
+         {std::string("--peer-listen"), StrCat("127.0.0.1:", slot.peer_port),
+          std::string("--peer-address"), StrCat("127.0.0.1:", slot.peer->port()),
+          std::string("--lease-seconds"), StrCat(absl::ToInt64Seconds(options_.lease))}) {
       line.push_back(word);
     }
   }
@@ -123,7 +120,7 @@ std::vector<std::string> Curators::CommandLine(size_t curator) const {
 }
 
 std::string Curators::ClockFile(size_t curator) const {
-  return absl::StrCat(options_.folder, "/clock", curator);
+  return StrCat(options_.folder, "/clock", curator);
 }
 
 void Curators::StartLocked(size_t curator) {
@@ -145,7 +142,7 @@ void Curators::StartAll() {
 
 void Curators::KeepLog(size_t curator) {
   Slot& slot = *slots_[curator];
-  std::ofstream(absl::StrCat(options_.folder, "/curator", curator, ".log"), std::ios::app)
+  std::ofstream(StrCat(options_.folder, "/curator", curator, ".log"), std::ios::app)
       << "--- start " << slot.starts << ", process " << slot.pid << "\n"
       << slot.process->err();
   slot.process.reset();
@@ -154,15 +151,15 @@ void Curators::KeepLog(size_t curator) {
 
 // Whether the curator ever served; a fault may keep it from that.
 bool Curators::HasServed(const Slot& slot) const {
-  return absl::StrContains(slot.process->err(), options_.fleet ? "serving the fleet" : "serving ");
+  return StrContains(slot.process->err(), options_.fleet ? "serving the fleet" : "serving ");
 }
 
 void Curators::NoteEnd(size_t curator, int exit_code) {
   Slot& slot = *slots_[curator];
   const auto complain = [&] {
     if (complaint_.empty()) {
-      complaint_ = absl::StrCat("curator ", curator, " ended with exit code ", exit_code,
-                                " (start ", slot.starts, ")");
+      complaint_ = StrCat("curator ", curator, " ended with exit code ", exit_code, " (start ",
+                          slot.starts, ")");
     }
   };
   // A new process does not catch SIGTERM yet.
@@ -235,13 +232,13 @@ void Curators::FreezeClock(size_t curator, bool frozen) {
 
 std::optional<size_t> Curators::CuratorAt(const std::string& address) const {
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if (absl::EndsWith(address, absl::StrCat(":", slots_[i]->peer->port()))) return i;
+    if (EndsWith(address, StrCat(":", slots_[i]->peer->port()))) return i;
   }
   return std::nullopt;
 }
 
 ConnectOptions Curators::connection(size_t curator) const {
-  return {.server = absl::StrCat("127.0.0.1:", slots_[curator]->listen_port), .insecure = true};
+  return {.server = StrCat("127.0.0.1:", slots_[curator]->listen_port), .insecure = true};
 }
 
 bool Curators::StopAll() {
@@ -262,7 +259,7 @@ bool Curators::StopAll() {
       absl::SleepFor(absl::Milliseconds(10));
     }
     if (slot.process->Running()) {
-      complaint_ = absl::StrCat("curator ", i, " does not end three minutes after SIGTERM");
+      complaint_ = StrCat("curator ", i, " does not end three minutes after SIGTERM");
       slot.process->Signal(SIGKILL);
     } else {
       NoteEnd(i, slot.process->Wait());

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/text.h"
 #include "server/store/postgres/connection.h"
 
 namespace coppice::fleet_faults {
@@ -43,8 +43,7 @@ std::vector<std::string> Database::Sockets() const {
   for (const auto& server : servers_) {
     const std::string uri = server->Uri("postgres");
     const std::string port = PartOf(uri, "port=");
-    sockets.push_back(
-        absl::StrCat(PartOf(uri, "host="), "/.s.PGSQL.", port.empty() ? "5432" : port));
+    sockets.push_back(StrCat(PartOf(uri, "host="), "/.s.PGSQL.", port.empty() ? "5432" : port));
   }
   return sockets;
 }
@@ -52,7 +51,7 @@ std::vector<std::string> Database::Sockets() const {
 std::string Database::Make() {
   if (!name_.empty()) {  // a database takes eight megabytes
     PostgresServer::Execute(primary().Uri("postgres"),
-                            absl::StrCat("DROP DATABASE ", name_, " WITH (FORCE)"));
+                            StrCat("DROP DATABASE ", name_, " WITH (FORCE)"));
   }
   name_ = PartOf(primary().NewDatabase(), "postgresql:///");
   leader_.clear();
@@ -114,14 +113,13 @@ void Database::WakeReplica() {
 }
 
 void Database::End(Sessions sessions) {
-  const std::string which = sessions == Sessions::kAll ? "true"
-                            : sessions == Sessions::kOfLockHolder
-                                ? kHoldsLock
-                                : absl::StrCat("NOT ", kHoldsLock);
+  const std::string which = sessions == Sessions::kAll            ? "true"
+                            : sessions == Sessions::kOfLockHolder ? kHoldsLock
+                                                                  : StrCat("NOT ", kHoldsLock);
   Execute(
-      absl::StrCat("SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_stat_activity"
-                   "  WHERE datname = current_database() AND pid <> pg_backend_pid() AND ",
-                   which));
+      StrCat("SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_stat_activity"
+             "  WHERE datname = current_database() AND pid <> pg_backend_pid() AND ",
+             which));
 }
 
 bool Database::Execute(const std::string& sql) {

@@ -17,9 +17,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
 #include "tests/integration/daemon.h"
@@ -60,22 +61,22 @@ class Runner {
       tally.Add(result.tally);
       if (!result.violation.empty()) {
         ++failures;
-        Print(absl::StrCat("seed ", seed, ": ", result.violation, "\n  ", ToText(schedule),
-                           "\n  logs in ", LogFolder(seed)));
+        Print(StrCat("seed ", seed, ": ", result.violation, "\n  ", ToText(schedule),
+                     "\n  logs in ", LogFolder(seed)));
         if (options_.shrink > 0) ShrinkIt(schedule, seed);
         if (!options_.keep_going || result.violation == "interrupted") break;
       } else if (result.tally.longest_gap > kLongGap) {
         has_long_gaps_ = true;
-        Print(absl::StrCat("seed ", seed, ": no report for ",
-                           absl::FormatDuration(result.tally.longest_gap), "\n  ", ToText(schedule),
-                           "\n  logs in ", LogFolder(seed)));
+        Print(StrCat("seed ", seed, ": no report for ",
+                     absl::FormatDuration(result.tally.longest_gap), "\n  ", ToText(schedule),
+                     "\n  logs in ", LogFolder(seed)));
       } else if (!options_.keep) {
         std::filesystem::remove_all(LogFolder(seed));
       }
       if ((i + 1) % 10 == 0) Print(tally.ToText());
     }
-    Print(absl::StrCat(failures == 0 ? "every invariant held in " : absl::StrCat(failures, " of "),
-                       tally.ToText()));
+    Print(StrCat(failures == 0 ? "every invariant held in " : StrCat(failures, " of "),
+                 tally.ToText()));
     return failures == 0 ? 0 : 1;
   }
 
@@ -83,7 +84,7 @@ class Runner {
   bool has_long_gaps() const { return has_long_gaps_; }
 
  private:
-  std::string LogFolder(uint64_t seed) const { return absl::StrCat(folder_, "/seed", seed); }
+  std::string LogFolder(uint64_t seed) const { return StrCat(folder_, "/seed", seed); }
 
   RunResult RunOnce(const Schedule& schedule, uint64_t seed) {
     // A failover uses up its servers.
@@ -103,7 +104,7 @@ class Runner {
   }
 
   int Replay() {
-    const absl::StatusOr<Schedule> schedule = ParseSchedule(options_.replay);
+    const StatusOr<Schedule> schedule = ParseSchedule(options_.replay);
     if (!schedule.ok()) return Print(schedule.status().ToString()), 2;
     int failures = 0;
     for (uint64_t i = 0; i < options_.schedules; ++i) {
@@ -120,8 +121,8 @@ class Runner {
     const Schedule small = Shrink(schedule, options_.shrink, [&](absl::Span<const Step> steps) {
       return !RunOnce(Schedule(steps.begin(), steps.end()), seed).violation.empty();
     });
-    Print(absl::StrCat("to try it again: fleet_fault_run --schedules 10 --seed ", seed,
-                       " --replay \"", ToText(small), "\""));
+    Print(StrCat("to try it again: fleet_fault_run --schedules 10 --seed ", seed, " --replay \"",
+                 ToText(small), "\""));
   }
 
   const Options options_;

@@ -10,7 +10,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
 #include "tests/integration/daemon.h"
@@ -40,7 +41,7 @@ TEST(FleetSchedulesTest, NothingIsLostCountedTwiceReadStaleOrOverspent) {
         RunSchedule(schedule, database,
                     {.seed = seed,
                      .rows = folder.path() + "/rows",
-                     .folder = absl::StrCat(::testing::TempDir(), "coppice_fleet_seed", seed),
+                     .folder = StrCat(::testing::TempDir(), "coppice_fleet_seed", seed),
                      .clock_library = BinaryPath("../tests/libcoppice_test_clock.so")});
     ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
     tally.Add(result.tally);
@@ -62,9 +63,9 @@ TEST(FleetScheduleTest, TheSameSeedMakesTheSameStepsAndTheyAreParsed) {
     ASSERT_OK_AND_ASSIGN(const Schedule parsed, ParseSchedule(ToText(schedule)));
     EXPECT_EQ(parsed, schedule);
   }
-  EXPECT_THAT(ParseSchedule("kill 9 0 0"), testing::StatusIs(absl::StatusCode::kInvalidArgument,
-                                                             ::testing::HasSubstr("below 4")));
-  EXPECT_THAT(ParseSchedule("nonsense"), testing::StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(ParseSchedule("kill 9 0 0"),
+              testing::StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("below 4")));
+  EXPECT_THAT(ParseSchedule("nonsense"), testing::StatusIs(StatusCode::kInvalidArgument,
                                                            ::testing::HasSubstr("no such step")));
 }
 

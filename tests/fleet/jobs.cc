@@ -5,8 +5,9 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::fleet_faults {
 namespace {
@@ -19,9 +20,9 @@ void SetDeadline(grpc::ClientContext& context, absl::Duration after) {
 
 v1::SubmitJobRequest MakeRequest(int number) {
   v1::SubmitJobRequest request;
-  request.set_request_id(absl::StrCat("request", number));
-  request.set_job_id(absl::StrCat("job", number));
-  request.mutable_spec()->set_dataset(absl::StrCat("datasets/", Jobs::kDataset));
+  request.set_request_id(StrCat("request", number));
+  request.set_job_id(StrCat("job", number));
+  request.mutable_spec()->set_dataset(StrCat("datasets/", Jobs::kDataset));
   request.mutable_spec()->set_algorithm("spe");
   request.mutable_spec()->set_epsilon_nanos(kEpsilon);
   (*request.mutable_spec()->mutable_settings())["depth"] = number % 4 == 0 ? "8" : "3";
@@ -89,8 +90,8 @@ void Jobs::Run(uint64_t seed, const std::atomic<bool>& stopping) {
         if (status.error_message().find("another") == std::string::npos) break;
       }
       if (!IsTransient(status)) {
-        witness_.Blame(absl::StrCat("a job met error ", status.error_code(), ", which says not to ",
-                                    "try again: ", status.error_message()));
+        witness_.Blame(StrCat("a job met error ", status.error_code(), ", which says not to ",
+                              "try again: ", status.error_message()));
         return;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -100,18 +101,17 @@ void Jobs::Run(uint64_t seed, const std::atomic<bool>& stopping) {
 }
 
 template <typename Response>
-absl::Status Jobs::Ask(
-    absl::Time until, const std::function<void()>& meanwhile,
-    const std::function<grpc::Status(Stubs&, grpc::ClientContext&, Response*)>& call,
-    Response* response) {
+Status Jobs::Ask(absl::Time until, const std::function<void()>& meanwhile,
+                 const std::function<grpc::Status(Stubs&, grpc::ClientContext&, Response*)>& call,
+                 Response* response) {
   for (size_t through = 0;; ++through) {
     grpc::ClientContext context;
     SetDeadline(context, absl::Seconds(2));
     context.set_wait_for_ready(true);  // no other call makes the channel reconnect now
     const grpc::Status status = call(stubs_[through % stubs_.size()], context, response);
-    if (status.ok()) return absl::OkStatus();
+    if (status.ok()) return OkStatus();
     if (!IsTransient(status) || absl::Now() > until) {
-      return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+      return {static_cast<StatusCode>(status.error_code()), status.error_message()};
     }
     meanwhile();
     absl::SleepFor(absl::Milliseconds(50));
@@ -123,17 +123,17 @@ void Jobs::CheckLedger(const v1::Dataset& dataset) {
   uint64_t charged = 0;
   for (const auto& [name, account] : accounts) {
     if (account.reserved != 1) {
-      witness_.Blame(absl::StrCat(name, " was charged ", account.reserved, " times"));
+      witness_.Blame(StrCat(name, " was charged ", account.reserved, " times"));
     }
     if (account.settled + account.returned > 1) witness_.Blame(name + " ended more than once");
     if (account.returned == 0) charged += account.cost;
   }
   if (charged > kCap * kEpsilon) {
-    witness_.Blame(absl::StrCat("the ledger has ", charged, " charged, above its cap"));
+    witness_.Blame(StrCat("the ledger has ", charged, " charged, above its cap"));
   }
   if (dataset.spent().epsilon_nanos() != charged) {
-    witness_.Blame(absl::StrCat("spent is ", dataset.spent().epsilon_nanos(),
-                                " nanos, and the entries make ", charged));
+    witness_.Blame(StrCat("spent is ", dataset.spent().epsilon_nanos(),
+                          " nanos, and the entries make ", charged));
   }
   const std::lock_guard lock(mutex_);
   for (const std::string& name : acknowledged_) {
@@ -143,19 +143,19 @@ void Jobs::CheckLedger(const v1::Dataset& dataset) {
   }
 }
 
-absl::Status Jobs::Check(absl::Duration patience, const std::function<void()>& meanwhile) {
+Status Jobs::Check(absl::Duration patience, const std::function<void()>& meanwhile) {
   const absl::Time until = absl::Now() + patience;
   const auto ask_dataset = [](Stubs& stubs, grpc::ClientContext& context,
                               v1::GetDatasetResponse* response) {
     v1::GetDatasetRequest request;
-    request.set_name(absl::StrCat("datasets/", kDataset));
+    request.set_name(StrCat("datasets/", kDataset));
     return stubs.datasets->GetDataset(&context, request, response);
   };
   for (int number = 0; number < next_ && number < kMost; ++number) {
-    const std::string name = absl::StrCat("jobs/job", number);
+    const std::string name = StrCat("jobs/job", number);
     v1::GetJobResponse job;
     for (;;) {
-      const absl::Status asked = Ask<v1::GetJobResponse>(
+      const Status asked = Ask<v1::GetJobResponse>(
           until, meanwhile,
           [&](Stubs& stubs, grpc::ClientContext& context, v1::GetJobResponse* response) {
             v1::GetJobRequest request;
@@ -163,7 +163,7 @@ absl::Status Jobs::Check(absl::Duration patience, const std::function<void()>& m
             return stubs.training->GetJob(&context, request, response);
           },
           &job);
-      if (asked.code() == absl::StatusCode::kNotFound) {
+      if (asked.code() == StatusCode::kNotFound) {
         const std::lock_guard lock(mutex_);
         if (acknowledged_.contains(name)) {
           witness_.Blame(name + " was acknowledged, and is not there");
@@ -173,7 +173,7 @@ absl::Status Jobs::Check(absl::Duration patience, const std::function<void()>& m
       if (!asked.ok()) return asked;
       if (job.job().state() >= v1::JOB_STATE_DONE) break;
       if (absl::Now() > until) {
-        witness_.Blame(absl::StrCat(name, " does not end; its state is ", job.job().state()));
+        witness_.Blame(StrCat(name, " does not end; its state is ", job.job().state()));
         break;
       }
       meanwhile();
@@ -182,8 +182,7 @@ absl::Status Jobs::Check(absl::Duration patience, const std::function<void()>& m
     if (job.job().state() != v1::JOB_STATE_DONE) continue;
     ++done_;
     v1::GetDatasetResponse response;
-    const absl::Status asked =
-        Ask<v1::GetDatasetResponse>(until, meanwhile, ask_dataset, &response);
+    const Status asked = Ask<v1::GetDatasetResponse>(until, meanwhile, ask_dataset, &response);
     if (!asked.ok()) return asked;
     const auto accounts = AccountsOf(response.dataset());
     const auto account = accounts.find(name);
@@ -192,7 +191,7 @@ absl::Status Jobs::Check(absl::Duration patience, const std::function<void()>& m
     }
   }
   v1::GetDatasetResponse response;
-  const absl::Status asked = Ask<v1::GetDatasetResponse>(until, meanwhile, ask_dataset, &response);
+  const Status asked = Ask<v1::GetDatasetResponse>(until, meanwhile, ask_dataset, &response);
   if (asked.ok()) CheckLedger(response.dataset());
   return asked;
 }

@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"
@@ -42,7 +42,7 @@ class Jobs {
   // Submits jobs, each until it is accepted or refused.
   void Run(uint64_t seed, const std::atomic<bool>& stopping);
   // Waits until every job has ended, and tells the witness what is wrong.
-  absl::Status Check(absl::Duration patience, const std::function<void()>& meanwhile);
+  Status Check(absl::Duration patience, const std::function<void()>& meanwhile);
 
   int submitted() const { return next_; }
   size_t done() const { return done_; }
@@ -56,9 +56,9 @@ class Jobs {
 
   // Asks the curators in turn until one answers.
   template <typename Response>
-  absl::Status Ask(absl::Time until, const std::function<void()>& meanwhile,
-                   const std::function<grpc::Status(Stubs&, grpc::ClientContext&, Response*)>& call,
-                   Response* response);
+  Status Ask(absl::Time until, const std::function<void()>& meanwhile,
+             const std::function<grpc::Status(Stubs&, grpc::ClientContext&, Response*)>& call,
+             Response* response);
   void CheckLedger(const v1::Dataset& dataset);
 
   Witness& witness_;

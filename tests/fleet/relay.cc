@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
+#include "common/base/text.h"
 
 namespace coppice::fleet_faults {
 namespace {
@@ -58,7 +58,7 @@ void SetUp(int fd) {
 int ConnectTo(const std::string& target) {
   int port = 0;
   int fd = -1, done = -1;
-  if (absl::SimpleAtoi(target, &port)) {
+  if (SimpleAtoi(target, &port)) {
     const sockaddr_in address = Loopback(port);
     fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     done = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);

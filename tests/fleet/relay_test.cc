@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice::fleet_faults {
 namespace {
@@ -59,7 +59,7 @@ class RelayTest : public ::testing::Test {
     const sockaddr_in address = Address(port_);
     EXPECT_EQ(bind(listener_.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     EXPECT_EQ(listen(listener_.fd(), 8), 0);
-    relay_ = std::make_unique<Relay>(absl::StrCat(port_));
+    relay_ = std::make_unique<Relay>(StrCat(port_));
   }
 
   int Connect() const {
@@ -109,7 +109,7 @@ TEST_F(RelayTest, HoldsWhatAStateHoldsAndLetsItGoOnLate) {
 
 TEST_F(RelayTest, ResetsConnectionsOfASourceAlone) {
   size_t next = 0;
-  relay_ = std::make_unique<Relay>(absl::StrCat(port_), [&next](int) { return next++; });
+  relay_ = std::make_unique<Relay>(StrCat(port_), [&next](int) { return next++; });
   const Socket first(Connect());
   const Socket first_server(Accept());
   const Socket second(Connect());

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <random>
+#include <string_view>
+
+#include "common/base/status.h"
 
 namespace coppice::fleet_faults {
 namespace {
@@ -74,6 +77,6 @@ bool IsOfDatabase(StepKind kind) {
 
 std::string ToText(const Step& step) { return kTable.ToText(step); }
 std::string ToText(absl::Span<const Step> schedule) { return kTable.ToText(schedule); }
-absl::StatusOr<Schedule> ParseSchedule(absl::string_view text) { return kTable.Parse(text); }
+StatusOr<Schedule> ParseSchedule(std::string_view text) { return kTable.Parse(text); }
 
 }  // namespace coppice::fleet_faults

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/openssl_random.h"
 #include "coppice/v1/study.grpc.pb.h"
@@ -39,9 +39,9 @@ std::shared_ptr<grpc::Channel> ConnectAtOnce(const std::string& server) {
   return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
 }
 
-bool SaysTryAgain(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsAborted(status) || absl::IsResourceExhausted(status) || absl::IsCancelled(status);
+bool SaysTryAgain(const Status& status) {
+  return IsUnavailable(status) || IsDeadlineExceeded(status) || IsAborted(status) ||
+         IsResourceExhausted(status) || IsCancelled(status);
 }
 
 testing::Outcome Coppice(const ConnectOptions& connection, std::vector<std::string> arguments) {
@@ -80,7 +80,7 @@ void Traffic::Door::OpenAnew() {
   if (absl::Now() - opened_ > absl::Milliseconds(300)) Open();
 }
 
-absl::Status Traffic::SetUp(absl::Duration patience, const std::function<void()>& meanwhile) {
+Status Traffic::SetUp(absl::Duration patience, const std::function<void()>& meanwhile) {
   const absl::Time until = absl::Now() + patience;
   const std::string schema = options_.rows + "/schema.json";
   std::vector<std::vector<std::string>> commands = {
@@ -89,7 +89,7 @@ absl::Status Traffic::SetUp(absl::Duration patience, const std::function<void()>
   if (options_.busy) {
     commands.push_back({"dataset", "create", "--dataset", Jobs::kDataset, "--data",
                         options_.rows + "/private.csv", "--schema", schema, "--epsilon-total",
-                        absl::StrCat(Jobs::kCap)});
+                        StrCat(Jobs::kCap)});
   }
   size_t through = 0;
   for (const auto& command : commands) {
@@ -97,12 +97,12 @@ absl::Status Traffic::SetUp(absl::Duration patience, const std::function<void()>
       const testing::Outcome made =
           Coppice(curators_.connection(through % curators_.size()), command);
       if (made.exit_code == 0) break;
-      if (absl::Now() > until) return absl::UnavailableError(absl::StrCat("set up: ", made.err));
+      if (absl::Now() > until) return UnavailableError(StrCat("set up: ", made.err));
       meanwhile();
       Sleep(50);
     }
   }
-  absl::StatusOr<Offer> offer = DoorTo(through).Get()->FetchForest(options_.study, 1);
+  StatusOr<Offer> offer = DoorTo(through).Get()->FetchForest(options_.study, 1);
   while (!offer.ok() && absl::Now() < until) {
     meanwhile();
     Sleep(50);
@@ -111,7 +111,7 @@ absl::Status Traffic::SetUp(absl::Duration patience, const std::function<void()>
   if (!offer.ok()) return offer.status();
   offer_ = *std::move(offer);
   privatizer_ = *Privatizer::Create(offer_->terms, offer_->fingerprint, offer_->trees);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void Traffic::Start(uint64_t seed) {
@@ -144,21 +144,21 @@ PrivateReport Traffic::Randomize(const Ticket& ticket, size_t device) {
   return *privatizer_->Privatize({{x, 1 - x}, static_cast<uint32_t>(device % 2)}, ticket, random);
 }
 
-absl::StatusOr<std::vector<Ticket>> Traffic::FetchTickets(uint32_t tickets, size_t& through) {
+StatusOr<std::vector<Ticket>> Traffic::FetchTickets(uint32_t tickets, size_t& through) {
   for (;; ++through) {
     auto fetched =
         DoorTo(through).Get()->FetchTickets(options_.study, offer_->fingerprint, tickets);
     if (fetched.ok() || stopping_) return fetched;
     DoorTo(through).OpenAnew();
     if (!SaysTryAgain(fetched.status())) {
-      witness_.Blame(absl::StrCat("tickets are refused for good: ", fetched.status().ToString()));
+      witness_.Blame(StrCat("tickets are refused for good: ", fetched.status().ToString()));
       return fetched;
     }
     Sleep(30);
   }
 }
 
-absl::Status Traffic::Send(size_t device, size_t through) {
+Status Traffic::Send(size_t device, size_t through) {
   PrivateReport report;
   {
     const std::lock_guard lock(mutex_);
@@ -168,13 +168,13 @@ absl::Status Traffic::Send(size_t device, size_t through) {
   const auto results = DoorTo(through).Get()->Deliver({&report, 1});
   if (results.ok()) {
     witness_.EndSend(call, (*results)[0]);
-    return absl::OkStatus();
+    return OkStatus();
   }
   witness_.FailSend(call);
   DoorTo(through).OpenAnew();
   if (!SaysTryAgain(results.status())) {
-    witness_.Blame(absl::StrCat("a device met an error that says not to try again: ",
-                                results.status().ToString()));
+    witness_.Blame(
+        StrCat("a device met an error that says not to try again: ", results.status().ToString()));
   }
   return results.status();
 }
@@ -231,13 +231,13 @@ void Traffic::RunResender(uint64_t seed) {
   }
 }
 
-absl::StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums, bool patient) {
+StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums, bool patient) {
   const size_t curator = through % channels_.size();
   const auto stub = v1::StudyService::NewStub(channels_[curator]);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kDeadline));
   context.set_wait_for_ready(patient);
-  const std::string name = absl::StrCat("studies/", options_.study);
+  const std::string name = StrCat("studies/", options_.study);
   const uint64_t at_least = witness_.BeginRead();
   uint64_t found = 0;
   grpc::Status status;
@@ -248,7 +248,7 @@ absl::StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums, bool p
     request.set_node(0);
     v1::GetCountsResponse response;
     status = stub->GetCounts(&context, request, &response);
-    if (absl::StrContains(status.error_message(), "has 0 accepted reports")) {
+    if (StrContains(status.error_message(), "has 0 accepted reports")) {
       status = grpc::Status::OK;
     }
     found = response.reports();
@@ -263,12 +263,12 @@ absl::StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums, bool p
   }
   if (!status.ok()) {
     if (!IsTransient(status)) {
-      witness_.Blame(absl::StrCat("a reader met error ", status.error_code(),
-                                  ", which says not to try again: ", status.error_message()));
+      witness_.Blame(StrCat("a reader met error ", status.error_code(),
+                            ", which says not to try again: ", status.error_message()));
     }
-    return absl::UnavailableError(status.error_message());
+    return UnavailableError(status.error_message());
   }
-  witness_.EndRead(at_least, found, absl::StrCat("curator ", curator));
+  witness_.EndRead(at_least, found, StrCat("curator ", curator));
   return found;
 }
 
@@ -280,7 +280,7 @@ void Traffic::RunReader(uint64_t seed, bool of_sums) {
   }
 }
 
-absl::Status Traffic::SendAll(absl::Duration patience, const std::function<void()>& meanwhile) {
+Status Traffic::SendAll(absl::Duration patience, const std::function<void()>& meanwhile) {
   const absl::Time until = absl::Now() + patience;
   size_t through = 0;
   for (size_t at = 0; at < reports_.size(); at += kSentTogether) {
@@ -299,18 +299,18 @@ absl::Status Traffic::SendAll(absl::Duration patience, const std::function<void(
       Sleep(50);
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Traffic::ReadAll(absl::Duration patience, const std::function<void()>& meanwhile) {
+Status Traffic::ReadAll(absl::Duration patience, const std::function<void()>& meanwhile) {
   const absl::Time until = absl::Now() + patience;
   for (size_t curator = 0; curator < curators_.size(); ++curator) {
     for (;;) {
       // Waits until the channel is ready: calls that fail at once do not make it reconnect.
-      const absl::StatusOr<uint64_t> count = ReadCount(curator, /*of_sums=*/true, /*patient=*/true);
+      const StatusOr<uint64_t> count = ReadCount(curator, /*of_sums=*/true, /*patient=*/true);
       if (count.ok() && *count != reports_.size()) {
-        witness_.Blame(absl::StrCat("at the end curator ", curator, " counts ", *count,
-                                    " reports of ", reports_.size(), " devices"));
+        witness_.Blame(StrCat("at the end curator ", curator, " counts ", *count, " reports of ",
+                              reports_.size(), " devices"));
       }
       if (count.ok()) break;
       if (absl::Now() > until) return count.status();
@@ -318,7 +318,7 @@ absl::Status Traffic::ReadAll(absl::Duration patience, const std::function<void(
       Sleep(50);
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::string Traffic::CompareWith(const testing::Books& books) const {
@@ -337,10 +337,10 @@ std::string Traffic::CompareWith(const testing::Books& books) const {
       all_differ && books.sums == sums) {
     return "";
   }
-  return absl::StrCat("the books have ", books.accepted, " accepted, ", books.reports,
-                      " in the sums and ", spent.size(), all_differ ? "" : " not all different",
-                      " spent tickets of ", devices, " devices; the sums are ",
-                      books.sums == sums ? "right" : "wrong");
+  return StrCat("the books have ", books.accepted, " accepted, ", books.reports,
+                " in the sums and ", spent.size(), all_differ ? "" : " not all different",
+                " spent tickets of ", devices, " devices; the sums are ",
+                books.sums == sums ? "right" : "wrong");
 }
 
 }  // namespace coppice::fleet_faults

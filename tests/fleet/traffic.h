@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/device/grpc/collector.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "tests/faults/books.h"
 #include "tests/fleet/curators.h"
 #include "tests/fleet/jobs.h"
@@ -48,14 +48,14 @@ class Traffic {
   ~Traffic() { Stop(); }
 
   // Makes the study, and for a busy one its dataset, through the first curator that answers.
-  absl::Status SetUp(absl::Duration patience, const std::function<void()>& meanwhile);
+  Status SetUp(absl::Duration patience, const std::function<void()>& meanwhile);
   void Start(uint64_t seed);
   void Stop();
 
   // Sends every report again until each is answered.
-  absl::Status SendAll(absl::Duration patience, const std::function<void()>& meanwhile);
+  Status SendAll(absl::Duration patience, const std::function<void()>& meanwhile);
   // Expects that each curator counts all.
-  absl::Status ReadAll(absl::Duration patience, const std::function<void()>& meanwhile);
+  Status ReadAll(absl::Duration patience, const std::function<void()>& meanwhile);
   // How the store's books differ from every report once, or empty.
   std::string CompareWith(const testing::Books& books) const;
 
@@ -84,11 +84,11 @@ class Traffic {
   void RunDevices(uint64_t seed);
   void RunReader(uint64_t seed, bool of_sums);
   void RunResender(uint64_t seed);
-  absl::Status Send(size_t device, size_t through);
-  absl::StatusOr<uint64_t> ReadCount(size_t through, bool of_sums, bool patient = false);
+  Status Send(size_t device, size_t through);
+  StatusOr<uint64_t> ReadCount(size_t through, bool of_sums, bool patient = false);
   // Makes a report for a device from a row of its own.
   PrivateReport Randomize(const Ticket& ticket, size_t device);
-  absl::StatusOr<std::vector<Ticket>> FetchTickets(uint32_t tickets, size_t& through);
+  StatusOr<std::vector<Ticket>> FetchTickets(uint32_t tickets, size_t& through);
 
   const Curators& curators_;
   Witness& witness_;

@@ -8,9 +8,8 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice::fleet_faults {
 
@@ -24,13 +23,13 @@ enum class Bug : uint8_t {
   kTwoLeaders,        // likewise; its session at the database stays, and no batch checks the epoch
   kLateReplica,       // commits never waited for the replica that is promoted
 };
-inline constexpr absl::string_view kBugNames[] = {
+inline constexpr std::string_view kBugNames[] = {
     "none",         "forgotten_tickets", "forgotten_charges", "hopeful_outcome",
     "fresh_answer", "frozen_lease",      "two_leaders",       "late_replica"};
 inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // kNone left out
 
-inline absl::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
-inline Bug BugNamed(absl::string_view name) {
+inline std::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
+inline Bug BugNamed(std::string_view name) {
   for (size_t i = 0; i <= kNumBugs; ++i) {
     if (kBugNames[i] == name) return static_cast<Bug>(i);
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/text.h"
 
 namespace coppice::fleet_faults {
 
@@ -26,10 +26,9 @@ void Witness::EndSend(const Call& call, const DeliveryResult& result) {
   if (result.delivery == Delivery::kAccepted) {
     ++totals_.accepted;
     if (++device.accepted > 1) {
-      BlameLocked(absl::StrCat("report ", call.device, " was accepted twice"));
+      BlameLocked(StrCat("report ", call.device, " was accepted twice"));
     } else if (call.was_counted) {
-      BlameLocked(
-          absl::StrCat("report ", call.device, " was accepted after it was known to be counted"));
+      BlameLocked(StrCat("report ", call.device, " was accepted after it was known to be counted"));
     }
     const absl::Time now = absl::Now();
     if (last_acceptance_ != absl::InfinitePast()) {
@@ -39,10 +38,10 @@ void Witness::EndSend(const Call& call, const DeliveryResult& result) {
   } else if (result.delivery == Delivery::kDuplicate) {
     ++totals_.duplicates;
     if (device.calls < 2) {
-      BlameLocked(absl::StrCat("report ", call.device, " is a duplicate, and was sent once"));
+      BlameLocked(StrCat("report ", call.device, " is a duplicate, and was sent once"));
     }
   } else {
-    BlameLocked(absl::StrCat("report ", call.device, " was refused: ", result.reason));
+    BlameLocked(StrCat("report ", call.device, " was refused: ", result.reason));
   }
   if (!device.counted) ++totals_.counted;
   device.counted = true;
@@ -62,12 +61,12 @@ void Witness::EndRead(uint64_t at_least, uint64_t found, const std::string& thro
   const std::lock_guard lock(mutex_);
   ++totals_.reads;
   if (found < at_least) {
-    BlameLocked(absl::StrCat("a stale read through ", through, ": ", found, " reports, where ",
-                             at_least, " had been acknowledged before it was sent"));
+    BlameLocked(StrCat("a stale read through ", through, ": ", found, " reports, where ", at_least,
+                       " had been acknowledged before it was sent"));
   }
   if (found > sent_) {
-    BlameLocked(absl::StrCat("a read through ", through, " found ", found, " reports, where ",
-                             sent_, " were ever sent"));
+    BlameLocked(StrCat("a read through ", through, " found ", found, " reports, where ", sent_,
+                       " were ever sent"));
   }
 }
 

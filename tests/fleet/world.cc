@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/postgres/postgres_store.h"
 #include "tests/faults/books.h"
 #include "tests/fleet/curators.h"
@@ -51,12 +52,12 @@ class World {
 
   RunResult Run(absl::Span<const Step> schedule) {
     curators_.StartAll();
-    absl::Status ready;
+    Status ready;
     for (Traffic* traffic : {&traffic_, &quiet_}) {
       ready.Update(traffic->SetUp(kSettling, [this] { curators_.Supervise(); }));
     }
     if (!ready.ok()) {
-      witness_.Blame(absl::StrCat("no study could be made: ", ready.ToString()));
+      witness_.Blame(StrCat("no study could be made: ", ready.ToString()));
     } else {
       if (const std::string sql = SqlOf(options_.bug); !sql.empty() && !database_.Execute(sql)) {
         witness_.Blame("the bug could not be planted");
@@ -185,8 +186,8 @@ class World {
       Pass(absl::Milliseconds(20));
     }
     if (witness_.LastAcceptance() < healed) {
-      witness_.Blame(absl::StrCat("no report is accepted ", absl::FormatDuration(patience),
-                                  " after the last fault is over"));
+      witness_.Blame(StrCat("no report is accepted ", absl::FormatDuration(patience),
+                            " after the last fault is over"));
     }
     tally_.longest_recovery = absl::Now() - healed;
     Pass(absl::Milliseconds(200));
@@ -198,10 +199,10 @@ class World {
   void Settle() {
     Note("settle");
     const auto meanwhile = [this] { Tend(); };
-    for (const absl::Status& status :
+    for (const Status& status :
          {traffic_.SendAll(kSettling, meanwhile), quiet_.SendAll(kSettling, meanwhile),
           traffic_.jobs().Check(kSettling, meanwhile), traffic_.ReadAll(kSettling, meanwhile)}) {
-      if (!status.ok()) witness_.Blame(absl::StrCat("at the end: ", status.ToString()));
+      if (!status.ok()) witness_.Blame(StrCat("at the end: ", status.ToString()));
     }
     if (IsOver()) return;
     Note("stop");
@@ -218,13 +219,13 @@ class World {
                database_.uri(), "SELECT count(DISTINCT epoch) FROM coppice.coppice_batches")));
     const auto store = storage::OpenPostgresStore(database_.uri());
     if (!store.ok()) {
-      return witness_.Blame(absl::StrCat("the store does not open: ", store.status().ToString()));
+      return witness_.Blame(StrCat("the store does not open: ", store.status().ToString()));
     }
     for (const Traffic* traffic : {&traffic_, &quiet_}) {
       const auto books = testing::ReadBooks(**store, traffic->study());
       const std::string wrong =
           books.ok() ? traffic->CompareWith(*books) : books.status().ToString();
-      if (!wrong.empty()) witness_.Blame(absl::StrCat("study ", traffic->study(), ": ", wrong));
+      if (!wrong.empty()) witness_.Blame(StrCat("study ", traffic->study(), ": ", wrong));
     }
   }
 
@@ -319,14 +320,14 @@ void Tally::Add(const Tally& other) {
 }
 
 std::string Tally::ToText() const {
-  return absl::StrCat(
-      runs, " schedules, ", steps, " steps; ", calls, " calls of devices: ", accepted,
-      " accepted, ", duplicates, " duplicates, ", failed, " failed; ", reads, " reads; ", jobs,
-      " jobs, ", jobs_done, " trained; ", leaders, " leaders wrote; the lease was found lost ",
-      lost_leases, " times, released or never held by ", drained, " that were drained; ",
-      failed_starts, " starts failed; the longest time without a report was ",
-      absl::FormatDuration(longest_gap), ", after the last fault ",
-      absl::FormatDuration(longest_recovery));
+  return StrCat(runs, " schedules, ", steps, " steps; ", calls, " calls of devices: ", accepted,
+                " accepted, ", duplicates, " duplicates, ", failed, " failed; ", reads, " reads; ",
+                jobs, " jobs, ", jobs_done, " trained; ", leaders,
+                " leaders wrote; the lease was found lost ", lost_leases,
+                " times, released or never held by ", drained, " that were drained; ",
+                failed_starts, " starts failed; the longest time without a report was ",
+                absl::FormatDuration(longest_gap), ", after the last fault ",
+                absl::FormatDuration(longest_recovery));
 }
 
 void Interrupt() { interrupted = true; }

@@ -12,20 +12,20 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace coppice::testing {
 
-inline absl::string_view AsBytes(const uint8_t* data, size_t size) {
+inline std::string_view AsBytes(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
 // Removes and returns the first byte of `input`; 0 if it is empty.
-inline uint8_t TakeByte(absl::string_view& input) {
+inline uint8_t TakeByte(std::string_view& input) {
   if (input.empty()) return 0;
   const auto byte = static_cast<uint8_t>(input.front());
   input.remove_prefix(1);
@@ -41,8 +41,8 @@ inline void Require(bool holds, const char* what) {
 // A file in memory with these bytes, for parsers of files; removed with the object.
 class FileOf {
  public:
-  FileOf(absl::string_view bytes, absl::string_view extension)
-      : path_(absl::StrCat("/dev/shm/coppice-fuzz-", getpid(), extension)) {
+  FileOf(std::string_view bytes, std::string_view extension)
+      : path_(StrCat("/dev/shm/coppice-fuzz-", getpid(), extension)) {
     std::ofstream(path_, std::ios::binary) << bytes;
   }
   ~FileOf() { unlink(path_.c_str()); }

@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "common/base/text.h"
 #include "coppice/v1/training.pb.h"
 #include "server/http/console.h"
 #include "server/http/origins.h"
@@ -29,7 +30,7 @@ struct Read {
   RequestHead head;
 };
 
-Read ReadInParts(absl::string_view bytes, size_t step) {
+Read ReadInParts(std::string_view bytes, size_t step) {
   RequestParser parser({.max_body_bytes = 4096});
   Read read;
   std::string in;
@@ -89,8 +90,7 @@ void AskForFile(const RequestHead& head) {
   const std::string path = head.target.substr(0, head.target.find('?'));
   if (!console->Has(path)) return;
   const Response response = console->Answer(head);
-  Require(absl::StrContains(response.head, "Content-Security-Policy: "),
-          "an answer without policy");
+  Require(StrContains(response.head, "Content-Security-Policy: "), "an answer without policy");
   if (response.status != 200) return;
   Require(response.file != nullptr, "a file that is none");
   Require(path == "/" ? *response.file == "page" : response.file->size() == 2, "another file");
@@ -101,7 +101,7 @@ void AskForFile(const RequestHead& head) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace coppice::http;
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   if (input.empty()) return 0;
   const size_t step = static_cast<uint8_t>(input[0]) % 16 + 1;
   input.remove_prefix(1);

@@ -1,11 +1,13 @@
 // A device's journal: the frames after the header, and a single body without the check sum that
 // would hide it.
 
+#include <string_view>
+
 #include "client/device/journal_format.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   (void)coppice::DecodeBody(input);
   coppice::FrameDigest digest = coppice::FirstFrameDigest();
   while (!input.empty()) {

@@ -10,27 +10,27 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 
 namespace coppice {
 namespace {
 
-void Write(const std::string& folder, absl::string_view name, const std::string& bytes) {
+void Write(const std::string& folder, std::string_view name, const std::string& bytes) {
   std::filesystem::create_directories(folder);
-  const std::string path = absl::StrCat(folder, "/", absl::StrReplaceAll(name, {{"/", "-"}}));
+  const std::string path = StrCat(folder, "/", StrReplaceAll(name, {{"/", "-"}}));
   std::ofstream(path, std::ios::binary) << bytes;
   std::printf("%s %zu bytes\n", path.c_str(), bytes.size());
 }
 
 // The bytes after their length in two bytes.
 std::string Part(const std::string& bytes) {
-  return absl::StrCat(std::string(1, static_cast<char>(bytes.size() % 256)),
-                      std::string(1, static_cast<char>(bytes.size() / 256)), bytes);
+  return StrCat(std::string(1, static_cast<char>(bytes.size() % 256)),
+                std::string(1, static_cast<char>(bytes.size() / 256)), bytes);
 }
 
 std::string ValueOf(const storage::Store& store, const std::string& key) {
@@ -43,11 +43,10 @@ void WriteStudy(const storage::Store& store, const std::string& key, const std::
   v1::StudyRecord record;
   record.ParseFromString(value);
   Write(corpus + "/terms", key, Part(record.terms()) + record.trees(0));
-  const std::string id = std::vector<std::string>(absl::StrSplit(key, '/'))[1];
+  const std::string id = std::vector<std::string>(StrSplit(key, '/'))[1];
   Write(corpus + "/store_record", key,
-        absl::StrCat(std::string(1, '\0'), Part(value),
-                     Part(ValueOf(store, absl::StrCat("count/", id, "/"))),
-                     ValueOf(store, absl::StrCat("sums/", id, "/0000"))));
+        StrCat(std::string(1, '\0'), Part(value), Part(ValueOf(store, StrCat("count/", id, "/"))),
+               ValueOf(store, StrCat("sums/", id, "/0000"))));
 }
 
 int Main(int argc, char** argv) {
@@ -63,8 +62,8 @@ int Main(int argc, char** argv) {
   }
   const std::map<std::string, char> kinds = {{"model", 1},   {"trained", 1}, {"ledger", 2},
                                              {"dataset", 3}, {"job", 4},     {"gone", 5}};
-  const absl::Status scanned =
-      (*store)->Scan("", [&](absl::string_view key_bytes, absl::string_view value_bytes) {
+  const Status scanned =
+      (*store)->Scan("", [&](std::string_view key_bytes, std::string_view value_bytes) {
         const std::string key(key_bytes);
         std::string value(value_bytes);
         const std::string kind = key.substr(0, key.find('/'));
@@ -73,9 +72,9 @@ int Main(int argc, char** argv) {
         if (kind == "ledger") value.erase(0, 32);  // its hash, which the target computes
         const auto number = kinds.find(kind);
         if (number != kinds.end()) {
-          Write(corpus + "/store_record", key, absl::StrCat(std::string(1, number->second), value));
+          Write(corpus + "/store_record", key, StrCat(std::string(1, number->second), value));
         }
-        return absl::OkStatus();
+        return OkStatus();
       });
   return scanned.ok() ? 0 : 1;
 }

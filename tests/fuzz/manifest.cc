@@ -2,12 +2,14 @@
 
 #include "common/wire/proto/manifest.h"
 
+#include <string_view>
+
 #include "tests/fuzz/fuzz_input.h"
 
 using coppice::testing::Require;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const absl::string_view input = coppice::testing::AsBytes(data, size);
+  const std::string_view input = coppice::testing::AsBytes(data, size);
   const auto manifest = coppice::ParseManifest(input);
   if (manifest.ok()) {
     Require(coppice::ValidateManifest(*manifest).ok(),

@@ -1,13 +1,16 @@
 // Messages that a device reads without protobuf: it accepts the same bytes as protobuf and
-// common/wire/proto, with the same values, and refuses the rest. The first byte selects the message.
+// common/wire/proto, with the same values, and refuses the rest. The first byte selects the
+// message.
 
 #include "client/device/messages/messages.h"
 
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "client/device/messages/relay_messages.h"
+#include "common/base/status.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "common/wire/proto/relay_promise.h"
@@ -22,34 +25,34 @@ namespace {
 
 using testing::Require;
 
-void CompareTerms(absl::string_view bytes) {
-  const absl::StatusOr<Terms> ours = ReadTerms(bytes);
-  const absl::StatusOr<Terms> theirs = ParseTerms(bytes);
+void CompareTerms(std::string_view bytes) {
+  const StatusOr<Terms> ours = ReadTerms(bytes);
+  const StatusOr<Terms> theirs = ParseTerms(bytes);
   Require(ours.ok() == theirs.ok(), "one reader alone takes these terms");
   if (ours.ok()) {
     Require(SerializeTerms(*ours) == SerializeTerms(*theirs), "terms are read differently");
   }
 }
 
-void CompareManifests(absl::string_view bytes) {
-  const absl::StatusOr<Manifest> ours = ReadManifest(bytes);
-  const absl::StatusOr<Manifest> theirs = ParseManifest(bytes);
+void CompareManifests(std::string_view bytes) {
+  const StatusOr<Manifest> ours = ReadManifest(bytes);
+  const StatusOr<Manifest> theirs = ParseManifest(bytes);
   Require(ours.ok() == theirs.ok(), "one reader alone takes this manifest");
   if (ours.ok()) Require(*ours == *theirs, "a manifest is read differently");
 }
 
-absl::StatusOr<Tree> TreeByProtobuf(absl::string_view bytes, const Terms& terms) {
+StatusOr<Tree> TreeByProtobuf(std::string_view bytes, const Terms& terms) {
   v1::Tree proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::InvalidArgumentError("no tree");
+    return InvalidArgumentError("no tree");
   }
-  absl::StatusOr<Tree> tree = FromProto(proto, *terms.schema);
+  StatusOr<Tree> tree = FromProto(proto, *terms.schema);
   if (!tree.ok()) return tree;
-  if (const absl::Status valid = ValidateTree(terms, *tree); !valid.ok()) return valid;
+  if (const Status valid = ValidateTree(terms, *tree); !valid.ok()) return valid;
   return tree;
 }
 
-void CompareTrees(absl::string_view bytes) {
+void CompareTrees(std::string_view bytes) {
   static const Terms terms{
       .study = "s",
       .schema = std::make_shared<const Schema>(
@@ -58,23 +61,23 @@ void CompareTrees(absl::string_view bytes) {
       .trees = 1,
       .epsilon = *Budget::Parse("1"),
       .mechanism = MechanismKind::kDirect};
-  const absl::StatusOr<Tree> ours = ReadTree(bytes, terms);
-  const absl::StatusOr<Tree> theirs = TreeByProtobuf(bytes, terms);
+  const StatusOr<Tree> ours = ReadTree(bytes, terms);
+  const StatusOr<Tree> theirs = TreeByProtobuf(bytes, terms);
   Require(ours.ok() == theirs.ok(), "one reader alone takes this tree");
   if (ours.ok()) Require(*ours == *theirs, "a tree is read differently");
 }
 
-absl::StatusOr<Model> ModelByProtobuf(absl::string_view bytes) {
+StatusOr<Model> ModelByProtobuf(std::string_view bytes) {
   v1::Model proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::InvalidArgumentError("no model");
+    return InvalidArgumentError("no model");
   }
   return FromProto(proto);
 }
 
-void CompareModels(absl::string_view bytes) {
-  const absl::StatusOr<Model> ours = ReadModel(bytes);
-  const absl::StatusOr<Model> theirs = ModelByProtobuf(bytes);
+void CompareModels(std::string_view bytes) {
+  const StatusOr<Model> ours = ReadModel(bytes);
+  const StatusOr<Model> theirs = ModelByProtobuf(bytes);
   Require(ours.ok() == theirs.ok(), "one reader alone takes this model");
   if (ours.ok()) {
     Require(ToProto(*ours).SerializeAsString() == ToProto(*theirs).SerializeAsString(),
@@ -82,28 +85,28 @@ void CompareModels(absl::string_view bytes) {
   }
 }
 
-void CompareOutcomes(absl::string_view bytes) {
+void CompareOutcomes(std::string_view bytes) {
   v1::SubmitReportsResponse proto;
   const bool parsed = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  const absl::StatusOr<DeliveryResult> ours = ReadDelivery(bytes);
+  const StatusOr<DeliveryResult> ours = ReadDelivery(bytes);
   Require(ours.ok() == (parsed && proto.outcomes_size() == 1), "one reader alone takes an outcome");
   if (!ours.ok()) return;
   const bool accepted = proto.outcomes(0) == v1::REPORT_OUTCOME_ACCEPTED;
   Require((ours->delivery == Delivery::kAccepted) == accepted, "an outcome is read differently");
 }
 
-void CompareRelayTerms(absl::string_view bytes) {
-  const absl::StatusOr<RelayTerms> ours = ReadRelayTerms(bytes);
-  const absl::StatusOr<RelayTerms> theirs = ParseRelayTerms(bytes);
+void CompareRelayTerms(std::string_view bytes) {
+  const StatusOr<RelayTerms> ours = ReadRelayTerms(bytes);
+  const StatusOr<RelayTerms> theirs = ParseRelayTerms(bytes);
   Require(ours.ok() == theirs.ok(), "one reader alone takes these relay's terms");
   if (ours.ok()) Require(*ours == *theirs, "a relay's terms are read differently");
 }
 
-void CompareDealOffers(absl::string_view bytes) {
+void CompareDealOffers(std::string_view bytes) {
   v1::GetRelayTermsResponse proto;
   const bool parsed = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  const absl::StatusOr<SignedManifest> manifest = FromProto(proto.manifest());
-  const absl::StatusOr<DealOffer> ours = ReadDealOffer(bytes);
+  const StatusOr<SignedManifest> manifest = FromProto(proto.manifest());
+  const StatusOr<DealOffer> ours = ReadDealOffer(bytes);
   Require(ours.ok() == (parsed && manifest.ok() && proto.signature().size() == 64),
           "one reader alone takes what a relay says of a deal");
   if (!ours.ok()) return;
@@ -114,10 +117,10 @@ void CompareDealOffers(absl::string_view bytes) {
           "what a relay says of a deal is read differently");
 }
 
-void CompareRelayedOffers(absl::string_view bytes) {
+void CompareRelayedOffers(std::string_view bytes) {
   v1::RelayedOffer proto;
   const bool parsed = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  const absl::StatusOr<RelayedOffer> ours = ReadRelayedOffer(bytes);
+  const StatusOr<RelayedOffer> ours = ReadRelayedOffer(bytes);
   Require(ours.ok() == parsed, "one reader alone takes what is in an envelope");
   if (!ours.ok()) return;
   Require(ours->ticket == proto.ticket() && ours->claim == proto.claim() &&
@@ -125,11 +128,11 @@ void CompareRelayedOffers(absl::string_view bytes) {
           "what is in an envelope is read differently");
 }
 
-void CompareRelaysAnswers(absl::string_view bytes) {
+void CompareRelaysAnswers(std::string_view bytes) {
   v1::SubmitSealedReportResponse submitted;
   const bool parsed = submitted.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   const bool known = submitted.outcome() > 0 && v1::SubmitOutcome_IsValid(submitted.outcome());
-  const absl::StatusOr<SubmitOutcome> outcome = ReadSubmitOutcome(bytes);
+  const StatusOr<SubmitOutcome> outcome = ReadSubmitOutcome(bytes);
   Require(outcome.ok() == (parsed && known), "one reader alone takes a relay's outcome");
   if (outcome.ok()) {
     Require(static_cast<int>(*outcome) == submitted.outcome() - 1,
@@ -137,13 +140,13 @@ void CompareRelaysAnswers(absl::string_view bytes) {
   }
   v1::TakeOfferResponse taken;
   const bool is_envelope = taken.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  const absl::StatusOr<absl::string_view> envelope = ReadEnvelope(bytes);
+  const StatusOr<std::string_view> envelope = ReadEnvelope(bytes);
   Require(envelope.ok() == is_envelope, "one reader alone takes an envelope");
   if (is_envelope) Require(*envelope == taken.envelope(), "an envelope is read differently");
 }
 
 // Made-up messages have no valid signature, so this only checks that nothing breaks.
-void ReadTheRest(absl::string_view bytes) {
+void ReadTheRest(std::string_view bytes) {
   (void)OpenProof(bytes, std::string(kChallengeBytes, 'c'));
   const auto memory = ManifestMemory::InMemory();
   Trust trust({}, *memory, [] { return int64_t{0}; });
@@ -154,11 +157,11 @@ void ReadTheRest(absl::string_view bytes) {
 }  // namespace coppice
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   if (input.empty()) return 0;
   const auto which = static_cast<uint8_t>(input[0]);
   input.remove_prefix(1);
-  using Compare = void (*)(absl::string_view);
+  using Compare = void (*)(std::string_view);
   static constexpr Compare kCompare[] = {
       coppice::CompareTerms,        coppice::CompareManifests,  coppice::CompareTrees,
       coppice::CompareModels,       coppice::CompareOutcomes,   coppice::ReadTheRest,

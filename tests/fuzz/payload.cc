@@ -2,8 +2,10 @@
 // refuses changes nothing. Input: mechanism, leaves, classes, epsilon, column, then the payload.
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -11,7 +13,7 @@ using coppice::testing::Require;
 using coppice::testing::TakeByte;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   const auto kinds = coppice::AllMechanismKinds();
   const coppice::MechanismKind kind = kinds[TakeByte(input) % kinds.size()];
   const coppice::Domain domain{.leaves = 1u + TakeByte(input) % 64,
@@ -25,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<int64_t> sums((*mechanism)->sum_size(), 7);
   const std::vector<int64_t> before = sums;
   const bool accepted = (*mechanism)->Check(input).ok();
-  const absl::Status added =
+  const coppice::Status added =
       (*mechanism)->Add(input, column % (*mechanism)->columns(), absl::MakeSpan(sums));
   Require(added.ok() == accepted, "Add() and Check() differ");
   Require(accepted || sums == before, "a refused payload was added");

@@ -3,6 +3,7 @@
 
 #include "common/terms/public_values.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ Tree TreeOf(const Schema& schema) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   const Schema schema = SchemaOf(coppice::testing::TakeByte(input));
   const Tree tree = TreeOf(schema);
   const auto row = coppice::DecodePublicValues(schema, tree, input);

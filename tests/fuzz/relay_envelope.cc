@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "client/device/relay/deal.h"
+#include "common/base/status.h"
 #include "common/wire/proto/relay_promise.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/schemas.h"
@@ -24,16 +26,16 @@ Deal SomeDeal() {
   return {.relay = {}, .terms = terms, .sealing = {}};
 }
 
-void OpenOne(absl::string_view bytes) {
+void OpenOne(std::string_view bytes) {
   static const Deal& deal = *new Deal(SomeDeal());
-  const absl::StatusOr<DealtTicket> dealt = OpenEnvelope(deal, bytes);
-  Require(dealt.ok() || absl::IsDataLoss(dealt.status()), "an envelope fails in another way");
+  const StatusOr<DealtTicket> dealt = OpenEnvelope(deal, bytes);
+  Require(dealt.ok() || IsDataLoss(dealt.status()), "an envelope fails in another way");
   // No made-up tree hashes to the terms' root.
   if (dealt.ok()) Require(dealt->trees.empty(), "a tree that the terms do not stand for");
 }
 
-void ReadPromise(absl::string_view bytes) {
-  const absl::StatusOr<RelayTerms> terms = ParseRelayTerms(bytes);
+void ReadPromise(std::string_view bytes) {
+  const StatusOr<RelayTerms> terms = ParseRelayTerms(bytes);
   if (terms.ok()) Require(SerializeRelayTerms(*terms) == bytes, "terms are not understood in full");
 }
 
@@ -41,7 +43,7 @@ void ReadPromise(absl::string_view bytes) {
 }  // namespace coppice
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const absl::string_view input = coppice::testing::AsBytes(data, size);
+  const std::string_view input = coppice::testing::AsBytes(data, size);
   coppice::OpenOne(input);
   coppice::ReadPromise(input);
   return 0;

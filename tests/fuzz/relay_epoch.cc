@@ -2,6 +2,7 @@
 // replaced or changed, where, and the bytes.
 
 #include <string>
+#include <string_view>
 
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/server/relay/epoch/sample_epoch.h"
@@ -41,7 +42,7 @@ void Use(Epoch& epoch) {
   Require(root.Root() == frozen->root, "a batch has another root");
 }
 
-void Change(SimulatedDisk& disk, const std::string& path, uint8_t how, absl::string_view input) {
+void Change(SimulatedDisk& disk, const std::string& path, uint8_t how, std::string_view input) {
   std::string content = disk.Content(path);
   if (how % 2 == 0) {
     content = std::string(input);
@@ -55,7 +56,7 @@ void Change(SimulatedDisk& disk, const std::string& path, uint8_t how, absl::str
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   const uint8_t which = TakeByte(input);
   SimulatedDisk disk(which);
   const bool frozen = which / 8 % 2 == 1;

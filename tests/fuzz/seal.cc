@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -25,8 +27,8 @@ const SealingKey& Key() {
   return *key;
 }
 
-absl::string_view TakeFront(absl::string_view& input, size_t bytes) {
-  const absl::string_view front = input.substr(0, bytes);
+std::string_view TakeFront(std::string_view& input, size_t bytes) {
+  const std::string_view front = input.substr(0, bytes);
   input.remove_prefix(front.size());
   return front;
 }
@@ -39,7 +41,7 @@ std::string InfoOf(const ReportSealing& sealing) {
 }
 
 void OpenSealed(const ReportSealing& sealing, const coppice::Ticket& ticket,
-                absl::string_view plaintext) {
+                std::string_view plaintext) {
   auto opener = *ReportOpener::Create(sealing, Key());
   const auto sealed = *Sender::Create(sealing.aead, Key().public_key(), InfoOf(sealing))
                            ->Seal(ticket.ToBytes(), plaintext);
@@ -57,7 +59,7 @@ void OpenSealed(const ReportSealing& sealing, const coppice::Ticket& ticket,
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   const uint8_t kind = TakeByte(input);
   const ReportSealing sealing = {.aead = kind % 2 == 0 ? Aead::kAes128Gcm : Aead::kChaCha20Poly1305,
                                  .fingerprint = {1},
@@ -67,10 +69,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const coppice::Ticket ticket = *coppice::Ticket::FromBytes(ticket_bytes);
   if (kind / 2 % 2 == 0) {
     auto opener = *ReportOpener::Create(sealing, Key());
-    const absl::string_view enc = TakeFront(input, 32);
+    const std::string_view enc = TakeFront(input, 32);
     const auto payload = opener.Open(ticket, enc, input);
     Require(!payload.ok(), "a report that nobody sealed opens");
-    Require(payload.status().code() == absl::StatusCode::kInvalidArgument,
+    Require(payload.status().code() == coppice::StatusCode::kInvalidArgument,
             "bytes of a sender's look like a failure of ours");
   } else {
     OpenSealed(sealing, ticket, input);

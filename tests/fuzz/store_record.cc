@@ -5,15 +5,16 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "common/terms/sha256.h"
-#include "server/store/audit_log/audit_log.h"
-#include "server/store/audit_log/audit_record.h"
-#include "server/datasets/dataset_record.h"
-#include "server/datasets/job_record.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
+#include "server/datasets/dataset_record.h"
+#include "server/datasets/job_record.h"
 #include "server/datasets/ledger/ledger_record.h"
+#include "server/store/audit_log/audit_log.h"
+#include "server/store/audit_log/audit_record.h"
 #include "server/store/models/model_record.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/memory_store.h"
@@ -24,16 +25,16 @@ using coppice::testing::TakeByte;
 
 constexpr char kId[] = "s";
 
-absl::string_view TakePart(absl::string_view& input) {
+std::string_view TakePart(std::string_view& input) {
   const size_t length = TakeByte(input) + 256u * TakeByte(input);
-  const absl::string_view part = input.substr(0, length);
+  const std::string_view part = input.substr(0, length);
   input.remove_prefix(part.size());
   return part;
 }
 
-void LoadStudy(absl::string_view input) {
-  const absl::string_view record = TakePart(input);
-  const absl::string_view counts = TakePart(input);
+void LoadStudy(std::string_view input) {
+  const std::string_view record = TakePart(input);
+  const std::string_view counts = TakePart(input);
   coppice::testing::MemoryStore store;
   coppice::storage::StoreBatch batch;
   batch.Put(coppice::curator::CountsKey(kId), std::string(counts));
@@ -43,7 +44,7 @@ void LoadStudy(absl::string_view input) {
 }
 
 // Adds the hash that the entry must have: anybody who can write the store can compute it.
-void LoadEntry(absl::string_view input) {
+void LoadEntry(std::string_view input) {
   const coppice::Sha256Digest hash = coppice::Sha256({input});
   std::string value(hash.begin(), hash.end());
   value.append(input.data(), input.size());
@@ -52,7 +53,7 @@ void LoadEntry(absl::string_view input) {
 }
 
 // Records of an audit log, each after its key's number and its length.
-void InspectLog(absl::string_view input) {
+void InspectLog(std::string_view input) {
   namespace audit = coppice::audit;
   const std::string keys[] = {
       std::string(audit::kHeadKey), std::string(audit::kSealKey), std::string(audit::kSaltKey),
@@ -72,7 +73,7 @@ void InspectLog(absl::string_view input) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   switch (TakeByte(input) % 7) {
     case 0:
       LoadStudy(input);

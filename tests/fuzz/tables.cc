@@ -3,6 +3,9 @@
 
 #include "common/table/tables.h"
 
+#include <string_view>
+
+#include "common/base/status.h"
 #include "common/table/csv_file.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_schema.h"
@@ -16,12 +19,12 @@ namespace {
 // Keeps the name of the last column, if there is one.
 class LastColumn : public coppice::CsvSink {
  public:
-  absl::Status OnHeader(const std::vector<std::string>& names, const coppice::CsvRow&) override {
+  coppice::Status OnHeader(const std::vector<std::string>& names, const coppice::CsvRow&) override {
     name_ = names.back();
-    return absl::OkStatus();
+    return coppice::OkStatus();
   }
-  void OnField(size_t, absl::string_view) override {}
-  absl::Status OnRow(const coppice::CsvRow&) override { return absl::OkStatus(); }
+  void OnField(size_t, std::string_view) override {}
+  coppice::Status OnRow(const coppice::CsvRow&) override { return coppice::OkStatus(); }
   const std::string& name() const { return name_; }
 
  private:

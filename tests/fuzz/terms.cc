@@ -2,6 +2,7 @@
 // of the terms (two bytes), the terms, then the tree.
 
 #include <string>
+#include <string_view>
 
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/packed_forest.h"
@@ -11,9 +12,9 @@ using coppice::testing::Require;
 using coppice::testing::TakeByte;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   const size_t length = TakeByte(input) + 256u * TakeByte(input);
-  const absl::string_view bytes = input.substr(0, length);
+  const std::string_view bytes = input.substr(0, length);
   input.remove_prefix(bytes.size());
   const auto terms = coppice::ParseTerms(bytes);
   if (!terms.ok()) return 0;

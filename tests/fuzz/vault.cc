@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "server/store/vault/keyed_store.h"
 #include "server/store/vault/vault_records.h"
@@ -20,13 +21,13 @@ const coppice::vault::KeyFile& Keys() {
   return *keys;
 }
 
-void ParseKeys(absl::string_view text) {
+void ParseKeys(std::string_view text) {
   const auto keys = coppice::vault::KeyFile::Parse(text);
   if (keys.ok()) Require(keys->Find(keys->current().id) == &keys->current(), "a key is not found");
 }
 
 // Opens a store that is sealed under Keys(), except for one record.
-void OpenWith(const std::string& key, absl::string_view value) {
+void OpenWith(const std::string& key, std::string_view value) {
   auto disk = std::make_unique<coppice::testing::MemoryStore>();
   coppice::storage::StoreBatch batch;
   batch.Put("meta/format", "5");
@@ -43,7 +44,7 @@ void OpenWith(const std::string& key, absl::string_view value) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  absl::string_view input = coppice::testing::AsBytes(data, size);
+  std::string_view input = coppice::testing::AsBytes(data, size);
   switch (TakeByte(input) % 4) {
     case 0:
       ParseKeys(input);

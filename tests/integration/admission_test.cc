@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/integration/daemon.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "tests/integration/daemon.h"
 
 namespace coppice {
@@ -51,7 +51,7 @@ class Stranger {
  public:
   explicit Stranger(std::vector<std::string> command) : port_(FreePort()) {
     for (std::string& word : command) {
-      if (word == "PORT") word = absl::StrCat(port_);
+      if (word == "PORT") word = StrCat(port_);
     }
     process_ = std::make_unique<Process>(command);
     while (!Answers() && process_->Running()) {
@@ -74,9 +74,7 @@ class Stranger {
     return Stranger(std::move(command));
   }
 
-  std::string at(const std::string& host = "127.0.0.1") const {
-    return absl::StrCat(host, ":", port_);
-  }
+  std::string at(const std::string& host = "127.0.0.1") const { return StrCat(host, ":", port_); }
 
  private:
   bool Answers() const {
@@ -136,7 +134,7 @@ class ConnectionMistakesTest : public ::testing::Test {
 std::unique_ptr<TempDir> ConnectionMistakesTest::folder_;
 
 TEST_F(ConnectionMistakesTest, AServerThatIsDown) {
-  const std::string server = absl::StrCat("127.0.0.1:", FreePort());
+  const std::string server = StrCat("127.0.0.1:", FreePort());
   const std::string line = "coppice: nobody answers at " + server +
                            ": connection refused; check --server, and that coppiced runs there\n";
   EXPECT_EQ(Fault(server, {"--ca", Ca("good")}), line);
@@ -257,7 +255,7 @@ while True:
 )";
 
 TEST_F(ConnectionMistakesTest, AProxyThatIsDownIsNotTakenForTheCurator) {
-  const std::string proxy = absl::StrCat("127.0.0.1:", FreePort());
+  const std::string proxy = StrCat("127.0.0.1:", FreePort());
   const ProxyVariables variables("http://ann:s3cr3t@" + proxy, "");
   EXPECT_EQ(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
             "coppice: nobody answers at the proxy " + proxy +
@@ -287,7 +285,7 @@ TEST_F(ConnectionMistakesTest, WhatIsBehindAProxyIsExplainedAsWithoutOne) {
 }
 
 TEST_F(ConnectionMistakesTest, AHostThatIsExceptedIsReachedWithoutTheProxy) {
-  const std::string proxy = absl::StrCat("127.0.0.1:", FreePort());
+  const std::string proxy = StrCat("127.0.0.1:", FreePort());
   for (const char* excepted : {"*", " curator.invalid", "other,*.invalid"}) {
     const ProxyVariables variables("http://" + proxy, excepted);
     EXPECT_THAT(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
@@ -403,10 +401,10 @@ TEST_F(ConnectionMistakesTest, AnUnknownNounVerbOrFlag) {
   for (const char* program : {"coppiced", "coppice-relay", "coppice-lab"}) {
     const Outcome help = RunProgram({BinaryPath(program), "manaul", "--help"});
     EXPECT_EQ(help.exit_code, 2) << "no help for a command that is not there";
-    EXPECT_EQ(help.err, absl::StrCat(program,
-                                     ": unknown command \"manaul\"; did you mean \"manual\"? See "
-                                     "`",
-                                     program, " --help`.\n"));
+    EXPECT_EQ(help.err, StrCat(program,
+                               ": unknown command \"manaul\"; did you mean \"manual\"? See "
+                               "`",
+                               program, " --help`.\n"));
     EXPECT_EQ(help.out, "");
   }
   const Outcome lab = RunProgram({BinaryPath("coppice-lab"), "centrall"});

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
@@ -73,10 +73,10 @@ class FleetTest : public ::testing::Test {
   std::string Path(const std::string& file) const { return folder_.path() + "/" + file; }
 
   std::unique_ptr<Daemon> MakeCurator(const std::string& lease_seconds = "2") {
-    const std::string folder = Path(absl::StrCat("curator", made_++));
+    const std::string folder = Path(StrCat("curator", made_++));
     std::filesystem::create_directory(folder);
     auto curator = std::make_unique<Daemon>(folder, uri_);
-    peer_addresses_.push_back(absl::StrCat("127.0.0.1:", FreePort()));
+    peer_addresses_.push_back(StrCat("127.0.0.1:", FreePort()));
     curator->AddFlags({"--peer-listen", peer_addresses_.back(), "--peer-ca", Path("peers/ca.crt"),
                        "--peer-cert", Path("peers/server.crt"), "--peer-key",
                        Path("peers/server.key"), "--lease-seconds", lease_seconds});

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/temp_dir.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/device/grpc/collector.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/data_dir.h"
@@ -115,7 +116,7 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
                          privatizer.Privatize({{0.25, 0.75}, 1}, offer.tickets[0], random));
     if (TreeOfTicket(all.tickets[0], 16) != number) {
       EXPECT_THAT(privatizer.Privatize({{0.25, 0.75}, 1}, all.tickets[0], random),
-                  StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not here")));
+                  StatusIs(StatusCode::kFailedPrecondition, HasSubstr("not here")));
     }
   }
   EXPECT_GT(seen.size(), 8u);  // 8 or fewer of 16 have probability below 10^-25

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 
@@ -23,7 +23,7 @@ inline std::set<std::string> OwnAddresses(int port) {
       unsigned remote = 0;
       if (std::sscanf(line.c_str(), " %*d: %*[0-9A-F]:%x %*[0-9A-F]:%x", &local, &remote) == 2 &&
           remote == static_cast<unsigned>(port)) {
-        addresses.insert(absl::StrCat("127.0.0.1:", local));
+        addresses.insert(StrCat("127.0.0.1:", local));
       }
     }
   }

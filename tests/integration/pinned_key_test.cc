@@ -6,6 +6,7 @@
 
 #include "client/device/journal.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/terms/public_key_file.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
@@ -57,7 +58,7 @@ class ManifestTest : public ::testing::Test {
   }
 
   // Fetches as a device with the pin of SetUp() and one journal.
-  absl::Status Fetch(const std::string& pin = "curator.pem") {
+  Status Fetch(const std::string& pin = "curator.pem") {
     const auto journal = *Journal::Open(Path("device.journal"));
     const OfferPolicy policy{
         .curator_key = *ReadPublicKey(Path(pin)), .demand_pin = true, .min_reports = 10};
@@ -86,8 +87,7 @@ TEST_F(ManifestTest, ADaemonWithAnotherKeyIsRefused) {
   std::filesystem::remove_all(daemon_.data_dir());
   ASSERT_TRUE(daemon_.Start());
   CreateStudy();
-  EXPECT_THAT(Fetch(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
+  EXPECT_THAT(Fetch(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
   // The command line refuses it too: it remembers the key in the journal without being given one.
   const Outcome outcome =
       daemon_.Coppice({"collect", "simulate", "--study", "signed", "--data",
@@ -114,8 +114,7 @@ TEST_F(ManifestTest, ARotationWithAnEndorsementIsFollowed) {
   EXPECT_EQ(daemon_.CoppiceJson({"study", "key"})["endorsements"], 2);
   MakeKey("broken.key");
   ASSERT_TRUE(RestartWith({"--signing-key", Path("broken.key"), "--break-key-chain"}));
-  EXPECT_THAT(Fetch(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
+  EXPECT_THAT(Fetch(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
   SavePin("broken.pem");
   EXPECT_OK(Fetch("broken.pem"));
 }

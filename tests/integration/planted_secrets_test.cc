@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/text.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
@@ -71,7 +71,7 @@ class PlantedSecretsTest : public ::testing::Test {
   }
 
   static void Sign(grpc::ClientContext& context) {
-    context.AddMetadata("authorization", absl::StrCat("Bearer ", kToken));
+    context.AddMetadata("authorization", StrCat("Bearer ", kToken));
   }
   void SubmitPlantedReports() {
     const auto stub = v1::ReportService::NewStub(channel_);
@@ -92,7 +92,7 @@ class PlantedSecretsTest : public ::testing::Test {
     EXPECT_THAT(response.outcomes(), ::testing::ElementsAre(v1::REPORT_OUTCOME_BAD_TICKET,
                                                             v1::REPORT_OUTCOME_BAD_PAYLOAD));
     // Errors repeat names, so the secrets are also sent as a name.
-    request.set_study(absl::StrCat("studies/", kPayload, "/", kToken));
+    request.set_study(StrCat("studies/", kPayload, "/", kToken));
     grpc::ClientContext wrong;
     Sign(wrong);
     stub->SubmitReports(&wrong, request, &response);
@@ -127,22 +127,20 @@ class PlantedSecretsTest : public ::testing::Test {
     testing::HttpClient client(PortOf("http"), &tls);
     const std::string row = R"("rows":[{"values":[0.3183098,0.3183098]}])";
     for (const std::string& body :
-         {absl::StrCat("{\"name\":\"models/watched-model\",", row, "}"),
-          absl::StrCat("{\"name\":\"models/watched-model\",", row, ",\"x\":\"", kPayload, "\"}"),
-          absl::StrCat("{\"name\":[\"", kPayload, "\"],", row, "}"),
-          absl::StrCat("{\"rows\":\"0.3183098 ", kPayload, "\"}"),
-          absl::StrCat("{\"rows\":[{\"", kPayload, "\":0.3183098}]}"),
-          absl::StrCat("0.3183098 ", kPayload)}) {
-      const testing::HttpResponse response =
-          client.Send("POST", "/coppice.v1.ModelService/Predict",
-                      {{"Content-Type", "application/json"},
-                       {"Authorization", absl::StrCat("Bearer ", kToken)}},
-                      body);
+         {StrCat("{\"name\":\"models/watched-model\",", row, "}"),
+          StrCat("{\"name\":\"models/watched-model\",", row, ",\"x\":\"", kPayload, "\"}"),
+          StrCat("{\"name\":[\"", kPayload, "\"],", row, "}"),
+          StrCat("{\"rows\":\"0.3183098 ", kPayload, "\"}"),
+          StrCat("{\"rows\":[{\"", kPayload, "\":0.3183098}]}"), StrCat("0.3183098 ", kPayload)}) {
+      const testing::HttpResponse response = client.Send(
+          "POST", "/coppice.v1.ModelService/Predict",
+          {{"Content-Type", "application/json"}, {"Authorization", StrCat("Bearer ", kToken)}},
+          body);
       EXPECT_EQ(response.status,
                 body.ends_with("]}]}") && body.starts_with("{\"name\":\"") ? 200 : 400)
           << body;
       EXPECT_EQ(response.body.find("0.3183098"), std::string::npos) << response.body;
-      if (body.find(absl::StrCat("{\"", kPayload)) == std::string::npos) {  // not as a field name
+      if (body.find(StrCat("{\"", kPayload)) == std::string::npos) {  // not as a field name
         EXPECT_EQ(response.body.find(kPayload), std::string::npos) << response.body;
       }
       EXPECT_EQ(response.body.find(kToken), std::string::npos) << response.body;
@@ -162,7 +160,7 @@ class PlantedSecretsTest : public ::testing::Test {
     bool found = false;
     for (const auto& [place, bytes] : Places()) {
       for (const std::string& form :
-           {secret, absl::BytesToHexString(secret), absl::Base64Escape(secret)}) {
+           {secret, BytesToHexString(secret), absl::Base64Escape(secret)}) {
         if (bytes.find(form) == std::string::npos) continue;
         found = true;
         std::cout << absl::CHexEscape(secret) << " is in " << place << "\n";
@@ -174,7 +172,7 @@ class PlantedSecretsTest : public ::testing::Test {
   // The port of a listener, from the log.
   int PortOf(const std::string& event) const {
     const std::string log = daemon_.log(), before = R"("port":")";
-    const size_t line = log.find(absl::StrCat(R"("event":")", event, R"(",)"));
+    const size_t line = log.find(StrCat(R"("event":")", event, R"(",)"));
     const size_t at = log.find(before, line);
     return line == std::string::npos ? 0 : std::atoi(log.c_str() + at + before.size());
   }

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/http_page.h"
 #include "tests/support/missing_package.h"
@@ -165,17 +165,17 @@ TEST_F(PostgresDaemonTest, AStoreIsCopiedEitherWay) {
     Collect(daemon);
     EXPECT_EQ(daemon.Stop(), 0);
   }
-  const std::string source = absl::StrCat("rocksdb:", Path("store"));
+  const std::string source = StrCat("rocksdb:", Path("store"));
   const Outcome there = Coppiced({"copy", "--from", source, "--to", uri_, "--json"});
   ASSERT_EQ(there.exit_code, 0) << there.err;
   const Outcome again = Coppiced({"copy", "--from", source, "--to", uri_});
   EXPECT_EQ(again.exit_code, 1);
   EXPECT_THAT(again.err, HasSubstr("is not empty"));
   const Outcome back =
-      Coppiced({"copy", "--from", uri_, "--to", absl::StrCat("rocksdb:", copy), "--json"});
+      Coppiced({"copy", "--from", uri_, "--to", StrCat("rocksdb:", copy), "--json"});
   ASSERT_EQ(back.exit_code, 0) << back.err;
   EXPECT_EQ(there.out, back.out) << "the same records and digest";
-  for (const std::string& store : {uri_, absl::StrCat("rocksdb:", copy)}) {
+  for (const std::string& store : {uri_, StrCat("rocksdb:", copy)}) {
     const Outcome checked = Coppiced({"check", "--store", store});
     EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
   }

@@ -11,8 +11,7 @@
 #include <set>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/text.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "grpc/health/v1/health.pb.h"
 #include "tests/integration/http_page.h"
@@ -38,10 +37,9 @@ constexpr char kPlantedSubject[] = "Coppice test client";  // deploy/make-certs.
 
 std::string HashLine(const std::string& name, const std::string& token) {
   const Sha256Digest digest = Sha256({token});
-  return absl::StrCat(
-      name, " ",
-      absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()}),
-      " 20\n");
+  return StrCat(name, " ",
+                BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()}),
+                " 20\n");
 }
 
 void WritePrivately(const std::string& file, const std::string& text) {
@@ -306,7 +304,7 @@ TEST_F(RelayProgramTest, WhatDevicesSendIsNotFoundWhereOperatorsLook) {
     std::set<std::string> where;
     for (const auto& [place, bytes] : places) {
       for (const std::string& form :
-           {secret, absl::BytesToHexString(secret), absl::Base64Escape(secret)}) {
+           {secret, BytesToHexString(secret), absl::Base64Escape(secret)}) {
         if (bytes.find(form) != std::string::npos) {
           where.insert(std::filesystem::path(place).filename());
         }

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/model.grpc.pb.h"
@@ -51,8 +51,8 @@ class Client {
   // Submits a job; returns whether it was acknowledged.
   bool Submit(int number) {
     v1::SubmitJobRequest request;
-    request.set_request_id(absl::StrCat("r", number));
-    request.set_job_id(absl::StrCat("j", number));
+    request.set_request_id(StrCat("r", number));
+    request.set_job_id(StrCat("j", number));
     request.mutable_spec()->set_dataset("datasets/d");
     request.mutable_spec()->set_algorithm(number % 3 == 0 ? "diprime" : "spe");
     request.mutable_spec()->set_epsilon_nanos(kEpsilon);
@@ -65,7 +65,7 @@ class Client {
 
   void Cancel(int number) {
     v1::CancelJobRequest request;
-    request.set_name(absl::StrCat("jobs/j", number));
+    request.set_name(StrCat("jobs/j", number));
     v1::CancelJobResponse response;
     Call([&](grpc::ClientContext& context) {
       return training_->CancelJob(&context, request, &response);
@@ -173,7 +173,7 @@ void CheckBooks(Client& client, const std::set<int>& acknowledged) {
   std::map<std::string, Account> later = AccountsOf(client.GetDataset());
   for (const auto& [name, releases] : models) EXPECT_EQ(releases, later[name].released) << name;
   for (const int number : acknowledged) {
-    EXPECT_TRUE(accounts.contains(absl::StrCat("jobs/j", number))) << number;
+    EXPECT_TRUE(accounts.contains(StrCat("jobs/j", number))) << number;
   }
 }
 

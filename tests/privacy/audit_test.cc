@@ -16,8 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/openssl_random.h"
@@ -68,7 +67,7 @@ TEST(PlantedBugTest, NoiseOnUOnlyIsFoundOut) {
   const auto mechanism = Make(MechanismKind::kLaplaceSplit, "1");
   lab::AuditSubject subject = lab::SubjectOf(*mechanism);
   subject.run = [run = subject.run](uint32_t input, PrivateRandom& random) {
-    absl::StatusOr<std::string> summary = run(input, random);
+    StatusOr<std::string> summary = run(input, random);
     const uint32_t leaf = input / kDomain.classes;
     for (uint32_t i = 0; summary.ok() && i < kDomain.leaves; ++i) {
       (*summary)[kDomain.leaves + i] = i == leaf && input % kDomain.classes == 1 ? '2' : '1';
@@ -81,29 +80,29 @@ TEST(PlantedBugTest, NoiseOnUOnlyIsFoundOut) {
 // Planted: bytes drawn ahead, as OpenSslRandom draws them, but kept across fork().
 class ForkUnawareRandom final : public PrivateRandom {
  public:
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
     while (true) {
       COPPICE_ASSIGN_OR_RETURN(const uint64_t word, NextWord());
       if (word < bound) return word;
     }
   }
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
+  StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t value, UniformBelow(denominator));
     return value < numerator;
   }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override {
-    return absl::UnimplementedError("no report draws it");
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override {
+    return UnimplementedError("no report draws it");
   }
-  absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
+  Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
     for (SignedSteps& draw : out) {
       COPPICE_ASSIGN_OR_RETURN(const uint16_t first, NextWord());
       COPPICE_ASSIGN_OR_RETURN(draw, table.Resolve(first, [this] { return NextWord(); }));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::StatusOr<uint16_t> NextWord() {
+  StatusOr<uint16_t> NextWord() {
     if (next_ == words_.size()) {
       for (uint16_t& word : words_) {
         COPPICE_ASSIGN_OR_RETURN(word, source_.UniformBelow(1 << 16));
@@ -123,14 +122,14 @@ class ForkUnawareRandom final : public PrivateRandom {
 template <typename Random>
 lab::AuditSubject ForkingProcess(const LocalMechanism& mechanism) {
   lab::AuditSubject subject = lab::SubjectOf(mechanism);
-  subject.run = [run = subject.run](uint32_t input, PrivateRandom&) -> absl::StatusOr<std::string> {
+  subject.run = [run = subject.run](uint32_t input, PrivateRandom&) -> StatusOr<std::string> {
     Random random;
     COPPICE_RETURN_IF_ERROR(random.UniformBelow(2).status());  // The buffer is full from here on.
     int pipe_ends[2];
-    if (pipe(pipe_ends) != 0) return absl::InternalError("pipe");
+    if (pipe(pipe_ends) != 0) return InternalError("pipe");
     const pid_t child = fork();
     if (child == 0) {
-      const absl::StatusOr<std::string> known = run(0, random);
+      const StatusOr<std::string> known = run(0, random);
       if (known.ok()) static_cast<void>(!write(pipe_ends[1], known->data(), known->size()));
       _exit(0);
     }
@@ -140,7 +139,7 @@ lab::AuditSubject ForkingProcess(const LocalMechanism& mechanism) {
     close(pipe_ends[0]);
     waitpid(child, nullptr, 0);
     COPPICE_ASSIGN_OR_RETURN(const std::string own, run(input, random));
-    if (got != static_cast<ssize_t>(own.size())) return absl::InternalError("the child failed");
+    if (got != static_cast<ssize_t>(own.size())) return InternalError("the child failed");
     std::string difference;
     for (size_t i = 0; i < own.size(); ++i) {
       difference.push_back(static_cast<char>('3' + own[i] - known[i]));
@@ -158,8 +157,8 @@ TEST(PlantedBugTest, NoiseRepeatedAfterAForkIsFoundOut) {
 }
 
 // The median of a table of numbers from 0 to 3, on a grid. Input 1 has one row more than input 0.
-absl::StatusOr<size_t> MedianOf(const std::vector<uint32_t>& table, uint32_t cuts,
-                                PrivateRandom& random) {
+StatusOr<size_t> MedianOf(const std::vector<uint32_t>& table, uint32_t cuts,
+                          PrivateRandom& random) {
   std::vector<uint64_t> ranks(cuts);
   for (const uint32_t value : table) {
     for (uint32_t cut = value; cut < cuts; ++cut) ++ranks[cut];
@@ -169,13 +168,13 @@ absl::StatusOr<size_t> MedianOf(const std::vector<uint32_t>& table, uint32_t cut
 
 lab::AuditSubject MedianSubject(
     std::vector<uint32_t> table, uint32_t more,
-    std::function<absl::StatusOr<size_t>(const std::vector<uint32_t>&, PrivateRandom&)> release) {
+    std::function<StatusOr<size_t>(const std::vector<uint32_t>&, PrivateRandom&)> release) {
   std::vector<uint32_t> larger = table;
   larger.push_back(more);
   return {.name = "median",
           .inputs = 2,
           .run = [table, larger, release](uint32_t input,
-                                          PrivateRandom& random) -> absl::StatusOr<std::string> {
+                                          PrivateRandom& random) -> StatusOr<std::string> {
             COPPICE_ASSIGN_OR_RETURN(const size_t cut,
                                      release(input == 0 ? table : larger, random));
             return std::to_string(cut);
@@ -198,7 +197,7 @@ TEST(ReleaseAuditTest, ThePrivateMedianStaysBelowItsClaim) {
 // Planted: a node of ten rows is a leaf, and one of eleven is split.
 TEST(PlantedBugTest, APeekAtACountIsFoundOut) {
   const auto subject =
-      MedianSubject(TenNumbers(), 3, [](const auto& table, auto& random) -> absl::StatusOr<size_t> {
+      MedianSubject(TenNumbers(), 3, [](const auto& table, auto& random) -> StatusOr<size_t> {
         if (table.size() <= 10) return 99;
         return MedianOf(table, 4, random);
       });
@@ -218,7 +217,7 @@ TEST(PlantedBugTest, ANoiseScaleTakenFromTheDataIsFoundOut) {
   const lab::AuditSubject subject = {
       .name = "mean",
       .inputs = 2,
-      .run = [](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
+      .run = [](uint32_t input, PrivateRandom& random) -> StatusOr<std::string> {
         // No row, or one of value 1; the noise is divided by the number of rows plus one.
         COPPICE_ASSIGN_OR_RETURN(const std::vector<int64_t> noisy,
                                  ReleaseSums({10 * static_cast<int64_t>(input)},
@@ -264,7 +263,7 @@ TEST_P(TrainerAuditTest, HalfTheNoiseIsFoundOut) {
 }
 
 TEST(TrainerSubjectTest, RefusesWhatIsNotPrivateAndTooSmallAnEpsilon) {
-  const auto invalid = testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
+  const auto invalid = testing::StatusIs(StatusCode::kInvalidArgument, ::testing::_);
   EXPECT_THAT(lab::SubjectOf(**trainers::FindTrainer("random_forest"), *Budget::Parse("2")),
               invalid);
   EXPECT_THAT(lab::SubjectOf(**trainers::FindTrainer("spe"), *Budget::FromNanos(1)), invalid);
@@ -273,7 +272,7 @@ TEST(TrainerSubjectTest, RefusesWhatIsNotPrivateAndTooSmallAnEpsilon) {
 TEST(RunAuditTest, RefusesWhatSaysNothing) {
   const auto mechanism = Make(MechanismKind::kLaplaceJoint, "1");
   const lab::AuditSubject subject = lab::SubjectOf(*mechanism);
-  const auto invalid = testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
+  const auto invalid = testing::StatusIs(StatusCode::kInvalidArgument, ::testing::_);
   EXPECT_THAT(lab::RunAudit(subject, {.trials = 999}), invalid);
   EXPECT_THAT(lab::RunAudit(subject, {.trials = 1000, .confidence = 1}), invalid);
   EXPECT_THAT(lab::RunAudit(subject, {.trials = 1000, .confidence = 0}), invalid);
@@ -284,13 +283,11 @@ TEST(RunAuditTest, RefusesWhatSaysNothing) {
 
 TEST(RunAuditTest, PassesOnWhatTheSubjectReturns) {
   const lab::AuditSubject subject = {
-      .name = "broken",
-      .inputs = 2,
-      .run = [](uint32_t, PrivateRandom&) -> absl::StatusOr<std::string> {
-        return absl::UnavailableError("no randomness");
+      .name = "broken", .inputs = 2, .run = [](uint32_t, PrivateRandom&) -> StatusOr<std::string> {
+        return UnavailableError("no randomness");
       }};
   EXPECT_THAT(lab::RunAudit(subject, {.trials = 1000}),
-              testing::StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("no random")));
+              testing::StatusIs(StatusCode::kUnavailable, ::testing::HasSubstr("no random")));
 }
 
 // An audit of something that costs exactly 1 exceeds 1 no more often than it says. At confidence

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/trainers/boosting/auto_plan.h"
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/column_fit.h"
@@ -77,15 +79,15 @@ trainers::BinnedRows RowsOf(const TinySchema& schema, const TinyTable& tiny, uin
 
 std::string ScoresText(absl::Span<const double> scores) {
   std::string text;
-  for (const double score : scores) absl::StrAppend(&text, score, ",");
+  for (const double score : scores) StrAppend(&text, score, ",");
   return text;
 }
 
-absl::StatusOr<trainers::BoostTree> GrowStump(const TinySchema& schema, const TinyTable& tiny,
-                                              const MakeTask& make_task,
-                                              const trainers::LevelShares& shares,
-                                              const trainers::ChildDetail& detail,
-                                              PrivateRandom& random, uint32_t cuts = 1) {
+StatusOr<trainers::BoostTree> GrowStump(const TinySchema& schema, const TinyTable& tiny,
+                                        const MakeTask& make_task,
+                                        const trainers::LevelShares& shares,
+                                        const trainers::ChildDetail& detail, PrivateRandom& random,
+                                        uint32_t cuts = 1) {
   const trainers::BinnedRows rows = RowsOf(schema, tiny, cuts);
   const std::unique_ptr<trainers::BoostTask> task = make_task(rows);
   trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
@@ -100,14 +102,14 @@ TinyRelease WalkStump(const TinySchema& schema, const ShareOf& share_of,
                       const MakeTask& make_task = Classes, const trainers::ChildDetail& detail = {},
                       uint32_t cuts = 1, double select = 0.65) {
   return [=](const TinyTable& tiny, const Budget& claimed,
-             PrivateRandom& random) -> absl::StatusOr<std::string> {
+             PrivateRandom& random) -> StatusOr<std::string> {
     const trainers::TwoShares parts = *trainers::Divide(share_of(claimed), select);
     const auto tree =
         GrowStump(schema, tiny, make_task, {.select = parts.part, .measure = parts.rest}, detail,
                   random, cuts);
     if (!tree.ok()) return tree.status();
     std::string text = TreeText(tree->tree);
-    for (const auto& leaf : tree->scores) absl::StrAppend(&text, ScoresText(leaf));
+    for (const auto& leaf : tree->scores) StrAppend(&text, ScoresText(leaf));
     return text;
   };
 }
@@ -116,7 +118,7 @@ TinyRelease WalkStump(const TinySchema& schema, const ShareOf& share_of,
 TinyRelease WalkSplit(const TinySchema& schema, const ShareOf& share_of,
                       const MakeTask& make_task = Classes) {
   return [=](const TinyTable& tiny, const Budget& claimed,
-             PrivateRandom& random) -> absl::StatusOr<std::string> {
+             PrivateRandom& random) -> StatusOr<std::string> {
     const auto tree =
         GrowStump(schema, tiny, make_task,
                   {.select = share_of(claimed), .measure = trainers::BudgetShare::WithoutPrivacy()},
@@ -130,7 +132,7 @@ TinyRelease WalkSplit(const TinySchema& schema, const ShareOf& share_of,
 TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
                      const MakeTask& make_task = Classes) {
   return [=](const TinyTable& tiny, const Budget& claimed,
-             PrivateRandom& random) -> absl::StatusOr<std::string> {
+             PrivateRandom& random) -> StatusOr<std::string> {
     const trainers::BinnedRows rows = RowsOf(schema, tiny);
     const std::unique_ptr<trainers::BoostTask> task = make_task(rows);
     trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
@@ -138,7 +140,7 @@ TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
     if (!leaf.ok()) return leaf.status();
     std::string text = ScoresText(leaf->scores[0]);
     for (const OutputNoise& noise : leaf->noise[0]) {
-      absl::StrAppend(&text, noise.mean, ",", noise.variance, ",");
+      StrAppend(&text, noise.mean, ",", noise.variance, ",");
     }
     return text;
   };
@@ -168,12 +170,12 @@ class ShownReleaser final : public trainers::PrivateReleaser {
  public:
   using PrivateReleaser::PrivateReleaser;
 
-  absl::StatusOr<trainers::Measurement> Measure(absl::Span<const int64_t> sums,
-                                                const trainers::Sensitivity& sensitivity,
-                                                const trainers::BudgetShare& share) override {
+  StatusOr<trainers::Measurement> Measure(absl::Span<const int64_t> sums,
+                                          const trainers::Sensitivity& sensitivity,
+                                          const trainers::BudgetShare& share) override {
     COPPICE_ASSIGN_OR_RETURN(trainers::Measurement measured,
                              PrivateReleaser::Measure(sums, sensitivity, share));
-    for (const int64_t sum : measured.sums) absl::StrAppend(&shown, sum, ",");
+    for (const int64_t sum : measured.sums) StrAppend(&shown, sum, ",");
     return measured;
   }
 
@@ -185,7 +187,7 @@ class ShownReleaser final : public trainers::PrivateReleaser {
 // so what later visits see depends on the first.
 TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts) {
   return [=](const TinyTable& tiny, const Budget& claimed,
-             PrivateRandom& random) -> absl::StatusOr<std::string> {
+             PrivateRandom& random) -> StatusOr<std::string> {
     const TinySchema schema = Nothing();
     const trainers::BinnedRows rows = RowsOf(schema, tiny);
     const std::unique_ptr<trainers::BoostTask> task = Classes(rows);
@@ -195,8 +197,7 @@ TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts) {
                                            .slopes = {0.25}};
     std::vector<trainers::TrainedTree> trees;
     COPPICE_RETURN_IF_ERROR(trainers::AddColumnPasses(
-        *schema.schema, rows, passes, *task, releaser, [](double) { return absl::OkStatus(); },
-        trees));
+        *schema.schema, rows, passes, *task, releaser, [](double) { return OkStatus(); }, trees));
     return releaser.shown;
   };
 }
@@ -205,7 +206,7 @@ TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts) {
 // as a second count would be. The forest's budget is `forest` times the claim.
 TinyRelease WalkStart(uint32_t classes, double counted, double forest) {
   return [=](const TinyTable& tiny, const Budget& claimed,
-             PrivateRandom& random) -> absl::StatusOr<std::string> {
+             PrivateRandom& random) -> StatusOr<std::string> {
     std::vector<uint32_t> labels;
     for (const TinyRow& row : tiny) labels.push_back(row.y);
     const auto nanos = static_cast<uint64_t>(forest * static_cast<double>(claimed.nanos()));
@@ -235,18 +236,16 @@ std::unique_ptr<trainers::BoostTask> NumbersOfLabels(const trainers::BinnedRows&
 // Releases a mean of numbers 0 and 1, and what it says about rows.
 TinyRelease WalkCentre(const ShareOf& share_of) {
   return [=](const TinyTable& tiny, const Budget& claimed,
-             PrivateRandom& random) -> absl::StatusOr<std::string> {
+             PrivateRandom& random) -> StatusOr<std::string> {
     std::vector<uint32_t> targets;
     for (const TinyRow& row : tiny) targets.push_back(row.y * trainers::kTargetSteps);
     trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
     auto centre = trainers::NumberCentre::Create(
         targets, /*rows=*/2, trainers::BudgetShare(*Budget::Parse("0.5")), /*unit=*/1);
     if (!centre.ok()) return centre.status();
-    if (absl::Status status = centre->Release(share_of(claimed), releaser); !status.ok())
-      return status;
+    if (Status status = centre->Release(share_of(claimed), releaser); !status.ok()) return status;
     const OutputNoise noise = centre->NoiseOfMiddle(releaser);
-    return absl::StrCat(centre->rows(), ",", centre->middle(), ",", noise.mean, ",",
-                        noise.variance);
+    return StrCat(centre->rows(), ",", centre->middle(), ",", noise.mean, ",", noise.variance);
   };
 }
 

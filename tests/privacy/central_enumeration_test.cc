@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/samplers.h"
 #include "tests/privacy/enumeration.h"
 #include "tests/privacy/releases.h"
@@ -30,14 +31,14 @@ std::vector<WalkedRelease> BrokenTwins() {
   return {
       {"median with candidates between the data's own ends", "1", kRow, 4, 1e-7, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
-         if (table.empty()) return absl::StatusOr<std::string>("none");
+         if (table.empty()) return StatusOr<std::string>("none");
          std::vector<uint64_t> ranks = RanksOf(table);
          ranks.resize(table.back().x + 1);
          return Show(SelectQuantile(ranks, table.size(), 1, 2, epsilon, random));
        }},
       {"stopping when few rows are left", "1", kRow, 4, 1e-7, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
-         if (table.size() <= 2) return absl::StatusOr<std::string>("leaf");
+         if (table.size() <= 2) return StatusOr<std::string>("leaf");
          return Show(SelectQuantile(RanksOf(table), table.size(), 1, 2, epsilon, random));
        }},
       {"a median that takes its score for half as sensitive", "1", kRow, 4, 1e-7, 1,
@@ -56,9 +57,9 @@ std::vector<WalkedRelease> BrokenTwins() {
          for (const TinyRow& row : table) sum += row.y;
          const auto count = static_cast<int64_t>(table.size());
          const auto noise = DiscreteLaplace(epsilon, 1, random);
-         if (!noise.ok()) return absl::StatusOr<std::string>(noise.status());
-         return Show(absl::StatusOr<double>(static_cast<double>(sum + *noise) /
-                                            static_cast<double>(std::max<int64_t>(count, 1))));
+         if (!noise.ok()) return StatusOr<std::string>(noise.status());
+         return Show(StatusOr<double>(static_cast<double>(sum + *noise) /
+                                      static_cast<double>(std::max<int64_t>(count, 1))));
        }},
   };
 }

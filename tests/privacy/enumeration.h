@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/neighbours.h"
 #include "tests/privacy/privacy_loss.h"
@@ -28,7 +28,7 @@ inline constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
 
 // Gives the release as text that tells all of it.
 using TinyRelease =
-    std::function<absl::StatusOr<std::string>(const TinyTable&, const Budget&, PrivateRandom&)>;
+    std::function<StatusOr<std::string>(const TinyTable&, const Budget&, PrivateRandom&)>;
 
 struct WalkedRelease {
   const char* name;
@@ -128,7 +128,7 @@ inline double WorstDelta(const WalkedRelease& release) {
 inline std::string NameOf(const WalkedRelease& release) {
   std::string name = release.name;
   std::replace_if(
-      name.begin(), name.end(), [](char c) { return !absl::ascii_isalnum(c); }, '_');
+      name.begin(), name.end(), [](char c) { return !IsAsciiAlnum(c); }, '_');
   return name;
 }
 

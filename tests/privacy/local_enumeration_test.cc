@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/ldp/local_mechanism.h"
 #include "tests/privacy/privacy_loss.h"
 #include "tests/support/local_reports.h"
@@ -112,15 +113,12 @@ class DrawnColumnTest : public LocalEnumerationTest {
   // What the curator sees: the report with its column, drawn as a ticket draws it.
   using Seen = std::pair<uint64_t, std::string>;
   Law<Seen> LawWithColumn(LeafLabel input) const {
-    return WalkAllBranches<Seen>(
-        GetParam().walk, [&](PrivateRandom& random) -> absl::StatusOr<Seen> {
-          COPPICE_ASSIGN_OR_RETURN(const uint64_t column,
-                                   random.UniformBelow(mechanism_->columns()));
-          COPPICE_ASSIGN_OR_RETURN(
-              std::string payload,
-              mechanism_->Randomize(input, static_cast<uint32_t>(column), random));
-          return Seen(column, std::move(payload));
-        });
+    return WalkAllBranches<Seen>(GetParam().walk, [&](PrivateRandom& random) -> StatusOr<Seen> {
+      COPPICE_ASSIGN_OR_RETURN(const uint64_t column, random.UniformBelow(mechanism_->columns()));
+      COPPICE_ASSIGN_OR_RETURN(std::string payload,
+                               mechanism_->Randomize(input, static_cast<uint32_t>(column), random));
+      return Seen(column, std::move(payload));
+    });
   }
 };
 
@@ -140,8 +138,8 @@ std::vector<Case> CasesOfColumns() {
 }
 
 std::string CaseName(const ::testing::TestParamInfo<Case>& test) {
-  std::string name = absl::StrCat(MechanismName(test.param.kind), "_", test.param.epsilon, "_",
-                                  test.param.domain.leaves, "x", test.param.domain.classes);
+  std::string name = StrCat(MechanismName(test.param.kind), "_", test.param.epsilon, "_",
+                            test.param.domain.leaves, "x", test.param.domain.classes);
   std::replace(name.begin(), name.end(), '.', '_');
   return name;
 }
@@ -212,19 +210,19 @@ TEST_P(SimulatedSumsTest, HaveTheLawOfAddedReports) {
   std::vector<uint64_t> rows_of(mechanism_->domain().cells());
   rows_of.front() = rows_of.back() = 1;
   const auto law = [&](auto draw) {
-    return WalkAllBranches<Sums>(walk, [&](PrivateRandom& random) -> absl::StatusOr<Sums> {
+    return WalkAllBranches<Sums>(walk, [&](PrivateRandom& random) -> StatusOr<Sums> {
       Sums sums(mechanism_->sum_size());
-      const absl::Status status = draw(random, absl::MakeSpan(sums));
+      const Status status = draw(random, absl::MakeSpan(sums));
       if (!status.ok()) return status;
       return sums;
     });
   };
   const Law<Sums> one_by_one = law([&](PrivateRandom& random, absl::Span<int64_t> sums) {
     for (const LeafLabel row : rows) {
-      const absl::Status status = mechanism_->RandomizeInto(row, random, sums);
+      const Status status = mechanism_->RandomizeInto(row, random, sums);
       if (!status.ok()) return status;
     }
-    return absl::OkStatus();
+    return OkStatus();
   });
   const Law<Sums> at_once = law([&](PrivateRandom& random, absl::Span<int64_t> sums) {
     return mechanism_->RandomizeAllInto(rows_of, random, sums);

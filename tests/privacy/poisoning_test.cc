@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "common/ldp/payload/integer_payload.h"
@@ -30,10 +31,10 @@ struct Added {
 };
 
 // What a report adds to the estimates, or the curator's refusal.
-absl::StatusOr<Added> AddedBy(const LocalMechanism& mechanism, const std::string& payload,
-                              uint32_t column = 0) {
+StatusOr<Added> AddedBy(const LocalMechanism& mechanism, const std::string& payload,
+                        uint32_t column = 0) {
   std::vector<int64_t> sums(mechanism.sum_size());
-  const absl::Status status = mechanism.Add(payload, column, absl::MakeSpan(sums));
+  const Status status = mechanism.Add(payload, column, absl::MakeSpan(sums));
   if (!status.ok()) return status;
   Added added;
   for (const double count : mechanism.Estimate(sums, 1).label) {
@@ -98,13 +99,13 @@ TEST_P(PoisoningTest, TheWorstPushReachesTheBoundAndNoFurther) {
   double most = 0;
   for (const int32_t each : {20, 100}) {
     const int64_t size = LargestPush(each);
-    const absl::StatusOr<Added> added = AddedBy(*mechanism_, Push(size, each));
+    const StatusOr<Added> added = AddedBy(*mechanism_, Push(size, each));
     ASSERT_OK(added);
     most = std::max(most, added->total);
     EXPECT_LE(added->total, bound.total * (1 + 1e-9));
     EXPECT_LE(added->count, bound.count * (1 + 1e-9));
     EXPECT_THAT(AddedBy(*mechanism_, Push(size + 1, each)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("no honest device")));
   }
   EXPECT_GE(most, 0.9 * bound.total);
 }
@@ -120,7 +121,7 @@ TEST_P(PoisoningTest, OneCountIsPushedToItsBoundAndNoFurther) {
       std::vector<int32_t> entries(mechanism_->sum_size());
       entries[0] = push;
       entries[kDomain.leaves] = -push;
-      const absl::StatusOr<Added> added = AddedBy(*mechanism_, EncodeIntegers(entries));
+      const StatusOr<Added> added = AddedBy(*mechanism_, EncodeIntegers(entries));
       if (added.ok()) most = std::max(most, added->count);
     }
   }
@@ -157,7 +158,7 @@ TEST_P(SymbolPoisoningTest, TheWorstSymbolReachesTheBoundAndNoneGoesFurther) {
   Added most;
   for (uint32_t column = 0; column < symbols_.columns(); ++column) {
     for (uint32_t symbol = 0; symbol < symbols_.symbols(); ++symbol) {
-      const absl::StatusOr<Added> added = AddedBy(*mechanism_, PayloadOf(symbol), column);
+      const StatusOr<Added> added = AddedBy(*mechanism_, PayloadOf(symbol), column);
       ASSERT_OK(added);
       most.count = std::max(most.count, added->count);
       most.total = std::max(most.total, added->total);
@@ -168,7 +169,7 @@ TEST_P(SymbolPoisoningTest, TheWorstSymbolReachesTheBoundAndNoneGoesFurther) {
 }
 
 TEST_P(SymbolPoisoningTest, AnythingElseIsRefused) {
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("payload"));
   for (uint32_t symbol = symbols_.symbols(); symbol < 256; ++symbol) {
     EXPECT_THAT(AddedBy(*mechanism_, PayloadOf(symbol)), refused);
   }
@@ -206,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(All, SubsetPoisoningTest, ::testing::Values("1", "4"),
 TEST_P(SubsetPoisoningTest, EverySetReachesTheBoundAndNoneGoesFurther) {
   const Influence bound = mechanism_->MaxInfluence();
   for (size_t first = 0; first + subsets_.members() <= kDomain.cells(); ++first) {
-    const absl::StatusOr<Added> added = AddedBy(*mechanism_, Members(subsets_.members(), first));
+    const StatusOr<Added> added = AddedBy(*mechanism_, Members(subsets_.members(), first));
     ASSERT_OK(added);
     EXPECT_NEAR(added->count, bound.count, 1e-9 * bound.count);
     EXPECT_NEAR(added->total, bound.total, 1e-9 * bound.total);
@@ -214,7 +215,7 @@ TEST_P(SubsetPoisoningTest, EverySetReachesTheBoundAndNoneGoesFurther) {
 }
 
 TEST_P(SubsetPoisoningTest, LargerSmallerAndRepeatingSetsAreRefused) {
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("payload"));
   for (const size_t size : {subsets_.members() - 1, subsets_.members() + 1}) {
     EXPECT_THAT(AddedBy(*mechanism_, Members(size, 3)), refused);
   }
@@ -238,7 +239,7 @@ TEST_P(HonestReportTest, PassesAndStaysWithinTheBound) {
   for (uint32_t i = 0; i < 5000; ++i) {
     const uint32_t column = i % mechanism->columns();
     const std::string payload = *mechanism->Randomize({.leaf = 3, .label = 1}, column, random);
-    const absl::StatusOr<Added> added = AddedBy(*mechanism, payload, column);
+    const StatusOr<Added> added = AddedBy(*mechanism, payload, column);
     ASSERT_OK(added);
     EXPECT_LE(added->total, bound.total * (1 + 1e-9));
   }

@@ -17,11 +17,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/noisy_sums.h"
 #include "server/trainers/core/trainer.h"
@@ -47,7 +48,7 @@ constexpr uint64_t kFixedReplays = 2000;
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* const text = std::getenv(name);
   uint64_t number = otherwise;
-  if (text != nullptr && !absl::SimpleAtoi(text, &number)) {
+  if (text != nullptr && !SimpleAtoi(text, &number)) {
     ADD_FAILURE() << name << " must be a whole number, not \"" << text << "\"";
   }
   return number;
@@ -94,8 +95,8 @@ class CoupledCoins final : public PrivateRandom {
  public:
   CoupledCoins(uint64_t seed, std::optional<ExtraCoin> extra) : seed_(seed), extra_(extra) {}
 
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
-    if (bound == 0) return absl::InvalidArgumentError("bound");
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+    if (bound == 0) return InvalidArgumentError("bound");
     if (extra_ && extra_->bound == bound) {
       const uint64_t number = drawn_++;
       if (number % extra_->rows == extra_->row && (extra_->again || number < extra_->rows)) {
@@ -104,15 +105,15 @@ class CoupledCoins final : public PrivateRandom {
     }
     return StreamOf(bound).UniformBelow(bound);
   }
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
-    if (denominator == 0 || numerator > denominator) return absl::InvalidArgumentError("fraction");
+  StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
+    if (denominator == 0 || numerator > denominator) return InvalidArgumentError("fraction");
     return *UniformBelow(denominator) < numerator;
   }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override {
-    return absl::UnimplementedError("no trainer draws it");
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override {
+    return UnimplementedError("no trainer draws it");
   }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override {
-    return absl::UnimplementedError("no trainer draws it");
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override {
+    return UnimplementedError("no trainer draws it");
   }
 
  private:
@@ -175,18 +176,18 @@ class RandomCase {
 
   std::string Description() const {
     std::string text =
-        absl::StrCat(info_.name, ", seed ", seed_, ", ", examples_.size(),
-                     " rows, the extra one at ", at_, ", ", classes_, " classes, epsilon ",
-                     options_.epsilon->ToString(), ", delta ", options_.delta_atto, "e-18");
+        StrCat(info_.name, ", seed ", seed_, ", ", examples_.size(), " rows, the extra one at ",
+               at_, ", ", classes_, " classes, epsilon ", options_.epsilon->ToString(), ", delta ",
+               options_.delta_atto, "e-18");
     for (const auto& [name, value] : options_.settings) {
-      absl::StrAppend(&text, ", ", name, "=", value);
+      StrAppend(&text, ", ", name, "=", value);
     }
     return text;
   }
 
  private:
   bool changes_label() const { return info_.neighbours == Neighbours::kChangeLabel; }
-  bool States(absl::string_view name) const {
+  bool States(std::string_view name) const {
     return std::any_of(
         info_.parameters.begin(), info_.parameters.end(),
         [name](const trainers::Parameter& parameter) { return parameter.name == name; });
@@ -196,7 +197,7 @@ class RandomCase {
   Feature DrawFeature(const std::string& name, double categorical) {
     if (dice_.Chance(categorical)) {
       std::vector<std::string> values;
-      for (int v = dice_.Whole(1, 12); v > 0; --v) values.push_back(absl::StrCat("v", v));
+      for (int v = dice_.Whole(1, 12); v > 0; --v) values.push_back(StrCat("v", v));
       return Categorical(name, values);
     }
     const auto [min, max] =
@@ -207,14 +208,14 @@ class RandomCase {
     const double categorical = dice_.OneOf({0.0, 0.5, 0.9});
     std::vector<Feature> features;
     for (int f = dice_.Whole(1, 6); f > 0; --f) {
-      features.push_back(DrawFeature(absl::StrCat("f", f), categorical));
+      features.push_back(DrawFeature(StrCat("f", f), categorical));
     }
     if (regression) {
       return std::make_shared<const Schema>(
           *Schema::CreateRegression(features, "y", {.min = -2, .max = 6}));
     }
     std::vector<std::string> classes;
-    for (int c = 0; c < classes_; ++c) classes.push_back(absl::StrCat("c", c));
+    for (int c = 0; c < classes_; ++c) classes.push_back(StrCat("c", c));
     return std::make_shared<const Schema>(*Schema::Create(features, "y", classes));
   }
   size_t DrawSize() {
@@ -254,20 +255,20 @@ class RandomCase {
                                     0, static_cast<int>(parameter.choices.size()) - 1))]);
       }
     }
-    SetSome("cuts", absl::StrCat(dice_.Whole(1, 40)));
-    SetSome("features", absl::StrCat(dice_.Whole(1, 3)));
-    SetSome("bins", absl::StrCat(dice_.Whole(1, 40)));
-    SetSome("steps", absl::StrCat(dice_.Whole(1, 12)));
-    SetSome("lines", absl::StrCat(0.05 + 0.8 * dice_.Share()));
-    SetSome("rounds", absl::StrCat(dice_.Whole(1, 25)));
-    SetSome("splits", absl::StrCat(dice_.Whole(1, 6)));
-    SetSome("kappa", absl::StrCat(dice_.Chance(0.3) ? 1 : 0.05 + 0.9 * dice_.Share()));
-    SetSome("lambda", absl::StrCat(0.05 + 3 * dice_.Share()));
-    SetSome("structure", absl::StrCat(0.1 + 0.8 * dice_.Share()));
-    SetSome("medians", absl::StrCat(0.1 + 0.8 * dice_.Share()));
-    SetSome("learning_rate", absl::StrCat(0.1 + 0.9 * dice_.Share()));
+    SetSome("cuts", StrCat(dice_.Whole(1, 40)));
+    SetSome("features", StrCat(dice_.Whole(1, 3)));
+    SetSome("bins", StrCat(dice_.Whole(1, 40)));
+    SetSome("steps", StrCat(dice_.Whole(1, 12)));
+    SetSome("lines", StrCat(0.05 + 0.8 * dice_.Share()));
+    SetSome("rounds", StrCat(dice_.Whole(1, 25)));
+    SetSome("splits", StrCat(dice_.Whole(1, 6)));
+    SetSome("kappa", StrCat(dice_.Chance(0.3) ? 1 : 0.05 + 0.9 * dice_.Share()));
+    SetSome("lambda", StrCat(0.05 + 3 * dice_.Share()));
+    SetSome("structure", StrCat(0.1 + 0.8 * dice_.Share()));
+    SetSome("medians", StrCat(0.1 + 0.8 * dice_.Share()));
+    SetSome("learning_rate", StrCat(0.1 + 0.9 * dice_.Share()));
     SetSome("labelled", dice_.Chance(0.5) ? "1" : "0.5");
-    if (States("depth")) Set("depth", absl::StrCat(dice_.Whole(0, 4)));
+    if (States("depth")) Set("depth", StrCat(dice_.Whole(0, 4)));
     if (info_.name == "dpboost") {
       DrawBoosting();
     } else if (States("rows")) {
@@ -283,15 +284,15 @@ class RandomCase {
       return;
     }
     const int ensembles = dice_.Whole(1, 3);  // of two trees each, one coin per row
-    Set("trees", absl::StrCat(2 * ensembles));
-    Set("ensembles", absl::StrCat(ensembles));
+    Set("trees", StrCat(2 * ensembles));
+    Set("ensembles", StrCat(ensembles));
     Set("learning_rate", "0.5");
     coin_ = {kTwoBoostedTrees, at_, examples_.size() + 1, /*again=*/true};
   }
   void DrawForest() {
     const bool groups = dice_.Chance(0.6);
     Set("rows", groups ? "groups" : "all");
-    Set("trees", groups ? absl::StrCat(kGroups) : "3");
+    Set("trees", groups ? StrCat(kGroups) : "3");
     if (groups) coin_ = {kGroups, at_, examples_.size() + 1};
     if (info_.name != "sspe1") return;
     // sspe1 first divides rows into those whose label counts and the others, then each side into
@@ -384,18 +385,18 @@ void Compare(const ReleaseRequest& one, const ReleaseRequest& other, bool with_d
 
 ReplayResult Replay(const trainers::Trainer& trainer, const RandomCase& random_case,
                     Recorder& recorder) {
-  const auto go_on = [](double) { return absl::OkStatus(); };
+  const auto go_on = [](double) { return OkStatus(); };
   CoupledCoins coins = random_case.BaseCoins();
-  const absl::Status base =
+  const Status base =
       trainer.Train(random_case.Base(), random_case.options(), coins, go_on).status();
   const std::vector<ReleaseRequest> first = recorder.Replay();
   CoupledCoins more_coins = random_case.NeighbourCoins();
-  const absl::Status neighbour =
+  const Status neighbour =
       trainer.Train(random_case.Neighbour(), random_case.options(), more_coins, go_on).status();
   const std::vector<ReleaseRequest> second = recorder.Replay();
   ReplayResult seen{.ran = base.ok()};
   if (base != neighbour) {
-    seen.wrong = absl::StrCat("one run: ", base.ToString(), ", the other: ", neighbour.ToString());
+    seen.wrong = StrCat("one run: ", base.ToString(), ", the other: ", neighbour.ToString());
   } else if (first.size() != second.size()) {
     seen.wrong = "one run releases more often";
   }
@@ -403,12 +404,12 @@ ReplayResult Replay(const trainers::Trainer& trainer, const RandomCase& random_c
     Compare(first[i], second[i], random_case.with_delta(), seen);
   }
   if (seen.wrong.empty() && seen.largest_part > 1 + 1e-12) {
-    seen.wrong = absl::StrCat("a release moves by ", seen.largest_part, " of its sensitivity");
+    seen.wrong = StrCat("a release moves by ", seen.largest_part, " of its sensitivity");
   }
   const bool composes_pure = random_case.with_delta() && seen.rho == 0;
   if (seen.wrong.empty() && !composes_pure && ShareOfBudget(seen, random_case) > 1 + 1e-9) {
-    seen.wrong = absl::StrCat("all releases show ", ShareOfBudget(seen, random_case),
-                              " of what was charged");
+    seen.wrong =
+        StrCat("all releases show ", ShareOfBudget(seen, random_case), " of what was charged");
   }
   return seen;
 }
@@ -460,24 +461,22 @@ TEST(RandomReplayTest, NoTrainerLosesMoreThanItsChargeWhereverTheRowStands) {
 class PositionDependentTrainer final : public trainers::Trainer {
  public:
   const trainers::AlgorithmInfo& info() const override { return info_; }
-  absl::StatusOr<std::vector<Release>> Plan(const Schema&,
-                                            const trainers::TrainOptions&) const override {
+  StatusOr<std::vector<Release>> Plan(const Schema&, const trainers::TrainOptions&) const override {
     return std::vector<Release>();
   }
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
-                                                    const trainers::TrainOptions&) const override {
+  StatusOr<std::vector<std::string>> Warnings(const Schema&,
+                                              const trainers::TrainOptions&) const override {
     return std::vector<std::string>();
   }
-  absl::StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
-                              PrivateRandom& random,
-                              const trainers::TrainProgress&) const override {
+  StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
+                        PrivateRandom& random, const trainers::TrainProgress&) const override {
     int64_t sum = 0;
     for (size_t row = 0; row < rows.num_rows(); ++row) {
       sum += (row % 2 == 0 ? 1 : -1) * (rows.label(row) == 0 ? 1 : -1);
     }
     const auto released = ReleaseSums({sum}, /*sensitivity=*/1, *options.epsilon, random);
     if (!released.ok()) return released.status();
-    return absl::InternalError("makes no model");
+    return InternalError("makes no model");
   }
 
  private:

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "common/ldp/amplification.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
 #include "server/lab/measure_epsilon/audit.h"
 #include "server/relay/epoch/deal.h"
@@ -19,20 +21,18 @@ namespace {
 // One file in memory: a deal's file needs no more, and half a million of them need no disk.
 class OneFileDisk final : public relay::Disk {
  public:
-  absl::StatusOr<std::unique_ptr<relay::DiskFile>> CreateFile(const std::string& path) override {
+  StatusOr<std::unique_ptr<relay::DiskFile>> CreateFile(const std::string& path) override {
     return OpenFile(path);
   }
-  absl::StatusOr<std::unique_ptr<relay::DiskFile>> OpenFile(const std::string&) override {
+  StatusOr<std::unique_ptr<relay::DiskFile>> OpenFile(const std::string&) override {
     return std::make_unique<File>(bytes_);
   }
-  absl::Status RemoveFile(const std::string&) override { return absl::OkStatus(); }
-  absl::Status CreateFolder(const std::string&) override { return absl::OkStatus(); }
-  absl::Status RemoveFolder(const std::string&) override { return absl::OkStatus(); }
-  absl::Status RenameFolder(const std::string&, const std::string&) override {
-    return absl::OkStatus();
-  }
-  absl::Status SyncFolder(const std::string&) override { return absl::OkStatus(); }
-  absl::StatusOr<std::vector<std::string>> List(const std::string&) const override {
+  Status RemoveFile(const std::string&) override { return OkStatus(); }
+  Status CreateFolder(const std::string&) override { return OkStatus(); }
+  Status RemoveFolder(const std::string&) override { return OkStatus(); }
+  Status RenameFolder(const std::string&, const std::string&) override { return OkStatus(); }
+  Status SyncFolder(const std::string&) override { return OkStatus(); }
+  StatusOr<std::vector<std::string>> List(const std::string&) const override {
     return std::vector<std::string>();
   }
 
@@ -41,23 +41,23 @@ class OneFileDisk final : public relay::Disk {
    public:
     explicit File(std::string& bytes) : bytes_(bytes) {}
 
-    absl::Status Lock() override { return absl::OkStatus(); }
-    absl::StatusOr<std::string> Identity() const override { return std::string("one"); }
-    absl::StatusOr<uint64_t> Size() const override { return bytes_.size(); }
-    absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
-      if (offset + bytes > bytes_.size()) return absl::DataLossError("beyond the end");
+    Status Lock() override { return OkStatus(); }
+    StatusOr<std::string> Identity() const override { return std::string("one"); }
+    StatusOr<uint64_t> Size() const override { return bytes_.size(); }
+    StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
+      if (offset + bytes > bytes_.size()) return DataLossError("beyond the end");
       return bytes_.substr(offset, bytes);
     }
-    absl::Status Allocate(uint64_t bytes) override {
+    Status Allocate(uint64_t bytes) override {
       bytes_.resize(std::max<size_t>(bytes_.size(), bytes));
-      return absl::OkStatus();
+      return OkStatus();
     }
-    absl::Status Write(uint64_t offset, absl::string_view bytes) override {
+    Status Write(uint64_t offset, std::string_view bytes) override {
       bytes_.resize(std::max(bytes_.size(), offset + bytes.size()));
       bytes_.replace(offset, bytes.size(), bytes.data(), bytes.size());
-      return absl::OkStatus();
+      return OkStatus();
     }
-    absl::Status Sync() override { return absl::OkStatus(); }
+    Status Sync() override { return OkStatus(); }
 
    private:
     std::string& bytes_;
@@ -67,7 +67,7 @@ class OneFileDisk final : public relay::Disk {
 };
 
 // Slots are tickets in their order.
-absl::StatusOr<std::vector<uint32_t>> DealAsARelay(uint32_t tickets, PrivateRandom&) {
+StatusOr<std::vector<uint32_t>> DealAsARelay(uint32_t tickets, PrivateRandom&) {
   OneFileDisk disk;
   COPPICE_RETURN_IF_ERROR(relay::MakeDealFile("deal", disk));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<relay::Dealer> dealer,

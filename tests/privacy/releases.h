@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/neighbours.h"
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/selection.h"
@@ -64,24 +64,24 @@ inline int64_t SquaredErrorOfCounts(absl::Span<const int64_t> counts) {
 }
 
 template <typename Place>
-absl::StatusOr<std::string> Show(const absl::StatusOr<Place>& place) {
+StatusOr<std::string> Show(const StatusOr<Place>& place) {
   if (!place.ok()) return place.status();
   return std::to_string(*place);
 }
-inline absl::StatusOr<std::string> Show(const absl::StatusOr<std::vector<int64_t>>& sums) {
+inline StatusOr<std::string> Show(const StatusOr<std::vector<int64_t>>& sums) {
   if (!sums.ok()) return sums.status();
-  return absl::StrJoin(*sums, " ");
+  return StrJoin(*sums, " ");
 }
 
 template <Term term, uint64_t range>
-absl::StatusOr<std::string> ChooseSplit(const TinyTable& table, const Budget& epsilon,
-                                        PrivateRandom& random) {
+StatusOr<std::string> ChooseSplit(const TinyTable& table, const Budget& epsilon,
+                                  PrivateRandom& random) {
   return Show(PermuteAndFlip(SplitScores(table, term), epsilon, range, random));
 }
 
 // Two medians of the same rows, each of which spends `each`.
-inline absl::StatusOr<std::string> TwoMedians(const TinyTable& table, const Budget& each,
-                                              PrivateRandom& random) {
+inline StatusOr<std::string> TwoMedians(const TinyTable& table, const Budget& each,
+                                        PrivateRandom& random) {
   std::string seen;
   for (int i = 0; i < 2; ++i) {
     const auto median = SelectQuantile(RanksOf(table), table.size(), 1, 2, each, random);
@@ -92,8 +92,8 @@ inline absl::StatusOr<std::string> TwoMedians(const TinyTable& table, const Budg
 }
 
 // The median of each of two groups of rows.
-inline absl::StatusOr<std::string> MediansOfGroups(const std::array<TinyTable, 2>& groups,
-                                                   const Budget& epsilon, PrivateRandom& random) {
+inline StatusOr<std::string> MediansOfGroups(const std::array<TinyTable, 2>& groups,
+                                             const Budget& epsilon, PrivateRandom& random) {
   std::string seen;
   for (const TinyTable& group : groups) {
     const auto median = SelectQuantile(RanksOf(group), group.size(), 1, 2, epsilon, random);
@@ -147,7 +147,7 @@ inline std::vector<WalkedRelease> AllReleases() {
        }},
       {"medians of two groups drawn row by row", "1", kRow, 3, 1e-8, 0.6,
        [](const TinyTable& table, const Budget& epsilon,
-          PrivateRandom& random) -> absl::StatusOr<std::string> {
+          PrivateRandom& random) -> StatusOr<std::string> {
          std::array<TinyTable, 2> groups;
          for (const TinyRow& row : table) {
            const auto group = random.UniformBelow(2);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/selection.h"
@@ -14,7 +15,7 @@ namespace {
 
 Recorder* g_recorder = nullptr;
 
-absl::Status Differs() { return absl::InternalError("the second run asks for other releases"); }
+Status Differs() { return InternalError("the second run asks for other releases"); }
 
 }  // namespace
 
@@ -43,14 +44,14 @@ std::vector<ReleaseRequest> Recorder::Replay() {
   return std::exchange(asked_, {});
 }
 
-absl::StatusOr<std::vector<int64_t>> Recorder::Released(size_t count) const {
+StatusOr<std::vector<int64_t>> Recorder::Released(size_t count) const {
   if (asked_.size() > released_.size()) return Differs();
   const std::vector<int64_t>& released = released_[asked_.size() - 1];
   if (released.size() != count) return Differs();
   return released;
 }
 
-absl::StatusOr<std::vector<int64_t>> Recorder::Release(ReleaseRequest release, double noise) {
+StatusOr<std::vector<int64_t>> Recorder::Release(ReleaseRequest release, double noise) {
   asked_.push_back(release);
   if (replays_) return Released(release.sums.size());
   std::normal_distribution<> draw(0, noise);
@@ -59,12 +60,12 @@ absl::StatusOr<std::vector<int64_t>> Recorder::Release(ReleaseRequest release, d
   return release.sums;
 }
 
-absl::StatusOr<size_t> Recorder::Select(ReleaseRequest selection, const Budget& epsilon) {
+StatusOr<size_t> Recorder::Select(ReleaseRequest selection, const Budget& epsilon) {
   selection.selects = true;
   selection.amount = epsilon.nanos();
   asked_.push_back(selection);
   if (replays_) {
-    const absl::StatusOr<std::vector<int64_t>> place = Released(1);
+    const StatusOr<std::vector<int64_t>> place = Released(1);
     if (!place.ok()) return place.status();
     if (place->front() >= static_cast<int64_t>(selection.sums.size())) return Differs();
     return static_cast<size_t>(place->front());
@@ -82,18 +83,16 @@ absl::StatusOr<size_t> Recorder::Select(ReleaseRequest selection, const Budget& 
 
 }  // namespace testing
 
-absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
-                                                 uint64_t sensitivity, const Budget& epsilon,
-                                                 PrivateRandom&) {
+StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums, uint64_t sensitivity,
+                                           const Budget& epsilon, PrivateRandom&) {
   return testing::g_recorder->Release(
       {.sums = {sums.begin(), sums.end()}, .sensitivity = sensitivity, .amount = epsilon.nanos()},
       static_cast<double>(sensitivity) / epsilon.epsilon());
 }
 
-absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
-                                                 uint64_t l2_squared, const Rho& rho,
-                                                 PrivateRandom&) {
-  const absl::StatusOr<uint64_t> deviation = rho.DeviationFor(l2_squared);
+StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums, uint64_t l2_squared,
+                                           const Rho& rho, PrivateRandom&) {
+  const StatusOr<uint64_t> deviation = rho.DeviationFor(l2_squared);
   if (!deviation.ok()) return deviation.status();
   return testing::g_recorder->Release({.sums = {sums.begin(), sums.end()},
                                        .sensitivity = l2_squared,
@@ -102,21 +101,21 @@ absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
                                       static_cast<double>(*deviation));
 }
 
-absl::StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                      uint64_t range, PrivateRandom&) {
+StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
+                                uint64_t range, PrivateRandom&) {
   return testing::g_recorder->Select({.sums = {scores.begin(), scores.end()}, .sensitivity = range},
                                      epsilon);
 }
 
-absl::StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                            uint64_t range, PrivateRandom&) {
+StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
+                                      uint64_t range, PrivateRandom&) {
   return testing::g_recorder->Select(
       {.sums = {scores.begin(), scores.end()}, .sensitivity = range, .exponential = true}, epsilon);
 }
 
-absl::StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t>, uint64_t, uint64_t, uint64_t,
-                                      const Budget&, PrivateRandom&) {
-  return absl::UnimplementedError("no quantile here");
+StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t>, uint64_t, uint64_t, uint64_t,
+                                const Budget&, PrivateRandom&) {
+  return UnimplementedError("no quantile here");
 }
 
 }  // namespace coppice

@@ -12,8 +12,8 @@
 #include <random>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 
 namespace coppice::testing {
@@ -47,12 +47,12 @@ class Recorder {
   std::vector<ReleaseRequest> Replay();
 
   // Internal if the second run asks for more releases than the first, or for other ones.
-  absl::StatusOr<std::vector<int64_t>> Release(ReleaseRequest release, double noise);
-  absl::StatusOr<size_t> Select(ReleaseRequest selection, const Budget& epsilon);
+  StatusOr<std::vector<int64_t>> Release(ReleaseRequest release, double noise);
+  StatusOr<size_t> Select(ReleaseRequest selection, const Budget& epsilon);
 
  private:
   // The first run's release at this place; Internal if it has not `count` numbers.
-  absl::StatusOr<std::vector<int64_t>> Released(size_t count) const;
+  StatusOr<std::vector<int64_t>> Released(size_t count) const;
 
   std::mt19937_64 engine_;
   std::vector<ReleaseRequest> asked_;

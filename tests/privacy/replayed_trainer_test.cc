@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/base/status.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/privacy/replayed_releases.h"
@@ -33,7 +34,7 @@ struct TwoRuns {
 TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbour,
                  const trainers::TrainOptions& options, uint64_t seed) {
   const trainers::Trainer& trainer = **trainers::FindTrainer(algorithm);
-  const auto go_on = [](double) { return absl::OkStatus(); };
+  const auto go_on = [](double) { return OkStatus(); };
   // Both runs get the same public coins: orders and groups must not differ.
   SeededRandom random(seed), again(seed);
   Recorder recorder(seed);

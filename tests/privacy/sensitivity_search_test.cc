@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "common/base/text.h"
 #include "tests/privacy/statistics.h"
 #include "tests/support/status_matchers.h"
 
@@ -155,7 +155,7 @@ class Adversary {
 std::string NameOf(const Statistic& statistic) {
   std::string name = statistic.name;
   std::replace_if(
-      name.begin(), name.end(), [](char c) { return !absl::ascii_isalnum(c); }, '_');
+      name.begin(), name.end(), [](char c) { return !IsAsciiAlnum(c); }, '_');
   return name;
 }
 

@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/ldp/amplification.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
 #include "common/privacy/openssl_random.h"
 #include "server/lab/measure_epsilon/audit.h"
@@ -86,7 +87,7 @@ TEST(ShuffledAuditTest, ADealByArrivalIsFoundOut) {
   const lab::Dealer by_arrival = [](uint32_t tickets, PrivateRandom&) {
     std::vector<uint32_t> deal(tickets);
     std::iota(deal.begin(), deal.end(), 0);
-    return absl::StatusOr<std::vector<uint32_t>>(deal);
+    return StatusOr<std::vector<uint32_t>>(deal);
   };
   EXPECT_GT(LowerBound(*mechanism, by_arrival, 100'000), 1.8);
 }
@@ -95,7 +96,7 @@ TEST(ShuffledAuditTest, ADealByArrivalIsFoundOut) {
 TEST(ShuffledAuditTest, APoolThatIsRefilledIsFoundOut) {
   const auto mechanism = Binary("2");
   const lab::Dealer in_parts = [](uint32_t tickets,
-                                  PrivateRandom& random) -> absl::StatusOr<std::vector<uint32_t>> {
+                                  PrivateRandom& random) -> StatusOr<std::vector<uint32_t>> {
     std::vector<uint32_t> deal;
     const uint32_t part = tickets / 5;
     for (uint32_t first = 0; first < tickets; first += part) {
@@ -111,7 +112,7 @@ TEST(ShuffledAuditTest, APoolThatIsRefilledIsFoundOut) {
 TEST(ShuffledAuditTest, ALopsidedDealIsFoundOut) {
   const auto mechanism = Binary("2");
   const lab::Dealer lopsided = [](uint32_t tickets,
-                                  PrivateRandom& random) -> absl::StatusOr<std::vector<uint32_t>> {
+                                  PrivateRandom& random) -> StatusOr<std::vector<uint32_t>> {
     std::vector<uint32_t> deal(tickets);
     std::iota(deal.begin(), deal.end(), 0);
     for (uint32_t next = 0; next + 1 < tickets; ++next) {
@@ -143,7 +144,7 @@ lab::Dealer DealerOf(std::vector<int> times) {
     std::vector<uint32_t> deal(tickets);
     std::iota(deal.begin(), deal.end(), 0);
     std::swap(deal[0], deal[ticket]);
-    return absl::StatusOr<std::vector<uint32_t>>(std::move(deal));
+    return StatusOr<std::vector<uint32_t>>(std::move(deal));
   };
 }
 
@@ -180,13 +181,13 @@ TEST(SubjectOfBatchTest, RefusesWhatIsNoBatchOrNoDeal) {
   const auto mechanism = Binary("1");
   for (const uint32_t reports : {0u, 1u, lab::kMaxAuditedReports + 1}) {
     EXPECT_THAT(lab::SubjectOfBatch(*mechanism, reports),
-                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("reports")));
+                StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("reports")));
   }
   const lab::Dealer twice = [](uint32_t tickets, PrivateRandom&) {
-    return absl::StatusOr<std::vector<uint32_t>>(std::vector<uint32_t>(tickets));
+    return StatusOr<std::vector<uint32_t>>(std::vector<uint32_t>(tickets));
   };
   EXPECT_THAT(lab::SubjectOfBatch(*mechanism, 3, twice),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("every ticket")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("every ticket")));
 }
 
 }  // namespace

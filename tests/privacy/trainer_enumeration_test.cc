@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/noisy_sums.h"
 #include "server/trainers/core/split_scores.h"
 #include "server/trainers/forests/split_choosers.h"
@@ -25,7 +27,7 @@ constexpr Neighbours kLabel = Neighbours::kChangeLabel;
 // can move in round `claimed`.
 TinyRelease FourthRound(uint32_t claimed) {
   return [claimed](const TinyTable& tiny, const Budget& epsilon,
-                   PrivateRandom& random) -> absl::StatusOr<std::string> {
+                   PrivateRandom& random) -> StatusOr<std::string> {
     const TinySchema schema = OneNumber();
     const auto bins = trainers::PublicBins(*schema.schema, 1);
     const auto rows = trainers::BinnedRows::Create(schema.ToTable(tiny), *bins);
@@ -41,7 +43,7 @@ TinyRelease FourthRound(uint32_t claimed) {
     const auto rule = learner->Learn({.rows = *rows, .masses = masses}, measure.MassChange(claimed),
                                      trainers::BudgetShare(epsilon), releaser);
     if (!rule.ok()) return rule.status();
-    return absl::StrCat(TreeText(rule->tree), rule->leaf_votes[0]);
+    return StrCat(TreeText(rule->tree), rule->leaf_votes[0]);
   };
 }
 
@@ -175,15 +177,15 @@ TEST_P(DeltaEnumerationTest, RoundsLoseNoMoreThanEpsilonAndDelta) {
 template <typename Chooser>
 TinyRelease WalkTree(Chooser choose) {
   return [choose](const TinyTable& tiny, const Budget& epsilon,
-                  PrivateRandom& random) -> absl::StatusOr<std::string> {
+                  PrivateRandom& random) -> StatusOr<std::string> {
     class Rule final : public trainers::SplitChooser {
      public:
       Rule(const Chooser& chooser, const Budget& budget, PrivateRandom& coins)
           : choose_(chooser),
             share_(budget),
             releaser_(trainers::SelectionRule::kPermuteAndFlip, coins) {}
-      absl::StatusOr<std::optional<trainers::BinSplit>> Choose(const trainers::NodeRows& node,
-                                                               uint32_t) override {
+      StatusOr<std::optional<trainers::BinSplit>> Choose(const trainers::NodeRows& node,
+                                                         uint32_t) override {
         return choose_(node, share_, releaser_);
       }
 
@@ -204,7 +206,7 @@ TinyRelease WalkTree(Chooser choose) {
   };
 }
 
-using MaybeSplit = absl::StatusOr<std::optional<trainers::BinSplit>>;
+using MaybeSplit = StatusOr<std::optional<trainers::BinSplit>>;
 
 MaybeSplit MedianAmong(const trainers::NodeRows& node,
                        const std::vector<trainers::BinSplit>& splits,
@@ -217,8 +219,8 @@ MaybeSplit MedianAmong(const trainers::NodeRows& node,
 }
 
 // The class counts of two groups whose sizes are equal or one apart.
-absl::StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& epsilon,
-                                        PrivateRandom& random) {
+StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& epsilon,
+                                  PrivateRandom& random) {
   TinyTable rest = table;
   std::array<std::vector<int64_t>, 2> classes = {std::vector<int64_t>(2), std::vector<int64_t>(2)};
   while (!rest.empty()) {
@@ -232,7 +234,7 @@ absl::StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& ep
   for (const std::vector<int64_t>& counts : classes) {
     const auto noisy = ReleaseSums(counts, 1, epsilon, random);
     if (!noisy.ok()) return noisy.status();
-    absl::StrAppend(&seen, (*noisy)[0], " ", (*noisy)[1], " ");
+    StrAppend(&seen, (*noisy)[0], " ", (*noisy)[1], " ");
   }
   return seen;
 }

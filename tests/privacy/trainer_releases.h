@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/budget.h"
+#include "common/table/table.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/privacy/enumeration.h"
@@ -58,8 +58,7 @@ inline TinySchema Nothing(uint32_t classes = 2) {
 inline std::string TreeText(const Tree& tree) {
   std::string text;
   for (const Node& node : tree.nodes()) {
-    absl::StrAppend(&text, static_cast<int>(node.kind), ":", node.feature, "<", node.threshold,
-                    " ");
+    StrAppend(&text, static_cast<int>(node.kind), ":", node.feature, "<", node.threshold, " ");
   }
   return text;
 }
@@ -68,9 +67,9 @@ inline std::string TreeText(const Tree& tree) {
 inline std::string ModelText(const Model& model) {
   std::string text;
   for (size_t t = 0; t < model.forest().size(); ++t) {
-    absl::StrAppend(&text, TreeText(model.forest()[t]));
+    StrAppend(&text, TreeText(model.forest()[t]));
     for (const LeafPrediction& leaf : model.leaves()[t]) {
-      for (const double weight : leaf.probabilities) absl::StrAppend(&text, weight, ",");
+      for (const double weight : leaf.probabilities) StrAppend(&text, weight, ",");
     }
   }
   return text;
@@ -89,10 +88,10 @@ inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema,
   }
   return [trainer, schema = std::move(schema), settings, delta_atto](
              const TinyTable& tiny, const Budget& epsilon,
-             PrivateRandom& random) -> absl::StatusOr<std::string> {
-    const absl::StatusOr<Model> model = trainer->Train(
+             PrivateRandom& random) -> StatusOr<std::string> {
+    const StatusOr<Model> model = trainer->Train(
         schema.ToTable(tiny), {.epsilon = epsilon, .delta_atto = delta_atto, .settings = settings},
-        random, [](double) { return absl::OkStatus(); });
+        random, [](double) { return OkStatus(); });
     if (!model.ok()) return model.status();
     return ModelText(*model);
   };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "server/lab/measure_epsilon/audit.h"
 #include "tests/privacy/privacy_loss.h"
 #include "tests/support/local_reports.h"
@@ -47,18 +48,18 @@ std::vector<LabelledRow> UnfitRows() {
 }
 
 // A refused row is silence. Other errors are those of the draws, as where a walk is cut off.
-absl::StatusOr<std::string> WhatIsSeen(const Privatizer& device, const LabelledRow& row,
-                                       const Ticket& ticket, PrivateRandom& random) {
+StatusOr<std::string> WhatIsSeen(const Privatizer& device, const LabelledRow& row,
+                                 const Ticket& ticket, PrivateRandom& random) {
   const auto report = device.Privatize(row, ticket, random);
   if (report.ok()) return report->payload;
-  if (absl::IsInvalidArgument(report.status())) return std::string(kSilence);
+  if (IsInvalidArgument(report.status())) return std::string(kSilence);
   return report.status();
 }
 
 // Laplace payloads are many; their first byte already tells silence from an answer.
-absl::StatusOr<std::string> FirstByteSeen(const Privatizer& device, const LabelledRow& row,
-                                          PrivateRandom& random) {
-  absl::StatusOr<std::string> seen = WhatIsSeen(device, row, Ticket(), random);
+StatusOr<std::string> FirstByteSeen(const Privatizer& device, const LabelledRow& row,
+                                    PrivateRandom& random) {
+  StatusOr<std::string> seen = WhatIsSeen(device, row, Ticket(), random);
   if (seen.ok()) seen->resize(1);
   return seen;
 }
@@ -74,7 +75,7 @@ class UnfitRowTest : public ::testing::TestWithParam<MechanismKind> {
   Law<std::string> LawOf(const Privatizer& device, const LabelledRow& row,
                          const Ticket& ticket) const {
     return WalkAllBranches<std::string>(HowToWalk(),
-                                        [&](PrivateRandom& random) -> absl::StatusOr<std::string> {
+                                        [&](PrivateRandom& random) -> StatusOr<std::string> {
                                           return WhatIsSeen(device, row, ticket, random);
                                         });
   }
@@ -130,7 +131,7 @@ TEST_P(UnfitRowTest, IsNotFoundOutByTheAudit) {
   const lab::AuditSubject subject = {
       .name = "device",
       .inputs = static_cast<uint32_t>(rows.size()),
-      .run = [&](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
+      .run = [&](uint32_t input, PrivateRandom& random) -> StatusOr<std::string> {
         return FirstByteSeen(device, rows[input], random);
       }};
   ASSERT_OK_AND_ASSIGN(const lab::AuditResult result, lab::RunAudit(subject, {.trials = 200'000}));
@@ -143,7 +144,7 @@ TEST_P(UnfitRowTest, ThatFallsSilentIsFoundOut) {
   const lab::AuditSubject subject = {
       .name = "silent device",
       .inputs = 2,
-      .run = [&](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
+      .run = [&](uint32_t input, PrivateRandom& random) -> StatusOr<std::string> {
         if (input == 1) return std::string(kSilence);
         return FirstByteSeen(device, {{3}, 0}, random);
       }};

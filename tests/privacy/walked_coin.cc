@@ -7,14 +7,15 @@
 #include <cmath>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/samplers.h"
 #include "tests/support/walking_random.h"
 
 namespace coppice {
 
-absl::StatusOr<bool> BernoulliExp(absl::uint128 numerator, absl::uint128 denominator,
-                                  PrivateRandom& random) {
+StatusOr<bool> BernoulliExp(absl::uint128 numerator, absl::uint128 denominator,
+                            PrivateRandom& random) {
   auto& walk = dynamic_cast<testing::WalkingRandom&>(random);
   const double rate = static_cast<double>(numerator) / static_cast<double>(denominator);
   const double success = std::exp(-rate);

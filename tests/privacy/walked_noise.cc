@@ -14,6 +14,7 @@
 #include <cmath>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/noisy_sums.h"
 #include "tests/support/walking_random.h"
@@ -44,8 +45,8 @@ double UpperTail(double rate, double x) {
 }
 
 // Draws the block that `sum` plus noise falls into.
-absl::StatusOr<int64_t> DrawBlock(int64_t sum, uint64_t sensitivity, const Budget& epsilon,
-                                  testing::WalkingRandom& walk) {
+StatusOr<int64_t> DrawBlock(int64_t sum, uint64_t sensitivity, const Budget& epsilon,
+                            testing::WalkingRandom& walk) {
   const auto block = static_cast<int64_t>(std::bit_floor(sensitivity));
   const int64_t rest = ((sum % block) + block) % block;
   const double rate = epsilon.epsilon() / static_cast<double>(sensitivity);
@@ -63,15 +64,14 @@ absl::StatusOr<int64_t> DrawBlock(int64_t sum, uint64_t sensitivity, const Budge
   law.push_back(std::max(others, 0.0));
   const uint64_t name = uint64_t{1} << 63 | epsilon.nanos() << 24 | static_cast<uint64_t>(rest);
   COPPICE_ASSIGN_OR_RETURN(const uint64_t place, walk.Place(name, law));
-  if (place + 1 == law.size()) return absl::OutOfRangeError("cut off");
+  if (place + 1 == law.size()) return OutOfRangeError("cut off");
   return sum - rest + (static_cast<int64_t>(place) - most) * block;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
-                                                 uint64_t sensitivity, const Budget& epsilon,
-                                                 PrivateRandom& random) {
+StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums, uint64_t sensitivity,
+                                           const Budget& epsilon, PrivateRandom& random) {
   auto& walk = dynamic_cast<testing::WalkingRandom&>(random);
   if (sensitivity >= kFine) {
     std::vector<int64_t> blocks;
@@ -86,15 +86,14 @@ absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
   std::vector<int64_t> noisy;
   for (const int64_t sum : sums) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t place, walk.Place(epsilon.nanos() / sensitivity, law));
-    if (place + 1 == law.size()) return absl::OutOfRangeError("cut off");
+    if (place + 1 == law.size()) return OutOfRangeError("cut off");
     noisy.push_back(sum + static_cast<int64_t>(place) - most);
   }
   return noisy;
 }
 
-absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
-                                                 uint64_t l2_squared, const Rho& rho,
-                                                 PrivateRandom& random) {
+StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums, uint64_t l2_squared,
+                                           const Rho& rho, PrivateRandom& random) {
   constexpr double kDeviations = 6;  // beyond them is less mass than a walk cuts off
   auto& walk = dynamic_cast<testing::WalkingRandom&>(random);
   COPPICE_ASSIGN_OR_RETURN(const uint64_t deviation, rho.DeviationFor(l2_squared));
@@ -113,7 +112,7 @@ absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
   std::vector<int64_t> noisy;
   for (const int64_t sum : sums) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t place, walk.Place(~deviation, law));
-    if (place + 1 == law.size()) return absl::OutOfRangeError("cut off");
+    if (place + 1 == law.size()) return OutOfRangeError("cut off");
     noisy.push_back(sum + static_cast<int64_t>(place) - most);
   }
   return noisy;

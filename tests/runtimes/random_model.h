@@ -12,8 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/schema/derived.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
+#include "common/schema/derived.h"
 
 namespace coppice::testing {
 
@@ -32,7 +33,7 @@ class RandomModelMaker {
   RandomModelMaker(const Schema& schema, const RandomModelOptions& options)
       : schema_(schema), options_(options), engine_(options.seed) {}
 
-  absl::StatusOr<Model> Make() {
+  StatusOr<Model> Make() {
     std::vector<DerivedFeature> derived;
     if (options_.derived) {
       derived = {{{.feature = 0}, {.feature = 1}},
@@ -43,7 +44,7 @@ class RandomModelMaker {
     Forest forest;
     std::vector<std::vector<LeafPrediction>> leaves;
     for (uint32_t t = 0; t < options_.trees; ++t) {
-      const absl::StatusOr<Tree> tree = Tree::Create(RandomNodes(), *tree_schema_);
+      const StatusOr<Tree> tree = Tree::Create(RandomNodes(), *tree_schema_);
       if (!tree.ok()) return tree.status();
       leaves.emplace_back();
       for (uint32_t l = 0; l < tree->num_leaves(); ++l) leaves.back().push_back(Leaf(*tree, l));

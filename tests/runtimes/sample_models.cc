@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/export/formats.h"
 #include "common/schema/number.h"
 #include "server/lab/simulation/experiment.h"
@@ -178,15 +178,15 @@ void WriteRows(const fs::path& folder, const Model& model, size_t count, bool si
     for (const double p : prediction.probabilities) answers.push_back(p);
   }
   const std::string name = single ? "single" : "exact";
-  Write(folder / absl::StrCat(name, ".rows"), raw);
-  Write(folder / absl::StrCat(name, ".answers"), answers);
+  Write(folder / StrCat(name, ".rows"), raw);
+  Write(folder / StrCat(name, ".answers"), answers);
 }
 
 class Samples {
  public:
   Samples(fs::path folder, size_t rows) : folder_(std::move(folder)), rows_(rows) {}
 
-  void Add(const std::string& name, const absl::StatusOr<Model>& model) {
+  void Add(const std::string& name, const StatusOr<Model>& model) {
     if (!model.ok()) {
       std::cerr << name << ": " << model.status().message() << "\n";
       failed_ = true;
@@ -198,9 +198,9 @@ class Samples {
                                        {"onnx", "model.onnx"},
                                        {"c", "model.h"},
                                        {"xgboost", "model.xgboost.json"}}) {
-      const absl::StatusOr<std::string> bytes = formats::ExportModel(*model, "sample", format);
+      const StatusOr<std::string> bytes = formats::ExportModel(*model, "sample", format);
       const std::string ending = bytes.ok() ? "" : ".refused";
-      std::ofstream(folder / absl::StrCat(file, ending), std::ios::binary)
+      std::ofstream(folder / StrCat(file, ending), std::ios::binary)
           << (bytes.ok() ? *bytes : std::string(bytes.status().message()));
     }
     WriteRows(folder, *model, rows_, /*single=*/false);
@@ -222,13 +222,11 @@ void AddTrained(const trainers::Trainer& trainer, uint32_t classes, Samples& sam
   // An algorithm for two classes only says so before it looks at a row.
   if (classes > 2 && !trainer.Plan(table.schema(), options).ok()) return;
   SeededRandom random(5);
-  samples.Add(
-      absl::StrCat(trainer.info().name, "-", classes == 0 ? "number" : absl::StrCat(classes)),
-      trainer.Train(table, options, random, [](double) { return absl::OkStatus(); }));
+  samples.Add(StrCat(trainer.info().name, "-", classes == 0 ? "number" : StrCat(classes)),
+              trainer.Train(table, options, random, [](double) { return OkStatus(); }));
 }
 
-absl::StatusOr<Model> BuildFromStudy(curator::EstimatorKind kind, uint32_t classes,
-                                     uint32_t trees) {
+StatusOr<Model> BuildFromStudy(curator::EstimatorKind kind, uint32_t classes, uint32_t trees) {
   Rows rows(classes + 40);
   const std::shared_ptr<const Schema> schema = SchemaOf(classes);
   const Table public_rows = rows.Training(schema).Select(
@@ -241,14 +239,13 @@ absl::StatusOr<Model> BuildFromStudy(curator::EstimatorKind kind, uint32_t class
   options.mechanism = MechanismKind::kDirect;
   curator::PublicRandom assignment(3);
   SeededRandom noise(4);
-  absl::StatusOr<lab::SimulatedStudy> study =
+  StatusOr<lab::SimulatedStudy> study =
       lab::Collect(public_rows, private_rows, options, assignment, noise);
   if (!study.ok()) return study.status();
   curator::EstimatorOptions estimator;
   estimator.kind = kind;
   estimator.max_depth = 6;
-  absl::StatusOr<lab::ForestPredictions> leaves =
-      lab::EstimateForest(*study, public_rows, estimator);
+  StatusOr<lab::ForestPredictions> leaves = lab::EstimateForest(*study, public_rows, estimator);
   if (!leaves.ok()) return leaves.status();
   const bool smooth = kind == curator::EstimatorKind::kSmooth;
   return Model::Create(*schema, study->forest, *std::move(leaves), Certificate{},
@@ -258,7 +255,7 @@ absl::StatusOr<Model> BuildFromStudy(curator::EstimatorKind kind, uint32_t class
 void AddRandom(const std::string& name, const RandomModelOptions& options, Samples& samples) {
   for (const uint32_t classes : {2u, 5u, 0u}) {
     const std::shared_ptr<const Schema> schema = SchemaOf(classes);
-    samples.Add(absl::StrCat("random-", name, "-", classes == 0 ? "number" : absl::StrCat(classes)),
+    samples.Add(StrCat("random-", name, "-", classes == 0 ? "number" : StrCat(classes)),
                 RandomModelMaker(*schema, options).Make());
   }
 }
@@ -269,7 +266,7 @@ void AddRandom(Samples& samples) {
                                    {"weights", LeafKind::kWeights},
                                    {"scores", LeafKind::kScores}}) {
     AddRandom(name, {.kind = kind}, samples);
-    AddRandom(absl::StrCat(name, "-derived"), {.kind = kind, .derived = true, .seed = 2}, samples);
+    AddRandom(StrCat(name, "-derived"), {.kind = kind, .derived = true, .seed = 2}, samples);
   }
   AddRandom("one-tree", {.kind = LeafKind::kProbabilities, .trees = 1}, samples);
   AddRandom("one-leaf", {.trees = 1, .max_leaves = 1}, samples);
@@ -291,13 +288,12 @@ void AddAll(Samples& samples) {
   }
   using curator::EstimatorKind;
   for (const uint32_t classes : {2u, 5u}) {
-    samples.Add(absl::StrCat("study-weighted-", classes),
+    samples.Add(StrCat("study-weighted-", classes),
                 BuildFromStudy(EstimatorKind::kWeighted, classes, 1));
-    samples.Add(absl::StrCat("study-prune-", classes),
-                BuildFromStudy(EstimatorKind::kPrune, classes, 1));
-    samples.Add(absl::StrCat("study-forest-", classes),
+    samples.Add(StrCat("study-prune-", classes), BuildFromStudy(EstimatorKind::kPrune, classes, 1));
+    samples.Add(StrCat("study-forest-", classes),
                 BuildFromStudy(EstimatorKind::kWeighted, classes, 16));
-    samples.Add(absl::StrCat("study-smooth-", classes),
+    samples.Add(StrCat("study-smooth-", classes),
                 BuildFromStudy(EstimatorKind::kSmooth, classes, 16));
   }
 }
@@ -307,7 +303,7 @@ void AddAll(Samples& samples) {
 
 int main(int argc, char** argv) {
   size_t rows = 0;
-  if (argc != 3 || !absl::SimpleAtoi(argv[2], &rows)) {
+  if (argc != 3 || !SimpleAtoi(argv[2], &rows)) {
     std::cerr << "usage: sample_models FOLDER ROWS\n";
     return 2;
   }

@@ -7,11 +7,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 
 namespace coppice::testing {
@@ -28,36 +27,36 @@ class CrashingStore final : public storage::Store {
 
   bool dead() const { return dead_; }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     if (dead_) return Failed();
     return disk_.Get(key);
   }
 
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     if (dead_) return Failed();
     if (writes_++ != fault_.write) return disk_.Apply(batch);
     if (fault_.kept) {
-      const absl::Status kept = disk_.Apply(batch);
+      const Status kept = disk_.Apply(batch);
       if (!kept.ok()) return kept;
     }
     dead_ = fault_.fatal;
     return Failed();
   }
 
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     if (dead_) return Failed();
     return disk_.Scan(prefix, visit);
   }
 
-  absl::Status Purge(absl::string_view prefix) override {
+  Status Purge(std::string_view prefix) override {
     if (dead_) return Failed();
     return disk_.Purge(prefix);
   }
 
  private:
-  static absl::Status Failed() { return absl::UnavailableError("the sync failed"); }
+  static Status Failed() { return UnavailableError("the sync failed"); }
 
   storage::Store& disk_;
   const WriteFault fault_;

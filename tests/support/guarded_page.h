@@ -9,8 +9,7 @@
 
 #include <cstddef>
 #include <cstring>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace coppice::testing {
 
@@ -32,7 +31,7 @@ class GuardedPage {
   unsigned char* end() const { return static_cast<unsigned char*>(pages_) + size_; }
 
   // Returns a copy of `text` that ends where the page does.
-  absl::string_view Copy(absl::string_view text) {
+  std::string_view Copy(std::string_view text) {
     char* const begin = reinterpret_cast<char*>(end()) - text.size();
     std::memcpy(begin, text.data(), text.size());
     return {begin, text.size()};

@@ -14,13 +14,11 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 
@@ -49,14 +47,14 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   // Uses the open connection, or a new one.
-  HttpResponse Send(absl::string_view method, absl::string_view path, const HttpHeaders& headers,
-                    absl::string_view body) {
-    std::string bytes = absl::StrCat(method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n");
-    for (const auto& [name, value] : headers) absl::StrAppend(&bytes, name, ": ", value, "\r\n");
-    absl::StrAppend(&bytes, "Content-Length: ", body.size(), "\r\n\r\n", body);
+  HttpResponse Send(std::string_view method, std::string_view path, const HttpHeaders& headers,
+                    std::string_view body) {
+    std::string bytes = StrCat(method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n");
+    for (const auto& [name, value] : headers) StrAppend(&bytes, name, ": ", value, "\r\n");
+    StrAppend(&bytes, "Content-Length: ", body.size(), "\r\n\r\n", body);
     return SendBytes(bytes, method == "HEAD");
   }
-  HttpResponse SendBytes(absl::string_view bytes, bool is_head = false) {
+  HttpResponse SendBytes(std::string_view bytes, bool is_head = false) {
     if (socket_ < 0 && !Connect()) return {};
     if (!WriteAll(bytes)) {
       Close();
@@ -89,7 +87,7 @@ class HttpClient {
     socket_ = -1;
     in_.clear();
   }
-  bool WriteAll(absl::string_view bytes) {
+  bool WriteAll(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ssl_ != nullptr
                                ? SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()))
@@ -116,8 +114,8 @@ class HttpClient {
     while (line + 2 < head.size()) {
       const size_t end = head.find("\r\n", line);
       const size_t colon = head.find(':', line);
-      response.headers[absl::AsciiStrToLower(head.substr(line, colon - line))] =
-          std::string(absl::StripAsciiWhitespace(head.substr(colon + 1, end - colon - 1)));
+      response.headers[AsciiStrToLower(head.substr(line, colon - line))] =
+          std::string(StripAsciiWhitespace(head.substr(colon + 1, end - colon - 1)));
       line = end + 2;
     }
     if (!is_head) ReadBody(response);
@@ -166,7 +164,7 @@ class HttpClient {
     in_.append(buffer, static_cast<size_t>(got));
     return true;
   }
-  std::string ReadThrough(absl::string_view mark) {
+  std::string ReadThrough(std::string_view mark) {
     size_t found = 0;
     while ((found = in_.find(std::string(mark))) == std::string::npos) {
       if (ReadMore()) continue;
@@ -193,7 +191,7 @@ class HttpClient {
       }
     }
     size_t length = 0;
-    if (absl::SimpleAtoi(response.headers["content-length"], &length)) response.body = Take(length);
+    if (SimpleAtoi(response.headers["content-length"], &length)) response.body = Take(length);
   }
 
   const int port_;

@@ -11,13 +11,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/memory_store.h"
 
 namespace coppice::testing {
@@ -25,7 +24,7 @@ namespace coppice::testing {
 class MemoryStore final : public storage::MemoryStore {
  public:
   // Sets what Apply() returns from now on; OK makes it work.
-  void FailWrites(absl::Status status) {
+  void FailWrites(Status status) {
     const std::lock_guard lock(mutex_);
     write_status_ = status;
   }
@@ -60,12 +59,12 @@ class MemoryStore final : public storage::MemoryStore {
   // The number of keys looked up so far.
   size_t reads() const { return reads_.load(); }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     ++reads_;
     return storage::MemoryStore::Get(key);
   }
 
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     std::unique_lock lock(mutex_);
     ++waiting_;
     changed_.notify_all();
@@ -77,11 +76,11 @@ class MemoryStore final : public storage::MemoryStore {
   }
 
   // Records what was purged.
-  absl::Status Purge(absl::string_view prefix) override {
+  Status Purge(std::string_view prefix) override {
     const std::lock_guard lock(mutex_);
     if (!write_status_.ok()) return write_status_;
     purged_.emplace_back(prefix);
-    return absl::OkStatus();
+    return OkStatus();
   }
   std::vector<std::string> purged() const {
     const std::lock_guard lock(mutex_);
@@ -92,15 +91,14 @@ class MemoryStore final : public storage::MemoryStore {
   bool IsHeld(const storage::StoreBatch& batch) const {
     if (!held_prefix_.has_value() || held_prefix_->empty()) return held_prefix_.has_value();
     const auto& puts = batch.puts();
-    return std::any_of(puts.begin(), puts.end(), [this](const auto& put) {
-      return absl::StartsWith(put.first, *held_prefix_);
-    });
+    return std::any_of(puts.begin(), puts.end(),
+                       [this](const auto& put) { return StartsWith(put.first, *held_prefix_); });
   }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> purged_;
-  absl::Status write_status_;
+  Status write_status_;
   std::optional<std::string> held_prefix_;  // empty: all are held
   int waiting_ = 0;
   size_t writes_ = 0;

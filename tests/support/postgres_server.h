@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/postgres/connection.h"
 #include "tests/integration/process.h"
 #include "tests/support/temp_dir.h"
@@ -29,7 +29,7 @@ class PostgresServer {
   static constexpr char kBin[] = "/usr/lib/postgresql/15/bin";
 
   // If false, tests skip themselves with kMissing (missing_package.h).
-  static bool IsInstalled() { return std::filesystem::exists(absl::StrCat(kBin, "/initdb")); }
+  static bool IsInstalled() { return std::filesystem::exists(StrCat(kBin, "/initdb")); }
   static constexpr char kMissing[] =
       "no PostgreSQL server to test with: install the packages of tests/packages.txt";
 
@@ -49,8 +49,8 @@ class PostgresServer {
   PostgresServer(const PostgresServer& primary, const std::string& name) {
     GiveFolderAway();
     Run({"/pg_basebackup", "-D", data_, "-R", "--checkpoint=fast", "--no-sync", "-d",
-         absl::StrCat("host=", primary.folder_.path(), " port=", primary.port_,
-                      " user=owner application_name=", name)});
+         StrCat("host=", primary.folder_.path(), " port=", primary.port_,
+                " user=owner application_name=", name)});
     Start();
   }
   ~PostgresServer() {
@@ -62,9 +62,9 @@ class PostgresServer {
   // until its time to authenticate is over.
   void Start() {
     Run({"/pg_ctl", "-D", data_, "-w", "-l", folder_.path() + "/log", "-o",
-         absl::StrCat("-k ", folder_.path(), " -p ", port_, " ", network_,
-                      " -c shared_buffers=32MB -c recovery_init_sync_method=syncfs",
-                      " -c authentication_timeout=5s"),
+         StrCat("-k ", folder_.path(), " -p ", port_, " ", network_,
+                " -c shared_buffers=32MB -c recovery_init_sync_method=syncfs",
+                " -c authentication_timeout=5s"),
          "start"});
     stopped_ = false;
   }
@@ -98,8 +98,8 @@ class PostgresServer {
 
   // Creates an empty database, and returns its URI.
   std::string NewDatabase() {
-    const std::string name = absl::StrCat("test", ++databases_);
-    Execute(Uri("postgres"), absl::StrCat("CREATE DATABASE ", name));
+    const std::string name = StrCat("test", ++databases_);
+    Execute(Uri("postgres"), StrCat("CREATE DATABASE ", name));
     return Uri(name);
   }
   std::string Uri(const std::string& database) const { return UriOf(database, {this}); }
@@ -109,10 +109,10 @@ class PostgresServer {
     std::vector<std::string> hosts, ports;
     for (const PostgresServer* server : servers) {
       hosts.push_back(server->folder_.path());
-      ports.push_back(absl::StrCat(server->port_));
+      ports.push_back(StrCat(server->port_));
     }
-    return absl::StrCat("postgresql:///", database, "?host=", absl::StrJoin(hosts, ","),
-                        "&port=", absl::StrJoin(ports, ","), "&user=owner");
+    return StrCat("postgresql:///", database, "?host=", StrJoin(hosts, ","),
+                  "&port=", StrJoin(ports, ","), "&user=owner");
   }
   // Changes a setting of the whole server at once.
   void Set(const std::string& setting) {
@@ -123,7 +123,7 @@ class PostgresServer {
   static void Execute(const std::string& uri, const std::string& sql) {
     const auto connection = storage::Connection::Open(uri);
     ASSERT_TRUE(connection.ok()) << connection.status();
-    const absl::Status done = (*connection)->RunScript(sql);
+    const Status done = (*connection)->RunScript(sql);
     EXPECT_TRUE(done.ok()) << sql << ": " << done;
   }
   // Returns the one number that `sql`, which casts it to bigint, selects.
@@ -144,7 +144,7 @@ class PostgresServer {
 
   void GiveFolderAway() {
     if (const passwd* user = UserToRunAs(); user != nullptr) {
-      runs_as_ = absl::StrCat(user->pw_uid);
+      runs_as_ = StrCat(user->pw_uid);
       GiveAway(folder_.path());
     }
   }
@@ -161,7 +161,7 @@ class PostgresServer {
     if (first <= 1) return {};  // it has ended
     std::vector<pid_t> found = {first};
     pid_t child = 0;
-    std::ifstream children(absl::StrCat("/proc/", first, "/task/", first, "/children"));
+    std::ifstream children(StrCat("/proc/", first, "/task/", first, "/children"));
     while (children >> child) found.push_back(child);
     return found;
   }

@@ -14,17 +14,15 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 
@@ -39,7 +37,7 @@ struct ScheduledStep {
 // One row of the table.
 template <size_t kNumbers>
 struct StepFacts {
-  absl::string_view name;
+  std::string_view name;
   uint32_t weight = 0;                      // how often it comes, against the others
   bool is_fault = false;                    // may be left out of a schedule
   std::array<uint32_t, kNumbers> bounds{};  // its numbers lie below them; 0: no such number
@@ -86,23 +84,23 @@ class StepTable {
     const StepFacts<kNumbers>& facts = FactsOf(step.kind);
     std::string text(facts.name);
     for (size_t i = 0; i < kNumbers; ++i) {
-      if (facts.bounds[i] > 0) absl::StrAppend(&text, " ", step.numbers[i]);
+      if (facts.bounds[i] > 0) StrAppend(&text, " ", step.numbers[i]);
     }
     return text;
   }
   std::string ToText(absl::Span<const Step> schedule) const {
     std::string text;
     for (const Step& step : schedule) {
-      absl::StrAppend(&text, text.empty() ? "" : ", ", ToText(step));
+      StrAppend(&text, text.empty() ? "" : ", ", ToText(step));
     }
     return text;
   }
 
   // InvalidArgument that names the step.
-  absl::StatusOr<Schedule> Parse(absl::string_view text) const {
+  StatusOr<Schedule> Parse(std::string_view text) const {
     Schedule schedule;
-    for (const absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
-      const absl::StatusOr<Step> step = ParseStep(part);
+    for (const std::string_view part : StrSplit(text, ',', absl::SkipWhitespace())) {
+      const StatusOr<Step> step = ParseStep(part);
       if (!step.ok()) return step.status();
       schedule.push_back(*step);
     }
@@ -110,10 +108,10 @@ class StepTable {
   }
 
  private:
-  absl::StatusOr<Step> ParseStep(absl::string_view text) const {
-    const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
-    const auto bad = [&](absl::string_view why) {
-      return absl::InvalidArgumentError(absl::StrCat("step '", text, "': ", why));
+  StatusOr<Step> ParseStep(std::string_view text) const {
+    const std::vector<std::string> words = StrSplit(text, ' ', SkipEmpty());
+    const auto bad = [&](std::string_view why) {
+      return InvalidArgumentError(StrCat("step '", text, "': ", why));
     };
     if (words.empty()) return bad("is empty");
     const auto found = std::find_if(rows_.begin(), rows_.end(),
@@ -122,9 +120,9 @@ class StepTable {
     Step step{.kind = static_cast<Kind>(found - rows_.begin()), .numbers = {}};
     for (size_t i = 0; i < kNumbers; ++i) {
       if (found->bounds[i] == 0) continue;
-      if (i + 1 >= words.size() || !absl::SimpleAtoi(words[i + 1], &step.numbers[i]) ||
+      if (i + 1 >= words.size() || !SimpleAtoi(words[i + 1], &step.numbers[i]) ||
           step.numbers[i] >= found->bounds[i]) {
-        return bad(absl::StrCat("number ", i + 1, " must be below ", found->bounds[i]));
+        return bad(StrCat("number ", i + 1, " must be below ", found->bounds[i]));
       }
     }
     return step;

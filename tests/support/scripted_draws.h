@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice::testing {
@@ -20,14 +19,14 @@ class ScriptedDraws final : public PrivateRandom {
   explicit ScriptedDraws(std::vector<SignedSteps> draws, SignedSteps last = 0)
       : draws_(std::move(draws)), last_(last) {}
 
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
     for (SignedSteps& draw : out) draw = drawn_ < draws_.size() ? draws_[drawn_++] : Further();
-    return absl::OkStatus();
+    return OkStatus();
   }
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return Unscripted(); }
-  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return Unscripted(); }
+  StatusOr<uint64_t> UniformBelow(uint64_t) override { return Unscripted(); }
+  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return Unscripted(); }
   // Returns what SetBinomials() set, then 0.
-  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t) override {
+  StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t) override {
     trials_.push_back(trials);
     return trials_.size() <= binomials_.size() ? binomials_[trials_.size() - 1] : 0;
   }
@@ -41,9 +40,7 @@ class ScriptedDraws final : public PrivateRandom {
     ++drawn_;
     return last_;
   }
-  static absl::Status Unscripted() {
-    return absl::UnimplementedError("only geometric and binomial draws");
-  }
+  static Status Unscripted() { return UnimplementedError("only geometric and binomial draws"); }
 
   std::vector<SignedSteps> draws_;
   SignedSteps last_;

@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/private_random.h"
 #include "tests/support/status_matchers.h"
@@ -25,27 +24,27 @@ class ScriptedRandom final : public PrivateRandom {
 
   size_t drawn() const { return next_; }
 
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
-    if (bound == 0) return absl::InvalidArgumentError("bound");
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+    if (bound == 0) return InvalidArgumentError("bound");
     return Next(bound - 1);
   }
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
-    if (denominator == 0 || numerator > denominator) return absl::InvalidArgumentError("fraction");
+  StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
+    if (denominator == 0 || numerator > denominator) return InvalidArgumentError("fraction");
     COPPICE_ASSIGN_OR_RETURN(const uint64_t success, Next(1));
     return success == 1;
   }
-  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t) override { return Next(trials); }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
+  StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t) override { return Next(trials); }
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
     for (SignedSteps& draw : out) {
       COPPICE_ASSIGN_OR_RETURN(const uint64_t next, Next(kManySteps << 1 | 1));
       draw = static_cast<SignedSteps>(next);
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::StatusOr<uint64_t> Next(uint64_t max) {
-    if (next_ == script_.size()) return absl::UnavailableError("the script has ended");
+  StatusOr<uint64_t> Next(uint64_t max) {
+    if (next_ == script_.size()) return UnavailableError("the script has ended");
     EXPECT_LE(script_[next_], max) << "no such draw: number " << next_;
     return script_[next_++];
   }
@@ -61,13 +60,12 @@ void ExpectEveryFailurePassedOn(const std::vector<uint64_t>& script, Output expe
                                 Sampler sampler) {
   for (size_t draws = 0; draws < script.size(); ++draws) {
     ScriptedRandom random({script.begin(), script.begin() + static_cast<ptrdiff_t>(draws)});
-    EXPECT_THAT(sampler(random),
-                StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("script")))
+    EXPECT_THAT(sampler(random), StatusIs(StatusCode::kUnavailable, ::testing::HasSubstr("script")))
         << "after " << draws << " draws";
     EXPECT_EQ(random.drawn(), draws);
   }
   ScriptedRandom random(script);
-  const absl::StatusOr<Output> output = sampler(random);
+  const StatusOr<Output> output = sampler(random);
   ASSERT_OK(output);
   EXPECT_EQ(*output, expected);
   EXPECT_EQ(random.drawn(), script.size());

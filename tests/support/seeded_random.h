@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <random>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice::testing {
@@ -19,21 +18,21 @@ class SeededRandom final : public PrivateRandom {
 
   uint64_t drawn() const { return drawn_; }
 
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
-    if (bound == 0) return absl::InvalidArgumentError("bound");
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+    if (bound == 0) return InvalidArgumentError("bound");
     ++drawn_;
     return std::uniform_int_distribution<uint64_t>(0, bound - 1)(engine_);
   }
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
-    if (denominator == 0 || numerator > denominator) return absl::InvalidArgumentError("fraction");
-    const absl::StatusOr<uint64_t> value = UniformBelow(denominator);
+  StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
+    if (denominator == 0 || numerator > denominator) return InvalidArgumentError("fraction");
+    const StatusOr<uint64_t> value = UniformBelow(denominator);
     return *value < numerator;
   }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override {
-    return absl::UnimplementedError("no trainer draws it");
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override {
+    return UnimplementedError("no trainer draws it");
   }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override {
-    return absl::UnimplementedError("no trainer draws it");
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override {
+    return UnimplementedError("no trainer draws it");
   }
 
  private:

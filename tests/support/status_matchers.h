@@ -1,4 +1,4 @@
-// gMock matchers for absl::Status and absl::StatusOr: prefer the specific expected error.
+// gMock matchers for Status and StatusOr: prefer the specific expected error.
 
 #ifndef COPPICE_TESTS_SUPPORT_STATUS_MATCHERS_H_
 #define COPPICE_TESTS_SUPPORT_STATUS_MATCHERS_H_
@@ -10,14 +10,13 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 
 namespace coppice::testing {
 
-inline const absl::Status& StatusOf(const absl::Status& status) { return status; }
+inline const Status& StatusOf(const Status& status) { return status; }
 template <typename T>
-const absl::Status& StatusOf(const absl::StatusOr<T>& statusor) {
+const Status& StatusOf(const StatusOr<T>& statusor) {
   return statusor.status();
 }
 
@@ -28,7 +27,7 @@ MATCHER(IsOk, "is OK") {
 
 // StatusIs(code, HasSubstr("what to change")) matches the code and the message.
 MATCHER_P2(StatusIs, code, message, "") {
-  const absl::Status& status = StatusOf(arg);
+  const Status& status = StatusOf(arg);
   *result_listener << status.ToString();
   return status.code() == code &&
          ::testing::ExplainMatchResult(message, std::string(status.message()), result_listener);

@@ -9,19 +9,19 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 
 class TempFile {
  public:
   // `suffix` ends the name, for example ".csv".
-  TempFile(absl::string_view suffix, absl::string_view contents) {
+  TempFile(std::string_view suffix, std::string_view contents) {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = absl::StrCat(::testing::TempDir(), test->test_suite_name(), ".", test->name(), ".",
-                         getpid(), ".", next_++, suffix);
+    path_ = StrCat(::testing::TempDir(), test->test_suite_name(), ".", test->name(), ".", getpid(),
+                   ".", next_++, suffix);
     std::ofstream(path_, std::ios::binary) << contents;
   }
   ~TempFile() { std::remove(path_.c_str()); }

@@ -22,8 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice::testing {
@@ -40,15 +39,15 @@ class WalkingRandom final : public PrivateRandom {
  public:
   explicit WalkingRandom(const Walk& walk) : walk_(walk) {}
 
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
-    if (bound == 0) return absl::InvalidArgumentError("bound");
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+    if (bound == 0) return InvalidArgumentError("bound");
     return Branch({kUniform, bound, 0},
                   [bound] { return std::vector<double>(bound, 1.0 / static_cast<double>(bound)); });
   }
 
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
-    if (denominator == 0 || numerator > denominator) return absl::InvalidArgumentError("fraction");
-    const absl::StatusOr<uint64_t> branch =
+  StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
+    if (denominator == 0 || numerator > denominator) return InvalidArgumentError("fraction");
+    const StatusOr<uint64_t> branch =
         Branch({kBernoulli, numerator, denominator}, [numerator, denominator] {
           const double p = static_cast<double>(numerator) / static_cast<double>(denominator);
           return std::vector<double>{1 - p, p};
@@ -57,7 +56,7 @@ class WalkingRandom final : public PrivateRandom {
     return *branch == 1;
   }
 
-  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override {
+  StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override {
     return Branch({kBinomial, trials, numerator}, [trials, numerator] {
       const double p = std::ldexp(static_cast<double>(numerator), -32);
       const auto n = static_cast<double>(trials);
@@ -72,20 +71,20 @@ class WalkingRandom final : public PrivateRandom {
     });
   }
 
-  absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
+  Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
     for (SignedSteps& draw : out) {
-      const absl::StatusOr<uint64_t> branch =
+      const StatusOr<uint64_t> branch =
           Branch({kGeometric, table.numerator(), 0}, [this, &table] { return StepsLaw(table); });
       if (!branch.ok()) return branch.status();
       const uint64_t steps = *branch / 2 < walk_.lump_from ? *branch / 2 : uint64_t{kManySteps};
       draw = static_cast<SignedSteps>(steps << 1 | (*branch & 1));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Draws from a law of the test's own, which `name` distinguishes from its others; returns the
   // place in `law` that was drawn.
-  absl::StatusOr<uint64_t> Place(uint64_t name, const std::vector<double>& law) {
+  StatusOr<uint64_t> Place(uint64_t name, const std::vector<double>& law) {
     return Branch({kOwn, name, 0}, [&law] { return law; });
   }
 
@@ -135,8 +134,8 @@ class WalkingRandom final : public PrivateRandom {
   }
 
   template <typename MakeLaw>
-  absl::StatusOr<uint64_t> Branch(const Draw& draw, MakeLaw make_law) {
-    if (probability_ < walk_.cut_off) return absl::OutOfRangeError("cut off");
+  StatusOr<uint64_t> Branch(const Draw& draw, MakeLaw make_law) {
+    if (probability_ < walk_.cut_off) return OutOfRangeError("cut off");
     if (at_ == path_.size()) {
       Probabilities& law = laws_[draw];
       if (law == nullptr) law = std::make_shared<const std::vector<double>>(make_law());
@@ -179,10 +178,10 @@ Law<Output> WalkAllBranches(const Walk& walk, Sampler sampler) {
   WalkingRandom random(walk);
   Law<Output> law;
   do {
-    const absl::StatusOr<Output> output = sampler(random);
+    const StatusOr<Output> output = sampler(random);
     if (output.ok()) {
       law.probability[*output] += random.probability();
-    } else if (absl::IsOutOfRange(output.status())) {
+    } else if (IsOutOfRange(output.status())) {
       law.cut += random.probability();
     } else {
       ADD_FAILURE() << output.status();

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "client/device/trust.h"
+#include "common/base/status.h"
+#include "common/describe/verdict.h"
 #include "common/table/read_table.h"
 #include "common/terms/public_key_file.h"
-#include "common/describe/verdict.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/model_file.h"
 #include "nlohmann/json.hpp"
@@ -131,9 +132,9 @@ TEST_F(LaterFormatTest, AFileThatWouldBeMisreadIsRefused) {
   model_["version"] = model_["min_reader"] = 9;
   model_["certificate"]["code_version"] = "4.2.0";
   ASSERT_OK_AND_ASSIGN(const v1::Model proto, ReadModelFile(Write(model_)));
-  EXPECT_THAT(FromProto(proto), StatusIs(absl::StatusCode::kInvalidArgument,
-                                         AllOf(HasSubstr("reader of format 9"),
-                                               HasSubstr("upgrade Coppice to 4.2.0"))));
+  EXPECT_THAT(FromProto(proto),
+              StatusIs(StatusCode::kInvalidArgument, AllOf(HasSubstr("reader of format 9"),
+                                                           HasSubstr("upgrade Coppice to 4.2.0"))));
 }
 
 TEST_F(LaterFormatTest, ASignatureOfWhatIsUnknownIsNotCalledForged) {
@@ -143,13 +144,13 @@ TEST_F(LaterFormatTest, ASignatureOfWhatIsUnknownIsNotCalledForged) {
   const Verdict verdict = VerifyModel(proto);
   EXPECT_EQ(verdict.json["signature"], "unknown");
   EXPECT_THAT(verdict.status,
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("upgrade Coppice")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("upgrade Coppice")));
 }
 
 TEST_F(LaterFormatTest, AnUnknownNameInThisFormatIsAMistake) {
   model_["new_field"] = 1;
   EXPECT_THAT(ReadModelFile(Write(model_)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("new_field")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("new_field")));
 }
 
 }  // namespace

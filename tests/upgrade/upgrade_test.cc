@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/device/journal_format.h"
@@ -223,7 +224,7 @@ TEST_P(LaterJournalTest, WithARecordOfALaterKind) {
   FrameDigest last = FirstFrameDigest();
   for (size_t at = JournalHeader().size(); at < bytes.size();) {
     ASSERT_OK_AND_ASSIGN(const ParsedFrame frame,
-                         ParseFrame(last, absl::string_view(bytes).substr(at)));
+                         ParseFrame(last, std::string_view(bytes).substr(at)));
     last = frame.digest;
     at += frame.size;
   }

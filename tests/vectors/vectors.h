@@ -12,9 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/status/status.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/ticket.h"
 #include "tests/support/scripted_bytes.h"
 
@@ -46,9 +45,9 @@ std::string Render(const Json& header, const Lists& lists);
 
 template <typename Bytes>
 std::string Hex(const Bytes& bytes) {
-  return absl::BytesToHexString(std::string(bytes.begin(), bytes.end()));
+  return BytesToHexString(std::string(bytes.begin(), bytes.end()));
 }
-std::string CodeName(const absl::Status& status);  // "OK", "DATA_LOSS", ...
+std::string CodeName(const Status& status);  // "OK", "DATA_LOSS", ...
 
 // Returns a ticket whose bytes are SHA-256 of the number, 8 bytes big-endian.
 Ticket NumberedTicket(uint64_t number);

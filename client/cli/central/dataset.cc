@@ -8,15 +8,15 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
 #include "client/cli/central/describe_dataset.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 
@@ -28,7 +28,7 @@ struct ListFlags {
   OutputFlags output;
 };
 
-absl::Status List(const ListFlags& flags) {
+Status List(const ListFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListDatasetsRequest request;
@@ -39,7 +39,7 @@ absl::Status List(const ListFlags& flags) {
         }
       }));
   PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddList(const Command& noun) {
@@ -62,8 +62,7 @@ struct ShowFlags : OneDatasetFlags {
 };
 
 // Gets a dataset with the newest `entries` of its ledger.
-absl::StatusOr<v1::Dataset> GetNewest(const Remote& remote, const std::string& name,
-                                      uint32_t entries) {
+StatusOr<v1::Dataset> GetNewest(const Remote& remote, const std::string& name, uint32_t entries) {
   v1::GetDatasetRequest request;
   request.set_name(name);
   request.set_first_entry(UINT64_MAX);  // past the end: returns only their number
@@ -80,7 +79,7 @@ absl::StatusOr<v1::Dataset> GetNewest(const Remote& remote, const std::string& n
   return response.dataset();
 }
 
-absl::Status Show(const ShowFlags& flags) {
+Status Show(const ShowFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   const std::string name = MakeName("datasets", flags.dataset);
   COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset, flags.entries.has_value()
@@ -88,17 +87,17 @@ absl::Status Show(const ShowFlags& flags) {
                                                           : GetDataset(remote, name));
   if (flags.output.json) {
     PrintObject(DescribeDatasetWithLedger(dataset), /*json=*/true);
-    return absl::OkStatus();
+    return OkStatus();
   }
   PrintObject(DescribeDataset(dataset), /*json=*/false);
   std::cout << "\n";
   PrintRows(LedgerTable(dataset), /*json=*/false);
   const auto shown = static_cast<uint64_t>(dataset.ledger_size());
   if (shown < dataset.ledger_entries()) {
-    Note(absl::StrCat("The newest ", shown, " of ", dataset.ledger_entries(),
-                      " entries of the ledger; without --entries all are shown."));
+    Note(StrCat("The newest ", shown, " of ", dataset.ledger_entries(),
+                " entries of the ledger; without --entries all are shown."));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddShow(const Command& noun) {
@@ -113,13 +112,13 @@ void AddShow(const Command& noun) {
   SetAction(verb, flags, Show);
 }
 
-absl::Status Delete(const OneDatasetFlags& flags) {
+Status Delete(const OneDatasetFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteDatasetRequest request;
   request.set_name(MakeName("datasets", flags.dataset));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::DeleteDatasetResponse>(request));
   PrintObject({{"dataset", flags.dataset}, {"deleted", true}}, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 struct ConfirmFlags {
@@ -129,11 +128,11 @@ struct ConfirmFlags {
   std::string head;
 };
 
-absl::Status Confirm(const ConfirmFlags& flags) {
-  const std::string head = absl::HexStringToBytes(flags.head);
+Status Confirm(const ConfirmFlags& flags) {
+  const std::string head = HexStringToBytes(flags.head);
   const bool is_hex = absl::c_all_of(flags.head, [](char c) { return absl::ascii_isxdigit(c); });
   if (flags.head.size() != 64 || !is_hex) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--head wants the 64 hexadecimal digits of the hash of the ledger's last entry");
   }
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
@@ -142,7 +141,7 @@ absl::Status Confirm(const ConfirmFlags& flags) {
   request.set_head(head);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::ConfirmLedgerResponse>(request));
   PrintObject(DescribeDataset(response.dataset()), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 struct WriteOffFlags {
@@ -153,7 +152,7 @@ struct WriteOffFlags {
   std::string delta;
 };
 
-absl::Status WriteOff(const WriteOffFlags& flags) {
+Status WriteOff(const WriteOffFlags& flags) {
   v1::WriteOffLedgerRequest request;
   request.set_name(MakeName("datasets", flags.dataset));
   if (!flags.epsilon.empty()) request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
@@ -161,16 +160,16 @@ absl::Status WriteOff(const WriteOffFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::WriteOffLedgerResponse>(request));
   PrintObject(DescribeDataset(response.dataset()), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status FreeName(const OneDatasetFlags& flags) {
+Status FreeName(const OneDatasetFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::FreeDatasetNameRequest request;
   request.set_name(MakeName("datasets", flags.dataset));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::FreeDatasetNameResponse>(request));
   PrintObject({{"dataset", flags.dataset}, {"freed", true}}, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddWriteOff(const Command& noun) {
@@ -207,8 +206,7 @@ void AddConfirm(const Command& noun) {
 }
 
 Command AddOneDatasetVerb(const Command& noun, const std::string& name,
-                          const std::string& description,
-                          absl::Status (*run)(const OneDatasetFlags&)) {
+                          const std::string& description, Status (*run)(const OneDatasetFlags&)) {
   const auto flags = std::make_shared<OneDatasetFlags>();
   const Command verb =
       noun.AddCommand(name, description, "coppice dataset " + name + " --dataset d-7b1e --yes");

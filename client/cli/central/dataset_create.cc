@@ -1,7 +1,6 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
@@ -11,7 +10,9 @@
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
@@ -37,8 +38,8 @@ void AddFileFlags(const Command& verb, FileFlags& flags) {
                  "Take rows whose class is empty; they count where no class is needed");
 }
 
-absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema,
-                               const TableFormat& format) {
+StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema,
+                         const TableFormat& format) {
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
   const ReadingNote reading(path);
   COPPICE_ASSIGN_OR_RETURN(
@@ -52,16 +53,16 @@ absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Sch
 
 // The command that continues an upload that was cut off.
 std::string ResumeCommand(const std::string& dataset, const FileFlags& flags) {
-  return absl::StrCat("coppice dataset upload --dataset ", dataset, " --data ", flags.data_file,
-                      flags.schema_file.empty() ? "" : " --schema ", flags.schema_file,
-                      flags.strict ? " --strict" : "", flags.unlabelled ? " --unlabelled" : "");
+  return StrCat("coppice dataset upload --dataset ", dataset, " --data ", flags.data_file,
+                flags.schema_file.empty() ? "" : " --schema ", flags.schema_file,
+                flags.strict ? " --strict" : "", flags.unlabelled ? " --unlabelled" : "");
 }
 
 // Uploads missing rows and prints the dataset's state afterwards, even after an error.
-absl::Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const Table& table,
-                            bool json, v1::Dataset dataset) {
+Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const Table& table, bool json,
+                      v1::Dataset dataset) {
   CatchInterrupts();
-  absl::Status status;
+  Status status;
   {
     Progress progress("rows", table.num_rows());
     const UploadHooks hooks{.progress = [&](uint64_t rows) { progress.Show(rows); },
@@ -70,9 +71,8 @@ absl::Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const 
   }
   PrintObject(DescribeDataset(dataset), json);
   if (status.ok() || dataset.state() != v1::DATASET_STATE_UPLOADING) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(status.message(), "; what is stored stays: go on with `",
-                                   ResumeCommand(IdOf(dataset.name()), flags), "`"));
+  return Status(status.code(), StrCat(status.message(), "; what is stored stays: go on with `",
+                                      ResumeCommand(IdOf(dataset.name()), flags), "`"));
 }
 
 // ---- create
@@ -87,7 +87,7 @@ struct CreateFlags : FileFlags {
   bool accept_leak = false;
 };
 
-absl::Status Create(const CreateFlags& flags) {
+Status Create(const CreateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const Table table, ReadRows(flags, file.schema, file.format));
   v1::CreateDatasetRequest request;
@@ -115,15 +115,15 @@ struct UploadFlags : FileFlags {
 };
 
 // Reads the format of the file of rows from --schema, whose schema must be `schema`.
-absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
+StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
   if (schema_file.empty()) return TableFormat();
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile given, ReadSchema(schema_file));
   if (given.schema->IsSameButForUnsaidUnits(schema)) return given.format;
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgumentError(StrCat(
       schema_file, " is not the schema that the dataset was created with; leave --schema out"));
 }
 
-absl::Status Upload(const UploadFlags& flags) {
+Status Upload(const UploadFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(v1::Dataset dataset,
                            GetDataset(remote, MakeName("datasets", flags.dataset)));
@@ -174,9 +174,8 @@ void AddDatasetCreate(const Command& noun) {
   verb.CheckFlags([flags, delta] {
     const bool fits =
         flags->composition != v1::COMPOSITION_ZERO_CONCENTRATED || DeltaOf(flags->delta) > 0;
-    if (fits) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(delta.name(), ": must be above 0 for --composition zcdp"));
+    if (fits) return OkStatus();
+    return InvalidArgumentError(StrCat(delta.name(), ": must be above 0 for --composition zcdp"));
   });
   SetAction(verb, flags, Create);
 }

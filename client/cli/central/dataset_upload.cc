@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/terminal/describe.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 
 namespace coppice::cli {
@@ -33,13 +34,13 @@ class TableUpload {
         dataset_(dataset),
         sent_(dataset.rows()) {}
 
-  absl::Status Run() {
+  Status Run() {
     COPPICE_RETURN_IF_ERROR(CheckResumable(dataset_, table_));
     int fruitless = 0;
     while (!IsComplete()) {
       if (hooks_.stop()) return Stopped();
       const uint64_t before = dataset_.rows();
-      const absl::Status status = SendStream();
+      const Status status = SendStream();
       if (status.ok()) {
         fruitless = 0;
         continue;
@@ -50,7 +51,7 @@ class TableUpload {
       if (fruitless == kFruitlessTries) return status;
       if (fruitless > 0) absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
@@ -60,17 +61,17 @@ class TableUpload {
 
   // The curator also returns FailedPrecondition for a block that arrives before it has finished
   // with the broken stream.
-  static bool MayGoOn(const absl::Status& status) {
-    return IsRetryable(status) || status.code() == absl::StatusCode::kFailedPrecondition;
+  static bool MayGoOn(const Status& status) {
+    return IsRetryable(status) || status.code() == StatusCode::kFailedPrecondition;
   }
 
-  absl::Status Stopped() const {
-    return absl::CancelledError(
-        absl::StrCat("stopped with ", dataset_.rows(), " of ", table_.num_rows(), " rows stored"));
+  Status Stopped() const {
+    return CancelledError(
+        StrCat("stopped with ", dataset_.rows(), " of ", table_.num_rows(), " rows stored"));
   }
 
   // Sends one stream of a few blocks. OK: what `dataset_` now says is stored.
-  absl::Status SendStream() {
+  Status SendStream() {
     v1::UploadRowsResponse response;
     uint64_t next = dataset_.rows();
     COPPICE_RETURN_IF_ERROR(remote_.Stream([&](grpc::ClientContext& context) {
@@ -80,9 +81,9 @@ class TableUpload {
       return writer->Finish();
     }));
     dataset_ = std::move(*response.mutable_dataset());
-    if (dataset_.rows() == next) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat("the curator has ", dataset_.rows(), " rows where ",
-                                            next, " were sent; delete the dataset"));
+    if (dataset_.rows() == next) return OkStatus();
+    return DataLossError(StrCat("the curator has ", dataset_.rows(), " rows where ", next,
+                                " were sent; delete the dataset"));
   }
 
   // Advances `next` past the rows that were written.
@@ -105,18 +106,18 @@ class TableUpload {
   }
 
   // Asks how far the stream that ended with `why` came. Returns `why` if it made no progress.
-  absl::Status AskWhere(const absl::Status& why) {
+  Status AskWhere(const Status& why) {
     const uint64_t before = dataset_.rows();
     COPPICE_ASSIGN_OR_RETURN(dataset_, GetDataset(remote_, dataset_.name(), /*patiently=*/true));
     if (dataset_.rows() < before || dataset_.rows() > sent_) {
-      return absl::FailedPreconditionError(absl::StrCat(
+      return FailedPreconditionError(StrCat(
           "somebody else uploads to this dataset: it has ", dataset_.rows(), " rows, of which ",
           sent_, " were sent from here; delete it, and upload from one place"));
     }
     const bool takes_rows = dataset_.state() == v1::DATASET_STATE_UPLOADING;
-    const bool refused = why.code() == absl::StatusCode::kFailedPrecondition;
+    const bool refused = why.code() == StatusCode::kFailedPrecondition;
     if (IsComplete() || (takes_rows && !(refused && dataset_.rows() == before))) {
-      return absl::OkStatus();
+      return OkStatus();
     }
     return why;
   }
@@ -152,28 +153,27 @@ v1::RowBlock BlockOf(const Table& table, size_t begin, size_t end) {
   return block;
 }
 
-absl::Status CheckResumable(const v1::Dataset& dataset, const Table& table) {
+Status CheckResumable(const v1::Dataset& dataset, const Table& table) {
   const std::string id = IdOf(dataset.name());
   if (dataset.state() == v1::DATASET_STATE_DELETED) {
-    return absl::FailedPreconditionError(absl::StrCat("dataset ", id, " is deleted"));
+    return FailedPreconditionError(StrCat("dataset ", id, " is deleted"));
   }
   if (dataset.state() != v1::DATASET_STATE_UPLOADING) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the upload of dataset ", id, " is complete; nothing can be added to it"));
+    return FailedPreconditionError(
+        StrCat("the upload of dataset ", id, " is complete; nothing can be added to it"));
   }
-  if (dataset.rows() <= table.num_rows()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("dataset ", id, " has ", dataset.rows(), " rows already and the file only ",
-                   table.num_rows(), "; go on with the file that the upload began with"));
+  if (dataset.rows() <= table.num_rows()) return OkStatus();
+  return InvalidArgumentError(StrCat("dataset ", id, " has ", dataset.rows(),
+                                     " rows already and the file only ", table.num_rows(),
+                                     "; go on with the file that the upload began with"));
 }
 
-absl::Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
-                         v1::Dataset& dataset) {
+Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
+                   v1::Dataset& dataset) {
   return TableUpload(remote, table, hooks, dataset).Run();
 }
 
-absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,
-                                       bool patiently) {
+StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name, bool patiently) {
   v1::GetDatasetRequest request;
   request.set_name(name);
   COPPICE_ASSIGN_OR_RETURN(auto response,

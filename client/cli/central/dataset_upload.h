@@ -8,9 +8,8 @@
 #include <functional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/table/table.h"
 #include "coppice/v1/dataset.pb.h"
 
@@ -23,7 +22,7 @@ size_t RowsPerBlock(size_t features);
 v1::RowBlock BlockOf(const Table& table, size_t begin, size_t end);
 
 // OK if an upload of `table` to `dataset` can continue.
-absl::Status CheckResumable(const v1::Dataset& dataset, const Table& table);
+Status CheckResumable(const v1::Dataset& dataset, const Table& table);
 
 struct UploadHooks {
   std::function<void(uint64_t rows)> progress;  // this many have been sent
@@ -38,12 +37,12 @@ struct UploadHooks {
 // Errors     Cancelled if `stop` says so; FailedPrecondition if the dataset takes no more rows, or
 //            somebody else uploads to it; InvalidArgument if it has more rows than the table;
 //            otherwise the curator's error, once several tries in a row added no row.
-absl::Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
-                         v1::Dataset& dataset);
+Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
+                   v1::Dataset& dataset);
 
 // `name` is "datasets/ID". With `patiently` it retries while the server cannot be reached.
-absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,
-                                       bool patiently = false);
+StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,
+                                 bool patiently = false);
 
 }  // namespace coppice::cli
 

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/escaping.h"
 #include "client/cli/terminal/describe.h"
+#include "common/base/text.h"
 #include "common/describe/verdict.h"
 #include "coppice/v1/dataset.pb.h"
 
@@ -56,7 +56,7 @@ Json DescribeEntry(const v1::LedgerEntry& entry) {
   for (const v1::Release& release : entry.releases()) {
     json["releases"].push_back(DescribeRelease(release));
   }
-  json["hash"] = absl::BytesToHexString(entry.hash());
+  json["hash"] = BytesToHexString(entry.hash());
   return json;
 }
 
@@ -139,7 +139,7 @@ Json DescribeDataset(const v1::Dataset& dataset) {
   if (!dataset.owner().empty()) json["owner"] = dataset.owner();
   if (dataset.has_hold_lost()) json["hold_lost"] = DescribeCost(dataset.hold_lost());
   if (!dataset.ledger().empty() && !dataset.ledger().rbegin()->hash().empty()) {
-    json["ledger_head"] = absl::BytesToHexString(dataset.ledger().rbegin()->hash());
+    json["ledger_head"] = BytesToHexString(dataset.ledger().rbegin()->hash());
   }
   return json;
 }

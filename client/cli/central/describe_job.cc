@@ -2,14 +2,13 @@
 
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "client/cli/central/describe_dataset.h"
 #include "client/cli/terminal/describe.h"
+#include "common/base/text.h"
 #include "common/describe/verdict.h"
 #include "coppice/v1/training.pb.h"
 
@@ -51,30 +50,30 @@ Json DescribeParameter(const v1::Parameter& parameter) {
 // "one_rule or top_down", "a whole number from 1 to 20".
 std::string RangeText(const v1::Parameter& parameter) {
   if (parameter.type() == v1::PARAMETER_TYPE_CHOICE) {
-    return absl::StrJoin(parameter.choices(), " or ");
+    return StrJoin(parameter.choices(), " or ");
   }
-  return absl::StrCat(
+  return StrCat(
       parameter.type() == v1::PARAMETER_TYPE_INTEGER ? "a whole number from " : "a number from ",
       parameter.min(), " to ", parameter.max());
 }
 
 std::string MeaningText(const v1::Parameter& parameter) {
   if (parameter.description().empty()) return RangeText(parameter);
-  return absl::StrCat(RangeText(parameter), ": ", parameter.description());
+  return StrCat(RangeText(parameter), ": ", parameter.description());
 }
 
 // Wraps `text` to lines of at most 78 characters, each after `indent` spaces.
-std::string Wrap(absl::string_view text, size_t indent) {
+std::string Wrap(std::string_view text, size_t indent) {
   constexpr size_t kWidth = 78;
   std::string wrapped, line;
-  for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+  for (const std::string_view word : StrSplit(text, ' ', SkipEmpty())) {
     if (!line.empty() && indent + line.size() + 1 + word.size() > kWidth) {
-      absl::StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
+      StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
       line.clear();
     }
-    absl::StrAppend(&line, line.empty() ? "" : " ", word);
+    StrAppend(&line, line.empty() ? "" : " ", word);
   }
-  if (!line.empty()) absl::StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
+  if (!line.empty()) StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
   return wrapped;
 }
 
@@ -115,12 +114,12 @@ Json DescribeJob(const v1::Job& job) {
 }
 
 std::string JobLine(const v1::Job& job) {
-  std::string line = absl::StrCat(IdOf(job.name()), " ", StateText(job.state()));
+  std::string line = StrCat(IdOf(job.name()), " ", StateText(job.state()));
   if (job.state() != v1::JOB_STATE_RUNNING) return line;
-  absl::StrAppend(&line, ", ", std::floor(100 * job.progress()), " %");
+  StrAppend(&line, ", ", std::floor(100 * job.progress()), " %");
   if (job.seconds_left() > 0 && std::isfinite(job.seconds_left())) {
     const absl::Duration left = absl::Seconds(std::ceil(job.seconds_left()));
-    absl::StrAppend(&line, ", about ", absl::FormatDuration(left), " left");
+    StrAppend(&line, ", about ", absl::FormatDuration(left), " left");
   }
   return line;
 }
@@ -152,17 +151,16 @@ Json DescribeAlgorithm(const v1::Algorithm& algorithm) {
 }
 
 std::string AlgorithmText(const v1::Algorithm& algorithm) {
-  std::string text = absl::StrCat(algorithm.name(), "\n", Wrap(algorithm.summary(), 2));
-  absl::StrAppend(
-      &text, Wrap(absl::StrCat("For ", absl::StrJoin(TasksOf(algorithm), " and "), "; ",
+  std::string text = StrCat(algorithm.name(), "\n", Wrap(algorithm.summary(), 2));
+  StrAppend(&text, Wrap(StrCat("For ", StrJoin(TasksOf(algorithm), " and "), "; ",
                                algorithm.delta() ? "epsilon, or epsilon and delta" : "pure epsilon",
                                "; neighbours: ",
                                EnumText(v1::Neighbours_Name(algorithm.neighbours()), "NEIGHBOURS_"),
                                ". Source: ", algorithm.source()),
-                  2));
+                        2));
   for (const v1::Parameter& parameter : algorithm.parameters()) {
-    absl::StrAppend(&text, "    --set ", parameter.name(), "=", parameter.default_value(), "\n",
-                    Wrap(MeaningText(parameter), 8));
+    StrAppend(&text, "    --set ", parameter.name(), "=", parameter.default_value(), "\n",
+              Wrap(MeaningText(parameter), 8));
   }
   return text;
 }

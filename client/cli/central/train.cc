@@ -1,14 +1,14 @@
 #include <iostream>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/describe_job.h"
 #include "client/cli/central/train_watch.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/training.pb.h"
 
@@ -23,7 +23,7 @@ struct AlgorithmsFlags {
   std::string algorithm;
 };
 
-absl::Status Algorithms(const AlgorithmsFlags& flags) {
+Status Algorithms(const AlgorithmsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   const v1::ListAlgorithmsRequest request;
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::ListAlgorithmsResponse>(request));
@@ -35,11 +35,11 @@ absl::Status Algorithms(const AlgorithmsFlags& flags) {
                                       : AlgorithmText(algorithm));
   }
   if (texts.empty() && !flags.algorithm.empty()) {
-    return absl::NotFoundError(absl::StrCat("there is no algorithm ", flags.algorithm,
-                                            "; there are ", absl::StrJoin(names, ", ")));
+    return NotFoundError(
+        StrCat("there is no algorithm ", flags.algorithm, "; there are ", StrJoin(names, ", ")));
   }
-  PrintText(absl::StrJoin(texts, flags.output.json ? "" : "\n"));
-  return absl::OkStatus();
+  PrintText(StrJoin(texts, flags.output.json ? "" : "\n"));
+  return OkStatus();
 }
 
 void AddAlgorithms(const Command& noun) {
@@ -61,7 +61,7 @@ struct ListJobsFlags {
   std::string dataset;
 };
 
-absl::Status ListJobs(const ListJobsFlags& flags) {
+Status ListJobs(const ListJobsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListJobsRequest request;
@@ -70,7 +70,7 @@ absl::Status ListJobs(const ListJobsFlags& flags) {
     for (const v1::Job& job : page.jobs()) rows.push_back(DescribeJobBriefly(job));
   }));
   PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddListJobs(const Command& noun) {
@@ -92,31 +92,31 @@ struct OneJobFlags {
   std::string job;
 };
 
-absl::Status Show(const OneJobFlags& flags) {
+Status Show(const OneJobFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetJobRequest request;
   request.set_name(MakeName("jobs", flags.job));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::GetJobResponse>(request));
   PrintJob(response.job(), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Watch(const OneJobFlags& flags) {
+Status Watch(const OneJobFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   return WatchJob(remote, MakeName("jobs", flags.job), flags.output.json);
 }
 
-absl::Status Cancel(const OneJobFlags& flags) {
+Status Cancel(const OneJobFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::CancelJobRequest request;
   request.set_name(MakeName("jobs", flags.job));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::CancelJobResponse>(request));
   PrintJob(response.job(), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddOneJobVerb(const Command& noun, const std::string& name, const std::string& description,
-                   absl::Status (*run)(const OneJobFlags&)) {
+                   Status (*run)(const OneJobFlags&)) {
   const auto flags = std::make_shared<OneJobFlags>();
   const Command verb =
       noun.AddCommand(name, description, "coppice train " + name + " --job j-30d5");

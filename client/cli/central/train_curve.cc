@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "client/cli/central/budget_flags.h"
@@ -14,7 +13,9 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
@@ -39,7 +40,7 @@ struct CurveFlags {
   bool force = false;
 };
 
-absl::StatusOr<Table> ReadPublicTable(const CurveFlags& flags, const SchemaFile& schema) {
+StatusOr<Table> ReadPublicTable(const CurveFlags& flags, const SchemaFile& schema) {
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
   const ReadingNote reading(path);
   COPPICE_ASSIGN_OR_RETURN(
@@ -48,13 +49,13 @@ absl::StatusOr<Table> ReadPublicTable(const CurveFlags& flags, const SchemaFile&
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
   if (file.table.num_rows() <= kMaxCurveRows) return std::move(file.table);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--data: ", flags.data_file, " has ", file.table.num_rows(),
-      " rows, and a curve takes at most ", kMaxCurveRows, ": `coppice data split --parts ",
-      "sample=", kMaxCurveRows, ",others=rest` draws as many at random"));
+  return InvalidArgumentError(StrCat("--data: ", flags.data_file, " has ", file.table.num_rows(),
+                                     " rows, and a curve takes at most ", kMaxCurveRows,
+                                     ": `coppice data split --parts ", "sample=", kMaxCurveRows,
+                                     ",others=rest` draws as many at random"));
 }
 
-absl::StatusOr<v1::MeasureCurveRequest> CurveRequest(const CurveFlags& flags) {
+StatusOr<v1::MeasureCurveRequest> CurveRequest(const CurveFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const Table table, ReadPublicTable(flags, schema));
   v1::MeasureCurveRequest request;
@@ -70,8 +71,8 @@ absl::StatusOr<v1::MeasureCurveRequest> CurveRequest(const CurveFlags& flags) {
 }
 
 // Returns the last message of the stream.
-absl::StatusOr<v1::MeasureCurveResponse> Measure(const Remote& remote,
-                                                 const v1::MeasureCurveRequest& request) {
+StatusOr<v1::MeasureCurveResponse> Measure(const Remote& remote,
+                                           const v1::MeasureCurveRequest& request) {
   v1::MeasureCurveResponse last;
   UpdatingLine line;
   COPPICE_RETURN_IF_ERROR(remote.Stream(kLongestCurve, [&](grpc::ClientContext& context) {
@@ -83,7 +84,7 @@ absl::StatusOr<v1::MeasureCurveResponse> Measure(const Remote& remote,
     return reader->Finish();
   }));
   if (last.points_size() > 0) return last;
-  return absl::UnavailableError("the curator ended the curve without a result: try again");
+  return UnavailableError("the curator ended the curve without a result: try again");
 }
 
 std::optional<double> WithoutPrivacy(const v1::MeasureCurveResponse& curve,
@@ -123,19 +124,19 @@ std::vector<Json> RowsForPeople(const v1::MeasureCurveResponse& curve, const cha
   return rows;
 }
 
-absl::Status MeasureAndPrint(const CurveFlags& flags) {
+Status MeasureAndPrint(const CurveFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::MeasureCurveRequest request, CurveRequest(flags));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const v1::MeasureCurveResponse curve, Measure(remote, request));
   if (!flags.html_file.empty()) {
     COPPICE_RETURN_IF_ERROR(WriteResult(flags.html_file, curve.page(), flags.force));
-    if (flags.html_file == "-") return absl::OkStatus();
+    if (flags.html_file == "-") return OkStatus();
   }
   const char* const measure = request.schema().has_target() ? "rmse" : "accuracy";
   PrintRows(
       flags.output.json ? Lines(curve, measure, flags.repeats) : RowsForPeople(curve, measure),
       flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace

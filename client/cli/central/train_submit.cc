@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
@@ -15,10 +14,12 @@
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/table/read_table.h"
+#include "common/base/text.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
+#include "common/table/read_table.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/training.pb.h"
@@ -43,13 +44,13 @@ std::string CheckSetting(const std::string& setting) {
   return good ? "" : "wants KEY=VALUE, such as depth=4; see `coppice train algorithms`";
 }
 
-absl::Status CheckKeysDiffer(const std::vector<std::string>& settings) {
+Status CheckKeysDiffer(const std::vector<std::string>& settings) {
   std::set<std::string> keys;
   for (const std::string& setting : settings) {
     if (keys.insert(KeyOf(setting)).second) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--set: gives ", KeyOf(setting), " twice"));
+    return InvalidArgumentError(StrCat("--set: gives ", KeyOf(setting), " twice"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 v1::JobSpec SpecOf(const SpecFlags& flags) {
@@ -85,7 +86,7 @@ void AddSpecFlags(const Command& verb, SpecFlags& flags) {
 }
 
 void Warn(const google::protobuf::RepeatedPtrField<std::string>& warnings) {
-  for (const std::string& warning : warnings) Note(absl::StrCat("warning: ", warning));
+  for (const std::string& warning : warnings) Note(StrCat("warning: ", warning));
 }
 
 // ---- preview
@@ -97,7 +98,7 @@ struct PreviewFlags : SpecFlags {
 
 // What always answering the most frequent class, or the mean, achieves on the caller's rows. They
 // are read with the dataset's schema, and not sent.
-absl::StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote) {
+StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset,
                            GetDataset(remote, MakeName("datasets", flags.dataset)));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(dataset.schema()));
@@ -109,7 +110,7 @@ absl::StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote)
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
   const Table& rows = file.table;
-  if (rows.num_rows() == 0) return absl::InvalidArgumentError("--data: the file has no row");
+  if (rows.num_rows() == 0) return InvalidArgumentError("--data: the file has no row");
   if (rows.schema().target()) {
     const MeanAnswer mean = MeanAnswerFor(rows.targets());
     return Json{{"mean", mean.rmse}, {"mean_value", mean.value}};
@@ -119,7 +120,7 @@ absl::StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote)
               {"majority_class", rows.schema().classes()[majority.label]}};
 }
 
-absl::Status Preview(const PreviewFlags& flags) {
+Status Preview(const PreviewFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::PreviewJobRequest request;
   *request.mutable_spec() = SpecOf(flags);
@@ -142,7 +143,7 @@ absl::Status Preview(const PreviewFlags& flags) {
     std::cout << "\n";
   }
   PrintObject(json, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // ---- submit
@@ -154,17 +155,16 @@ struct SubmitFlags : SpecFlags {
 
 // A job costs privacy: a user who does not know whether it was submitted must be able to repeat the
 // request without paying twice.
-absl::Status WithRequestId(const absl::Status& status, const std::string& request_id) {
-  const bool unclear = status.code() == absl::StatusCode::kUnavailable ||
-                       status.code() == absl::StatusCode::kDeadlineExceeded;
+Status WithRequestId(const Status& status, const std::string& request_id) {
+  const bool unclear =
+      status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kDeadlineExceeded;
   if (!unclear) return status;
-  return absl::Status(
-      status.code(),
-      absl::StrCat(status.message(), "; if you try again, add `--request-id ", request_id,
-                   "`: should the job have been taken after all, it is not paid for twice"));
+  return Status(status.code(),
+                StrCat(status.message(), "; if you try again, add `--request-id ", request_id,
+                       "`: should the job have been taken after all, it is not paid for twice"));
 }
 
-absl::Status Submit(const SubmitFlags& flags) {
+Status Submit(const SubmitFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::SubmitJobRequest request;
   request.set_request_id(flags.request_id);
@@ -180,9 +180,9 @@ absl::Status Submit(const SubmitFlags& flags) {
   Warn(job.warnings());
   if (!flags.wait) {
     PrintJob(job, flags.output.json);
-    return absl::OkStatus();
+    return OkStatus();
   }
-  Note(absl::StrCat("queued as job ", IdOf(job.name())));
+  Note(StrCat("queued as job ", IdOf(job.name())));
   return WatchJob(remote, job.name(), flags.output.json);
 }
 

@@ -5,14 +5,15 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/central/describe_job.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/training.grpc.pb.h"
 
 namespace coppice::cli {
@@ -35,13 +36,13 @@ class Follower {
         name_(name),
         show_(show) {}
 
-  absl::StatusOr<v1::Job> Run() {
+  StatusOr<v1::Job> Run() {
     COPPICE_RETURN_IF_ERROR(Ask(/*patiently=*/false));
     int fruitless = 0;
     while (!HasEnded(job_)) {
       const int news = news_;
       const absl::Time opened = absl::Now();
-      const absl::Status status = ReadStream();
+      const Status status = ReadStream();
       if (HasEnded(job_)) break;
       if (!status.ok() && !IsRetryable(status)) return status;
       const bool lasted = news_ > news || absl::Now() - opened >= kMinSoundStream;
@@ -54,22 +55,22 @@ class Follower {
   }
 
  private:
-  static absl::Status GaveUp(const absl::Status& status) {
+  static Status GaveUp(const Status& status) {
     if (!status.ok()) return status;
-    return absl::UnavailableError("the curator stopped telling before the job had ended");
+    return UnavailableError("the curator stopped telling before the job had ended");
   }
 
-  absl::Status Ask(bool patiently) {
+  Status Ask(bool patiently) {
     v1::GetJobRequest request;
     request.set_name(name_);
     COPPICE_ASSIGN_OR_RETURN(auto response, patiently
                                                 ? remote_.CallPatiently<v1::GetJobResponse>(request)
                                                 : remote_.Call<v1::GetJobResponse>(request));
     Take(*response.mutable_job());
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status ReadStream() {
+  Status ReadStream() {
     v1::WatchJobRequest request;
     request.set_name(name_);
     return remote_.Stream(kStream, [&](grpc::ClientContext& context) {
@@ -107,15 +108,15 @@ bool HasEnded(const v1::Job& job) {
          job.state() == v1::JOB_STATE_CANCELLED;
 }
 
-absl::Status OutcomeOf(const v1::Job& job) {
-  const std::string why = job.reason().empty() ? "" : absl::StrCat(": ", job.reason());
+Status OutcomeOf(const v1::Job& job) {
+  const std::string why = job.reason().empty() ? "" : StrCat(": ", job.reason());
   if (job.state() == v1::JOB_STATE_FAILED) {
-    return absl::AbortedError(absl::StrCat("job ", IdOf(job.name()), " failed", why));
+    return AbortedError(StrCat("job ", IdOf(job.name()), " failed", why));
   }
   if (job.state() == v1::JOB_STATE_CANCELLED) {
-    return absl::CancelledError(absl::StrCat("job ", IdOf(job.name()), " was cancelled", why));
+    return CancelledError(StrCat("job ", IdOf(job.name()), " was cancelled", why));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void PrintJob(const v1::Job& job, bool json) {
@@ -127,16 +128,15 @@ void PrintJob(const v1::Job& job, bool json) {
   PrintObject(shown, json);
 }
 
-absl::StatusOr<v1::Job> FollowJob(const Remote& remote, const std::string& name,
-                                  const std::function<void(const v1::Job&)>& show) {
+StatusOr<v1::Job> FollowJob(const Remote& remote, const std::string& name,
+                            const std::function<void(const v1::Job&)>& show) {
   return Follower(remote, name, show).Run();
 }
 
-absl::Status WatchJob(const Remote& remote, const std::string& name, bool json) {
+Status WatchJob(const Remote& remote, const std::string& name, bool json) {
   const std::string id = IdOf(name);
-  const LastWord goes_on(absl::StrCat("job ", id, " goes on: `coppice train watch --job ", id,
-                                      "` follows it, `coppice train cancel --job ", id,
-                                      "` ends it"));
+  const LastWord goes_on(StrCat("job ", id, " goes on: `coppice train watch --job ", id,
+                                "` follows it, `coppice train cancel --job ", id, "` ends it"));
   std::optional<UpdatingLine> line;
   if (!json) line.emplace();
   COPPICE_ASSIGN_OR_RETURN(const v1::Job job, FollowJob(remote, name, [&](const v1::Job& now) {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/models/predict.h"
+#include "common/base/text.h"
 
 namespace coppice::cli {
 namespace {
@@ -66,7 +66,7 @@ Json Beside(const std::string& name, std::string model, const std::string& basel
 }
 
 std::string ScoresTable(const ClassScores& scores, const std::vector<std::string>& classes) {
-  const std::string always = absl::StrCat("always ", classes[scores.majority.label]);
+  const std::string always = StrCat("always ", classes[scores.majority.label]);
   return AsTable({Beside("accuracy", ShareWithInterval(scores.accuracy, scores.interval), always,
                          ShareText(scores.majority.share)),
                   Beside("AUC", ShareText(scores.auc), always, scores.auc ? "0.500" : ""),
@@ -76,7 +76,7 @@ std::string ScoresTable(const ClassScores& scores, const std::vector<std::string
 
 std::string GainLine(const ClassScores& scores) {
   const std::string abstained =
-      scores.abstained == 0 ? "" : absl::StrCat("; abstained on ", scores.abstained, " more");
+      scores.abstained == 0 ? "" : StrCat("; abstained on ", scores.abstained, " more");
   return absl::StrFormat("Gain %+.3f (%+.3f to %+.3f, 95 %%) on %d rows%s.\n", scores.gain,
                          scores.gain_interval.low, scores.gain_interval.high, scores.rows,
                          abstained);
@@ -94,7 +94,7 @@ std::string ConfusionTable(const ClassScores& scores, const std::vector<std::str
     Json row = {{"true class", classes[k]}};
     if (classes.size() <= kMaxShownClasses) {
       for (size_t p = 0; p < classes.size(); ++p) {
-        row[absl::StrCat("predicted ", classes[p])] = scores.confusion[k][p];
+        row[StrCat("predicted ", classes[p])] = scores.confusion[k][p];
       }
     }
     row["recall"] = ShareText(scores.recall[k]);
@@ -163,24 +163,23 @@ Json DescribeScores(const std::string& model, const NumberScores& scores) {
 
 std::string ScoresText(const ClassScores& scores, const Schema& schema) {
   const std::vector<std::string>& classes = schema.classes();
-  const std::string of = classes.size() == 2 ? absl::StrCat("the probability of ", classes[1])
-                                             : "the answer's probability";
-  return absl::StrCat(VerdictOn(scores, classes), "\n", GainLine(scores), "\n",
-                      ScoresTable(scores, classes), "\n", ConfusionTable(scores, classes),
-                      "\nCalibration of ", of,
-                      absl::StrFormat(" (off by %.3f on average):\n", scores.calibration_error),
-                      CalibrationTable(scores));
+  const std::string of =
+      classes.size() == 2 ? StrCat("the probability of ", classes[1]) : "the answer's probability";
+  return StrCat(VerdictOn(scores, classes), "\n", GainLine(scores), "\n",
+                ScoresTable(scores, classes), "\n", ConfusionTable(scores, classes),
+                "\nCalibration of ", of,
+                absl::StrFormat(" (off by %.3f on average):\n", scores.calibration_error),
+                CalibrationTable(scores));
 }
 
 std::string ScoresText(const NumberScores& scores) {
   const std::string always = absl::StrFormat("always %.4g, the mean", scores.mean.value);
-  return absl::StrCat(
-      VerdictOn(scores), "\n", GainLine(scores), "\n",
-      AsTable({Beside("RMSE", NumberWithInterval(scores.rmse, scores.interval), always,
-                      absl::StrFormat("%.4g", scores.mean.rmse)),
-               Beside("MAE", absl::StrFormat("%.4g", scores.mae), always,
-                      absl::StrFormat("%.4g", scores.mean_mae)),
-               Beside("R2", ShareText(scores.r2), always, scores.r2 ? "0.000" : "")}));
+  return StrCat(VerdictOn(scores), "\n", GainLine(scores), "\n",
+                AsTable({Beside("RMSE", NumberWithInterval(scores.rmse, scores.interval), always,
+                                absl::StrFormat("%.4g", scores.mean.rmse)),
+                         Beside("MAE", absl::StrFormat("%.4g", scores.mae), always,
+                                absl::StrFormat("%.4g", scores.mean_mae)),
+                         Beside("R2", ShareText(scores.r2), always, scores.r2 ? "0.000" : "")}));
 }
 
 }  // namespace coppice::cli

@@ -5,6 +5,7 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
@@ -64,24 +65,24 @@ void SetOptions(const ChangeFlags& flags, Request& request) {
   if (flags.expected_version) request.set_expected_version(*flags.expected_version);
 }
 
-absl::Status Set(const ChangeFlags& flags) {
+Status Set(const ChangeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::SetServingModelRequest request;
   SetOptions(flags, request);
   request.set_model(MakeName(kModels, flags.model));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::SetServingModelResponse>(request));
   PrintObject(DescribeServed(response.endpoint()), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RollBack(const ChangeFlags& flags) {
+Status RollBack(const ChangeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::RollBackRequest request;
   SetOptions(flags, request);
   request.set_to_version(flags.to_version);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::RollBackResponse>(request));
   PrintObject(DescribeServed(response.endpoint()), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddSet(const Command& noun) {
@@ -107,7 +108,7 @@ void AddRollBack(const Command& noun) {
 
 // ---- show, list, delete
 
-absl::Status Show(const EndpointFlags& flags) {
+Status Show(const EndpointFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetEndpointRequest request;
   request.set_name(MakeName(kEndpoints, flags.endpoint));
@@ -117,7 +118,7 @@ absl::Status Show(const EndpointFlags& flags) {
     rows.insert(rows.begin(), DescribeVersion(response.endpoint(), version));
   }
   PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddEndpointShow(const Command& noun) {
@@ -129,7 +130,7 @@ void AddEndpointShow(const Command& noun) {
   SetAction(verb, flags, Show);
 }
 
-absl::Status List(const EndpointFlags& flags) {
+Status List(const EndpointFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListEndpointsRequest request;
@@ -139,7 +140,7 @@ absl::Status List(const EndpointFlags& flags) {
           rows.push_back(DescribeServed(endpoint));
       }));
   PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddList(const Command& noun) {
@@ -151,13 +152,13 @@ void AddList(const Command& noun) {
   SetAction(verb, flags, List);
 }
 
-absl::Status Delete(const EndpointFlags& flags) {
+Status Delete(const EndpointFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteEndpointRequest request;
   request.set_name(MakeName(kEndpoints, flags.endpoint));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::DeleteEndpointResponse>(request));
   PrintObject({{"endpoint", flags.endpoint}, {"deleted", true}}, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddEndpointDelete(const Command& noun) {

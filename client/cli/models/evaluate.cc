@@ -3,13 +3,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/models/predict.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/pages/pages.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
@@ -29,29 +30,29 @@ struct RowsFlags : SourceFlags {
 };
 
 // Reads the rows with the model's schema, and gets their predictions.
-absl::Status PredictRows(const RowsFlags& flags, bool with_labels, ModelSource& source,
-                         const OnPrediction& done) {
+Status PredictRows(const RowsFlags& flags, bool with_labels, ModelSource& source,
+                   const OnPrediction& done) {
   constexpr size_t kShowEvery = 1000;
   UpdatingLine progress;
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
-  const absl::StatusOr<ReadNotes> notes = PredictFile(
+  const StatusOr<ReadNotes> notes = PredictFile(
       path,
       {.strict = flags.strict, .ignore_labels = !with_labels, .format = {.missing = flags.missing}},
       MakeName(kModels, source.id()), source.schema(),
       [&](const auto& request, auto& response) { return source.Predict(request, response); },
       [&](size_t row, const Table& block, size_t in_block, const v1::Prediction& prediction) {
         done(row, block, in_block, prediction);
-        if ((row + 1) % kShowEvery == 0) progress.Show(absl::StrCat("rows predicted ", row + 1));
+        if ((row + 1) % kShowEvery == 0) progress.Show(StrCat("rows predicted ", row + 1));
       });
   if (notes.ok() && !notes->Summary().empty()) Note(notes->Summary());
   return notes.status();
 }
 
-absl::Status Predict(const RowsFlags& flags) {
+Status Predict(const RowsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
   const Schema& schema = *source->schema();
   if (flags.probabilities && schema.target()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--probabilities: the model predicts a number, which has none; leave it out");
   }
   const bool json = flags.output.json;
@@ -68,23 +69,23 @@ absl::Status Predict(const RowsFlags& flags) {
 }
 
 // Writes the page, if one is asked for, and prints to stdout unless the page goes there.
-absl::Status ShowScores(const RowsFlags& flags, const Json& scores, const std::string& text) {
+Status ShowScores(const RowsFlags& flags, const Json& scores, const std::string& text) {
   Note(
       "An accuracy measured on private rows is itself a release; publish it only for public ones.");
   if (!flags.html_file.empty()) {
     COPPICE_RETURN_IF_ERROR(
         WriteResult(flags.html_file, report::EvaluationPage(scores), flags.force));
-    if (flags.html_file == "-") return absl::OkStatus();
+    if (flags.html_file == "-") return OkStatus();
   }
   if (flags.output.json) {
     PrintObject(scores, /*json=*/true);
   } else {
     PrintText(text);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status EvaluateNumbers(const RowsFlags& flags, ModelSource& source) {
+Status EvaluateNumbers(const RowsFlags& flags, ModelSource& source) {
   const Target& target = *source.schema()->target();
   NumberEvaluation evaluation(target.min, target.max);
   COPPICE_RETURN_IF_ERROR(PredictRows(
@@ -93,11 +94,11 @@ absl::Status EvaluateNumbers(const RowsFlags& flags, ModelSource& source) {
         evaluation.Add(prediction.value(), block.target(in_block));
       }));
   const NumberScores scores = evaluation.Scores();
-  if (scores.rows == 0) return absl::InvalidArgumentError("there is no row to evaluate on");
+  if (scores.rows == 0) return InvalidArgumentError("there is no row to evaluate on");
   return ShowScores(flags, DescribeScores(source.id(), scores), ScoresText(scores));
 }
 
-absl::Status EvaluateClasses(const RowsFlags& flags, ModelSource& source) {
+Status EvaluateClasses(const RowsFlags& flags, ModelSource& source) {
   const Schema& schema = *source.schema();
   ClassEvaluation evaluation(schema.num_classes());
   COPPICE_RETURN_IF_ERROR(PredictRows(
@@ -111,14 +112,14 @@ absl::Status EvaluateClasses(const RowsFlags& flags, ModelSource& source) {
       }));
   const ClassScores scores = evaluation.Scores();
   if (scores.rows == 0) {
-    return absl::InvalidArgumentError(
-        scores.abstained == 0 ? "there is no row to evaluate on"
-                              : "the model abstains on every row: lower --abstain-below");
+    return InvalidArgumentError(scores.abstained == 0
+                                    ? "there is no row to evaluate on"
+                                    : "the model abstains on every row: lower --abstain-below");
   }
   return ShowScores(flags, DescribeScores(source.id(), scores, schema), ScoresText(scores, schema));
 }
 
-absl::Status Evaluate(const RowsFlags& flags) {
+Status Evaluate(const RowsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
   return source->schema()->target() ? EvaluateNumbers(flags, *source)
                                     : EvaluateClasses(flags, *source);
@@ -126,7 +127,7 @@ absl::Status Evaluate(const RowsFlags& flags) {
 
 Command AddRowsVerb(const Command& noun, const std::string& name, const std::string& description,
                     const std::string& data, const std::shared_ptr<RowsFlags>& flags,
-                    absl::Status (*run)(const RowsFlags&)) {
+                    Status (*run)(const RowsFlags&)) {
   const Command verb = noun.AddCommand(name, description,
                                        "coppice model " + name + " --model m-91c0 --data test.csv");
   verb.Add("--data", flags->data_file, data + "; - is stdin, read as CSV").Takes("FILE").Required();

@@ -5,16 +5,17 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/models/predict.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/table/read_table.h"
-#include "common/schema/number.h"
+#include "common/base/text.h"
 #include "common/model/render_label.h"
+#include "common/schema/number.h"
+#include "common/table/read_table.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 
@@ -159,8 +160,7 @@ std::string FeaturesText(const v1::Explanation& explanation, const Schema& schem
   std::vector<std::string> names;
   size_t width = 0;
   for (int i = 0; i < shown; ++i) {
-    names.push_back(
-        absl::StrCat(Printable(features[i].name()), " = ", ValueText(features[i], schema)));
+    names.push_back(StrCat(Printable(features[i].name()), " = ", ValueText(features[i], schema)));
     width = std::max(width, CharacterCount(names.back()));
   }
   std::string text =
@@ -196,18 +196,17 @@ std::string ExplanationText(size_t row, const v1::Prediction& prediction,
     for (const v1::PathStep& step : path.steps())
       width = std::max(width, CharacterCount(Printable(step.condition())));
     for (const v1::PathStep& step : path.steps()) {
-      absl::StrAppend(&text, "    ", Printable(step.condition()),
-                      std::string(width - CharacterCount(Printable(step.condition())) + 2, ' '),
-                      step.holds() ? "yes" : "no ", "  (", ValueText(step, schema), ")\n");
+      StrAppend(&text, "    ", Printable(step.condition()),
+                std::string(width - CharacterCount(Printable(step.condition())) + 2, ' '),
+                step.holds() ? "yes" : "no ", "  (", ValueText(step, schema), ")\n");
     }
-    if (path.steps().empty()) absl::StrAppend(&text, "    the same for every row\n");
+    if (path.steps().empty()) StrAppend(&text, "    the same for every row\n");
   }
   return text;
 }
 
 // Puts the requested rows into one request.
-absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
-                                              const ModelSource& source) {
+StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags, const ModelSource& source) {
   v1::PredictRequest request;
   request.set_explain(true);
   request.set_explain_trees(flags.trees);
@@ -224,31 +223,29 @@ absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
               *request.add_rows() = ToProto(RowView(block.row(0)));
             }
             return request.rows_size() <= kMaxExplainedRows
-                       ? absl::OkStatus()
-                       : absl::InvalidArgumentError(
-                             absl::StrCat("--data has more than ", kMaxExplainedRows,
-                                          " rows: say which one to explain with --row"));
+                       ? OkStatus()
+                       : InvalidArgumentError(StrCat("--data has more than ", kMaxExplainedRows,
+                                                     " rows: say which one to explain with --row"));
           }));
   if (!notes.Summary().empty()) Note(notes.Summary());
   if (request.rows_size() > 0) return request;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--row ", flags.row, ": the file has ", row, " rows"));
+  return InvalidArgumentError(StrCat("--row ", flags.row, ": the file has ", row, " rows"));
 }
 
-absl::Status Explain(const ExplainFlags& flags) {
+Status Explain(const ExplainFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
   COPPICE_ASSIGN_OR_RETURN(const v1::PredictRequest request, RequestFor(flags, *source));
   v1::PredictResponse response;
   COPPICE_RETURN_IF_ERROR(source->Explain(request, response));
   if (response.explanations_size() != request.rows_size() ||
       response.predictions_size() != request.rows_size()) {
-    return absl::DataLossError("the curator explained another number of rows than were sent");
+    return DataLossError("the curator explained another number of rows than were sent");
   }
   for (int i = 0; i < response.explanations_size(); ++i) {
     const v1::Prediction& prediction = response.predictions(i);
     if (static_cast<uint32_t>(prediction.probabilities_size()) != source->schema()->num_outputs() ||
         prediction.label() >= source->schema()->num_outputs()) {
-      return absl::DataLossError("the curator predicted classes that the schema has not");
+      return DataLossError("the curator predicted classes that the schema has not");
     }
     const size_t row = flags.row > 0 ? flags.row : static_cast<size_t>(i) + 1;
     if (flags.output.json) {
@@ -259,7 +256,7 @@ absl::Status Explain(const ExplainFlags& flags) {
       PrintText(ExplanationText(row, prediction, response.explanations(i), *source));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/export/formats.h"
 #include "common/wire/proto/convert.h"
@@ -30,24 +30,24 @@ std::vector<std::string> Formats() {
   return names;
 }
 
-absl::StatusOr<std::string> ToFile(const v1::Model& proto, const std::string& format) {
+StatusOr<std::string> ToFile(const v1::Model& proto, const std::string& format) {
   if (format.empty()) return ModelFileText(proto);  // what --file of every command accepts
   COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
   if (format == kMessage) return ModelMessageBytes(proto);
   return formats::ExportModel(model, IdOf(proto.name()), format);
 }
 
-absl::Status Export(const ExportFlags& flags) {
+Status Export(const ExportFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::string bytes, ToFile(model, flags.format));
   COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, bytes, flags.force));
-  if (flags.output_file == "-") return absl::OkStatus();
+  if (flags.output_file == "-") return OkStatus();
   Json json = {{"model", IdOf(model.name())}};
   if (!flags.format.empty()) json["format"] = flags.format;
   json["output"] = flags.output_file;
   json["bytes"] = bytes.size();
   PrintObject(json, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace

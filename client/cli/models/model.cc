@@ -3,17 +3,17 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/describe/verdict.h"
 #include "common/pages/pages.h"
 #include "common/terms/public_key_file.h"
-#include "common/describe/verdict.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 
@@ -38,7 +38,7 @@ const std::map<std::string, v1::Evidence> kEvidence = {{"both", v1::EVIDENCE_UNS
                                                        {"public", v1::EVIDENCE_PUBLIC}};
 
 bool ParseLambda(const std::string& text, double& lambda) {
-  return absl::SimpleAtod(text, &lambda) && !std::isnan(lambda) && lambda >= 0;
+  return SimpleAtod(text, &lambda) && !std::isnan(lambda) && lambda >= 0;
 }
 
 std::string CheckLambda(const std::string& text) {
@@ -72,7 +72,7 @@ void SetWhere(const BuildFlags& flags, v1::BuildModelRequest& request) {
   }
 }
 
-absl::Status Build(const BuildFlags& flags) {
+Status Build(const BuildFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::BuildModelRequest request;
   request.set_study(MakeName(kStudies, flags.study));
@@ -90,7 +90,7 @@ absl::Status Build(const BuildFlags& flags) {
   request.set_max_model_bytes(flags.max_model_bytes);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::BuildModelResponse>(request));
   PrintObject(DescribeModel(response.model()), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddBuild(const Command& noun) {
@@ -141,16 +141,15 @@ void AddBuild(const Command& noun) {
   AddServerFlags(verb, flags->server);
   verb.CheckFlags([flags, estimator, lambda, evidence, where, where_other] {
     if (!estimator.IsGiven()) flags->estimator = lambda.IsGiven() ? "weighted" : "smooth";
-    const auto only_for = [&](const std::string& name, const Flag& flag) -> absl::Status {
-      if (flags->estimator == name || !flag.IsGiven()) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          absl::StrCat(flag.name(), ": is for --estimator ", name, " only"));
+    const auto only_for = [&](const std::string& name, const Flag& flag) -> Status {
+      if (flags->estimator == name || !flag.IsGiven()) return OkStatus();
+      return InvalidArgumentError(StrCat(flag.name(), ": is for --estimator ", name, " only"));
     };
     COPPICE_RETURN_IF_ERROR(only_for("weighted", lambda));
     for (const Flag& flag : {evidence, where, where_other}) {
       COPPICE_RETURN_IF_ERROR(only_for("smooth", flag));
     }
-    return absl::OkStatus();
+    return OkStatus();
   });
   SetAction(verb, flags, Build);
 }
@@ -163,7 +162,7 @@ struct ModelListFlags {
   std::string study;
 };
 
-absl::Status ListModels(const ModelListFlags& flags) {
+Status ListModels(const ModelListFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListModelsRequest request;
@@ -173,7 +172,7 @@ absl::Status ListModels(const ModelListFlags& flags) {
         for (const v1::Model& model : page.models()) rows.push_back(DescribeModelBriefly(model));
       }));
   PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddListModels(const Command& noun) {
@@ -188,13 +187,13 @@ void AddListModels(const Command& noun) {
 
 // ---- delete
 
-absl::Status Delete(const ModelFlags& flags) {
+Status Delete(const ModelFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteModelRequest request;
   request.set_name(MakeName(kModels, flags.model));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::DeleteModelResponse>(request));
   PrintObject({{"model", flags.model}, {"deleted", true}}, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddDelete(const Command& noun) {
@@ -217,7 +216,7 @@ struct VerifyFlags : ModelOrFileFlags {
   bool force = false;
 };
 
-absl::Status Verify(const VerifyFlags& flags) {
+Status Verify(const VerifyFlags& flags) {
   std::optional<PublicKey> curator_key;
   if (!flags.curator_key.empty()) {
     COPPICE_ASSIGN_OR_RETURN(curator_key, ReadPublicKey(flags.curator_key));

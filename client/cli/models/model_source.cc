@@ -4,11 +4,12 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/model/explain.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/model_file.h"
@@ -24,12 +25,12 @@ class LocalSource final : public ModelSource {
                     LeavesAreTerms(model)),
         model_(std::move(model)) {}
 
-  absl::Status Predict(const v1::StreamPredictionsRequest& request,
-                       v1::StreamPredictionsResponse& response) override {
+  Status Predict(const v1::StreamPredictionsRequest& request,
+                 v1::StreamPredictionsResponse& response) override {
     return PredictRows(request.rows(), *response.mutable_predictions());
   }
 
-  absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
+  Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
     COPPICE_RETURN_IF_ERROR(PredictRows(request.rows(), *response.mutable_predictions()));
     Explainer explainer(model_);
     for (const v1::Row& row : request.rows()) {
@@ -37,17 +38,17 @@ class LocalSource final : public ModelSource {
       *response.add_explanations() =
           ToProto(explainer.Explain(values, request.explain_trees()), model_.tree_schema());
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::Status PredictRows(const google::protobuf::RepeatedPtrField<v1::Row>& rows,
-                           google::protobuf::RepeatedPtrField<v1::Prediction>& predictions) const {
+  Status PredictRows(const google::protobuf::RepeatedPtrField<v1::Row>& rows,
+                     google::protobuf::RepeatedPtrField<v1::Prediction>& predictions) const {
     for (const v1::Row& proto : rows) {
       COPPICE_ASSIGN_OR_RETURN(const Row row, FromProto(proto, *schema()));
       *predictions.Add() = ToProto(model_.Predict(row));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   const Model model_;
@@ -64,8 +65,8 @@ class RemoteSource final : public ModelSource {
 
   ~RemoteSource() override { CloseStream().IgnoreError(); }
 
-  absl::Status Predict(const v1::StreamPredictionsRequest& request,
-                       v1::StreamPredictionsResponse& response) override {
+  Status Predict(const v1::StreamPredictionsRequest& request,
+                 v1::StreamPredictionsResponse& response) override {
     if (stream_ != nullptr && absl::Now() - opened_ > timeout_ / 2) {
       COPPICE_RETURN_IF_ERROR(CloseStream());
     }
@@ -75,20 +76,20 @@ class RemoteSource final : public ModelSource {
       context_->set_deadline(absl::ToChronoTime(opened_ + timeout_));
       stream_ = stub_->StreamPredictions(context_.get());
     }
-    if (stream_->Write(request) && stream_->Read(&response)) return absl::OkStatus();
-    const absl::Status why = CloseStream();
-    return why.ok() ? absl::DataLossError("the curator ended the stream without an answer") : why;
+    if (stream_->Write(request) && stream_->Read(&response)) return OkStatus();
+    const Status why = CloseStream();
+    return why.ok() ? DataLossError("the curator ended the stream without an answer") : why;
   }
 
-  absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
+  Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
     request.set_name(MakeName(kModels, id()));
     COPPICE_ASSIGN_OR_RETURN(response, remote_.Call<v1::PredictResponse>(request));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::Status CloseStream() {
-    if (stream_ == nullptr) return absl::OkStatus();
+  Status CloseStream() {
+    if (stream_ == nullptr) return OkStatus();
     stream_->WritesDone();
     const grpc::Status status = stream_->Finish();
     stream_.reset();
@@ -107,36 +108,36 @@ class RemoteSource final : public ModelSource {
 };
 
 // Returns the id of the model that the endpoint serves now.
-absl::StatusOr<std::string> ServedBy(const Remote& remote, const std::string& endpoint) {
+StatusOr<std::string> ServedBy(const Remote& remote, const std::string& endpoint) {
   v1::GetEndpointRequest request;
   request.set_name(MakeName(kEndpoints, endpoint));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::GetEndpointResponse>(request));
   if (response.endpoint().versions().empty()) {
-    return absl::DataLossError(absl::StrCat("the endpoint ", endpoint, " serves nothing"));
+    return DataLossError(StrCat("the endpoint ", endpoint, " serves nothing"));
   }
   const v1::EndpointVersion& version = *response.endpoint().versions().rbegin();
-  Note(absl::StrCat("endpoint ", endpoint, " serves version ", version.number(), ", model ",
-                    IdOf(version.model())));
+  Note(StrCat("endpoint ", endpoint, " serves version ", version.number(), ", model ",
+              IdOf(version.model())));
   return IdOf(version.model());
 }
 
-absl::StatusOr<std::unique_ptr<ModelSource>> OpenFile(const std::string& path) {
+StatusOr<std::unique_ptr<ModelSource>> OpenFile(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, ReadModelFile(path));
-  absl::StatusOr<Model> model = FromProto(proto);
+  StatusOr<Model> model = FromProto(proto);
   if (!model.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", model.status().message()));
+    return InvalidArgumentError(StrCat(path, ": ", model.status().message()));
   }
   return std::make_unique<LocalSource>(IdOf(proto.name()), *std::move(model));
 }
 
 }  // namespace
 
-absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) {
+StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) {
   v1::GetModelRequest request;
   request.set_name(MakeName(kModels, id));
   COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::GetModelResponse>(request));
   if (response.model().name() == request.name()) return std::move(*response.mutable_model());
-  return absl::DataLossError(absl::StrCat("the curator sent another model than ", id));
+  return DataLossError(StrCat("the curator sent another model than ", id));
 }
 
 void AddModelFlags(const Command& verb, ModelFlags& flags) {
@@ -156,16 +157,16 @@ void AddModelOrFileFlags(const Command& verb, const std::shared_ptr<ModelOrFileF
   const Flag server = AddServerFlags(verb, flags->server).Required(false);
   verb.CheckFlags([model, file, server] {
     if (!model.IsGiven() && !file.IsGiven()) {
-      return absl::InvalidArgumentError("--model or --file is required");
+      return InvalidArgumentError("--model or --file is required");
     }
     if (model.IsGiven() && !server.IsGiven()) {
       return server.MissingError();
     }
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
-absl::StatusOr<v1::Model> GetModel(const ModelOrFileFlags& flags) {
+StatusOr<v1::Model> GetModel(const ModelOrFileFlags& flags) {
   if (!flags.file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
     return ReadModelFile(path);
@@ -188,16 +189,16 @@ void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& fla
                       static_cast<int>(!flags->endpoint.empty()) +
                       static_cast<int>(!flags->file.empty());
     if (named != 1) {
-      return absl::InvalidArgumentError("One of --model, --endpoint and --file is required");
+      return InvalidArgumentError("One of --model, --endpoint and --file is required");
     }
     if (flags->file.empty() && !server.IsGiven()) {
       return server.MissingError();
     }
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
-absl::StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags& flags) {
+StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags& flags) {
   if (!flags.file.empty()) return OpenFile(flags.file);
   COPPICE_ASSIGN_OR_RETURN(Remote remote, Remote::Connect(flags.server));
   std::string id = flags.model;

@@ -7,17 +7,16 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
 
 // Gets "models/ID" from the curator.
-absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id);
+StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id);
 
 struct ModelFlags {
   ServerFlags server;
@@ -35,7 +34,7 @@ struct ModelOrFileFlags : ModelFlags {
 // Adds --model, --file, --json, and the connection's flags, which --file does not need.
 void AddModelOrFileFlags(const Command& verb, const std::shared_ptr<ModelOrFileFlags>& flags);
 // Gets the model from the curator or from the file; it is not checked.
-absl::StatusOr<v1::Model> GetModel(const ModelOrFileFlags& flags);
+StatusOr<v1::Model> GetModel(const ModelOrFileFlags& flags);
 
 struct SourceFlags {
   ServerFlags server;
@@ -54,7 +53,7 @@ void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& fla
 // Threads    not thread-safe.
 class ModelSource {
  public:
-  static absl::StatusOr<std::unique_ptr<ModelSource>> Open(const SourceFlags& flags);
+  static StatusOr<std::unique_ptr<ModelSource>> Open(const SourceFlags& flags);
   virtual ~ModelSource() = default;
 
   const std::string& id() const { return id_; }
@@ -63,10 +62,10 @@ class ModelSource {
   bool leaves_are_terms() const { return leaves_are_terms_; }
 
   // Fills `response` with one prediction per row of `request`; checks it against the schema.
-  virtual absl::Status Predict(const v1::StreamPredictionsRequest& request,
-                               v1::StreamPredictionsResponse& response) = 0;
+  virtual Status Predict(const v1::StreamPredictionsRequest& request,
+                         v1::StreamPredictionsResponse& response) = 0;
   // Answers a whole request at once, without a stream.
-  virtual absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) = 0;
+  virtual Status Explain(v1::PredictRequest request, v1::PredictResponse& response) = 0;
 
  protected:
   ModelSource(std::string id, std::shared_ptr<const Schema> schema, bool leaves_are_terms)

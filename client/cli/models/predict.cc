@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 
 namespace coppice::cli {
@@ -22,19 +23,19 @@ v1::StreamPredictionsRequest RequestFor(const std::string& name, const Table& bl
   return request;
 }
 
-absl::Status CheckAnswer(const v1::StreamPredictionsResponse& response, size_t rows,
-                         const Schema& schema) {
+Status CheckAnswer(const v1::StreamPredictionsResponse& response, size_t rows,
+                   const Schema& schema) {
   if (static_cast<size_t>(response.predictions_size()) != rows) {
-    return absl::DataLossError(absl::StrCat("the curator predicted ", response.predictions_size(),
-                                            " rows where ", rows, " were sent"));
+    return DataLossError(StrCat("the curator predicted ", response.predictions_size(),
+                                " rows where ", rows, " were sent"));
   }
   for (const v1::Prediction& prediction : response.predictions()) {
     const bool fits =
         prediction.label() < schema.num_outputs() &&
         static_cast<uint32_t>(prediction.probabilities_size()) == schema.num_outputs();
-    if (!fits) return absl::DataLossError("the curator predicted classes that the schema has not");
+    if (!fits) return DataLossError("the curator predicted classes that the schema has not");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -44,14 +45,14 @@ size_t RowsPerCall(size_t features) {
   return std::clamp<size_t>(kMaxCallBytes / row_bytes, 1, kMaxRows);
 }
 
-absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
-                                      const std::string& name,
-                                      const std::shared_ptr<const Schema>& schema,
-                                      const PredictBlock& call, const OnPrediction& done) {
+StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
+                                const std::string& name,
+                                const std::shared_ptr<const Schema>& schema,
+                                const PredictBlock& call, const OnPrediction& done) {
   size_t before = 0;  // rows in earlier blocks
   return ReadTableInBlocks(
       path, schema, options, RowsPerCall(schema->num_features()),
-      [&](const Table& block) -> absl::Status {
+      [&](const Table& block) -> Status {
         v1::StreamPredictionsResponse response;
         COPPICE_RETURN_IF_ERROR(call(RequestFor(name, block), response));
         COPPICE_RETURN_IF_ERROR(CheckAnswer(response, block.num_rows(), *schema));
@@ -59,7 +60,7 @@ absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions
           done(before + row, block, row, response.predictions(static_cast<int>(row)));
         }
         before += block.num_rows();
-        return absl::OkStatus();
+        return OkStatus();
       });
 }
 
@@ -108,7 +109,7 @@ void AddProbabilities(const v1::Prediction& prediction, const Schema& schema, bo
   Json probabilities = Json::object();
   for (size_t k = 0; k < schema.classes().size(); ++k) {
     const std::string& name = schema.classes()[k];
-    probabilities[json ? name : absl::StrCat("p(", name, ")")] =
+    probabilities[json ? name : StrCat("p(", name, ")")] =
         prediction.probabilities(static_cast<int>(k));
   }
   if (json) {

@@ -8,19 +8,18 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "client/cli/terminal/output.h"
-#include "common/table/read_table.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
+#include "common/table/read_table.h"
+#include "common/table/table.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
 
-using PredictBlock = std::function<absl::Status(const v1::StreamPredictionsRequest&,
-                                                v1::StreamPredictionsResponse&)>;
+using PredictBlock =
+    std::function<Status(const v1::StreamPredictionsRequest&, v1::StreamPredictionsResponse&)>;
 // `row` counts from 0 in the file, `in_block` in the block.
 using OnPrediction = std::function<void(size_t row, const Table& block, size_t in_block,
                                         const v1::Prediction& prediction)>;
@@ -31,10 +30,10 @@ size_t RowsPerCall(size_t features);
 // Reads the file with `schema`, calls `done` for each row in order as answers arrive, and returns
 // the reader's notes. `name` is the model's. Errors: those of the reader and of `call`; DataLoss if
 // an answer has another number of rows, or a class that the schema does not have.
-absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
-                                      const std::string& name,
-                                      const std::shared_ptr<const Schema>& schema,
-                                      const PredictBlock& call, const OnPrediction& done);
+StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
+                                const std::string& name,
+                                const std::shared_ptr<const Schema>& schema,
+                                const PredictBlock& call, const OnPrediction& done);
 
 // For regression: row (from 1), value, low and high (its 95 % interval), standard_error. Otherwise:
 // row (from 1), label, probability, low and high (its 95 % interval, privacy noise included),

@@ -3,15 +3,16 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/pages/pages.h"
+#include "common/base/text.h"
 #include "common/model/render.h"
 #include "common/model/summary.h"
+#include "common/pages/pages.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 
@@ -28,9 +29,9 @@ struct ShowFlags : ModelOrFileFlags {
 
 // Says where to continue from the summary.
 std::string Hint(const Model& model) {
-  return absl::StrCat("\nTrees are numbered 0 to ", model.forest().size() - 1,
-                      ": `--tree 0` shows the first, `model explain` how a row goes through them, "
-                      "`model verify` what the privacy means.\n");
+  return StrCat("\nTrees are numbered 0 to ", model.forest().size() - 1,
+                ": `--tree 0` shows the first, `model explain` how a row goes through them, "
+                "`model verify` what the privacy means.\n");
 }
 
 // Whether to show a summary: for people, if they ask for no particular one of several trees.
@@ -38,8 +39,7 @@ bool IsSummary(const ShowFlags& flags, const Model& model) {
   return flags.format == "text" && !flags.tree && !flags.output.json && model.forest().size() > 1;
 }
 
-absl::StatusOr<std::string> Draw(const ShowFlags& flags, const std::string& id,
-                                 const Model& model) {
+StatusOr<std::string> Draw(const ShowFlags& flags, const std::string& id, const Model& model) {
   if (flags.format == kHtml) return report::TreePage(id, model);
   if (IsSummary(flags, model)) return RenderSummary(model) + Hint(model);
   COPPICE_ASSIGN_OR_RETURN(const RenderFormat format, ParseRenderFormat(flags.format));
@@ -56,7 +56,7 @@ Json DescribeImportances(const Model& model) {
   return json;
 }
 
-absl::Status Show(const ShowFlags& flags) {
+Status Show(const ShowFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, GetModel(flags));
   COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
   COPPICE_ASSIGN_OR_RETURN(const std::string drawing, Draw(flags, IdOf(proto.name()), model));
@@ -66,16 +66,16 @@ absl::Status Show(const ShowFlags& flags) {
   if (!flags.output_file.empty()) {
     COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, drawing, flags.force));
     json["output"] = flags.output_file;
-    if (flags.output_file == "-") return absl::OkStatus();
+    if (flags.output_file == "-") return OkStatus();
   } else if (flags.output.json) {
     json["drawing"] = drawing;
   } else {
     PrintText(drawing);
-    return absl::OkStatus();
+    return OkStatus();
   }
   if (flags.output.json) json["importances"] = DescribeImportances(model);
   PrintObject(json, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace

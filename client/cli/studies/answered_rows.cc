@@ -9,16 +9,16 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "client/cli/studies/collect.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 
 // The file has a line "salt HEX", and a line "HASH JOURNAL" for each time that rows answered. The
@@ -29,24 +29,24 @@ namespace {
 
 constexpr char kSalt[] = "salt ";
 
-absl::StatusOr<std::string> StateFile() {
+StatusOr<std::string> StateFile() {
   const char* state = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
-  if (state != nullptr && *state == '/') return absl::StrCat(state, "/coppice/simulated");
+  if (state != nullptr && *state == '/') return StrCat(state, "/coppice/simulated");
   if (home != nullptr && *home == '/') {
-    return absl::StrCat(home, "/.local/state/coppice/simulated");
+    return StrCat(home, "/.local/state/coppice/simulated");
   }
-  return absl::UnavailableError("neither XDG_STATE_HOME nor HOME is set");
+  return UnavailableError("neither XDG_STATE_HOME nor HOME is set");
 }
 
-absl::Status FileError(const std::string& path, int error) {
-  return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(error)));
+Status FileError(const std::string& path, int error) {
+  return UnavailableError(StrCat(path, ": ", std::strerror(error)));
 }
 
 // Locked by one process at a time, from reading it to adding a line.
 class LockedFile {
  public:
-  static absl::StatusOr<LockedFile> Open(const std::string& path) {
+  static StatusOr<LockedFile> Open(const std::string& path) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     std::filesystem::create_directories(folder, error);
@@ -64,14 +64,14 @@ class LockedFile {
     for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
     return lines;
   }
-  absl::Status Append(const std::string& line) {
+  Status Append(const std::string& line) {
     const std::string bytes = line + "\n";
     const ssize_t written = write(*descriptor_, bytes.data(), bytes.size());
     if (written >= 0 && written < static_cast<ssize_t>(bytes.size())) {
       return FileError(path_, ENOSPC);  // what cuts a short write to a regular file off
     }
     const bool done = written >= 0 && fsync(*descriptor_) == 0;
-    return done ? absl::OkStatus() : FileError(path_, errno);
+    return done ? OkStatus() : FileError(path_, errno);
   }
 
  private:
@@ -89,62 +89,62 @@ class LockedFile {
 };
 
 std::string HexOf(const Sha256Digest& digest) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 // Hashes the study, its curator and every byte of the file.
-absl::StatusOr<std::string> HashOf(const AnsweringRows& rows, const std::string& salt) {
+StatusOr<std::string> HashOf(const AnsweringRows& rows, const std::string& salt) {
   const auto bytes_of = [](const auto& array) {
-    return absl::string_view(reinterpret_cast<const char*>(array.data()), array.size());
+    return std::string_view(reinterpret_cast<const char*>(array.data()), array.size());
   };
-  const absl::string_view curator = rows.curator.has_value() ? bytes_of(*rows.curator) : "";
+  const std::string_view curator = rows.curator.has_value() ? bytes_of(*rows.curator) : "";
   Sha256Digest digest = Sha256({salt, curator, "\n", rows.study, "\n"});
   std::ifstream stream(rows.data_file, std::ios::binary);
   std::string block(size_t{1} << 20, '\0');
   do {
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));
     const auto size = static_cast<size_t>(stream.gcount());
-    digest = Sha256({bytes_of(digest), absl::string_view(block).substr(0, size)});
+    digest = Sha256({bytes_of(digest), std::string_view(block).substr(0, size)});
   } while (stream.good());
-  if (!stream.eof()) return absl::UnavailableError(absl::StrCat("cannot read ", rows.data_file));
+  if (!stream.eof()) return UnavailableError(StrCat("cannot read ", rows.data_file));
   return HexOf(digest);
 }
 
-absl::StatusOr<std::string> SaltOf(LockedFile& file) {
+StatusOr<std::string> SaltOf(LockedFile& file) {
   const std::vector<std::string> lines = file.Lines();
-  if (!lines.empty() && absl::StartsWith(lines[0], kSalt)) return lines[0];
+  if (!lines.empty() && StartsWith(lines[0], kSalt)) return lines[0];
   COPPICE_ASSIGN_OR_RETURN(const std::string salt, RandomHex(32));
-  COPPICE_RETURN_IF_ERROR(file.Append(absl::StrCat(kSalt, salt)));
-  return absl::StrCat(kSalt, salt);
+  COPPICE_RETURN_IF_ERROR(file.Append(StrCat(kSalt, salt)));
+  return StrCat(kSalt, salt);
 }
 
-absl::Status AnsweredBefore(const AnsweringRows& rows, const std::string& journal) {
-  return absl::FailedPreconditionError(absl::StrCat(
+Status AnsweredBefore(const AnsweringRows& rows, const std::string& journal) {
+  return FailedPreconditionError(StrCat(
       "these rows answered study ", rows.study, " before: name their journal, --journal ", journal,
       ", to go on where it ends, or give --again to let every device spend its epsilon once more"));
 }
 
-absl::Status WriteRecord(const AnsweringRows& rows) {
+Status WriteRecord(const AnsweringRows& rows) {
   COPPICE_ASSIGN_OR_RETURN(const std::string path, StateFile());
   COPPICE_ASSIGN_OR_RETURN(LockedFile file, LockedFile::Open(path));
   COPPICE_ASSIGN_OR_RETURN(const std::string salt, SaltOf(file));
   COPPICE_ASSIGN_OR_RETURN(const std::string hash, HashOf(rows, salt));
   for (const std::string& line : file.Lines()) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    const std::pair<std::string, std::string> parts = StrSplit(line, MaxSplits(' ', 1));
     if (parts.first == hash && rows.refuse_again) return AnsweredBefore(rows, parts.second);
   }
   const std::string journal = std::filesystem::absolute(rows.journal_file);
-  return file.Append(absl::StrCat(hash, " ", absl::CEscape(journal)));
+  return file.Append(StrCat(hash, " ", absl::CEscape(journal)));
 }
 
 }  // namespace
 
-absl::Status NoteAnswering(const AnsweringRows& rows) {
-  const absl::Status noted = WriteRecord(rows);
-  if (noted.ok() || absl::IsFailedPrecondition(noted)) return noted;
-  return absl::UnavailableError(absl::StrCat(
-      "cannot note that these rows answer, to refuse them the next time (", noted.message(), ")",
-      rows.refuse_again ? ": name a --journal, or give --again" : ""));
+Status NoteAnswering(const AnsweringRows& rows) {
+  const Status noted = WriteRecord(rows);
+  if (noted.ok() || IsFailedPrecondition(noted)) return noted;
+  return UnavailableError(
+      StrCat("cannot note that these rows answer, to refuse them the next time (", noted.message(),
+             ")", rows.refuse_again ? ": name a --journal, or give --again" : ""));
 }
 
 }  // namespace coppice::cli

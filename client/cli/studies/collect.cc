@@ -3,8 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "client/cli/studies/commands.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/interrupt.h"
@@ -13,7 +11,9 @@
 #include "client/device/grpc/collector.h"
 #include "client/device/grpc/relay_client.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/public_key_file.h"
 
 namespace coppice::cli {
@@ -34,18 +34,16 @@ struct HistoryFlags {
 };
 
 // Sends what waits for the relay; none of it goes to the curator, who is not contacted.
-absl::Status ResumeAtRelay(const ResumeFlags& flags) {
+Status ResumeAtRelay(const ResumeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadPublicKey(flags.relay.key));
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
   WarnOfOpenFiles(flags.relay.AsServer(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const RelayClient relay,
                            flags.relay.Connect(flags.server, /*patiently=*/true));
   CatchInterrupts();
-  const auto agree = []() -> absl::StatusOr<Deal> {
-    return absl::InternalError("what waits needs no deal");
-  };
+  const auto agree = []() -> StatusOr<Deal> { return InternalError("what waits needs no deal"); };
   RelayCounts counts;
-  const absl::Status status =
+  const Status status =
       RelayGateway(relay, agree, *journal, {.batch = flags.gateway.batch}, Interrupted)
           .Resume(/*study=*/"", KeyIdOf(key), counts);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal->Undelivered());
@@ -55,7 +53,7 @@ absl::Status ResumeAtRelay(const ResumeFlags& flags) {
   return CloseWith(status, counts, flags.journal_file);
 }
 
-absl::Status Resume(const ResumeFlags& flags) {
+Status Resume(const ResumeFlags& flags) {
   if (flags.relay.is_given()) return ResumeAtRelay(flags);
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
   Trust trust(OfferPolicy(), *journal);
@@ -69,7 +67,7 @@ absl::Status Resume(const ResumeFlags& flags) {
   };
   link.check_is = [&](const PublicKey& root) { return collector.CheckIs(root); };
   GatewayCounts counts;
-  const absl::Status status =
+  const Status status =
       Gateway(link, *journal, flags.gateway, Interrupted).Resume(/*study=*/"", counts);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal->Undelivered());
   Json json = DescribeCounts(counts);
@@ -78,7 +76,7 @@ absl::Status Resume(const ResumeFlags& flags) {
   return CloseWith(status, counts, flags.gateway, flags.journal_file);
 }
 
-absl::Status History(const HistoryFlags& flags) {
+Status History(const HistoryFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
   COPPICE_ASSIGN_OR_RETURN(std::vector<JournalEntry> entries, journal->Entries());
   if (!flags.subject.empty()) {
@@ -86,7 +84,7 @@ absl::Status History(const HistoryFlags& flags) {
   }
   PrintRows(flags.answers ? DescribeAnswers(entries) : DescribeHistory(entries), flags.output.json);
   PrintObject(DescribeSpending(entries), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddResume(const Command& noun) {
@@ -121,7 +119,7 @@ void AddHistory(const Command& noun) {
 Json DescribeCounts(const GatewayCounts& counts) {
   Json refused = Json::object();
   for (const auto& [reason, reports] : counts.refused) {
-    refused[absl::StrReplaceAll(reason, {{" ", "_"}})] = reports;
+    refused[StrReplaceAll(reason, {{" ", "_"}})] = reports;
   }
   return {{"accepted", counts.accepted},
           {"duplicate", counts.duplicate},
@@ -131,36 +129,35 @@ Json DescribeCounts(const GatewayCounts& counts) {
           {"of_relays", counts.of_relays}};
 }
 
-absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
-                       const GatewayOptions& options, const std::string& journal_file) {
+Status CloseWith(const Status& status, const GatewayCounts& counts, const GatewayOptions& options,
+                 const std::string& journal_file) {
   if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(status.message(),
-                                     "; what was randomized is in the journal: deliver it with "
-                                     "`coppice collect resume --journal ",
-                                     journal_file, "`"));
+    return Status(status.code(), StrCat(status.message(),
+                                        "; what was randomized is in the journal: deliver it with "
+                                        "`coppice collect resume --journal ",
+                                        journal_file, "`"));
   }
   if (counts.TotalRefused() > 0) {
-    return absl::FailedPreconditionError(absl::StrCat("the curator refused ", counts.TotalRefused(),
-                                                      " reports for good; `refused` says why"));
+    return FailedPreconditionError(StrCat("the curator refused ", counts.TotalRefused(),
+                                          " reports for good; `refused` says why"));
   }
   if (counts.unknown_study > 0 && !options.end_unknown) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(counts.unknown_study,
-                     " answers are to studies that this curator does not know; they stay in the "
-                     "journal. If those studies were deleted, `coppice collect resume "
-                     "--end-unknown --journal ",
-                     journal_file, "` gives the answers up"));
+    return FailedPreconditionError(
+        StrCat(counts.unknown_study,
+               " answers are to studies that this curator does not know; they stay in the "
+               "journal. If those studies were deleted, `coppice collect resume "
+               "--end-unknown --journal ",
+               journal_file, "` gives the answers up"));
   }
   if (counts.of_relays > 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(counts.of_relays,
-                     " answers are for a relay, which alone gets them; deliver them with `coppice "
-                     "collect resume --relay HOST:PORT --relay-key PIN --journal ",
-                     journal_file, "`"));
+    return FailedPreconditionError(
+        StrCat(counts.of_relays,
+               " answers are for a relay, which alone gets them; deliver them with `coppice "
+               "collect resume --relay HOST:PORT --relay-key PIN --journal ",
+               journal_file, "`"));
   }
-  if (counts.of_other_curators == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+  if (counts.of_other_curators == 0) return OkStatus();
+  return FailedPreconditionError(StrCat(
       counts.of_other_curators,
       " answers are for another curator and were not sent; `coppice collect history --answers "
       "--journal ",
@@ -175,16 +172,16 @@ ServerFlags RelayTarget::AsServer(const ServerFlags& curator) const {
   return server;
 }
 
-absl::StatusOr<RelayClient> RelayTarget::Connect(const ServerFlags& curator, bool patiently) const {
+StatusOr<RelayClient> RelayTarget::Connect(const ServerFlags& curator, bool patiently) const {
   const ServerFlags server = AsServer(curator);
   RetryOptions retry = patiently ? server.Patient() : server.Once();
   retry.diagnose = [ask = std::move(retry.diagnose)] {
-    const absl::Status why = ask();
-    return absl::Status(
-        why.code(), absl::StrReplaceAll(why.message(), {{"--server", "--relay"},
-                                                        {"--ca FILE or COPPICE_CA", "--relay-ca"},
-                                                        {"(--ca)", "(--relay-ca)"},
-                                                        {"coppiced ", "coppice-relay "}}));
+    const Status why = ask();
+    return Status(why.code(),
+                  StrReplaceAll(why.message(), {{"--server", "--relay"},
+                                                {"--ca FILE or COPPICE_CA", "--relay-ca"},
+                                                {"(--ca)", "(--relay-ca)"},
+                                                {"coppiced ", "coppice-relay "}}));
   };
   return RelayClient::Create(server.Connection(), retry);
 }
@@ -214,16 +211,16 @@ Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& 
       .Needs(address)
       .InGroup(group);
   server.Required(false);
-  verb.CheckFlags([&relay, &curator, server]() -> absl::Status {
-    if (!relay.is_given()) return server.IsGiven() ? absl::OkStatus() : server.MissingError();
+  verb.CheckFlags([&relay, &curator, server]() -> Status {
+    if (!relay.is_given()) return server.IsGiven() ? OkStatus() : server.MissingError();
     if (relay.ca_file.empty() && !curator.connect.insecure) {
-      return absl::InvalidArgumentError(
+      return InvalidArgumentError(
           "--relay-ca is required: what tells the relay from others when it is sent a report is "
           "its certificate");
     }
-    const absl::Status checked = CheckConnectOptions(relay.AsServer(curator).Connection());
+    const Status checked = CheckConnectOptions(relay.AsServer(curator).Connection());
     if (checked.ok()) return checked;
-    return absl::InvalidArgumentError(absl::StrCat("--relay: ", checked.message()));
+    return InvalidArgumentError(StrCat("--relay: ", checked.message()));
   });
   return address;
 }

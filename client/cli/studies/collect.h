@@ -11,19 +11,18 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
+#include "client/device/curator_check.h"
 #include "client/device/grpc/collector.h"
 #include "client/device/grpc/relay_client.h"
-#include "client/device/curator_check.h"
 #include "client/device/journal.h"
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
 #include "client/device/relay/deal.h"
 #include "client/device/relay/relay_link.h"
+#include "common/base/status.h"
 #include "common/command_line/command_line.h"
 #include "common/table/read_table.h"
 
@@ -32,11 +31,10 @@ namespace coppice::cli {
 // The curator's interface for a gateway.
 struct GatewayLink {
   // Returns one ticket per row.
-  std::function<absl::StatusOr<std::vector<Ticket>>(absl::Span<const size_t> rows)> tickets;
-  std::function<absl::StatusOr<std::vector<DeliveryResult>>(absl::Span<const PrivateReport>)>
-      deliver;
+  std::function<StatusOr<std::vector<Ticket>>(absl::Span<const size_t> rows)> tickets;
+  std::function<StatusOr<std::vector<DeliveryResult>>(absl::Span<const PrivateReport>)> deliver;
   // As CuratorLink::CheckIs().
-  std::function<absl::Status(const PublicKey& root)> check_is;
+  std::function<Status(const PublicKey& root)> check_is;
 };
 
 struct GatewayOptions {
@@ -74,21 +72,20 @@ class Gateway {
 
   // Delivers this curator's undelivered entries of the journal, for one study, or for all if
   // `study` is empty.
-  absl::Status Resume(const std::string& study, GatewayCounts& counts);
+  Status Resume(const std::string& study, GatewayCounts& counts);
 
   // Answers for the first `rows` rows of `file`, each its device's (SubjectOf()). Skips rows that
   // have answered.
-  absl::Status AnswerRows(const Privatizer& privatizer, const Policy& policy, const TableFile& file,
-                          size_t rows, const std::function<void(uint64_t)>& progress,
-                          GatewayCounts& counts);
+  Status AnswerRows(const Privatizer& privatizer, const Policy& policy, const TableFile& file,
+                    size_t rows, const std::function<void(uint64_t)>& progress,
+                    GatewayCounts& counts);
 
  private:
-  absl::Status AnswerBatch(const Privatizer& privatizer, const Policy& policy,
-                           const TableFile& file, absl::Span<const size_t> rows,
-                           GatewayCounts& counts);
-  absl::Status Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
-  absl::Status SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
-  absl::Status CheckStop() const;
+  Status AnswerBatch(const Privatizer& privatizer, const Policy& policy, const TableFile& file,
+                     absl::Span<const size_t> rows, GatewayCounts& counts);
+  Status Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
+  Status SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
+  Status CheckStop() const;
 
   GatewayLink link_;
   Journal& journal_;
@@ -129,27 +126,27 @@ struct RelayCounts {
 class RelayGateway {
  public:
   // `agree` fetches the relay's deal and checks it. All arguments must outlive the gateway.
-  RelayGateway(const RelayLink& relay, std::function<absl::StatusOr<Deal>()> agree,
-               Journal& journal, const RelayGatewayOptions& options, std::function<bool()> stop);
+  RelayGateway(const RelayLink& relay, std::function<StatusOr<Deal>()> agree, Journal& journal,
+               const RelayGatewayOptions& options, std::function<bool()> stop);
 
   // Sends what waits for the relay whose key has this id; for one study, or all if empty.
-  absl::Status Resume(const std::string& study, const KeyId& relay, RelayCounts& counts);
+  Status Resume(const std::string& study, const KeyId& relay, RelayCounts& counts);
 
   // Answers for the first `rows` rows of `file`. Skips rows that have answered `study`.
-  absl::Status AnswerRows(const std::string& study, const Policy& policy, const TableFile& file,
-                          size_t rows, const std::function<void(uint64_t)>& progress,
-                          RelayCounts& counts);
+  Status AnswerRows(const std::string& study, const Policy& policy, const TableFile& file,
+                    size_t rows, const std::function<void(uint64_t)>& progress,
+                    RelayCounts& counts);
 
  private:
-  absl::Status AnswerBatch(const Policy& policy, const TableFile& file,
-                           absl::Span<const size_t> rows, RelayCounts& counts);
+  Status AnswerBatch(const Policy& policy, const TableFile& file, absl::Span<const size_t> rows,
+                     RelayCounts& counts);
   // Takes one ticket each, or returns an error after filling in those that came before it.
-  absl::Status TakeTickets(const Deal& deal, std::vector<std::optional<DealtTicket>>& dealt) const;
-  absl::Status Send(absl::Span<const JournalEntry> entries, RelayCounts& counts);
-  absl::Status CheckStop() const;
+  Status TakeTickets(const Deal& deal, std::vector<std::optional<DealtTicket>>& dealt) const;
+  Status Send(absl::Span<const JournalEntry> entries, RelayCounts& counts);
+  Status CheckStop() const;
 
   const RelayLink& relay_;
-  const std::function<absl::StatusOr<Deal>()> agree_;
+  const std::function<StatusOr<Deal>()> agree_;
   Journal& journal_;
   const RelayGatewayOptions options_;
   const std::function<bool()> stop_;
@@ -166,7 +163,7 @@ struct RelayTarget {
   // The relay as a server. It uses the curator's --cert, --key, --insecure and --timeout.
   ServerFlags AsServer(const ServerFlags& curator) const;
   // Makes one try or, with `patiently`, retries for the timeout. Errors name the relay's flags.
-  absl::StatusOr<RelayClient> Connect(const ServerFlags& curator, bool patiently) const;
+  StatusOr<RelayClient> Connect(const ServerFlags& curator, bool patiently) const;
 };
 
 // Adds --relay, --relay-key, --relay-ca and --relay-token-file to the flags of the curator's
@@ -177,14 +174,13 @@ Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& 
 // Describes the counts as JSON.
 Json DescribeRelayCounts(const RelayCounts& counts);
 // Tells the caller what remains to be done if something failed.
-absl::Status CloseWith(const absl::Status& status, const RelayCounts& counts,
-                       const std::string& journal_file);
+Status CloseWith(const Status& status, const RelayCounts& counts, const std::string& journal_file);
 
 // Describes the counts as JSON.
 Json DescribeCounts(const GatewayCounts& counts);
 // Tells the caller what remains to be done if something failed.
-absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
-                       const GatewayOptions& options, const std::string& journal_file);
+Status CloseWith(const Status& status, const GatewayCounts& counts, const GatewayOptions& options,
+                 const std::string& journal_file);
 // Adds --batch.
 void AddGatewayFlags(const Command& verb, GatewayOptions& options);
 
@@ -205,7 +201,7 @@ struct AnsweringRows {
 // answer a study: a salted hash over the study, its curator and the file's bytes, and which journal
 // has the answers. FailedPrecondition, naming that journal, if `refuse_again` is set and they did
 // so before; Unavailable if it cannot be noted.
-absl::Status NoteAnswering(const AnsweringRows& rows);
+Status NoteAnswering(const AnsweringRows& rows);
 
 // ---- What `collect history` prints of a journal (history.cc)
 

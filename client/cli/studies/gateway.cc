@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/studies/collect.h"
 #include "client/device/responder.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::cli {
@@ -37,7 +38,7 @@ void Count(const DeliveryResult& result, GatewayCounts& counts) {
 }  // namespace
 
 std::string SubjectOf(const TableFile& file, size_t row) {
-  return file.ids.empty() ? absl::StrCat(row + 1) : file.ids[row];
+  return file.ids.empty() ? StrCat(row + 1) : file.ids[row];
 }
 
 LabelledRow RowOf(const TableFile& file, size_t row) {
@@ -82,11 +83,11 @@ Gateway::Gateway(GatewayLink link, Journal& journal, const GatewayOptions& optio
       stop_(std::move(stop)),
       curator_check_(link_.check_is) {}
 
-absl::Status Gateway::CheckStop() const {
-  return stop_() ? absl::CancelledError("stopped on request") : absl::OkStatus();
+Status Gateway::CheckStop() const {
+  return stop_() ? CancelledError("stopped on request") : OkStatus();
 }
 
-absl::Status Gateway::SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts) {
+Status Gateway::SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts) {
   COPPICE_RETURN_IF_ERROR(CheckStop());
   std::vector<PrivateReport> reports;
   for (const JournalEntry& entry : entries) reports.push_back(entry.report);
@@ -101,16 +102,16 @@ absl::Status Gateway::SendOneCall(absl::Span<const JournalEntry> entries, Gatewa
   return journal_.MarkDelivered(reports[0].study, ended);
 }
 
-absl::Status Gateway::Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts) {
+Status Gateway::Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts) {
   while (!entries.empty()) {
     const size_t size = CallSize(entries, options_.batch);
     COPPICE_RETURN_IF_ERROR(SendOneCall(entries.subspan(0, size), counts));
     entries.remove_prefix(size);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Gateway::Resume(const std::string& study, GatewayCounts& counts) {
+Status Gateway::Resume(const std::string& study, GatewayCounts& counts) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal_.Undelivered());
   std::vector<JournalEntry> for_this_curator;
   for (const JournalEntry& entry : waiting) {
@@ -129,9 +130,9 @@ absl::Status Gateway::Resume(const std::string& study, GatewayCounts& counts) {
   return Send(for_this_curator, counts);
 }
 
-absl::Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& policy,
-                                  const TableFile& file, absl::Span<const size_t> rows,
-                                  GatewayCounts& counts) {
+Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& policy,
+                            const TableFile& file, absl::Span<const size_t> rows,
+                            GatewayCounts& counts) {
   COPPICE_RETURN_IF_ERROR(CheckStop());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> tickets, link_.tickets(rows));
   std::vector<Invitation> invitations;
@@ -151,10 +152,9 @@ absl::Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& po
   return Send(entries, counts);
 }
 
-absl::Status Gateway::AnswerRows(const Privatizer& privatizer, const Policy& policy,
-                                 const TableFile& file, size_t rows,
-                                 const std::function<void(uint64_t)>& progress,
-                                 GatewayCounts& counts) {
+Status Gateway::AnswerRows(const Privatizer& privatizer, const Policy& policy,
+                           const TableFile& file, size_t rows,
+                           const std::function<void(uint64_t)>& progress, GatewayCounts& counts) {
   std::vector<size_t> batch;
   for (size_t row = 0; row < rows; ++row) {
     COPPICE_ASSIGN_OR_RETURN(const auto answered,
@@ -172,7 +172,7 @@ absl::Status Gateway::AnswerRows(const Privatizer& privatizer, const Policy& pol
     }
     progress(row + 1);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::cli

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "client/cli/studies/collect.h"
+#include "common/base/text.h"
 #include "common/terms/signature.h"
 #include "common/terms/terms.h"
 
@@ -21,7 +21,7 @@ double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / Budget::kNa
 
 template <typename Bytes>
 std::string Hex(const Bytes& bytes) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Leaves out the claim, with which anybody could answer in the device's place.
@@ -64,14 +64,14 @@ std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries) {
                     {"epsilon", Epsilon(entry.epsilon.nanos())},
                     {"delivered", entry.delivered},
                     {"fingerprint", ToHex(report.fingerprint)},
-                    {"ticket", absl::BytesToHexString(report.ticket.ToBytes())}});
+                    {"ticket", BytesToHexString(report.ticket.ToBytes())}});
     if (entry.sealed.has_value()) {
       AddSealed(*entry.sealed, rows.back());
     } else {
-      rows.back()["payload"] = absl::BytesToHexString(report.payload);
+      rows.back()["payload"] = BytesToHexString(report.payload);
     }
     if (report.public_values.empty()) continue;
-    rows.back()["public_values"] = absl::BytesToHexString(report.public_values);
+    rows.back()["public_values"] = BytesToHexString(report.public_values);
   }
   return rows;
 }

@@ -2,6 +2,7 @@
 
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
@@ -48,7 +49,7 @@ void AddLabel(const Table& rows, size_t row, bool ignored, v1::CreateStudyReques
 
 }  // namespace
 
-absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& request) {
+Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema));
   *request.mutable_schema() = ToProto(*schema.schema);
   request.mutable_partition()->set_ignore_labels(flags.without_labels());
@@ -57,7 +58,7 @@ absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest&
     COPPICE_ASSIGN_OR_RETURN(const NumberRange rounding, ParseNumberRange(flags.rounding));
     *request.mutable_rounding() = ToProto(rounding);
   }
-  if (flags.without_rows()) return absl::OkStatus();
+  if (flags.without_rows()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
   const ReadingNote reading(path);
   COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadTable(path, schema.schema,
@@ -70,7 +71,7 @@ absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest&
     *request.add_public_rows() = ToProto(RowView(file.table.row(i)));
     AddLabel(file.table, i, flags.without_labels(), request);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::cli

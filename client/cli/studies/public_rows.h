@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/command_line/command_line.h"
 #include "coppice/v1/study.pb.h"
 
@@ -25,7 +25,7 @@ void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags);
 
 // Sets the schema, the rows, and the partition options that follow from having rows and labels.
 // Reports on stderr what was changed in the rows.
-absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& request);
+Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& request);
 
 }  // namespace coppice::cli
 

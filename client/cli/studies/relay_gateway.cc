@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cli/studies/collect.h"
 #include "client/device/relay/relayed_device.h"
 #include "client/device/responder.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::cli {
@@ -19,14 +19,14 @@ namespace {
 
 // Runs `call` for 0 to `count` - 1 on `threads` threads. After an error no further call begins;
 // returns the first error.
-absl::Status RunAtOnce(size_t count, size_t threads, absl::FunctionRef<absl::Status(size_t)> call) {
+Status RunAtOnce(size_t count, size_t threads, absl::FunctionRef<Status(size_t)> call) {
   std::atomic<size_t> next = 0;
   std::atomic<bool> failed = false;
   absl::Mutex mutex;
-  absl::Status first;
+  Status first;
   const auto work = [&] {
     for (size_t i = next++; i < count && !failed; i = next++) {
-      const absl::Status status = call(i);
+      const Status status = call(i);
       if (status.ok()) continue;
       failed = true;
       absl::MutexLock lock(&mutex);
@@ -47,7 +47,7 @@ uint64_t RelayCounts::TotalLost() const {
   return total;
 }
 
-RelayGateway::RelayGateway(const RelayLink& relay, std::function<absl::StatusOr<Deal>()> agree,
+RelayGateway::RelayGateway(const RelayLink& relay, std::function<StatusOr<Deal>()> agree,
                            Journal& journal, const RelayGatewayOptions& options,
                            std::function<bool()> stop)
     : relay_(relay),
@@ -56,27 +56,26 @@ RelayGateway::RelayGateway(const RelayLink& relay, std::function<absl::StatusOr<
       options_(options),
       stop_(std::move(stop)) {}
 
-absl::Status RelayGateway::CheckStop() const {
-  return stop_() ? absl::CancelledError("stopped on request") : absl::OkStatus();
+Status RelayGateway::CheckStop() const {
+  return stop_() ? CancelledError("stopped on request") : OkStatus();
 }
 
-absl::Status RelayGateway::TakeTickets(const Deal& deal,
-                                       std::vector<std::optional<DealtTicket>>& dealt) const {
-  return RunAtOnce(dealt.size(), options_.calls, [&](size_t i) -> absl::Status {
+Status RelayGateway::TakeTickets(const Deal& deal,
+                                 std::vector<std::optional<DealtTicket>>& dealt) const {
+  return RunAtOnce(dealt.size(), options_.calls, [&](size_t i) -> Status {
     COPPICE_ASSIGN_OR_RETURN(const std::string envelope,
                              relay_.TakeOffer(deal.relay.study, deal.relay.epoch));
     COPPICE_ASSIGN_OR_RETURN(dealt[i], OpenEnvelope(deal, envelope));
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
-absl::Status RelayGateway::Send(absl::Span<const JournalEntry> entries, RelayCounts& counts) {
+Status RelayGateway::Send(absl::Span<const JournalEntry> entries, RelayCounts& counts) {
   std::vector<std::optional<SubmitOutcome>> outcomes(entries.size());
-  const absl::Status sent =
-      RunAtOnce(entries.size(), options_.calls, [&](size_t i) -> absl::Status {
-        COPPICE_ASSIGN_OR_RETURN(outcomes[i], relay_.Submit(entries[i]));
-        return absl::OkStatus();
-      });
+  const Status sent = RunAtOnce(entries.size(), options_.calls, [&](size_t i) -> Status {
+    COPPICE_ASSIGN_OR_RETURN(outcomes[i], relay_.Submit(entries[i]));
+    return OkStatus();
+  });
   std::map<std::string, std::vector<std::string>> ended;  // subjects, by study
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!outcomes[i].has_value()) continue;
@@ -94,8 +93,7 @@ absl::Status RelayGateway::Send(absl::Span<const JournalEntry> entries, RelayCou
   return sent;
 }
 
-absl::Status RelayGateway::Resume(const std::string& study, const KeyId& relay,
-                                  RelayCounts& counts) {
+Status RelayGateway::Resume(const std::string& study, const KeyId& relay, RelayCounts& counts) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal_.Undelivered());
   std::vector<JournalEntry> for_this_relay;
   for (const JournalEntry& entry : waiting) {
@@ -111,11 +109,11 @@ absl::Status RelayGateway::Resume(const std::string& study, const KeyId& relay,
     COPPICE_RETURN_IF_ERROR(CheckStop());
     COPPICE_RETURN_IF_ERROR(Send(all.subspan(at, options_.batch), counts));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RelayGateway::AnswerBatch(const Policy& policy, const TableFile& file,
-                                       absl::Span<const size_t> rows, RelayCounts& counts) {
+Status RelayGateway::AnswerBatch(const Policy& policy, const TableFile& file,
+                                 absl::Span<const size_t> rows, RelayCounts& counts) {
   COPPICE_RETURN_IF_ERROR(CheckStop());
   COPPICE_ASSIGN_OR_RETURN(const Deal deal, agree_());
   COPPICE_RETURN_IF_ERROR(MakePrivatizer(deal, {}).status());
@@ -126,7 +124,7 @@ absl::Status RelayGateway::AnswerBatch(const Policy& policy, const TableFile& fi
   COPPICE_RETURN_IF_ERROR(responder.CheckSealedConsent(deal.terms, subjects));
   // No device may decline from here on.
   std::vector<std::optional<DealtTicket>> dealt(rows.size());
-  const absl::Status taken = TakeTickets(deal, dealt);
+  const Status taken = TakeTickets(deal, dealt);
   TreesByIndex trees;
   std::vector<Invitation> invitations;
   std::vector<size_t> invited;  // positions in `rows`
@@ -152,10 +150,10 @@ absl::Status RelayGateway::AnswerBatch(const Policy& policy, const TableFile& fi
   return taken;
 }
 
-absl::Status RelayGateway::AnswerRows(const std::string& study, const Policy& policy,
-                                      const TableFile& file, size_t rows,
-                                      const std::function<void(uint64_t)>& progress,
-                                      RelayCounts& counts) {
+Status RelayGateway::AnswerRows(const std::string& study, const Policy& policy,
+                                const TableFile& file, size_t rows,
+                                const std::function<void(uint64_t)>& progress,
+                                RelayCounts& counts) {
   std::vector<size_t> batch;
   for (size_t row = 0; row < rows; ++row) {
     COPPICE_ASSIGN_OR_RETURN(const auto answered, journal_.Find(SubjectOf(file, row), study));
@@ -172,13 +170,13 @@ absl::Status RelayGateway::AnswerRows(const std::string& study, const Policy& po
     }
     progress(row + 1);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 Json DescribeRelayCounts(const RelayCounts& counts) {
   Json lost = Json::object();
   for (const auto& [reason, reports] : counts.lost) {
-    lost[absl::StrReplaceAll(reason, {{" ", "_"}, {",", ""}, {"'", ""}})] = reports;
+    lost[StrReplaceAll(reason, {{" ", "_"}, {",", ""}, {"'", ""}})] = reports;
   }
   return {{"dealt", counts.dealt},
           {"stored", counts.stored},
@@ -186,21 +184,19 @@ Json DescribeRelayCounts(const RelayCounts& counts) {
           {"of_others", counts.of_others}};
 }
 
-absl::Status CloseWith(const absl::Status& status, const RelayCounts& counts,
-                       const std::string& journal_file) {
+Status CloseWith(const Status& status, const RelayCounts& counts, const std::string& journal_file) {
   if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(status.message(),
-                                     "; what was randomized is in the journal: deliver it with "
-                                     "`coppice collect resume --relay HOST:PORT --relay-key PIN "
-                                     "--journal ",
-                                     journal_file, "`"));
+    return Status(status.code(), StrCat(status.message(),
+                                        "; what was randomized is in the journal: deliver it with "
+                                        "`coppice collect resume --relay HOST:PORT --relay-key PIN "
+                                        "--journal ",
+                                        journal_file, "`"));
   }
-  if (counts.TotalLost() == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(counts.TotalLost(),
-                   " reports are lost, as `lost` says, and their epsilon stays spent: a row is "
-                   "randomized once"));
+  if (counts.TotalLost() == 0) return OkStatus();
+  return FailedPreconditionError(
+      StrCat(counts.TotalLost(),
+             " reports are lost, as `lost` says, and their epsilon stays spent: a row is "
+             "randomized once"));
 }
 
 }  // namespace coppice::cli

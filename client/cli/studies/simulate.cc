@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/studies/collect.h"
 #include "client/cli/studies/commands.h"
@@ -18,7 +17,9 @@
 #include "client/device/grpc/relay_client.h"
 #include "client/device/relay/deal.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/terms/public_key_file.h"
@@ -44,21 +45,21 @@ struct SimulateFlags {
   bool again = false;
 };
 
-absl::StatusOr<std::string> MakeTemporaryJournal() {
+StatusOr<std::string> MakeTemporaryJournal() {
   const char* folder = getenv("TMPDIR");
   std::string path =
-      absl::StrCat(folder == nullptr || *folder == 0 ? "/tmp" : folder, "/coppice-journal-XXXXXX");
+      StrCat(folder == nullptr || *folder == 0 ? "/tmp" : folder, "/coppice-journal-XXXXXX");
   const int descriptor = mkstemp(path.data());
   if (descriptor < 0) {
-    return absl::UnavailableError("cannot make a temporary journal; name one with --journal");
+    return UnavailableError("cannot make a temporary journal; name one with --journal");
   }
   close(descriptor);
   return path;
 }
 
 // Fetches the study's terms and trees with one try: a wrong address must not take a minute to show.
-absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags, Trust& trust,
-                                      const std::vector<std::string>& tokens) {
+StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags, Trust& trust,
+                                const std::vector<std::string>& tokens) {
   // If tokens are required, uses the first row's: it gets the same ticket again in its turn.
   const auto first = absl::MakeConstSpan(tokens).subspan(0, 1);
   COPPICE_ASSIGN_OR_RETURN(
@@ -85,23 +86,23 @@ GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer,
           .check_is = [&](const PublicKey& root) { return collector.CheckIs(root); }};
 }
 
-absl::StatusOr<std::vector<std::string>> ReadTokens(const SimulateFlags& flags) {
+StatusOr<std::vector<std::string>> ReadTokens(const SimulateFlags& flags) {
   if (flags.tokens_file.empty()) return std::vector<std::string>();
   COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens, ReadTokenList(flags.tokens_file));
-  if (tokens.empty()) return absl::InvalidArgumentError(flags.tokens_file + ": holds no token");
+  if (tokens.empty()) return InvalidArgumentError(flags.tokens_file + ": holds no token");
   return tokens;
 }
 
-absl::Status CheckEnoughTokens(const std::vector<std::string>& tokens, size_t rows) {
-  if (tokens.empty() || tokens.size() >= rows) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("there are ", tokens.size(), " submission tokens for ", rows,
-                   " rows, and each row needs its own: make more with `coppice study tokens`, or "
-                   "give --limit ",
-                   tokens.size()));
+Status CheckEnoughTokens(const std::vector<std::string>& tokens, size_t rows) {
+  if (tokens.empty() || tokens.size() >= rows) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("there are ", tokens.size(), " submission tokens for ", rows,
+             " rows, and each row needs its own: make more with `coppice study tokens`, or "
+             "give --limit ",
+             tokens.size()));
 }
 
-absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
+StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
   OfferPolicy policy{.demand_pin = flags.demand_pin, .min_reports = flags.min_reports};
   if (flags.curator_key.empty()) return policy;
   COPPICE_ASSIGN_OR_RETURN(policy.curator_key, ReadPublicKey(flags.curator_key));
@@ -110,7 +111,7 @@ absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
 
 // Checks the file independently of any study, so that errors are reported before a curator is
 // contacted: from then on every row is answered.
-absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
+StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
   SchemaFile own;
   if (!flags.schema_file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(own, ReadSchema(flags.schema_file));
@@ -119,13 +120,13 @@ absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
   if (!flags.strict) return own;
   COPPICE_RETURN_IF_ERROR(
       ReadTableInBlocks(flags.data_file, own.schema, {.strict = true, .format = own.format},
-                        /*block_rows=*/1000, [](const Table&) { return absl::OkStatus(); })
+                        /*block_rows=*/1000, [](const Table&) { return OkStatus(); })
           .status());
   return own;
 }
 
 // Names the column that identifies a row's owner. If a study is joined by an id, that is the id.
-absl::StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms) {
+StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms) {
   const std::string& asked = flags.id_column;
   if (terms.joined_by.empty()) {
     if (asked.empty() && !flags.journal_file.empty()) {
@@ -136,25 +137,25 @@ absl::StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& 
     return asked;
   }
   if (asked.empty() || asked == terms.joined_by) return terms.joined_by;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--id-column: the study is joined by \"", terms.joined_by,
-                   "\", which says whose row it is; leave the flag out, or name that column"));
+  return InvalidArgumentError(
+      StrCat("--id-column: the study is joined by \"", terms.joined_by,
+             "\", which says whose row it is; leave the flag out, or name that column"));
 }
 
 // Runs before any row is answered, on the ids alone, which are sent in the clear.
-absl::Status CheckIds(const Terms& terms, const TableFile& file) {
-  if (terms.joined_by.empty()) return absl::OkStatus();
+Status CheckIds(const Terms& terms, const TableFile& file) {
+  if (terms.joined_by.empty()) return OkStatus();
   for (size_t row = 0; row < file.ids.size(); ++row) {
-    const absl::Status status = CheckJoinId(file.ids[row]);
+    const Status status = CheckJoinId(file.ids[row]);
     if (status.ok()) continue;
-    return absl::Status(status.code(), absl::StrCat("row ", row + 1, ": ", status.message()));
+    return Status(status.code(), StrCat("row ", row + 1, ": ", status.message()));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Without a journal given by a flag, nothing else would stop rows from answering twice.
-absl::Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
-                            const std::string& journal_file) {
+Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
+                      const std::string& journal_file) {
   const auto seen = journal.OfStudy(flags.study);
   AnsweringRows rows{.study = flags.study,
                      .curator = std::nullopt,
@@ -162,19 +163,19 @@ absl::Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
                      .journal_file = journal_file,
                      .refuse_again = flags.journal_file.empty() && !flags.again};
   if (seen.has_value()) rows.curator = seen->root;
-  const absl::Status noted = NoteAnswering(rows);
+  const Status noted = NoteAnswering(rows);
   if (noted.ok()) return noted;
   if (rows.refuse_again) {
     unlink(journal_file.c_str());  // it has no entries yet
     return noted;
   }
   Note(noted.message());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Reads all rows with the study's schema.
-absl::StatusOr<TableFile> ReadRows(const SimulateFlags& flags, const Terms& terms,
-                                   const SchemaFile& own) {
+StatusOr<TableFile> ReadRows(const SimulateFlags& flags, const Terms& terms,
+                             const SchemaFile& own) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id_column, IdColumnOf(flags, terms));
   std::optional<ReadingNote> reading(flags.data_file);
   COPPICE_ASSIGN_OR_RETURN(
@@ -192,12 +193,12 @@ size_t CountRows(const SimulateFlags& flags, const TableFile& file) {
   return flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
 }
 
-absl::StatusOr<std::string> JournalFileOf(const SimulateFlags& flags) {
+StatusOr<std::string> JournalFileOf(const SimulateFlags& flags) {
   return flags.journal_file.empty() ? MakeTemporaryJournal() : flags.journal_file;
 }
 
 // Simulates the devices' side of a relay, which takes the curator's place.
-absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
+Status SimulateThroughRelay(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadPublicKey(flags.relay.key));
@@ -208,7 +209,7 @@ absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
   const RelayPolicy relay_policy{
       .relay_key = key, .min_batch = flags.min_batch, .max_send_delay_seconds = 0};
   WarnOfOpenFiles(flags.relay.AsServer(flags.server));
-  const auto agree_at = [&](const RelayLink& link) -> absl::StatusOr<Deal> {
+  const auto agree_at = [&](const RelayLink& link) -> StatusOr<Deal> {
     COPPICE_ASSIGN_OR_RETURN(const DealOffer offer, link.GetRelayTerms(flags.study));
     return AdmitDeal(offer, flags.study, link.address(), relay_policy, trust, SystemSeconds());
   };
@@ -224,13 +225,13 @@ absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
   CatchInterrupts();
   const size_t rows = CountRows(flags, file);
   COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));
-  if (flags.journal_file.empty()) Note(absl::StrCat("the journal is ", journal_file));
+  if (flags.journal_file.empty()) Note(StrCat("the journal is ", journal_file));
   RelayGateway gateway(
       relay, [&] { return agree_at(relay); }, *journal, {.batch = flags.gateway.batch},
       Interrupted);
   RelayCounts counts;
   const absl::Time start = absl::Now();
-  absl::Status status = gateway.Resume(flags.study, KeyIdOf(key), counts);
+  Status status = gateway.Resume(flags.study, KeyIdOf(key), counts);
   if (status.ok()) {
     Progress progress("rows", rows);
     status = gateway.AnswerRows(
@@ -247,7 +248,7 @@ absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
   return CloseWith(status, counts, journal_file);
 }
 
-absl::Status SimulateRows(const SimulateFlags& flags) {
+Status SimulateRows(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, ReadTokens(flags));
@@ -267,11 +268,11 @@ absl::Status SimulateRows(const SimulateFlags& flags) {
   const size_t rows = CountRows(flags, file);
   COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
   COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));
-  if (flags.journal_file.empty()) Note(absl::StrCat("the journal is ", journal_file));
+  if (flags.journal_file.empty()) Note(StrCat("the journal is ", journal_file));
   Gateway gateway(LinkOf(collector, privatizer, tokens), *journal, flags.gateway, Interrupted);
   GatewayCounts counts;
   const absl::Time start = absl::Now();
-  absl::Status status = gateway.Resume(flags.study, counts);
+  Status status = gateway.Resume(flags.study, counts);
   if (status.ok()) {
     Progress progress("rows", rows);
     status = gateway.AnswerRows(
@@ -288,7 +289,7 @@ absl::Status SimulateRows(const SimulateFlags& flags) {
   return CloseWith(status, counts, flags.gateway, journal_file);
 }
 
-absl::Status Simulate(const SimulateFlags& flags) {
+Status Simulate(const SimulateFlags& flags) {
   SimulateFlags with_file = flags;
   COPPICE_ASSIGN_OR_RETURN(with_file.data_file, InputFile(flags.data_file, /*again=*/true));
   return flags.relay.is_given() ? SimulateThroughRelay(with_file) : SimulateRows(with_file);

@@ -4,8 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "client/cli/studies/commands.h"
 #include "client/cli/studies/public_rows.h"
 #include "client/cli/studies/token_list.h"
@@ -15,7 +13,9 @@
 #include "client/cli/terminal/remote.h"
 #include "client/cli/terminal/study_settings.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/study.pb.h"
@@ -64,7 +64,7 @@ void SetPartition(const CreateFlags& flags, v1::PartitionOptions& options) {
   options.set_choose_size(hybrid && !flags.depth && !flags.min_leaf);
 }
 
-absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
+StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   v1::CreateStudyRequest request;
   COPPICE_RETURN_IF_ERROR(AddPublicRows(flags.rows, request));
   COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
@@ -84,12 +84,12 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   return request;
 }
 
-absl::Status Create(const CreateFlags& flags) {
+Status Create(const CreateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::CreateStudyRequest request, CreateRequest(flags));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::CreateStudyResponse>(request));
   PrintObject(DescribeNewStudy(response.study()), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
@@ -168,7 +168,7 @@ struct TokensFlags {
   bool force = false;
 };
 
-absl::Status IssueTokens(const TokensFlags& flags) {
+Status IssueTokens(const TokensFlags& flags) {
   constexpr uint32_t kMaxAtOnce = 10'000;
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<std::string> tokens;
@@ -177,14 +177,14 @@ absl::Status IssueTokens(const TokensFlags& flags) {
     request.set_count(std::min(kMaxAtOnce, flags.count - static_cast<uint32_t>(tokens.size())));
     COPPICE_ASSIGN_OR_RETURN(const auto response,
                              remote.Call<v1::IssueSubmissionTokensResponse>(request));
-    if (response.tokens().empty()) return absl::DataLossError("the curator sent no tokens");
+    if (response.tokens().empty()) return DataLossError("the curator sent no tokens");
     tokens.insert(tokens.end(), response.tokens().begin(), response.tokens().end());
   }
   COPPICE_RETURN_IF_ERROR(
       WriteSecretResult(flags.output_file, WriteTokenList(tokens), flags.force));
-  if (flags.output_file == "-") return absl::OkStatus();
+  if (flags.output_file == "-") return OkStatus();
   PrintObject({{"tokens", tokens.size()}, {"file", flags.output_file}}, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddTokens(const Command& noun) {
@@ -209,7 +209,7 @@ struct StudyListFlags {
   OutputFlags output;
 };
 
-absl::Status ListStudies(const StudyListFlags& flags) {
+Status ListStudies(const StudyListFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListStudiesRequest request;
@@ -218,7 +218,7 @@ absl::Status ListStudies(const StudyListFlags& flags) {
         for (const v1::Study& study : page.studies()) rows.push_back(DescribeStudyBriefly(study));
       }));
   PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddListStudies(const Command& noun) {
@@ -235,7 +235,7 @@ struct OneStudyFlags {
   std::string study;
 };
 
-absl::Status Show(const OneStudyFlags& flags) {
+Status Show(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetStudyRequest request;
   request.set_name(MakeName(kStudies, flags.study));
@@ -244,7 +244,7 @@ absl::Status Show(const OneStudyFlags& flags) {
   PrintObject(
       json ? DescribeStudyWithAlarms(response.study()) : DescribeStudyForPeople(response.study()),
       json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 struct KeyFlags {
@@ -253,21 +253,21 @@ struct KeyFlags {
   bool pem = false;
 };
 
-absl::Status ShowKey(const KeyFlags& flags) {
+Status ShowKey(const KeyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response,
                            remote.Call<v1::GetCuratorKeysResponse>(v1::GetCuratorKeysRequest()));
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ParsePublicKeyBytes(response.key()));
   if (flags.pem) {
     std::cout << ToPem(key);
-    return absl::OkStatus();
+    return OkStatus();
   }
   const KeyId id = KeyIdOf(key);
-  PrintObject({{"key_id", absl::BytesToHexString(std::string(id.begin(), id.end()))},
+  PrintObject({{"key_id", BytesToHexString(std::string(id.begin(), id.end()))},
                {"pin", ToPin(key)},
                {"endorsements", response.endorsements_size()}},
               flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddKey(const Command& noun) {
@@ -283,44 +283,44 @@ void AddKey(const Command& noun) {
   SetAction(verb, flags, ShowKey);
 }
 
-absl::Status Seal(const OneStudyFlags& flags) {
+Status Seal(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::SealStudyRequest request;
   request.set_name(MakeName(kStudies, flags.study));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::SealStudyResponse>(request));
   PrintObject(DescribeStudy(response.study()), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // The request names the key to replace, so that repeating it rotates only once.
-absl::Status RotateSealingKey(const OneStudyFlags& flags) {
+Status RotateSealingKey(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetStudyRequest known;
   known.set_name(MakeName(kStudies, flags.study));
   COPPICE_ASSIGN_OR_RETURN(const auto study, remote.Call<v1::GetStudyResponse>(known));
   if (!study.study().has_relay()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", flags.study, " has no relay, so its reports are not sealed"));
+    return FailedPreconditionError(
+        StrCat("study ", flags.study, " has no relay, so its reports are not sealed"));
   }
   v1::RotateSealingKeyRequest request;
   request.set_name(known.name());
   request.set_sealing_key_id(study.study().relay().sealing_key_id());
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::RotateSealingKeyResponse>(request));
   PrintObject(DescribeStudy(response.study()), flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Delete(const OneStudyFlags& flags) {
+Status Delete(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteStudyRequest request;
   request.set_name(MakeName(kStudies, flags.study));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::DeleteStudyResponse>(request));
   PrintObject({{"study", flags.study}, {"deleted", true}}, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 Command AddOneStudyVerb(const Command& noun, const std::string& name,
-                        const std::string& description, absl::Status (*run)(const OneStudyFlags&)) {
+                        const std::string& description, Status (*run)(const OneStudyFlags&)) {
   const auto flags = std::make_shared<OneStudyFlags>();
   const Command verb = noun.AddCommand(
       name, description,

@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "client/cli/studies/commands.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/study.pb.h"
 
@@ -89,36 +89,35 @@ void AddLines(const v1::GetCountsResponse& response, const v1::NodeCounts& node,
     Json line = {{"node", node.node()}, {"counted", what}};
     AddEstimate(estimate, static_cast<double>(response.reports()), line);
     line["public_rows"] = node.public_rows();
-    line["where"] =
-        node.conditions().empty() ? "everywhere" : absl::StrJoin(node.conditions(), ", ");
+    line["where"] = node.conditions().empty() ? "everywhere" : StrJoin(node.conditions(), ", ");
     lines.push_back(std::move(line));
   };
   if (node.has_rows()) add("rows", node.rows());
   if (node.has_margin() && response.class_names_size() == 2) {
-    add(absl::StrCat(response.class_names(1), " less ", response.class_names(0)), node.margin());
+    add(StrCat(response.class_names(1), " less ", response.class_names(0)), node.margin());
   }
   for (int k = 0; k < node.classes_size() && k < response.class_names_size(); ++k) {
     add(response.class_names(k), node.classes(k));
   }
 }
 
-absl::Status ShowCounts(const CountsFlags& flags) {
+Status ShowCounts(const CountsFlags& flags) {
   if (flags.node && flags.depth) {
-    return absl::InvalidArgumentError("--node and --depth do not go together: take one of them");
+    return InvalidArgumentError("--node and --depth do not go together: take one of them");
   }
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response,
                            remote.Call<v1::GetCountsResponse>(CountsRequestOf(flags)));
   if (flags.output.json) {
     PrintObject(DescribeCounts(flags, response), /*json=*/true);
-    return absl::OkStatus();
+    return OkStatus();
   }
   std::vector<Json> lines;
   for (const v1::NodeCounts& node : response.nodes()) AddLines(response, node, lines);
   PrintRows(lines, /*json=*/false);
-  Note(absl::StrCat("All ", response.intervals(), " intervals hold together with probability ",
-                    response.confidence(), " or more: ", response.method(), "."));
-  return absl::OkStatus();
+  Note(StrCat("All ", response.intervals(), " intervals hold together with probability ",
+              response.confidence(), " or more: ", response.method(), "."));
+  return OkStatus();
 }
 
 }  // namespace

@@ -3,11 +3,12 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/studies/commands.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/terms/public_values.h"
@@ -27,21 +28,21 @@ struct JoinFlags {
   bool strict = false;
 };
 
-absl::StatusOr<v1::Study> GetStudy(const Remote& remote, const std::string& study) {
+StatusOr<v1::Study> GetStudy(const Remote& remote, const std::string& study) {
   v1::GetStudyRequest request;
   request.set_name(MakeName(kStudies, study));
   COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::GetStudyResponse>(request));
   if (response.study().terms().joined_by().empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", study,
-                     " is not joined by an id, so its devices send their own features; `coppice "
-                     "study create --joined-by` makes one that is"));
+    return FailedPreconditionError(
+        StrCat("study ", study,
+               " is not joined by an id, so its devices send their own features; `coppice "
+               "study create --joined-by` makes one that is"));
   }
   return std::move(*response.mutable_study());
 }
 
 // Reads the table's format from a schema file, which must be this study's.
-absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
+StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
   if (schema_file.empty()) return TableFormat();
   COPPICE_ASSIGN_OR_RETURN(SchemaFile file, ReadSchema(schema_file));
   COPPICE_RETURN_IF_ERROR(schema.CheckAgreesWith(*file.schema));
@@ -49,7 +50,7 @@ absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schem
 }
 
 // Reads all rows before any is sent.
-absl::StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& terms) {
+StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& terms) {
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(terms.schema()));
   COPPICE_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags.schema_file, schema));
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
@@ -62,17 +63,15 @@ absl::StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& term
                  .id_column = flags.id_column.empty() ? terms.joined_by() : flags.id_column,
                  .format = format}));
   for (size_t row = 0; row < file.ids.size(); ++row) {
-    const absl::Status status = CheckJoinId(file.ids[row]);
+    const Status status = CheckJoinId(file.ids[row]);
     if (status.ok()) continue;
-    return absl::Status(status.code(),
-                        absl::StrCat(path, ": row ", row + 1, ": ", status.message()));
+    return Status(status.code(), StrCat(path, ": row ", row + 1, ": ", status.message()));
   }
   return file;
 }
 
 // Each call may be repeated, and so may the whole upload.
-absl::StatusOr<uint64_t> Upload(const Remote& remote, const std::string& name,
-                                const TableFile& file) {
+StatusOr<uint64_t> Upload(const Remote& remote, const std::string& name, const TableFile& file) {
   const size_t row_bytes = 8 * file.table.schema().num_features() + kMaxJoinIdBytes;
   const size_t step = std::clamp<size_t>(kBlockBytes / row_bytes, 1, kMaxRows);
   const size_t all = file.table.num_rows();
@@ -95,7 +94,7 @@ absl::StatusOr<uint64_t> Upload(const Remote& remote, const std::string& name,
   return rows;
 }
 
-absl::Status Join(const JoinFlags& flags) {
+Status Join(const JoinFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const v1::Study study, GetStudy(remote, flags.study));
   COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadRows(flags, study.terms()));
@@ -103,7 +102,7 @@ absl::Status Join(const JoinFlags& flags) {
   if (!notes.empty()) Note(notes);
   COPPICE_ASSIGN_OR_RETURN(const uint64_t rows, Upload(remote, study.name(), file));
   PrintObject({{"study", flags.study}, {"rows", rows}}, flags.output.json);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace

@@ -3,14 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/studies/commands.h"
 #include "client/cli/studies/public_rows.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/wire/proto/convert.h"
@@ -43,7 +44,7 @@ struct ForecastFlags : ForecastOutput {
   std::vector<uint64_t> devices = {1'000, 10'000, 100'000};
 };
 
-absl::StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
+StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
   v1::PreviewStudyRequest request;
   v1::CreateStudyRequest& study = *request.mutable_study();
   COPPICE_RETURN_IF_ERROR(AddPublicRows(flags.rows, study));
@@ -129,7 +130,7 @@ void NotePublicOnly(const v1::PreviewStudyResponse& response) {
       numbers ? absl::StrFormat("an error (RMSE) of %.4g (%.4g to %.4g)", level.mean(), level.low(),
                                 level.high())
               : absl::StrFormat("%.3f (%.3f to %.3f)", level.mean(), level.low(), level.high());
-  Note(absl::StrCat("Public labels alone: ", range, "."));
+  Note(StrCat("Public labels alone: ", range, "."));
 }
 
 void NoteBaseline(const v1::CreateStudyRequest& study, const v1::PreviewStudyResponse& response) {
@@ -163,8 +164,8 @@ void NoteReaders(const v1::PreviewStudyResponse& response) {
 
 void NoteSample(uint64_t given, const v1::PreviewStudyResponse& response) {
   if (response.public_rows() >= given) return;
-  Note(absl::StrCat("A sample: ", response.public_rows(), " of the ", given,
-                    " public rows. With all of them public labels say more."));
+  Note(StrCat("A sample: ", response.public_rows(), " of the ", given,
+              " public rows. With all of them public labels say more."));
 }
 
 void NoteRelay(const v1::StudySettings& settings) {
@@ -183,7 +184,7 @@ bool PromisesOfRelay(const v1::PreviewStudyResponse& response) {
 
 // For the forecast of an existing study; `study show` has its settings.
 void NoteRelayOfStudy(const std::string& study) {
-  Note(absl::StrCat(
+  Note(StrCat(
       "relay_epsilon is towards the curator, if as many reports of each batch are honest as the "
       "study assumes (`coppice study show --study ",
       study,
@@ -199,17 +200,17 @@ void PrintOutlooks(const v1::PreviewStudyResponse& response, bool json, bool wit
   PrintRows(rows, json);
 }
 
-absl::Status WritePage(const ForecastOutput& flags, const v1::PreviewStudyResponse& response) {
-  if (flags.html_file.empty()) return absl::OkStatus();
+Status WritePage(const ForecastOutput& flags, const v1::PreviewStudyResponse& response) {
+  if (flags.html_file.empty()) return OkStatus();
   return WriteResult(flags.html_file, response.page(), flags.force);
 }
 
-absl::Status Preview(const PreviewFlags& flags) {
+Status Preview(const PreviewFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::PreviewStudyRequest request, PreviewRequest(flags));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::PreviewStudyResponse>(request));
   COPPICE_RETURN_IF_ERROR(WritePage(flags, response));
-  if (flags.html_file == "-") return absl::OkStatus();
+  if (flags.html_file == "-") return OkStatus();
   NoteSample(static_cast<uint64_t>(request.study().public_rows_size()), response);
   PrintOutlooks(response, flags.output.json, request.study().settings().has_relay());
   NotePublicOnly(response);
@@ -218,10 +219,10 @@ absl::Status Preview(const PreviewFlags& flags) {
   Note(response.advice());
   NoteReaders(response);
   NoteRelay(request.study().settings());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Forecast(const ForecastFlags& flags) {
+Status Forecast(const ForecastFlags& flags) {
   v1::ForecastStudyRequest request;
   request.set_name(MakeName(kStudies, flags.study));
   request.mutable_devices()->Add(flags.devices.begin(), flags.devices.end());
@@ -230,7 +231,7 @@ absl::Status Forecast(const ForecastFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto answer, remote.Call<v1::ForecastStudyResponse>(request));
   const v1::PreviewStudyResponse& forecast = answer.forecast();
   COPPICE_RETURN_IF_ERROR(WritePage(flags, forecast));
-  if (flags.html_file == "-") return absl::OkStatus();
+  if (flags.html_file == "-") return OkStatus();
   const bool with_relay = PromisesOfRelay(forecast);
   PrintOutlooks(forecast, flags.output.json, with_relay);
   NotePublicOnly(forecast);
@@ -238,7 +239,7 @@ absl::Status Forecast(const ForecastFlags& flags) {
   Note(forecast.advice());
   NoteReaders(forecast);
   if (with_relay) NoteRelayOfStudy(flags.study);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddDevicesFlag(const Command& verb, std::vector<uint64_t>& devices) {

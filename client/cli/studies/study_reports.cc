@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/studies/commands.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/study.pb.h"
 
@@ -37,7 +38,7 @@ Json DescribeStep(const v1::ReportStep& step, const std::set<v1::ReportOutcome>&
   return json;
 }
 
-absl::Status ShowReports(const ReportsFlags& flags) {
+Status ShowReports(const ReportsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetReportHistoryRequest request;
   request.set_name(MakeName(kStudies, flags.study));
@@ -55,13 +56,13 @@ absl::Status ShowReports(const ReportsFlags& flags) {
     PrintObject(
         {{"study", flags.study}, {"step_seconds", response.step_seconds()}, {"steps", steps}},
         /*json=*/true);
-    return absl::OkStatus();
+    return OkStatus();
   }
   PrintRows(steps, /*json=*/false);
-  Note(absl::StrCat("Each line is a step of ", response.step_seconds(),
-                    " s; steps without reports are left out. The daemon counts from when it "
-                    "started: before that `coppice study show` has the totals alone."));
-  return absl::OkStatus();
+  Note(StrCat("Each line is a step of ", response.step_seconds(),
+              " s; steps without reports are left out. The daemon counts from when it "
+              "started: before that `coppice study show` has the totals alone."));
+  return OkStatus();
 }
 
 }  // namespace

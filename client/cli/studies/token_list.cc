@@ -1,13 +1,13 @@
 #include "client/cli/studies/token_list.h"
 
 #include <fstream>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::cli {
 namespace {
@@ -19,23 +19,23 @@ constexpr size_t kTokenBytes = 32;
 std::string WriteTokenList(absl::Span<const std::string> tokens) {
   std::string lines;
   for (const std::string& token : tokens) {
-    absl::StrAppend(&lines, absl::WebSafeBase64Escape(token), "\n");
+    StrAppend(&lines, absl::WebSafeBase64Escape(token), "\n");
   }
   return lines;
 }
 
-absl::StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path) {
+StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  if (!file) return NotFoundError(StrCat(path, ": cannot be read"));
   std::vector<std::string> tokens;
   for (std::string line; std::getline(file, line);) {
     std::string token;
-    const absl::string_view text = tokens.empty() ? WithoutByteOrderMark(line) : line;
-    if (!absl::WebSafeBase64Unescape(absl::StripAsciiWhitespace(text), &token) ||
+    const std::string_view text = tokens.empty() ? WithoutByteOrderMark(line) : line;
+    if (!absl::WebSafeBase64Unescape(StripAsciiWhitespace(text), &token) ||
         token.size() != kTokenBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ":", tokens.size() + 1,
-                       ": is no submission token, as `coppice study tokens` writes them"));
+      return InvalidArgumentError(
+          StrCat(path, ":", tokens.size() + 1,
+                 ": is no submission token, as `coppice study tokens` writes them"));
     }
     tokens.push_back(std::move(token));
   }

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 
 namespace coppice::cli {
 
 std::string WriteTokenList(absl::Span<const std::string> tokens);
 
 // Returns bytes. InvalidArgument that names the line, but not its content, if one is no token.
-absl::StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path);
+StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path);
 
 }  // namespace coppice::cli
 

@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/tables/commands.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/table/tables.h"
 
@@ -18,7 +18,7 @@ struct SplitFlags {
   uint64_t seed = 1;
 };
 
-absl::Status Split(const SplitFlags& flags) {
+Status Split(const SplitFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<TablePart> parts, ParseParts(flags.parts));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<WrittenPart> written,
                            SplitTable(flags.data_file, parts, flags.seed, flags.output_dir));
@@ -39,7 +39,7 @@ absl::Status Split(const SplitFlags& flags) {
   Note(
       "Rows that are given as --public are not protected: put rows there only if everybody may see "
       "them.");
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace

@@ -3,23 +3,23 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/types/optional.h"
 #include "client/cli/tables/commands.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/schema/number.h"
 #include "common/table/number_format.h"
 #include "common/table/schema_file.h"
-#include "common/schema/number.h"
-#include "common/terms/sha256.h"
 #include "common/table/tables.h"
+#include "common/terms/sha256.h"
 
 namespace coppice::cli {
 namespace {
@@ -37,14 +37,14 @@ struct InferFlags {
 };
 
 // Parses "age=0:120" or "age=0:120:years".
-absl::StatusOr<std::pair<std::string, Target>> ParseBounds(const std::string& text) {
+StatusOr<std::pair<std::string, Target>> ParseBounds(const std::string& text) {
   const size_t equals = text.rfind('=');
-  std::vector<std::string> parts = absl::StrSplit(
-      text.substr(equals == std::string::npos ? text.size() : equals + 1), absl::MaxSplits(':', 2));
+  std::vector<std::string> parts = StrSplit(
+      text.substr(equals == std::string::npos ? text.size() : equals + 1), MaxSplits(':', 2));
   parts.resize(3);
-  const absl::optional<double> min = ParseFinite(parts[0]), max = ParseFinite(parts[1]);
+  const std::optional<double> min = ParseFinite(parts[0]), max = ParseFinite(parts[1]);
   if (equals == std::string::npos || equals == 0 || !min || !max || !(*min < *max)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         "wants NAME=MIN:MAX with MIN below MAX, such as age=0:120 or age=0:120:years, not \"", text,
         "\""));
   }
@@ -52,11 +52,11 @@ absl::StatusOr<std::pair<std::string, Target>> ParseBounds(const std::string& te
 }
 
 // Parses "salary=1,234.5".
-absl::StatusOr<std::pair<std::string, NumberFormat>> ParseColumnFormat(const std::string& text) {
+StatusOr<std::pair<std::string, NumberFormat>> ParseColumnFormat(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("wants NAME=FORMAT, such as salary=1,234.5, not \"", text, "\""));
+    return InvalidArgumentError(
+        StrCat("wants NAME=FORMAT, such as salary=1,234.5, not \"", text, "\""));
   }
   COPPICE_ASSIGN_OR_RETURN(NumberFormat format, ParseNumberFormat(text.substr(equals + 1)));
   return std::pair(text.substr(0, equals), std::move(format));
@@ -69,34 +69,34 @@ BoundsOrigin OriginOf(const std::string& rows) {
 }
 
 // SHA-256 of a file, in hexadecimal: says which public rows a schema was read from.
-absl::StatusOr<std::string> HashOfFile(const std::string& path) {
+StatusOr<std::string> HashOfFile(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, " must be a file for --rows public: it is read twice, once for its hash"));
+    return InvalidArgumentError(
+        StrCat(path, " must be a file for --rows public: it is read twice, once for its hash"));
   }
   std::ifstream file(path, std::ios::binary);
   Sha256Stream hash;
   std::string piece(size_t{1} << 16, '\0');
   while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
-    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(file.gcount())));
+    hash.Add(std::string_view(piece.data(), static_cast<size_t>(file.gcount())));
   }
-  if (!file.eof()) return absl::UnavailableError(absl::StrCat("cannot read ", path));
+  if (!file.eof()) return UnavailableError(StrCat("cannot read ", path));
   const Sha256Digest digest = hash.Finish();
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+  return BytesToHexString(
+      std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
 }
 
 // What the user has to know of bounds that were read from the rows.
 std::string LeakNote(BoundsOrigin origin, const std::string& data_file) {
   if (origin == BoundsOrigin::kPublicRows) return "";
   if (origin == BoundsOrigin::kPrivateRows) {
-    return absl::StrCat(
+    return StrCat(
         "warning: what the schema marks \"from private rows\" was read off the rows of ", data_file,
         ", and that leaks: a curator refuses it without --accept-leak. Write what is known without "
         "looking at the rows, and mark it \"declared\".");
   }
-  return absl::StrCat(
+  return StrCat(
       "warning: a schema is public, and what it marks \"from these rows\" was read off the rows "
       "of ",
       data_file,
@@ -104,14 +104,13 @@ std::string LeakNote(BoundsOrigin origin, const std::string& data_file) {
       "curator refuses the mark that does not say it.");
 }
 
-absl::StatusOr<InferOptions> OptionsOf(const InferFlags& flags) {
+StatusOr<InferOptions> OptionsOf(const InferFlags& flags) {
   InferOptions options = flags.options;
   options.rows = OriginOf(flags.rows);
   for (const std::string& text : flags.number_formats) {
     COPPICE_ASSIGN_OR_RETURN(auto format, ParseColumnFormat(text));
     if (!options.number_formats.insert(std::move(format)).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--number-format ", text, ": the column is named twice"));
+      return InvalidArgumentError(StrCat("--number-format ", text, ": the column is named twice"));
     }
   }
   options.max_categories = flags.max_categories;
@@ -119,8 +118,7 @@ absl::StatusOr<InferOptions> OptionsOf(const InferFlags& flags) {
   for (const std::string& text : flags.bounds) {
     COPPICE_ASSIGN_OR_RETURN(auto bounds, ParseBounds(text));
     if (!options.declared_bounds.insert(std::move(bounds)).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--bounds ", text, ": the column is named twice"));
+      return InvalidArgumentError(StrCat("--bounds ", text, ": the column is named twice"));
     }
   }
   return options;
@@ -148,7 +146,7 @@ Json Summary(const InferredSchema& inferred, const std::string& output_file) {
   return json;
 }
 
-absl::Status Infer(const InferFlags& flags) {
+Status Infer(const InferFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const InferOptions options, OptionsOf(flags));
   COPPICE_ASSIGN_OR_RETURN(InferredSchema inferred, InferSchema(flags.data_file, options));
   if (options.rows == BoundsOrigin::kPublicRows) {
@@ -158,7 +156,7 @@ absl::Status Infer(const InferFlags& flags) {
   if (!flags.output_file.empty()) {
     COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, text, flags.force));
   }
-  for (const std::string& warning : inferred.warnings) Note(absl::StrCat("warning: ", warning));
+  for (const std::string& warning : inferred.warnings) Note(StrCat("warning: ", warning));
   if (const std::string leak = LeakNote(options.rows, flags.data_file); !leak.empty()) Note(leak);
   if (flags.output.json) {
     PrintObject({{"schema", Json::parse(text)},
@@ -172,7 +170,7 @@ absl::Status Infer(const InferFlags& flags) {
   } else {
     PrintObject(Summary(inferred, flags.output_file), /*json=*/false);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddInfer(const Command& noun) {
@@ -245,9 +243,9 @@ struct CheckFlags {
 // One line per problem: "rows.csv:7: column "age" is outside [0, 120]; readers clamp it".
 std::string Describe(const TableProblem& problem, const std::string& path) {
   if (problem.line == 0) return problem.what;
-  return absl::StrCat(
-      path, ":", problem.line, ": ",
-      problem.column.empty() ? "" : absl::StrCat("column \"", problem.column, "\" "), problem.what);
+  return StrCat(path, ":", problem.line, ": ",
+                problem.column.empty() ? "" : StrCat("column \"", problem.column, "\" "),
+                problem.what);
 }
 
 Json Describe(const ColumnCounts& column, uint64_t rows) {
@@ -280,7 +278,7 @@ void PrintCheck(const TableCheck& check, const CheckFlags& flags) {
     PrintText(Describe(problem, flags.data_file) + "\n");
   }
   if (check.num_problems > check.problems.size()) {
-    PrintText(absl::StrCat("and ", check.num_problems - check.problems.size(), " more\n"));
+    PrintText(StrCat("and ", check.num_problems - check.problems.size(), " more\n"));
   }
   std::vector<Json> rows;
   for (const ColumnCounts& column : check.columns) rows.push_back(Describe(column, check.rows));
@@ -288,41 +286,41 @@ void PrintCheck(const TableCheck& check, const CheckFlags& flags) {
 }
 
 // Reports errors in the schema itself; the rows are then not checked.
-absl::Status ReportSchemaErrors(const std::vector<std::string>& errors, const CheckFlags& flags) {
+Status ReportSchemaErrors(const std::vector<std::string>& errors, const CheckFlags& flags) {
   Json problems = Json::array();
   for (const std::string& error : errors) {
     problems.push_back({{"line", nullptr}, {"column", nullptr}, {"problem", error}});
-    if (!flags.output.json) PrintText(absl::StrCat(flags.schema_file, ": ", error, "\n"));
+    if (!flags.output.json) PrintText(StrCat(flags.schema_file, ": ", error, "\n"));
   }
   if (flags.output.json) {
     PrintObject({{"wrong", errors.size()}, {"problems", problems}}, /*json=*/true);
   }
-  return absl::InvalidArgumentError(absl::StrCat(flags.schema_file, ": ", errors.size(),
-                                                 errors.size() == 1 ? " thing is" : " things are",
-                                                 " wrong with the schema"));
+  return InvalidArgumentError(StrCat(flags.schema_file, ": ", errors.size(),
+                                     errors.size() == 1 ? " thing is" : " things are",
+                                     " wrong with the schema"));
 }
 
-absl::Status Check(const CheckFlags& flags) {
+Status Check(const CheckFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> errors,
                            FindSchemaErrors(flags.schema_file));
   if (!errors.empty()) return ReportSchemaErrors(errors, flags);
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
   if (flags.data_file.empty()) {
     PrintObject({{"features", schema.schema->num_features()}, {"wrong", 0}}, flags.output.json);
-    return absl::OkStatus();
+    return OkStatus();
   }
   CheckOptions options = flags.options;
   options.max_problems = flags.max_problems;
   COPPICE_ASSIGN_OR_RETURN(const TableCheck check, CheckTable(flags.data_file, schema, options));
   PrintCheck(check, flags);
-  for (const std::string& warning : check.warnings) Note(absl::StrCat("warning: ", warning));
-  if (check.num_problems == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
+  for (const std::string& warning : check.warnings) Note(StrCat("warning: ", warning));
+  if (check.num_problems == 0) return OkStatus();
+  return InvalidArgumentError(StrCat(
       flags.data_file, ": ", check.num_problems,
       check.num_problems == 1 ? " thing is" : " things are", " wrong under ", flags.schema_file,
       check.num_outside == 0 ? ""
-                             : absl::StrCat(" (outside its bounds and values: ", check.num_outside,
-                                            "; --lenient only counts those)")));
+                             : StrCat(" (outside its bounds and values: ", check.num_outside,
+                                      "; --lenient only counts those)")));
 }
 
 void AddCheck(const Command& noun) {

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "client/cli/terminal/study_settings.h"
+#include "common/base/text.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 
@@ -31,18 +29,18 @@ std::string LeafKindText(v1::LeafKind kind) {
 // "hybrid, at least 8 rows a leaf", ...
 std::string PartitionText(const v1::PartitionOptions& partition) {
   std::string text = EnumText(v1::SplitRule_Name(partition.rule()), "SPLIT_RULE_");
-  if (partition.max_depth() < 64) absl::StrAppend(&text, ", depth ", partition.max_depth());
+  if (partition.max_depth() < 64) StrAppend(&text, ", depth ", partition.max_depth());
   if (!partition.from_schema()) {
-    absl::StrAppend(&text, ", at least ", partition.min_leaf(),
-                    partition.min_leaf() == 1 ? " public row a leaf" : " public rows a leaf");
+    StrAppend(&text, ", at least ", partition.min_leaf(),
+              partition.min_leaf() == 1 ? " public row a leaf" : " public rows a leaf");
   }
   if (partition.max_leaves() > 0) {
-    absl::StrAppend(&text, ", at most ", partition.max_leaves(), " leaves a tree");
+    StrAppend(&text, ", at most ", partition.max_leaves(), " leaves a tree");
   }
   if (partition.from_schema()) {
-    absl::StrAppend(&text, ", from the schema's bounds alone");
+    StrAppend(&text, ", from the schema's bounds alone");
   } else if (partition.ignore_labels()) {
-    absl::StrAppend(&text, ", without the public labels");
+    StrAppend(&text, ", without the public labels");
   }
   return text;
 }
@@ -85,7 +83,7 @@ constexpr int kBatchesForPeople = 10;
 
 // Has outcomes once the batch is counted.
 Json DescribeBatch(const v1::Batch& batch) {
-  Json json = {{"batch", absl::BytesToHexString(batch.id())},
+  Json json = {{"batch", BytesToHexString(batch.id())},
                {"state", EnumText(v1::BatchState_Name(batch.state()), "BATCH_STATE_")},
                {"reports", batch.reports()},
                {"created", TimeText(batch.created_unix_seconds())}};
@@ -98,7 +96,7 @@ Json DescribeBatch(const v1::Batch& batch) {
 
 void AddRelay(const v1::StudyRelay& relay, Json& json) {
   if (!relay.sealing_key_id().empty()) {
-    json["sealing_key"] = absl::BytesToHexString(relay.sealing_key_id());
+    json["sealing_key"] = BytesToHexString(relay.sealing_key_id());
   }
   if (relay.earlier_keys() > 0) json["earlier_sealing_keys"] = relay.earlier_keys();
   if (relay.keys_erased()) json["sealing_keys_erased"] = true;
@@ -133,15 +131,15 @@ void AddAlarms(const v1::Study& study, Json& json) {
 
 }  // namespace
 
-std::string EnumText(absl::string_view name, absl::string_view prefix) {
-  return absl::AsciiStrToLower(absl::StripPrefix(name, prefix));
+std::string EnumText(std::string_view name, std::string_view prefix) {
+  return AsciiStrToLower(StripPrefix(name, prefix));
 }
 
 double EpsilonNumber(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
 
 double DeltaNumber(uint64_t atto) { return static_cast<double>(atto) / 1e18; }
 
-std::string IdOf(absl::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
+std::string IdOf(std::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
 
 uint64_t CountLeaves(const v1::Forest& forest) {
   uint64_t leaves = 0;
@@ -154,7 +152,7 @@ uint64_t CountLeaves(const v1::Forest& forest) {
 Json DescribeNewStudy(const v1::Study& study) {
   Json json = {{"study", IdOf(study.name())},
                {"leaves", CountLeaves(study.forest())},
-               {"fingerprint", absl::BytesToHexString(study.fingerprint())}};
+               {"fingerprint", BytesToHexString(study.fingerprint())}};
   AddTerms(study, json);
   return json;
 }
@@ -164,7 +162,7 @@ Json DescribeStudy(const v1::Study& study) {
   AddCounts(study, json);
   json["leaves"] = CountLeaves(study.forest());
   AddTerms(study, json);
-  json["fingerprint"] = absl::BytesToHexString(study.fingerprint());
+  json["fingerprint"] = BytesToHexString(study.fingerprint());
   AddLife(study, json);
   return json;
 }
@@ -178,7 +176,7 @@ Json DescribeStudyWithAlarms(const v1::Study& study) {
 Json DescribeStudyForPeople(const v1::Study& study) {
   Json json = DescribeStudy(study);
   if (json.contains("joined_by")) {
-    json["joined_by"] = absl::StrCat(study.terms().joined_by(), ": ", study.join_rows(), " rows");
+    json["joined_by"] = StrCat(study.terms().joined_by(), ": ", study.join_rows(), " rows");
     json.erase("join_rows");
   }
   if (json.contains("seen_early")) {
@@ -190,13 +188,12 @@ Json DescribeStudyForPeople(const v1::Study& study) {
   const auto& batches = study.relay().newest();
   for (int i = std::max(0, batches.size() - kBatchesForPeople); i < batches.size(); ++i) {
     Json batch = DescribeBatch(batches[i]);
-    const std::string name =
-        absl::StrCat("batch ", absl::BytesToHexString(batches[i].id()).substr(0, 8));
+    const std::string name = StrCat("batch ", BytesToHexString(batches[i].id()).substr(0, 8));
     batch.erase("batch");
     json[name] = std::move(batch);
   }
   for (const v1::Alarm& alarm : study.alarms()) {
-    if (alarm.raised()) json[absl::StrCat("ALARM ", alarm.name())] = alarm.text();
+    if (alarm.raised()) json[StrCat("ALARM ", alarm.name())] = alarm.text();
   }
   return json;
 }

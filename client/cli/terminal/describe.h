@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/time_text.h"
 
@@ -19,11 +19,11 @@ class Study;
 namespace coppice::cli {
 
 // Returns "bad_ticket" for REPORT_OUTCOME_BAD_TICKET.
-std::string EnumText(absl::string_view name, absl::string_view prefix);
+std::string EnumText(std::string_view name, std::string_view prefix);
 double EpsilonNumber(uint64_t nanos);
 double DeltaNumber(uint64_t atto);
 // Returns "ID" for "collection/ID".
-std::string IdOf(absl::string_view name);
+std::string IdOf(std::string_view name);
 // Counts the leaves of all trees.
 uint64_t CountLeaves(const v1::Forest& forest);
 

@@ -21,20 +21,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "client/cli/terminal/flags.h"
 #include "client/device/grpc/collector_call.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/pem.h"
 
 namespace coppice::cli {
@@ -47,8 +45,8 @@ struct Server {
   std::string host;
 };
 
-absl::Status Fault(absl::string_view first, absl::string_view what, absl::string_view advice) {
-  return absl::UnavailableError(absl::StrCat(first, ": ", what, "; ", advice));
+Status Fault(std::string_view first, std::string_view what, std::string_view advice) {
+  return UnavailableError(StrCat(first, ": ", what, "; ", advice));
 }
 
 // ---- TCP
@@ -92,17 +90,16 @@ struct Partner {
   std::string if_unknown, if_down;
 };
 
-absl::StatusOr<std::unique_ptr<Socket>> ConnectTo(const Partner& partner) {
-  const std::string first = absl::StrCat("nobody answers at ", partner.shown);
+StatusOr<std::unique_ptr<Socket>> ConnectTo(const Partner& partner) {
+  const std::string first = StrCat("nobody answers at ", partner.shown);
   const std::string& host = partner.address.host;
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int unknown =
-      getaddrinfo(host.c_str(), absl::StrCat(partner.address.port).c_str(), &wanted, &found);
+      getaddrinfo(host.c_str(), StrCat(partner.address.port).c_str(), &wanted, &found);
   if (unknown != 0) {
-    return Fault(first,
-                 absl::StrCat("the name ", host, " is not known (", gai_strerror(unknown), ")"),
+    return Fault(first, StrCat("the name ", host, " is not known (", gai_strerror(unknown), ")"),
                  partner.if_unknown);
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
@@ -117,7 +114,7 @@ absl::StatusOr<std::unique_ptr<Socket>> ConnectTo(const Partner& partner) {
     error = ConnectWithin(*connected, *address);
     if (error == 0) return connected;
   }
-  return Fault(first, absl::AsciiStrToLower(std::strerror(error)), partner.if_down);
+  return Fault(first, AsciiStrToLower(std::strerror(error)), partner.if_down);
 }
 
 // ---- The proxy
@@ -128,7 +125,7 @@ std::string ReadHead(const Socket& socket) {
   constexpr size_t kMaxBytes = 8192;
   std::string head;
   char byte = 0;
-  while (head.size() < kMaxBytes && !absl::EndsWith(head, "\r\n\r\n") &&
+  while (head.size() < kMaxBytes && !EndsWith(head, "\r\n\r\n") &&
          recv(socket.descriptor(), &byte, 1, 0) == 1) {
     head += byte;
   }
@@ -136,30 +133,29 @@ std::string ReadHead(const Socket& socket) {
 }
 
 // Asks the proxy for a connection to the server.
-absl::Status OpenTunnel(const Socket& socket, const Proxy& proxy, const ServerAddress& server,
-                        const std::string& address) {
-  std::string request = absl::StrCat("CONNECT ", address, " HTTP/1.1\r\nHost: ", address, "\r\n");
+Status OpenTunnel(const Socket& socket, const Proxy& proxy, const ServerAddress& server,
+                  const std::string& address) {
+  std::string request = StrCat("CONNECT ", address, " HTTP/1.1\r\nHost: ", address, "\r\n");
   if (!proxy.authorization.empty()) {
-    absl::StrAppend(&request, "Proxy-Authorization: ", proxy.authorization, "\r\n");
+    StrAppend(&request, "Proxy-Authorization: ", proxy.authorization, "\r\n");
   }
-  absl::StrAppend(&request, "\r\n");
+  StrAppend(&request, "\r\n");
   const ssize_t sent = send(socket.descriptor(), request.data(), request.size(), MSG_NOSIGNAL);
   const std::string head =
       sent == static_cast<ssize_t>(request.size()) ? ReadHead(socket) : std::string();
   const std::vector<std::string> words =
-      absl::StrSplit(head.substr(0, head.find_first_of("\r\n")), absl::MaxSplits(' ', 1));
-  if (!absl::StartsWith(words[0], "HTTP/1.")) {
+      StrSplit(head.substr(0, head.find_first_of("\r\n")), MaxSplits(' ', 1));
+  if (!StartsWith(words[0], "HTTP/1.")) {
     return Fault(proxy.Shown(), "it does not answer as a proxy does", ProxyAdvice(proxy, server));
   }
-  if (words.size() == 2 && absl::StartsWith(words[1], "2")) return absl::OkStatus();
-  return Fault(absl::StrCat(proxy.Shown(), " does not connect to ", address),
-               absl::StrCat("it answers ", words.size() == 2 ? OfServer(words[1]) : "nothing"),
-               absl::StrCat("ask whoever runs it, or ", ProxyAdvice(proxy, server)));
+  if (words.size() == 2 && StartsWith(words[1], "2")) return OkStatus();
+  return Fault(StrCat(proxy.Shown(), " does not connect to ", address),
+               StrCat("it answers ", words.size() == 2 ? OfServer(words[1]) : "nothing"),
+               StrCat("ask whoever runs it, or ", ProxyAdvice(proxy, server)));
 }
 
 // A connection to the server, through the proxy if there is one.
-absl::StatusOr<std::unique_ptr<Socket>> Reach(const ServerAddress& server,
-                                              const std::string& address) {
+StatusOr<std::unique_ptr<Socket>> Reach(const ServerAddress& server, const std::string& address) {
   const std::optional<Proxy> proxy = ProxyFor(server);
   if (!proxy.has_value()) {
     return ConnectTo({.shown = address,
@@ -168,12 +164,11 @@ absl::StatusOr<std::unique_ptr<Socket>> Reach(const ServerAddress& server,
                       .if_down = "check --server, and that coppiced runs there"});
   }
   const std::string advice = ProxyAdvice(*proxy, server);
-  COPPICE_ASSIGN_OR_RETURN(
-      std::unique_ptr<Socket> socket,
-      ConnectTo({.shown = absl::StrCat(proxy->Shown(), ", which leads to ", address),
-                 .address = proxy->address,
-                 .if_unknown = advice,
-                 .if_down = advice}));
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Socket> socket,
+                           ConnectTo({.shown = StrCat(proxy->Shown(), ", which leads to ", address),
+                                      .address = proxy->address,
+                                      .if_unknown = advice,
+                                      .if_down = advice}));
   COPPICE_RETURN_IF_ERROR(OpenTunnel(*socket, *proxy, server, address));
   return socket;
 }
@@ -221,7 +216,7 @@ std::string IssuerOf(const X509* certificate) {
   char name[256];
   const int size = X509_NAME_get_text_by_NID(X509_get_issuer_name(certificate), NID_commonName,
                                              name, sizeof name);
-  return size < 0 ? "a CA without a name" : absl::StrCat("\"", OfServer(name), "\"");
+  return size < 0 ? "a CA without a name" : StrCat("\"", OfServer(name), "\"");
 }
 
 std::string TextOf(const GENERAL_NAME& name) {
@@ -251,7 +246,7 @@ std::string NamesOf(const X509* certificate) {
     std::string name = TextOf(*sk_GENERAL_NAME_value(all.get(), i));
     if (!name.empty()) names.push_back(std::move(name));
   }
-  return names.empty() ? "no name at all" : absl::StrJoin(names, ", ");
+  return names.empty() ? "no name at all" : StrJoin(names, ", ");
 }
 
 // A handshake that continues whatever is wrong with the server's certificate.
@@ -362,35 +357,35 @@ bool IsAboutTrust(int error) {
          error == X509_V_ERR_CERT_SIGNATURE_FAILURE || error == X509_V_ERR_CERT_UNTRUSTED;
 }
 
-absl::Status UnknownAuthority(const ConnectOptions& options, const std::string& first,
-                              const std::string& issuer) {
+Status UnknownAuthority(const ConnectOptions& options, const std::string& first,
+                        const std::string& issuer) {
   if (options.ca_file.empty()) {
     return Fault(
         first,
-        absl::StrCat("its certificate is signed by ", issuer, ", which this machine does not know"),
+        StrCat("its certificate is signed by ", issuer, ", which this machine does not know"),
         "name that CA's certificate with --ca FILE or COPPICE_CA");
   }
   return Fault(first,
-               absl::StrCat("its certificate is signed by ", issuer, ", but by no CA in ",
-                            options.ca_file, " (--ca)"),
+               StrCat("its certificate is signed by ", issuer, ", but by no CA in ",
+                      options.ca_file, " (--ca)"),
                "get the CA's certificate from whoever runs the server");
 }
 
-absl::Status OtherFault(const Handshake& handshake, const CertificateFault& fault,
-                        const Server& server, const std::string& first) {
+Status OtherFault(const Handshake& handshake, const CertificateFault& fault, const Server& server,
+                  const std::string& first) {
   const std::string whose = fault.of_a_ca ? "the certificate of its CA" : "its certificate";
   switch (fault.error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
-      return Fault(first, absl::StrCat(whose, " expired on ", fault.expires),
+      return Fault(first, StrCat(whose, " expired on ", fault.expires),
                    "whoever runs the server must renew it");
     case X509_V_ERR_CERT_NOT_YET_VALID:
-      return Fault(first, absl::StrCat(whose, " is not valid before ", fault.begins),
+      return Fault(first, StrCat(whose, " is not valid before ", fault.begins),
                    "check this machine's clock");
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return Fault(first,
-                   absl::StrCat("its certificate is for ", NamesOf(handshake.certificate()),
-                                ", not for ", server.host),
+                   StrCat("its certificate is for ", NamesOf(handshake.certificate()), ", not for ",
+                          server.host),
                    "connect to a name that it is for (--server), or have it renewed for this one");
     default:
       return Fault(first, X509_verify_cert_error_string(fault.error),
@@ -399,30 +394,29 @@ absl::Status OtherFault(const Handshake& handshake, const CertificateFault& faul
 }
 
 // An unknown CA comes first: other faults of an untrusted certificate mean nothing.
-absl::Status CertificateStatus(const ConnectOptions& options, const Server& server,
-                               const Handshake& handshake) {
-  const std::string first = absl::StrCat("cannot trust ", server.address);
+Status CertificateStatus(const ConnectOptions& options, const Server& server,
+                         const Handshake& handshake) {
+  const std::string first = StrCat("cannot trust ", server.address);
   for (const CertificateFault& fault : handshake.faults()) {
     if (!IsAboutTrust(fault.error)) continue;
     return UnknownAuthority(options, first, IssuerOf(handshake.certificate()));
   }
-  if (handshake.faults().empty()) return absl::OkStatus();
+  if (handshake.faults().empty()) return OkStatus();
   return OtherFault(handshake, handshake.faults().front(), server, first);
 }
 
-absl::Status ClientCertificateFault(const ConnectOptions& options, const Server& server) {
-  const std::string first = absl::StrCat(server.address, " refuses the TLS connection");
+Status ClientCertificateFault(const ConnectOptions& options, const Server& server) {
+  const std::string first = StrCat(server.address, " refuses the TLS connection");
   if (options.cert_file.empty()) {
     return Fault(first, "it asks for a client certificate", "give one with --cert and --key");
   }
-  return Fault(first,
-               absl::StrCat("it does not accept the certificate ", options.cert_file, " (--cert)"),
+  return Fault(first, StrCat("it does not accept the certificate ", options.cert_file, " (--cert)"),
                "ask whoever runs the server for one that its --client-ca signed");
 }
 
-absl::Status AlertStatus(const ConnectOptions& options, const Server& server, int alert,
-                         const std::string& reason) {
-  const std::string first = absl::StrCat(server.address, " refuses the TLS connection");
+Status AlertStatus(const ConnectOptions& options, const Server& server, int alert,
+                   const std::string& reason) {
+  const std::string first = StrCat(server.address, " refuses the TLS connection");
   const bool about_certificates =
       alert == SSL_AD_BAD_CERTIFICATE || alert == SSL_AD_UNSUPPORTED_CERTIFICATE ||
       alert == SSL_AD_CERTIFICATE_REVOKED || alert == SSL_AD_CERTIFICATE_EXPIRED ||
@@ -436,21 +430,20 @@ absl::Status AlertStatus(const ConnectOptions& options, const Server& server, in
   return Fault(first, reason, "see the server's log");
 }
 
-absl::Status DiagnoseTls(const ConnectOptions& options, const Server& server,
-                         Handshake& handshake) {
+Status DiagnoseTls(const ConnectOptions& options, const Server& server, Handshake& handshake) {
   if (!handshake.speaks_tls()) {
-    return absl::UnavailableError(
-        absl::StrCat(server.address, " speaks no TLS (", handshake.reason(),
-                     "); name the port where coppiced listens, or add --insecure if it runs so on "
-                     "this machine"));
+    return UnavailableError(
+        StrCat(server.address, " speaks no TLS (", handshake.reason(),
+               "); name the port where coppiced listens, or add --insecure if it runs so on "
+               "this machine"));
   }
   COPPICE_RETURN_IF_ERROR(CertificateStatus(options, server, handshake));
   const int alert = handshake.Alert();
   if (alert != 0) return AlertStatus(options, server, alert, handshake.reason());
   if (handshake.EndedOverCertificate()) return ClientCertificateFault(options, server);
-  if (!handshake.done() || handshake.speaks_http2()) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(
-      server.address, " speaks TLS, but not gRPC; name the port where coppiced listens"));
+  if (!handshake.done() || handshake.speaks_http2()) return OkStatus();
+  return UnavailableError(
+      StrCat(server.address, " speaks TLS, but not gRPC; name the port where coppiced listens"));
 }
 
 // Turns a connection that the server closes into an error of OpenSSL's write instead of a signal.
@@ -467,19 +460,19 @@ class BrokenPipesIgnored {
 
 }  // namespace
 
-absl::Status DiagnoseConnection(const ConnectOptions& options) {
-  const absl::StatusOr<ServerAddress> address = ParseServerAddress(options.server);
-  if (!address.ok() || !CheckConnectOptions(options).ok()) return absl::OkStatus();
+Status DiagnoseConnection(const ConnectOptions& options) {
+  const StatusOr<ServerAddress> address = ParseServerAddress(options.server);
+  if (!address.ok() || !CheckConnectOptions(options).ok()) return OkStatus();
   const BrokenPipesIgnored ignored;
   const Server server{.address = options.server, .host = address->host};
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Socket> socket, Reach(*address, options.server));
   Handshake handshake(options, server, *socket);
   if (!options.insecure) return DiagnoseTls(options, server, handshake);
-  if (!handshake.speaks_tls()) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat(server.address,
-                   " speaks TLS, and --insecure does not; leave --insecure out, and name its CA "
-                   "with --ca"));
+  if (!handshake.speaks_tls()) return OkStatus();
+  return UnavailableError(
+      StrCat(server.address,
+             " speaks TLS, and --insecure does not; leave --insecure out, and name its CA "
+             "with --ca"));
 }
 
 }  // namespace coppice::cli

@@ -8,13 +8,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "client/cli/terminal/output.h"
 #include "client/device/grpc/collector_call.h"
 #include "common/base/file_permissions.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/terms.h"
@@ -34,23 +35,22 @@ std::string CheckEpsilon(const std::string& text) {
 }
 
 std::string CheckPublicKey(const std::string& pin_or_file) {
-  const absl::Status status = ReadPublicKey(pin_or_file).status();
+  const Status status = ReadPublicKey(pin_or_file).status();
   if (status.ok()) return "";
-  return absl::StrCat("wants \"ed25519:...\" or a file of a public key (", status.message(), ")");
+  return StrCat("wants \"ed25519:...\" or a file of a public key (", status.message(), ")");
 }
 
-absl::Status CopyError(int error) {
-  return absl::UnavailableError(
-      absl::StrCat("cannot copy stdin to a temporary file: ", std::strerror(error),
-                   "; save it to a file and name that instead of -"));
+Status CopyError(int error) {
+  return UnavailableError(StrCat("cannot copy stdin to a temporary file: ", std::strerror(error),
+                                 "; save it to a file and name that instead of -"));
 }
 
 // Copies `from` to its end.
-absl::Status Copy(int from, int to) {
+Status Copy(int from, int to) {
   char buffer[1 << 16];
   while (true) {
     const ssize_t bytes = read(from, buffer, sizeof buffer);
-    if (bytes == 0) return absl::OkStatus();
+    if (bytes == 0) return OkStatus();
     if (bytes < 0) return CopyError(errno);
     for (ssize_t written = 0; written < bytes;) {
       const ssize_t more = write(to, buffer + written, static_cast<size_t>(bytes - written));
@@ -133,17 +133,17 @@ Flag AddServerFlags(const Command& command, ServerFlags& flags) {
   return server;
 }
 
-absl::Status CheckServerFlags(const ServerFlags& flags) {
+Status CheckServerFlags(const ServerFlags& flags) {
   // For commands that may work without a server; for others the flag is required.
-  if (flags.connect.server.empty()) return absl::OkStatus();
+  if (flags.connect.server.empty()) return OkStatus();
   const ConnectOptions connect = flags.Connection();
-  const absl::Status checked = CheckConnectOptions(connect);
+  const Status checked = CheckConnectOptions(connect);
   if (checked.ok()) return checked;
   const bool about_files = connect.cert_file.empty() != connect.key_file.empty();
-  const absl::string_view flag = connect.insecure ? "--insecure (--server)"
-                                 : about_files    ? "--cert, --key"
-                                                  : "--server";
-  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", checked.message()));
+  const std::string_view flag = connect.insecure ? "--insecure (--server)"
+                                : about_files    ? "--cert, --key"
+                                                 : "--server";
+  return InvalidArgumentError(StrCat(flag, ": ", checked.message()));
 }
 
 void WarnOfOpenFiles(const ServerFlags& flags) {
@@ -151,8 +151,8 @@ void WarnOfOpenFiles(const ServerFlags& flags) {
       {"--key", flags.connect.key_file}, {"--token-file", flags.connect.token_file}};
   for (const auto& [flag, path] : secrets) {
     if (path.empty() || !IsWorldAccessible(path)) continue;
-    Note(absl::StrCat("warning: everybody on this machine may read or change ", path, " (", flag,
-                      "): chmod o-rwx it, and have it replaced if others use the machine"));
+    Note(StrCat("warning: everybody on this machine may read or change ", path, " (", flag,
+                "): chmod o-rwx it, and have it replaced if others use the machine"));
   }
 }
 
@@ -166,13 +166,13 @@ Flag AddPublicKeyFlag(const Command& command, const std::string& flag, std::stri
   return command.Add(flag, key, description).Check(CheckPublicKey, "PIN|FILE");
 }
 
-absl::Status CheckOutputFile(const std::string& path, const OutputFlags& output) {
-  if (path != "-" || !output.json) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+Status CheckOutputFile(const std::string& path, const OutputFlags& output) {
+  if (path != "-" || !output.json) return OkStatus();
+  return InvalidArgumentError(
       "--output: - is stdout, which --json keeps for its own; name a file, or leave --json out");
 }
 
-absl::StatusOr<std::string> InputFile(const std::string& path, bool again) {
+StatusOr<std::string> InputFile(const std::string& path, bool again) {
   constexpr char kStdin[] = "/dev/stdin";
   if (path != "-") return path;
   struct stat facts {};
@@ -180,11 +180,11 @@ absl::StatusOr<std::string> InputFile(const std::string& path, bool again) {
   if (!again || can_be_read_again) return kStdin;
   const char* folder = std::getenv("TMPDIR");
   std::string name =
-      absl::StrCat(folder == nullptr || *folder == 0 ? "/tmp" : folder, "/coppice-stdin-XXXXXX");
+      StrCat(folder == nullptr || *folder == 0 ? "/tmp" : folder, "/coppice-stdin-XXXXXX");
   const int copy = mkostemp(name.data(), O_CLOEXEC);
   if (copy < 0) return CopyError(errno);
   unlink(name.c_str());
-  const absl::Status copied = Copy(STDIN_FILENO, copy);
+  const Status copied = Copy(STDIN_FILENO, copy);
   // From now on opening /dev/stdin reads the copy, from its beginning.
   if (copied.ok()) dup2(copy, STDIN_FILENO);
   close(copy);
@@ -192,21 +192,20 @@ absl::StatusOr<std::string> InputFile(const std::string& path, bool again) {
   return kStdin;
 }
 
-absl::Status WithHint(const absl::Status& status) {
-  if (absl::IsDeadlineExceeded(status) && absl::StrContains(status.message(), kNotInTime)) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(status.message(), "; give it more time with --timeout SECONDS"));
+Status WithHint(const Status& status) {
+  if (IsDeadlineExceeded(status) && StrContains(status.message(), kNotInTime)) {
+    return DeadlineExceededError(
+        StrCat(status.message(), "; give it more time with --timeout SECONDS"));
   }
-  if (!absl::IsNotFound(status)) return status;
+  if (!IsNotFound(status)) return status;
   const std::pair<const char*, const char*> nouns[] = {{"study", "study list"},
                                                        {"model", "model list"},
                                                        {"dataset", "dataset list"},
                                                        {"job", "train list"},
                                                        {"endpoint", "endpoint list"}};
   for (const auto& [noun, list] : nouns) {
-    if (!absl::StrContains(status.message(), absl::StrCat("there is no ", noun, " "))) continue;
-    return absl::NotFoundError(
-        absl::StrCat(status.message(), "; `coppice ", list, "` lists those there are"));
+    if (!StrContains(status.message(), StrCat("there is no ", noun, " "))) continue;
+    return NotFoundError(StrCat(status.message(), "; `coppice ", list, "` lists those there are"));
   }
   return status;
 }

@@ -7,10 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/device/grpc/collector.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
 #include "common/privacy/budget.h"
@@ -40,13 +39,13 @@ struct ServerFlags {
 // that is not trusted (an unknown CA, expired, for other names) or is required. Unavailable with
 // one line that says what, where and what to do; OK if nothing is wrong, or the reason is unknown.
 // Connects once more, and sends neither a token nor a request.
-absl::Status DiagnoseConnection(const ConnectOptions& options);
+Status DiagnoseConnection(const ConnectOptions& options);
 
 void AddOutputFlags(const Command& command, OutputFlags& flags);
 // Adds --server, --ca, --cert, --key, --token-file, --insecure, --timeout. Returns --server.
 Flag AddServerFlags(const Command& command, ServerFlags& flags);
 // InvalidArgument, naming the flag, unless the connection flags fit together.
-absl::Status CheckServerFlags(const ServerFlags& flags);
+Status CheckServerFlags(const ServerFlags& flags);
 // Warns on stderr of each secret in a file that everybody may read, and says what to do.
 void WarnOfOpenFiles(const ServerFlags& flags);
 
@@ -62,12 +61,12 @@ Flag AddPublicKeyFlag(const Command& command, const std::string& flag, std::stri
                       const std::string& description);
 
 // InvalidArgument if a result would go to stdout ("-") where only JSON may.
-absl::Status CheckOutputFile(const std::string& path, const OutputFlags& output);
+Status CheckOutputFile(const std::string& path, const OutputFlags& output);
 
 // The file to read for a flag's `path`: "-" is stdin. A pipe can be read once; with `again` it is
 // first copied to a file without a name, which only this process can open. Unavailable if there is
 // no room for it.
-absl::StatusOr<std::string> InputFile(const std::string& path, bool again = false);
+StatusOr<std::string> InputFile(const std::string& path, bool again = false);
 
 // Adds --yes, without which the command does nothing.
 Flag AddYesFlag(const Command& command, const std::string& description = "Say that you mean it");
@@ -80,13 +79,12 @@ Budget EpsilonOf(const std::string& text);
 
 // Adds what to do: to NotFound the command that lists existing ids, to an answer that did not come
 // in time the flag that waits longer. Returns other statuses unchanged.
-absl::Status WithHint(const absl::Status& status);
+Status WithHint(const Status& status);
 
 // Makes `command` run `run` on `flags`, once its flags are checked.
 template <typename Flags>
-void SetAction(const Command& command, std::shared_ptr<Flags> flags,
-               absl::Status (*run)(const Flags&)) {
-  const auto check = [flags]() -> absl::Status {
+void SetAction(const Command& command, std::shared_ptr<Flags> flags, Status (*run)(const Flags&)) {
+  const auto check = [flags]() -> Status {
     if constexpr (requires {
                     flags->output_file;
                     flags->output.json;
@@ -94,9 +92,9 @@ void SetAction(const Command& command, std::shared_ptr<Flags> flags,
       COPPICE_RETURN_IF_ERROR(CheckOutputFile(flags->output_file, flags->output));
     }
     if constexpr (requires { flags->server; }) return CheckServerFlags(flags->server);
-    return absl::OkStatus();
+    return OkStatus();
   };
-  const auto act = [flags, run]() -> absl::Status {
+  const auto act = [flags, run]() -> Status {
     if constexpr (requires { flags->server; }) WarnOfOpenFiles(flags->server);
     return WithHint(run(*flags));
   };

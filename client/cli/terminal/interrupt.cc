@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "common/base/printable.h"
 
@@ -38,7 +39,7 @@ void CatchInterrupts() {
 
 bool Interrupted() { return interrupted != 0; }
 
-LastWord::LastWord(absl::string_view text) {
+LastWord::LastWord(std::string_view text) {
   const std::string line = Printable(text).substr(0, sizeof last_word - 2);
   last_word[0] = '\n';  // after the ^C that the terminal shows
   line.copy(last_word + 1, line.size());

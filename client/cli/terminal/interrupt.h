@@ -4,7 +4,7 @@
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_
 
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace coppice::cli {
 
@@ -16,7 +16,7 @@ bool Interrupted();
 // stderr first. At most one may exist at a time.
 class LastWord {
  public:
-  explicit LastWord(absl::string_view text);
+  explicit LastWord(std::string_view text);
   ~LastWord();
   LastWord(const LastWord&) = delete;
   LastWord& operator=(const LastWord&) = delete;

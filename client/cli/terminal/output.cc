@@ -8,47 +8,45 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
 #include "common/command_line/command_line.h"
 
 namespace coppice::cli {
 namespace {
 
-std::string Cell(absl::string_view name, const Json& value);
+std::string Cell(std::string_view name, const Json& value);
 
 std::string Pairs(const Json& object) {
   std::vector<std::string> pairs;
   for (const auto& [name, value] : object.items()) {
-    pairs.push_back(absl::StrCat(Printable(name), " ", Cell(name, value)));
+    pairs.push_back(StrCat(Printable(name), " ", Cell(name, value)));
   }
-  return pairs.empty() ? "none" : absl::StrJoin(pairs, ", ");
+  return pairs.empty() ? "none" : StrJoin(pairs, ", ");
 }
 
 // Costs in privacy are never rounded.
-bool IsPrivacyCost(absl::string_view name) {
-  const absl::string_view kCosts[] = {"epsilon", "delta",    "rho",           "most_epsilon",
-                                      "each",    "readers_", "relay_epsilon", "relay_delta"};
+bool IsPrivacyCost(std::string_view name) {
+  const std::string_view kCosts[] = {"epsilon", "delta",    "rho",           "most_epsilon",
+                                     "each",    "readers_", "relay_epsilon", "relay_delta"};
   return std::any_of(std::begin(kCosts), std::end(kCosts),
-                     [name](absl::string_view cost) { return absl::StartsWith(name, cost); });
+                     [name](std::string_view cost) { return StartsWith(name, cost); });
 }
 
 // Formats with three significant digits, and all digits before the point.
-std::string NumberText(absl::string_view name, double number) {
+std::string NumberText(std::string_view name, double number) {
   if (IsPrivacyCost(name)) return absl::StrFormat("%.15g", number);
   const bool is_large = std::abs(number) >= 1000 && std::abs(number) < 1e15;
   return is_large ? absl::StrFormat("%.0f", number) : absl::StrFormat("%.3g", number);
 }
 
-std::string Cell(absl::string_view name, const Json& value) {
+std::string Cell(std::string_view name, const Json& value) {
   // Foreign text must not control the terminal.
   if (value.is_string()) return Printable(value.get<std::string>());
   if (value.is_object()) return Pairs(value);
@@ -57,7 +55,7 @@ std::string Cell(absl::string_view name, const Json& value) {
   if (!value.is_array()) return JsonLine(value);
   std::vector<std::string> cells;
   for (const Json& element : value) cells.push_back(Cell(name, element));
-  return cells.empty() ? "none" : absl::StrJoin(cells, ", ");
+  return cells.empty() ? "none" : StrJoin(cells, ", ");
 }
 
 using Cells = std::vector<std::string>;
@@ -65,7 +63,7 @@ using Cells = std::vector<std::string>;
 constexpr size_t kMaxWaiting = 1000;  // rows that a RowPrinter holds
 
 // Width in characters, each taking one terminal column.
-size_t Width(absl::string_view text) {
+size_t Width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0u) != 0x80u;
   }));
@@ -81,9 +79,9 @@ std::string Align(absl::Span<const Cells> lines, std::vector<size_t>& widths) {
   std::string text;
   for (const Cells& line : lines) {
     for (size_t i = 0; i + 1 < line.size(); ++i) {
-      absl::StrAppend(&text, line[i], std::string(widths[i] - Width(line[i]) + 2, ' '));
+      StrAppend(&text, line[i], std::string(widths[i] - Width(line[i]) + 2, ' '));
     }
-    absl::StrAppend(&text, line.empty() ? "" : line.back(), "\n");
+    StrAppend(&text, line.empty() ? "" : line.back(), "\n");
   }
   return text;
 }
@@ -124,28 +122,28 @@ std::string AsBlock(const Json& row) {
 std::string AsBlocks(absl::Span<const Json> rows) {
   std::vector<std::string> blocks;
   for (const Json& row : rows) blocks.push_back(AsBlock(row));
-  return absl::StrJoin(blocks, "\n");
+  return StrJoin(blocks, "\n");
 }
 
 // Makes the first line of a table bold on a terminal.
 std::string WithBoldHeader(const std::string& table) {
   if (!UsesColor(STDOUT_FILENO)) return table;
   const size_t end = table.find('\n');
-  return absl::StrCat("\033[1m", table.substr(0, end), "\033[0m", table.substr(end));
+  return StrCat("\033[1m", table.substr(0, end), "\033[0m", table.substr(end));
 }
 
 // "-" is stdout, for programs that read on from there.
 bool IsStdout(const std::string& path) { return path == "-"; }
 
-absl::Status WriteToStdout(absl::string_view bytes) {
+Status WriteToStdout(std::string_view bytes) {
   std::cout << bytes << std::flush;
-  return std::cout.good() ? absl::OkStatus() : absl::UnavailableError("cannot write to stdout");
+  return std::cout.good() ? OkStatus() : UnavailableError("cannot write to stdout");
 }
 
-absl::Status WithForceHint(const absl::Status& status) {
-  if (status.code() != absl::StatusCode::kAlreadyExists) return status;
-  return absl::AlreadyExistsError(
-      absl::StrCat(status.message(), "; name another file, or give --force to replace it"));
+Status WithForceHint(const Status& status) {
+  if (status.code() != StatusCode::kAlreadyExists) return status;
+  return AlreadyExistsError(
+      StrCat(status.message(), "; name another file, or give --force to replace it"));
 }
 
 // JSON's escape of a character; it has two for one above U+FFFF.
@@ -163,10 +161,10 @@ std::string JsonLine(const Json& object) {
       object.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
   // JSON leaves most invisible characters unchanged, and terminals interpret them.
   std::string escaped;
-  for (absl::string_view rest = line; !rest.empty();) {
+  for (std::string_view rest = line; !rest.empty();) {
     const Character first = FirstCharacter(rest);
     if (first.is_visible) {
-      absl::StrAppend(&escaped, rest.substr(0, first.bytes));
+      StrAppend(&escaped, rest.substr(0, first.bytes));
     } else {
       AppendEscape(first.code, escaped);
     }
@@ -196,7 +194,7 @@ size_t TerminalWidth(int descriptor) {
   if (isatty(descriptor) != 1) return 0;
   const char* columns = std::getenv("COLUMNS");
   size_t width = 0;
-  if (columns != nullptr && absl::SimpleAtoi(columns, &width) && width > 0) return width;
+  if (columns != nullptr && SimpleAtoi(columns, &width) && width > 0) return width;
   winsize size{};
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
@@ -235,26 +233,26 @@ void RowPrinter::Flush() {
   waiting_.clear();
 }
 
-absl::Status WriteResult(const std::string& path, absl::string_view bytes, bool force) {
+Status WriteResult(const std::string& path, std::string_view bytes, bool force) {
   if (IsStdout(path)) return WriteToStdout(bytes);
   return WithForceHint(WriteFileAtomically(path, bytes, {.replace = force}));
 }
 
-absl::Status WriteSecretResult(const std::string& path, absl::string_view bytes, bool force) {
+Status WriteSecretResult(const std::string& path, std::string_view bytes, bool force) {
   if (IsStdout(path)) return WriteToStdout(bytes);
   return WithForceHint(
       WriteFileAtomically(path, bytes, {.replace = force, .mode = kSecretFileMode}));
 }
 
-void PrintText(absl::string_view lines) {
+void PrintText(std::string_view lines) {
   std::vector<std::string> printable;
-  for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
+  for (const std::string_view line : StrSplit(lines, '\n')) {
     printable.push_back(Printable(line));
   }
-  std::cout << absl::StrJoin(printable, "\n") << std::flush;
+  std::cout << StrJoin(printable, "\n") << std::flush;
 }
 
-void Note(absl::string_view text) { std::cerr << Printable(text) << std::endl; }
+void Note(std::string_view text) { std::cerr << Printable(text) << std::endl; }
 
 UpdatingLine::UpdatingLine() : visible_(isatty(STDERR_FILENO) == 1) {}
 
@@ -262,9 +260,9 @@ UpdatingLine::~UpdatingLine() {
   if (shown_) std::cerr << std::endl;
 }
 
-void UpdatingLine::Show(absl::string_view text) {
+void UpdatingLine::Show(std::string_view text) {
   if (!visible_) return;
-  constexpr absl::string_view kClearToEnd = "\033[K";
+  constexpr std::string_view kClearToEnd = "\033[K";
   const size_t width = TerminalWidth(STDERR_FILENO);
   std::string line = Printable(text);
   // A line that wraps cannot be rewritten.
@@ -278,11 +276,11 @@ ReadingNote::ReadingNote(const std::string& path) {
   std::error_code unknown;
   const uintmax_t bytes = std::filesystem::file_size(path, unknown);
   if (unknown || bytes < kLargeBytes) return;
-  line_.Show(absl::StrCat("reading ", path, ", ", bytes >> 20, " MB"));
+  line_.Show(StrCat("reading ", path, ", ", bytes >> 20, " MB"));
 }
 
 Progress::Progress(std::string label, uint64_t total) : label_(std::move(label)), total_(total) {}
 
-void Progress::Show(uint64_t done) { line_.Show(absl::StrCat(label_, " ", done, " of ", total_)); }
+void Progress::Show(uint64_t done) { line_.Show(StrCat(label_, " ", done, " of ", total_)); }
 
 }  // namespace coppice::cli

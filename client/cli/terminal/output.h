@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "nlohmann/json.hpp"
 
 namespace coppice::cli {
@@ -59,15 +59,15 @@ class RowPrinter {
 
 // Writes to a file, completely or not at all, or to stdout if `path` is "-". AlreadyExists, saying
 // what to do, if the file exists and `force` is not set.
-absl::Status WriteResult(const std::string& path, absl::string_view bytes, bool force);
+Status WriteResult(const std::string& path, std::string_view bytes, bool force);
 // The same; only the owner can read the file.
-absl::Status WriteSecretResult(const std::string& path, absl::string_view bytes, bool force);
+Status WriteSecretResult(const std::string& path, std::string_view bytes, bool force);
 
 // Prints lines for people to stdout.
-void PrintText(absl::string_view lines);
+void PrintText(std::string_view lines);
 
 // Prints a line for people on stderr. As everywhere here, foreign text cannot control the terminal.
-void Note(absl::string_view text);
+void Note(std::string_view text);
 
 // A line on stderr that is rewritten in place, and ended by the destructor. Does nothing unless
 // stderr is a terminal.
@@ -78,7 +78,7 @@ class UpdatingLine {
   UpdatingLine(const UpdatingLine&) = delete;
   UpdatingLine& operator=(const UpdatingLine&) = delete;
 
-  void Show(absl::string_view text);
+  void Show(std::string_view text);
 
  private:
   bool visible_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/flags.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/delta.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/relay_promise.h"
@@ -20,12 +20,12 @@ constexpr double kMillion = 1e6;
 // Converts a share to millionths, rounded up.
 std::optional<uint32_t> MillionthsOf(const std::string& text) {
   double share = 0;
-  if (!absl::SimpleAtod(text, &share) || !(share >= 0 && share <= 0.999999)) return std::nullopt;
+  if (!SimpleAtod(text, &share) || !(share >= 0 && share <= 0.999999)) return std::nullopt;
   return static_cast<uint32_t>(std::ceil(share * kMillion - 1e-6));
 }
 
 std::string CheckDelta(const std::string& text) {
-  const absl::StatusOr<uint64_t> delta = ParseDelta(text);
+  const StatusOr<uint64_t> delta = ParseDelta(text);
   return delta.ok() && *delta > 0 ? "" : "wants a number above 0 and below 1, such as 1e-8";
 }
 
@@ -64,8 +64,8 @@ void AddRelayFlags(const Command& command, RelayFlags& flags) {
   min_batch.Needs(key);
 }
 
-absl::Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings) {
-  if (!flags.min_batch.has_value()) return absl::OkStatus();
+Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings) {
+  if (!flags.min_batch.has_value()) return OkStatus();
   v1::RelaySettings& relay = *settings.mutable_relay();
   if (!flags.key.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadPublicKey(flags.key));
@@ -74,7 +74,7 @@ absl::Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings) {
   relay.set_min_batch(*flags.min_batch);
   relay.set_dishonest_millionths(*MillionthsOf(flags.dishonest));
   relay.set_delta_atto(flags.delta.empty() ? 0 : *ParseDelta(flags.delta));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void DescribeRelay(const v1::StudySettings& settings, Json& json) {

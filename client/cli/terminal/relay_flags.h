@@ -7,9 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "client/cli/terminal/output.h"
+#include "common/base/status.h"
 #include "common/command_line/command_line.h"
 #include "common/terms/signature.h"
 #include "coppice/v1/study.pb.h"
@@ -29,7 +28,7 @@ Flag AddBatchFlags(const Command& command, RelayFlags& flags);
 void AddRelayFlags(const Command& command, RelayFlags& flags);
 
 // Sets nothing unless --min-batch is given. InvalidArgument if the key can no longer be read.
-absl::Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings);
+Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings);
 
 // Adds the settings of the relay to `json`; nothing if there is none.
 void DescribeRelay(const v1::StudySettings& settings, Json& json);

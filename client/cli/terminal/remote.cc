@@ -7,10 +7,12 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/impl/rpc_method.h>
 
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::cli {
 namespace {
@@ -33,7 +35,7 @@ std::string UnaryMethod(const Message& request, const Message& response) {
           method.server_streaming()) {
         continue;
       }
-      return absl::StrCat("/", service.full_name(), "/", method.name());
+      return StrCat("/", service.full_name(), "/", method.name());
     }
   }
   return "";
@@ -49,8 +51,8 @@ grpc::Status CallMethod(grpc::Channel& channel, const std::string& name,
 
 }  // namespace
 
-absl::Duration UsualWait(absl::string_view method) {
-  constexpr std::pair<absl::string_view, absl::Duration> kComputing[] = {
+absl::Duration UsualWait(std::string_view method) {
+  constexpr std::pair<std::string_view, absl::Duration> kComputing[] = {
       {"/coppice.v1.ModelService/BuildModel", absl::Hours(1)},
       {"/coppice.v1.StudyService/CreateStudy", absl::Hours(1)},
       {"/coppice.v1.StudyService/ForecastStudy", absl::Minutes(5)},
@@ -65,41 +67,41 @@ absl::Duration UsualWait(absl::string_view method) {
 Remote::Remote(ServerFlags flags, std::shared_ptr<grpc::Channel> channel)
     : channel_(std::move(channel)), flags_(std::move(flags)) {}
 
-absl::StatusOr<Remote> Remote::Connect(const ServerFlags& flags) {
+StatusOr<Remote> Remote::Connect(const ServerFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(auto channel, coppice::Connect(flags.Connection()));
   return Remote(flags, std::move(channel));
 }
 
-absl::Status Remote::CallOnce(const Message& request, Message& response) const {
+Status Remote::CallOnce(const Message& request, Message& response) const {
   RetryOptions once = flags_.Once();
   once.deadline = flags_.Wait(UsualWait(UnaryMethod(request, response)));
   return CallUnary(request, response, once);
 }
 
-absl::Status Remote::CallUnary(const Message& request, Message& response,
-                               const RetryOptions& retry) const {
+Status Remote::CallUnary(const Message& request, Message& response,
+                         const RetryOptions& retry) const {
   const std::string method = UnaryMethod(request, response);
   if (method.empty()) {
-    return absl::InternalError(absl::StrCat("no method takes ", request.GetTypeName(),
-                                            " and answers with ", response.GetTypeName()));
+    return InternalError(StrCat("no method takes ", request.GetTypeName(), " and answers with ",
+                                response.GetTypeName()));
   }
   return CallServer(*channel_, flags_.connect.server, retry, [&](grpc::ClientContext& context) {
     return CallMethod(*channel_, method, context, request, response);
   });
 }
 
-absl::Status Remote::Stream(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
+Status Remote::Stream(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
   return CallServer(*channel_, flags_.connect.server, flags_.Once(), call);
 }
 
-absl::Status Remote::Stream(absl::Duration deadline,
-                            absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
+Status Remote::Stream(absl::Duration deadline,
+                      absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
   RetryOptions retry = flags_.Once();
   retry.deadline = deadline;
   return CallServer(*channel_, flags_.connect.server, retry, call);
 }
 
-absl::Status Remote::StatusOf(const grpc::Status& status) const {
+Status Remote::StatusOf(const grpc::Status& status) const {
   return FromGrpcStatus(status, flags_.connect.server);
 }
 

@@ -11,6 +11,7 @@
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/device_handle.h"
 #include "client/device/c/handles.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 using coppice::CopyIn;
@@ -32,22 +33,22 @@ std::optional<uint64_t> Limit(uint64_t number) {
   return number == 0 ? std::nullopt : std::make_optional(number);
 }
 
-absl::StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
-  absl::StatusOr<Budget> max_epsilon = Budget::FromNanos(options.max_epsilon_nanos);
+StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
+  StatusOr<Budget> max_epsilon = Budget::FromNanos(options.max_epsilon_nanos);
   if (!max_epsilon.ok()) {
-    return absl::InvalidArgumentError("max_epsilon_nanos must be set, from 1 to 10^18");
+    return InvalidArgumentError("max_epsilon_nanos must be set, from 1 to 10^18");
   }
   Policy policy{.max_epsilon = *max_epsilon,
                 .max_waiting = Limit(options.max_waiting),
                 .max_journal_bytes = Limit(options.max_journal_bytes)};
   if (options.max_total_epsilon_nanos != 0) {
-    absl::StatusOr<Budget> total = Budget::FromNanos(options.max_total_epsilon_nanos);
-    if (!total.ok()) return absl::InvalidArgumentError("max_total_epsilon_nanos is above 10^18");
+    StatusOr<Budget> total = Budget::FromNanos(options.max_total_epsilon_nanos);
+    if (!total.ok()) return InvalidArgumentError("max_total_epsilon_nanos is above 10^18");
     policy.max_total_epsilon = *total;
   }
   if (options.max_epsilon_direct_nanos != 0) {
-    absl::StatusOr<Budget> direct = Budget::FromNanos(options.max_epsilon_direct_nanos);
-    if (!direct.ok()) return absl::InvalidArgumentError("max_epsilon_direct_nanos is above 10^18");
+    StatusOr<Budget> direct = Budget::FromNanos(options.max_epsilon_direct_nanos);
+    if (!direct.ok()) return InvalidArgumentError("max_epsilon_direct_nanos is above 10^18");
     policy.max_epsilon_direct = *direct;
   }
   if (options.num_shows > 0 && options.shows == nullptr) return Missing("shows");
@@ -58,30 +59,30 @@ absl::StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
   return policy;
 }
 
-absl::StatusOr<RelayPolicy> ReadRelayPolicy(const coppice_device_options& options) {
+StatusOr<RelayPolicy> ReadRelayPolicy(const coppice_device_options& options) {
   RelayPolicy policy{.min_batch = options.min_batch,
                      .max_offer_bytes = options.max_offer_bytes,
                      .max_send_delay_seconds = options.max_send_delay_seconds};
   if (policy.max_offer_bytes > kMaxOfferBytes) {
-    return absl::InvalidArgumentError("max_offer_bytes is above 16 MiB");
+    return InvalidArgumentError("max_offer_bytes is above 16 MiB");
   }
   if (options.relay_key == nullptr) return policy;
   std::copy_n(options.relay_key, policy.relay_key.size(), policy.relay_key.begin());
   if (options.curator_key != nullptr &&
       std::equal(policy.relay_key.begin(), policy.relay_key.end(), options.curator_key)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "relay_key is the curator's; a relay is another party, with a key of its own");
   }
   return policy;
 }
 
-absl::StatusOr<OfferPolicy> ReadOfferPolicy(const coppice_device_options& options) {
+StatusOr<OfferPolicy> ReadOfferPolicy(const coppice_device_options& options) {
   OfferPolicy policy{.demand_pin = options.require_pin != 0, .min_reports = options.min_reports};
   if (options.curator_key != nullptr) {
     policy.curator_key.emplace();
     std::copy_n(options.curator_key, policy.curator_key->size(), policy.curator_key->begin());
   } else if (policy.demand_pin) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "curator_key must be set, or require_pin be 0 to trust the first key that is seen");
   }
   return policy;
@@ -92,7 +93,7 @@ std::function<int64_t()> ReadClock(const coppice_device_options& options) {
   return [clock = options.clock, context = options.clock_context] { return clock(context); };
 }
 
-absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_options& options) {
+StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_options& options) {
   if (options.journal_path == nullptr || *options.journal_path == '\0') {
     return Missing("journal_path");
   }
@@ -116,7 +117,7 @@ absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_
   return device;
 }
 
-absl::StatusOr<coppice_device_state> StateOf(const coppice_device& device) {
+StatusOr<coppice_device_state> StateOf(const coppice_device& device) {
   coppice_device_state state{};
   COPPICE_ASSIGN_OR_RETURN(const auto entries, device.journal->Entries());
   for (const JournalEntry& entry : entries) {
@@ -179,17 +180,17 @@ void(coppice_device_options_init)(coppice_device_options* options) {
 }
 
 int32_t coppice_key_parse(const char* text, uint8_t key[32], coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (text == nullptr || key == nullptr) return Missing("the text or the key");
     COPPICE_ASSIGN_OR_RETURN(const PublicKey parsed, ParsePublicKey(text));
     std::copy(parsed.begin(), parsed.end(), key);
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
 int32_t coppice_device_open(const coppice_device_options* options, coppice_device** device,
                             coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (device == nullptr) return Missing("where to put the device");
     *device = nullptr;
     coppice_device_options read;
@@ -197,7 +198,7 @@ int32_t coppice_device_open(const coppice_device_options* options, coppice_devic
     if (!CopyIn(options, read)) return Missing("options");
     COPPICE_ASSIGN_OR_RETURN(auto opened, OpenDevice(read));
     *device = opened.release();
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
@@ -207,7 +208,7 @@ void coppice_device_close(coppice_device* device) {
 }
 
 int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (device == nullptr) return Missing("the device");
     return device->journal->SetOptedOut(opted_out != 0);
   });
@@ -215,17 +216,17 @@ int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out, coppic
 
 int32_t coppice_device_get_state(coppice_device* device, coppice_device_state* state,
                                  coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (device == nullptr) return Missing("the device");
     COPPICE_ASSIGN_OR_RETURN(const coppice_device_state now, StateOf(*device));
-    return CopyOut(now, state) ? absl::OkStatus() : Missing("the state");
+    return CopyOut(now, state) ? OkStatus() : Missing("the state");
   });
 }
 
 int32_t coppice_device_history(coppice_device* device,
                                void (*answer)(void* context, const coppice_answer*), void* context,
                                coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (device == nullptr || answer == nullptr) return Missing("the device or the callback");
     COPPICE_ASSIGN_OR_RETURN(const auto entries, device->journal->Entries());
     for (const JournalEntry& entry : entries) {
@@ -233,12 +234,12 @@ int32_t coppice_device_history(coppice_device* device,
       const coppice_answer shown = AnswerOf(entry);
       answer(context, &shown);
     }
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
 int32_t coppice_device_give_up(coppice_device* device, const char* study, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (device == nullptr || study == nullptr) return Missing("the device or the study");
     return device->respondent->GiveUp(study);
   });

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "client/device/c/coppice_device.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/schema/schema.h"
 #include "common/terms/terms.h"
 
@@ -35,14 +35,14 @@ struct coppice_row {
 namespace coppice {
 
 // A null pointer, or a struct without its size, where one is needed.
-inline absl::Status Missing(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(what, " is missing, or its struct_size is wrong"));
+inline Status Missing(std::string_view what) {
+  return InvalidArgumentError(StrCat(what, " is missing, or its struct_size is wrong"));
 }
 
 coppice_row EmptyRow(const coppice_schema& schema);
 
 // Fills `error`, if there is one, and returns the code.
-int32_t Report(const absl::Status& status, coppice_error* error);
+int32_t Report(const Status& status, coppice_error* error);
 
 // Runs `work`, which returns a Status, and lets no exception out.
 template <typename Work>
@@ -50,9 +50,9 @@ int32_t Guarded(coppice_error* error, Work work) {
   try {
     return Report(work(), error);
   } catch (const std::bad_alloc&) {
-    return Report(absl::Status(absl::StatusCode::kResourceExhausted, "no memory"), error);
+    return Report(Status(StatusCode::kResourceExhausted, "no memory"), error);
   } catch (...) {
-    return Report(absl::Status(absl::StatusCode::kInternal, "an unexpected exception"), error);
+    return Report(Status(StatusCode::kInternal, "an unexpected exception"), error);
   }
 }
 

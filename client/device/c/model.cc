@@ -8,6 +8,7 @@
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/handles.h"
 #include "client/device/messages/messages.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 using coppice::CopyOut;
@@ -39,16 +40,16 @@ coppice_prediction PredictionOf(const Model& model, const Prediction& from) {
 
 int32_t coppice_model_open(const uint8_t* bytes, size_t size, coppice_model** model,
                            coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
-    if (model == nullptr) return absl::InvalidArgumentError("where to put the model is missing");
+  return Guarded(error, [&]() -> Status {
+    if (model == nullptr) return InvalidArgumentError("where to put the model is missing");
     *model = nullptr;
-    if (bytes == nullptr && size > 0) return absl::InvalidArgumentError("the bytes are missing");
+    if (bytes == nullptr && size > 0) return InvalidArgumentError("the bytes are missing");
     COPPICE_ASSIGN_OR_RETURN(coppice::Model read,
                              coppice::ReadModel({reinterpret_cast<const char*>(bytes), size}));
     auto opened = std::make_unique<coppice_model>(coppice_model{std::move(read), {}});
     opened->schema = {.schema = &opened->model.schema(), .joined_by = nullptr};
     *model = opened.release();
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
@@ -59,13 +60,13 @@ const coppice_schema* coppice_model_schema(const coppice_model* model) {
 }
 
 int32_t coppice_model_new_row(const coppice_model* model, coppice_row** row, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (model == nullptr || row == nullptr) {
-      return absl::InvalidArgumentError("the model, or where to put the row, is missing");
+      return InvalidArgumentError("the model, or where to put the row, is missing");
     }
     *row = nullptr;
     *row = new coppice_row(coppice::EmptyRow(model->schema));
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
@@ -78,14 +79,14 @@ void coppice_row_close(coppice_row* row) { delete row; }
 
 int32_t coppice_model_predict(const coppice_model* model, const coppice_row* row,
                               coppice_prediction* prediction, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (model == nullptr || row == nullptr || row->schema != &model->schema) {
-      return absl::InvalidArgumentError("the model is missing, or the row is not one of its own");
+      return InvalidArgumentError("the model is missing, or the row is not one of its own");
     }
     const auto predicted =
         coppice::PredictionOf(model->model, model->model.Predict(row->values.row));
     return CopyOut(predicted, prediction)
-               ? absl::OkStatus()
-               : absl::InvalidArgumentError("the prediction is missing, or has no struct_size");
+               ? OkStatus()
+               : InvalidArgumentError("the prediction is missing, or has no struct_size");
   });
 }

@@ -1,26 +1,28 @@
 #include <algorithm>
+#include <string_view>
 
 #include "client/device/c/visit.h"
 #include "client/device/messages/relay_messages.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
 
-absl::Status RelayVisit::Advance() {
+Status RelayVisit::Advance() {
   if (step_ == Step::kBegin && !plan_.study.empty()) {
     BeginDeal();
-    if (asked()) return absl::OkStatus();
+    if (asked()) return OkStatus();
   }
   if (step_ == Step::kDeal && agreed_.has_value()) {
     BeginTicket();
-    return absl::OkStatus();
+    return OkStatus();
   }
   if (step_ != Step::kReport) COPPICE_RETURN_IF_ERROR(FindWaiting());
   return BeginReport();
 }
 
 void RelayVisit::BeginDeal() {
-  const absl::StatusOr<bool> may_fetch = parts_.relayed->MayFetch(plan_.study);
+  const StatusOr<bool> may_fetch = parts_.relayed->MayFetch(plan_.study);
   // A full queue is no reason not to deliver: that is what empties it.
   outcome_.answer = may_fetch.status();
   if (!may_fetch.value_or(false)) return;
@@ -36,30 +38,30 @@ void RelayVisit::BeginTicket() {
   SetTakesTicket();
 }
 
-absl::Status RelayVisit::FindWaiting() {
+Status RelayVisit::FindWaiting() {
   step_ = Step::kReport;
   COPPICE_ASSIGN_OR_RETURN(waiting_, parts_.relayed->Waiting());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> all,
                            parts_.journal.Undelivered(parts_.respondent.subject()));
   outcome_.deliveries.of_other_curators = all.size() - waiting_.size();
   std::reverse(waiting_.begin(), waiting_.end());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RelayVisit::BeginReport() {
-  if (waiting_.empty()) return absl::OkStatus();
+Status RelayVisit::BeginReport() {
+  if (waiting_.empty()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const absl::Time may_send,
                            parts_.relayed->MaySendFrom(parts_.wait_clock(), parts_.random));
   AskReport("/coppice.v1.RelayService/SubmitSealedReport",
             SealedReportRequestBytes(waiting_.back()));
   SetCarriedFrom(may_send);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RelayVisit::TakeAsked(absl::string_view response) {
+Status RelayVisit::TakeAsked(std::string_view response) {
   switch (step_) {
     case Step::kDeal: {
-      const absl::Status agreed = OfOtherEnd(AgreeTo(response));
+      const Status agreed = OfOtherEnd(AgreeTo(response));
       outcome_.answer = agreed.ok() ? NotYet() : agreed;
       NoteClock();
       return agreed;
@@ -74,7 +76,7 @@ absl::Status RelayVisit::TakeAsked(absl::string_view response) {
   }
 }
 
-void RelayVisit::FailAsked(const absl::Status& status) {
+void RelayVisit::FailAsked(const Status& status) {
   if (step_ == Step::kReport) {
     waiting_.clear();
   } else {
@@ -83,27 +85,27 @@ void RelayVisit::FailAsked(const absl::Status& status) {
   }
 }
 
-absl::Status RelayVisit::AgreeTo(absl::string_view response) {
+Status RelayVisit::AgreeTo(std::string_view response) {
   COPPICE_ASSIGN_OR_RETURN(const DealOffer offer, ReadDealOffer(response));
   COPPICE_ASSIGN_OR_RETURN(AgreedDeal agreed,
                            parts_.relayed->Agree(offer, plan_.study, plan_.server, parts_.clock()));
   COPPICE_RETURN_IF_ERROR(Review(agreed.deal.terms));
   COPPICE_RETURN_IF_ERROR(parts_.relayed->Prepare(agreed, parts_.random));
   agreed_ = std::move(agreed);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RelayVisit::AnswerTicket(absl::string_view response) {
+Status RelayVisit::AnswerTicket(std::string_view response) {
   const absl::Time came = parts_.wait_clock();
-  COPPICE_ASSIGN_OR_RETURN(const absl::string_view envelope, ReadEnvelope(response));
+  COPPICE_ASSIGN_OR_RETURN(const std::string_view envelope, ReadEnvelope(response));
   return parts_.relayed->Answer(*agreed_, envelope, came, plan_.read_row, parts_.random);
 }
 
-absl::Status RelayVisit::TakeReport(absl::string_view response) {
+Status RelayVisit::TakeReport(std::string_view response) {
   const JournalEntry sent = std::move(waiting_.back());
   waiting_.pop_back();
-  const absl::StatusOr<SubmitOutcome> outcome = ReadSubmitOutcome(response);
-  const absl::Status settled =
+  const StatusOr<SubmitOutcome> outcome = ReadSubmitOutcome(response);
+  const Status settled =
       outcome.ok() ? parts_.relayed->Settle(sent, *outcome, outcome_.deliveries) : outcome.status();
   if (!settled.ok()) waiting_.clear();
   return settled;

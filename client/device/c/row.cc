@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/handles.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/schema/encode_number.h"
 #include "common/terms/public_values.h"
 
@@ -62,19 +64,19 @@ coppice_column ColumnAt(const coppice_schema& schema, uint32_t column) {
 
 // The position of the feature, or the number of features. Columns are few, and a schema has no
 // index by name.
-size_t FindFeature(const Schema& schema, absl::string_view name) {
+size_t FindFeature(const Schema& schema, std::string_view name) {
   const auto found = std::find_if(schema.features().begin(), schema.features().end(),
                                   [&](const Feature& feature) { return feature.name == name; });
   return static_cast<size_t>(found - schema.features().begin());
 }
 
 // An id that is too long is no id of the study, whatever follows after the first byte too many.
-void SetId(absl::string_view text, LabelledRow& row) {
-  const absl::string_view kept = text.substr(0, kMaxJoinIdBytes + 1);
+void SetId(std::string_view text, LabelledRow& row) {
+  const std::string_view kept = text.substr(0, kMaxJoinIdBytes + 1);
   row.id.assign(kept.data(), kept.size());
 }
 
-void SetLabel(absl::string_view text, coppice_row& row) {
+void SetLabel(std::string_view text, coppice_row& row) {
   const Schema& schema = *row.schema->schema;
   if (schema.target().has_value()) {
     row.values.number = schema.EncodeTargetOrMissing(text).value;
@@ -83,7 +85,7 @@ void SetLabel(absl::string_view text, coppice_row& row) {
   }
 }
 
-void SetText(coppice_row& row, absl::string_view column, absl::string_view text) {
+void SetText(coppice_row& row, std::string_view column, std::string_view text) {
   const Schema& schema = *row.schema->schema;
   if (column == schema.label()) SetLabel(text, row);
   if (row.schema->joined_by != nullptr) {
@@ -97,7 +99,7 @@ void SetText(coppice_row& row, absl::string_view column, absl::string_view text)
   }
 }
 
-void SetNumber(coppice_row& row, absl::string_view column, double number) {
+void SetNumber(coppice_row& row, std::string_view column, double number) {
   const Schema& schema = *row.schema->schema;
   if (column == schema.label()) {
     row.values.label = kUnlabelled;
@@ -131,7 +133,7 @@ coppice_row EmptyRow(const coppice_schema& schema) {
   return row;
 }
 
-int32_t Report(const absl::Status& status, coppice_error* error) {
+int32_t Report(const Status& status, coppice_error* error) {
   const auto code = static_cast<int32_t>(status.code());
   if (error == nullptr) return code;
   error->code = code;

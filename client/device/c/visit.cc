@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -19,17 +21,17 @@ absl::Time TimeSinceBoot() {
   return absl::TimeFromTimespec(now);
 }
 
-absl::Status OfOtherEnd(const absl::Status& status) {
-  return absl::IsInvalidArgument(status) ? absl::DataLossError(status.message()) : status;
+Status OfOtherEnd(const Status& status) {
+  return IsInvalidArgument(status) ? DataLossError(status.message()) : status;
 }
 
 Visit::Visit(const VisitParts& parts, VisitPlan plan) : parts_(parts), plan_(std::move(plan)) {
   if (!plan_.study.empty()) outcome_.answer = NotYet();
 }
 
-absl::Status Visit::NotYet() const {
-  return absl::UnavailableError(absl::StrCat(
-      "study ", plan_.study, " is not answered yet: carry the visit's calls to its end"));
+Status Visit::NotYet() const {
+  return UnavailableError(
+      StrCat("study ", plan_.study, " is not answered yet: carry the visit's calls to its end"));
 }
 
 void Visit::Ask(const char* method, std::string request) {
@@ -46,25 +48,25 @@ void Visit::AskReport(const char* method, std::string request) {
   sends_report_ = true;
 }
 
-absl::Status Visit::DropSettled() {
+Status Visit::DropSettled() {
   while (!waiting_.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const bool still_waits, parts_.respondent.StillWaits(waiting_.back()));
     if (still_waits) break;
     waiting_.pop_back();
     if (sends_report_) asked_ = false;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Visit::FindCall() {
+Status Visit::FindCall() {
   COPPICE_RETURN_IF_ERROR(parts_.respondent.CheckMaySend());
   COPPICE_RETURN_IF_ERROR(DropSettled());
-  return asked_ ? absl::OkStatus() : Advance();
+  return asked_ ? OkStatus() : Advance();
 }
 
-absl::StatusOr<std::optional<VisitCall>> Visit::Next() {
+StatusOr<std::optional<VisitCall>> Visit::Next() {
   if (done_) return std::nullopt;
-  const absl::Status found = FindCall();
+  const Status found = FindCall();
   if (!found.ok()) asked_ = false;
   done_ = !asked_;
   if (!found.ok()) return found;
@@ -73,23 +75,23 @@ absl::StatusOr<std::optional<VisitCall>> Visit::Next() {
   return VisitCall{method_, request_, std::max(wait, absl::ZeroDuration()), takes_ticket_};
 }
 
-absl::Status Visit::Take(absl::string_view response) {
-  if (!asked_) return absl::InvalidArgumentError("there is no call to take a response for");
+Status Visit::Take(std::string_view response) {
+  if (!asked_) return InvalidArgumentError("there is no call to take a response for");
   asked_ = false;
   return TakeAsked(response);
 }
 
-absl::Status Visit::Fail(const absl::Status& status) {
-  if (!asked_) return absl::InvalidArgumentError("there is no call that could have failed");
+Status Visit::Fail(const Status& status) {
+  if (!asked_) return InvalidArgumentError("there is no call that could have failed");
   asked_ = false;
   FailAsked(status);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Visit::Review(const Terms& terms) const {
-  if (plan_.review(terms)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("study ", plan_.study, " is declined by the device's own review"));
+Status Visit::Review(const Terms& terms) const {
+  if (plan_.review(terms)) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("study ", plan_.study, " is declined by the device's own review"));
 }
 
 void Visit::NoteClock() {

@@ -7,17 +7,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/device/journal.h"
 #include "client/device/relay/relayed_respondent.h"
 #include "client/device/respondent.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
@@ -47,13 +46,13 @@ struct VisitPlan {
 
 struct VisitCall {
   const char* method;
-  absl::string_view request;                   // until it was taken or failed
+  std::string_view request;                    // until it was taken or failed
   absl::Duration wait = absl::ZeroDuration();  // from now, before it is carried
   bool takes_ticket = false;                   // the one call that shows a relay's token
 };
 
 struct VisitOutcome {
-  absl::Status answer;  // OK: the study is answered, now or before, or none was asked for
+  Status answer;  // OK: the study is answered, now or before, or none was asked for
   bool answered_now = false;
   Deliveries deliveries;
   int64_t clock_behind_seconds = 0;  // behind what the curator signed, if by more than a day
@@ -70,10 +69,10 @@ class Visit {
 
   // The call to carry, the same until it is taken, failed or settled elsewhere; nothing at the end.
   // FailedPrecondition if the owner opted out meanwhile, which ends the visit.
-  absl::StatusOr<std::optional<VisitCall>> Next();
-  absl::Status Take(absl::string_view response);
+  StatusOr<std::optional<VisitCall>> Next();
+  Status Take(std::string_view response);
   // The call got no response but this error, which is not OK.
-  absl::Status Fail(const absl::Status& status);
+  Status Fail(const Status& status);
 
   const VisitOutcome& outcome() const { return outcome_; }
 
@@ -81,10 +80,10 @@ class Visit {
   Visit(const VisitParts& parts, VisitPlan plan);
 
   // Asks the next call; without one the visit is done.
-  virtual absl::Status Advance() = 0;
+  virtual Status Advance() = 0;
   // What came, or did not, of the call that was asked last.
-  virtual absl::Status TakeAsked(absl::string_view response) = 0;
-  virtual void FailAsked(const absl::Status& status) = 0;
+  virtual Status TakeAsked(std::string_view response) = 0;
+  virtual void FailAsked(const Status& status) = 0;
 
   void Ask(const char* method, std::string request);
   // The same of the last one of waiting_.
@@ -94,10 +93,10 @@ class Visit {
   void SetCarriedFrom(absl::Time time) { carried_from_ = time; }
   bool asked() const { return asked_; }
   // Whether the device's own review lets a study with these terms be answered.
-  absl::Status Review(const Terms& terms) const;
+  Status Review(const Terms& terms) const;
   void NoteClock();
   // What the outcome says until the journal has an answer.
-  absl::Status NotYet() const;
+  Status NotYet() const;
 
   const VisitParts parts_;
   const VisitPlan plan_;
@@ -106,9 +105,9 @@ class Visit {
 
  private:
   // Finds what to carry now, if the owner lets anything be carried.
-  absl::Status FindCall();
+  Status FindCall();
   // Drops what was delivered or given up since it was found, and the call that would send it.
-  absl::Status DropSettled();
+  Status DropSettled();
 
   const char* method_ = nullptr;
   std::string request_;
@@ -121,7 +120,7 @@ class Visit {
 
 // To the caller of the C interface an invalid argument is a mistake of its own; of what the other
 // end sent it is DataLoss.
-absl::Status OfOtherEnd(const absl::Status& status);
+Status OfOtherEnd(const Status& status);
 
 // First the offer, if one may be fetched; then, if answers wait, a proof that the curator is the
 // one that they are for; then these, one call each.
@@ -138,17 +137,17 @@ class CuratorVisit final : public Visit {
  private:
   enum class Step { kBegin, kOffer, kProof, kReport };
 
-  absl::Status Advance() override;
-  absl::Status TakeAsked(absl::string_view response) override;
-  void FailAsked(const absl::Status& status) override;
+  Status Advance() override;
+  Status TakeAsked(std::string_view response) override;
+  void FailAsked(const Status& status) override;
 
-  absl::Status BeginOffer();
-  absl::Status BeginProof();
+  Status BeginOffer();
+  Status BeginProof();
   void BeginReport();
-  absl::Status TakeOffer(absl::string_view response);
-  absl::Status AnswerOffer(absl::string_view response);
-  absl::Status TakeProof(absl::string_view response);
-  absl::Status TakeReport(absl::string_view response);
+  Status TakeOffer(std::string_view response);
+  Status AnswerOffer(std::string_view response);
+  Status TakeProof(std::string_view response);
+  Status TakeReport(std::string_view response);
 
   Step step_ = Step::kBegin;
   std::string challenge_;
@@ -170,17 +169,17 @@ class RelayVisit final : public Visit {
  private:
   enum class Step { kBegin, kDeal, kTicket, kReport };
 
-  absl::Status Advance() override;
-  absl::Status TakeAsked(absl::string_view response) override;
-  void FailAsked(const absl::Status& status) override;
+  Status Advance() override;
+  Status TakeAsked(std::string_view response) override;
+  void FailAsked(const Status& status) override;
 
   void BeginDeal();
   void BeginTicket();
-  absl::Status FindWaiting();
-  absl::Status BeginReport();
-  absl::Status AgreeTo(absl::string_view response);
-  absl::Status AnswerTicket(absl::string_view response);
-  absl::Status TakeReport(absl::string_view response);
+  Status FindWaiting();
+  Status BeginReport();
+  Status AgreeTo(std::string_view response);
+  Status AnswerTicket(std::string_view response);
+  Status TakeReport(std::string_view response);
 
   Step step_ = Step::kBegin;
   std::optional<AgreedDeal> agreed_;  // until the ticket has come

@@ -10,6 +10,7 @@
 #include "client/device/c/device_handle.h"
 #include "client/device/c/handles.h"
 #include "client/device/c/visit.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 struct coppice_visit {
@@ -38,18 +39,18 @@ class CallbackMark {
 };
 
 // A shorter struct would hide the wait, and which call shows the token.
-absl::Status CheckTellsWait(const coppice_call* call) {
+Status CheckTellsWait(const coppice_call* call) {
   constexpr size_t kLeast = offsetof(coppice_call, takes_ticket) + sizeof(call->takes_ticket);
-  if (call != nullptr && call->struct_size >= kLeast) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  if (call != nullptr && call->struct_size >= kLeast) return OkStatus();
+  return InvalidArgumentError(
       "in a visit to a relay the call's struct_size must reach past takes_ticket: build the "
       "program with this version's header");
 }
 
-absl::Status CheckUsable(const coppice_visit* visit) {
+Status CheckUsable(const coppice_visit* visit) {
   if (visit == nullptr) return Missing("the visit");
-  if (!visit->device->in_callback) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  if (!visit->device->in_callback) return OkStatus();
+  return InvalidArgumentError(
       "the visit is used from one of its callbacks; return from that first");
 }
 
@@ -77,31 +78,31 @@ coppice_terms TermsFor(const Terms& terms) {
                      .joined_by = terms.joined_by.empty() ? nullptr : terms.joined_by.c_str()}};
 }
 
-absl::Status CheckServer(const coppice_device& device, const coppice_visit_options& options) {
+Status CheckServer(const coppice_device& device, const coppice_visit_options& options) {
   if (!IsSet(options.relay)) {
-    return IsSet(options.curator) ? absl::OkStatus() : Missing("curator or relay");
+    return IsSet(options.curator) ? OkStatus() : Missing("curator or relay");
   }
   if (IsSet(options.curator)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "a visit goes to the curator or to the relay; leave the other one NULL");
   }
   if (device.relayed == nullptr) {
-    return absl::InvalidArgumentError("relay_key must be set in the device's options");
+    return InvalidArgumentError("relay_key must be set in the device's options");
   }
   if (options.submission_token != nullptr) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "no submission_token is shown to a relay: the curator may know whose it is");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<VisitPlan> ReadPlan(coppice_device* device, const coppice_visit_options& options) {
+StatusOr<VisitPlan> ReadPlan(coppice_device* device, const coppice_visit_options& options) {
   VisitPlan plan;
   plan.server = IsSet(options.relay) ? options.relay : options.curator;
   if (options.study == nullptr) return plan;
   if (options.read_row == nullptr) return Missing("read_row");
   if (!IsValidId(options.study)) {
-    return absl::InvalidArgumentError("a study's id is 1 to 63 of a-z 0-9 - _");
+    return InvalidArgumentError("a study's id is 1 to 63 of a-z 0-9 - _");
   }
   plan.study = options.study;
   if (options.submission_token != nullptr) {
@@ -139,7 +140,7 @@ void ShowRelayed(const Deliveries& from, coppice_outcome& outcome) {
   outcome.lost = from.refused.size();
   outcome.of_others = from.of_other_curators;
   if (!from.refused.empty()) {
-    Report(absl::FailedPreconditionError(from.refused.back()), &outcome.loss);
+    Report(FailedPreconditionError(from.refused.back()), &outcome.loss);
   }
 }
 
@@ -169,12 +170,12 @@ coppice_call CallOf(const VisitCall& from) {
   return call;
 }
 
-absl::Status FailureOf(int32_t code) {
+Status FailureOf(int32_t code) {
   if (code < 1 || code > 16) {
-    return absl::Status(absl::StatusCode::kUnknown, "the call failed without a code of gRPC's");
+    return Status(StatusCode::kUnknown, "the call failed without a code of gRPC's");
   }
-  return absl::Status(static_cast<absl::StatusCode>(code),
-                      "the other end could not be asked, or refused the call");
+  return Status(static_cast<StatusCode>(code),
+                "the other end could not be asked, or refused the call");
 }
 
 }  // namespace
@@ -209,7 +210,7 @@ void(coppice_visit_options_init)(coppice_visit_options* options) {
 
 int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* options,
                            coppice_visit** visit, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     if (visit == nullptr) return Missing("where to put the visit");
     *visit = nullptr;
     if (device == nullptr) return Missing("the device");
@@ -218,16 +219,16 @@ int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* 
     COPPICE_RETURN_IF_ERROR(CheckServer(*device, read));
     COPPICE_ASSIGN_OR_RETURN(VisitPlan plan, ReadPlan(device, read));
     if (device->has_visit) {
-      return absl::InvalidArgumentError("the device has a visit already; close it first");
+      return InvalidArgumentError("the device has a visit already; close it first");
     }
     COPPICE_ASSIGN_OR_RETURN(const bool opted_out, device->journal->OptedOut());
     if (opted_out) {
-      return absl::FailedPreconditionError(
+      return FailedPreconditionError(
           "this device's owner has opted out: nothing is fetched, answered or sent");
     }
     *visit = OpenVisit(*device, std::move(plan), IsSet(read.relay)).release();
     device->has_visit = true;
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
@@ -238,37 +239,37 @@ void coppice_visit_close(coppice_visit* visit) {
 }
 
 int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     COPPICE_RETURN_IF_ERROR(CheckUsable(visit));
     if (visit->is_to_relay) COPPICE_RETURN_IF_ERROR(CheckTellsWait(call));
     COPPICE_ASSIGN_OR_RETURN(const auto next, visit->visit->Next());
-    return CopyOut(next.has_value() ? CallOf(*next) : coppice_call{}, call) ? absl::OkStatus()
+    return CopyOut(next.has_value() ? CallOf(*next) : coppice_call{}, call) ? OkStatus()
                                                                             : Missing("the call");
   });
 }
 
 int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response, size_t response_size,
                            coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     COPPICE_RETURN_IF_ERROR(CheckUsable(visit));
     if (response == nullptr && response_size > 0) return Missing("the response");
     if (response_size > COPPICE_MAX_RESPONSE_BYTES) {
-      return absl::InvalidArgumentError("the response is longer than COPPICE_MAX_RESPONSE_BYTES");
+      return InvalidArgumentError("the response is longer than COPPICE_MAX_RESPONSE_BYTES");
     }
     return visit->visit->Take({reinterpret_cast<const char*>(response), response_size});
   });
 }
 
 int32_t coppice_visit_fail(coppice_visit* visit, int32_t code, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
+  return Guarded(error, [&]() -> Status {
     COPPICE_RETURN_IF_ERROR(CheckUsable(visit));
     return visit->visit->Fail(FailureOf(code));
   });
 }
 
 int32_t coppice_visit_get_outcome(const coppice_visit* visit, coppice_outcome* outcome) {
-  return Guarded(nullptr, [&]() -> absl::Status {
+  return Guarded(nullptr, [&]() -> Status {
     if (visit == nullptr) return Missing("the visit");
-    return CopyOut(OutcomeOf(*visit), outcome) ? absl::OkStatus() : Missing("the outcome");
+    return CopyOut(OutcomeOf(*visit), outcome) ? OkStatus() : Missing("the outcome");
   });
 }

@@ -13,11 +13,12 @@
 #include <iostream>
 #include <string>
 
-#include "absl/strings/str_split.h"
 #include "client/device/grpc/collector.h"
 #include "client/device/trust.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/public_key_file.h"
 
@@ -28,15 +29,15 @@ using namespace coppice;  // NOLINT: an example reads better without prefixes.
 TextRow ReadRow(absl::Span<char*> columns) {
   TextRow row;
   for (const char* column : columns) {
-    row.insert(absl::StrSplit(column, absl::MaxSplits('=', 1)));
+    row.insert(StrSplit(column, MaxSplits('=', 1)));
   }
   return row;
 }
 
 // README.md shows what stands between the two marks; a test compares them.
-absl::Status AnswerOnce(const ConnectOptions& connect, const OfferPolicy& offer_policy,
-                        const std::string& journal_file, const std::string& study,
-                        Device::ReadText read_row) {
+Status AnswerOnce(const ConnectOptions& connect, const OfferPolicy& offer_policy,
+                  const std::string& journal_file, const std::string& study,
+                  Device::ReadText read_row) {
   // sample: a device
   COPPICE_ASSIGN_OR_RETURN(const Budget of_one, Budget::FromEpsilon(4));
   COPPICE_ASSIGN_OR_RETURN(const Budget of_all, Budget::FromEpsilon(8));
@@ -49,7 +50,7 @@ absl::Status AnswerOnce(const ConnectOptions& connect, const OfferPolicy& offer_
   const Device device("this device", policy, *journal, collector);
 
   OpenSslRandom random;
-  const absl::Status answered = device.Answer(study, read_row, random);  // once, whatever the row
+  const Status answered = device.Answer(study, read_row, random);  // once, whatever the row
   // Also where Answer() fails: answers to other studies may wait. The same bytes at every try.
   COPPICE_ASSIGN_OR_RETURN(const Device::Deliveries deliveries, device.Deliver());
   // end of sample
@@ -59,13 +60,13 @@ absl::Status AnswerOnce(const ConnectOptions& connect, const OfferPolicy& offer_
   return answered;
 }
 
-absl::Status Main(absl::Span<char*> arguments) {
+Status Main(absl::Span<char*> arguments) {
   OfferPolicy offer_policy;
   if (arguments[0] == std::string("--curator-key")) {
     COPPICE_ASSIGN_OR_RETURN(offer_policy.curator_key, ReadPublicKey(arguments[1]));
     arguments.remove_prefix(2);
   }
-  if (arguments.size() < 4) return absl::InvalidArgumentError("too few arguments");
+  if (arguments.size() < 4) return InvalidArgumentError("too few arguments");
   const ConnectOptions connect{.server = arguments[0], .ca_file = arguments[1]};
   const auto read_row = [&] { return ReadRow(arguments.subspan(4)); };
   return AnswerOnce(connect, offer_policy, arguments[3], arguments[2], read_row);
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
               << " [--curator-key PIN|FILE] HOST:PORT CA_FILE STUDY JOURNAL [NAME=VALUE...]\n";
     return 2;
   }
-  const absl::Status status = Main(absl::MakeSpan(argv + 1, argv + argc));
+  const Status status = Main(absl::MakeSpan(argv + 1, argv + argc));
   if (!status.ok()) std::cerr << Printable(status.message()) << '\n';
   return status.ok() ? 0 : 1;
 }

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
@@ -28,14 +27,13 @@ std::string AsBytes(const Fingerprint& fingerprint) {
   return std::string(fingerprint.begin(), fingerprint.end());
 }
 
-absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study, uint32_t tickets,
-                                                 absl::Span<const std::string> submission_tokens) {
+StatusOr<v1::GetOfferRequest> OfferRequest(std::string_view study, uint32_t tickets,
+                                           absl::Span<const std::string> submission_tokens) {
   if (!IsValidId(study)) {
-    return absl::InvalidArgumentError("a study's id is 1 to 63 of a-z 0-9 - _");
+    return InvalidArgumentError("a study's id is 1 to 63 of a-z 0-9 - _");
   }
   if (tickets < 1 || tickets > kMaxTickets) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ask for 1 to ", kMaxTickets, " tickets at once"));
+    return InvalidArgumentError(StrCat("ask for 1 to ", kMaxTickets, " tickets at once"));
   }
   v1::GetOfferRequest request;
   request.set_name(MakeName(kStudies, study));
@@ -45,17 +43,16 @@ absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study, uint32
 }
 
 // A device's request: one ticket, with its submission token if it has one.
-absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study,
-                                                 absl::string_view submission_token) {
+StatusOr<v1::GetOfferRequest> OfferRequest(std::string_view study,
+                                           std::string_view submission_token) {
   const std::string token(submission_token);
   return OfferRequest(study, /*tickets=*/1, absl::MakeConstSpan(&token, token.empty() ? 0 : 1));
 }
 
-absl::StatusOr<std::vector<Ticket>> ReadTickets(const v1::GetOfferResponse& response,
-                                                uint32_t asked) {
+StatusOr<std::vector<Ticket>> ReadTickets(const v1::GetOfferResponse& response, uint32_t asked) {
   if (static_cast<uint32_t>(response.tickets_size()) != asked) {
-    return absl::DataLossError(absl::StrCat("the curator sent ", response.tickets_size(),
-                                            " tickets where ", asked, " were asked for"));
+    return DataLossError(StrCat("the curator sent ", response.tickets_size(), " tickets where ",
+                                asked, " were asked for"));
   }
   std::vector<Ticket> tickets;
   tickets.reserve(asked);
@@ -65,45 +62,45 @@ absl::StatusOr<std::vector<Ticket>> ReadTickets(const v1::GetOfferResponse& resp
   return tickets;
 }
 
-absl::StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, absl::string_view study) {
+StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, std::string_view study) {
   if (response.fingerprint() != AsBytes(FingerprintOf(response.terms()))) {
-    return absl::DataLossError(
-        absl::StrCat("the terms of study ", study,
-                     " do not match their fingerprint; do not answer, and tell the curator"));
+    return DataLossError(
+        StrCat("the terms of study ", study,
+               " do not match their fingerprint; do not answer, and tell the curator"));
   }
-  absl::StatusOr<Terms> parsed = ParseTerms(response.terms());
+  StatusOr<Terms> parsed = ParseTerms(response.terms());
   if (!parsed.ok()) return OfServer(parsed.status());
   Terms terms = *std::move(parsed);
   if (terms.study != study) {
-    return absl::DataLossError(absl::StrCat("the curator sent the terms of study ", terms.study,
-                                            " where those of ", study, " were asked for"));
+    return DataLossError(StrCat("the curator sent the terms of study ", terms.study,
+                                " where those of ", study, " were asked for"));
   }
   return terms;
 }
 
 // Reads the one tree that came, which must be the ticket's.
-absl::StatusOr<TreesByIndex> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
-                                      const Ticket& ticket) {
+StatusOr<TreesByIndex> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
+                                const Ticket& ticket) {
   const uint32_t number = TreeOfTicket(ticket, terms.trees);
-  absl::StatusOr<Tree> tree = OpenTree(terms, number, response.tree(), response.tree_path());
+  StatusOr<Tree> tree = OpenTree(terms, number, response.tree(), response.tree_path());
   if (!tree.ok()) return OfServer(tree.status());
   TreesByIndex trees;
   trees.emplace(number, *std::move(tree));
   return trees;
 }
 
-absl::StatusOr<TreesByIndex> ReadForest(const v1::GetOfferResponse& response, const Terms& terms) {
-  absl::StatusOr<Forest> forest =
+StatusOr<TreesByIndex> ReadForest(const v1::GetOfferResponse& response, const Terms& terms) {
+  StatusOr<Forest> forest =
       OpenForest(terms, PackTrees({response.forest().begin(), response.forest().end()}));
   if (!forest.ok()) return OfServer(forest.status());
   return AllTrees(*std::move(forest));
 }
 
-absl::Status CheckStillKnown(const v1::GetOfferResponse& response, absl::string_view study,
-                             const Fingerprint& known) {
-  if (response.fingerprint() == AsBytes(known)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("study ", study, " has other terms now; fetch its offer again"));
+Status CheckStillKnown(const v1::GetOfferResponse& response, std::string_view study,
+                       const Fingerprint& known) {
+  if (response.fingerprint() == AsBytes(known)) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("study ", study, " has other terms now; fetch its offer again"));
 }
 
 // Everything a fetch needs of its collector.
@@ -114,8 +111,8 @@ struct Line {
   Trust& trust;
 };
 
-absl::StatusOr<v1::GetOfferResponse> GetOffer(const Line& line, absl::string_view study,
-                                              v1::GetOfferRequest request) {
+StatusOr<v1::GetOfferResponse> GetOffer(const Line& line, std::string_view study,
+                                        v1::GetOfferRequest request) {
   if (const std::optional<Sha256Digest> known = line.trust.Known(line.server, study)) {
     request.mutable_known_manifest()->assign(known->begin(), known->end());
   }
@@ -128,15 +125,15 @@ absl::StatusOr<v1::GetOfferResponse> GetOffer(const Line& line, absl::string_vie
 }
 
 // Must come before anything else of the offer is used. `terms` is null if they were checked before.
-absl::Status Admit(const Line& line, const v1::GetOfferResponse& response, absl::string_view study,
-                   const Fingerprint& fingerprint, const Terms* terms) {
+Status Admit(const Line& line, const v1::GetOfferResponse& response, std::string_view study,
+             const Fingerprint& fingerprint, const Terms* terms) {
   std::optional<SignedManifest> manifest;
   if (response.has_manifest()) {
-    absl::StatusOr<SignedManifest> read = FromProto(response.manifest());
+    StatusOr<SignedManifest> read = FromProto(response.manifest());
     if (!read.ok()) {
-      return absl::DataLossError(absl::StrCat("the manifest of study ", study,
-                                              " is bad: ", read.status().message(),
-                                              "; do not answer, and tell the curator"));
+      return DataLossError(StrCat("the manifest of study ", study,
+                                  " is bad: ", read.status().message(),
+                                  "; do not answer, and tell the curator"));
     }
     manifest = *std::move(read);
   }
@@ -144,16 +141,16 @@ absl::Status Admit(const Line& line, const v1::GetOfferResponse& response, absl:
       line.trust.Admit(line.server, study, fingerprint, terms, manifest, ParseManifest));
 }
 
-absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {
+StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {
   if (reports.size() > kMaxReports) {
-    return absl::InvalidArgumentError(absl::StrCat("deliver at most ", kMaxReports, " at once"));
+    return InvalidArgumentError(StrCat("deliver at most ", kMaxReports, " at once"));
   }
   v1::SubmitReportsRequest request;
   request.set_study(MakeName(kStudies, reports[0].study));
   request.set_fingerprint(AsBytes(reports[0].fingerprint));
   for (const PrivateReport& report : reports) {
     if (report.study != reports[0].study || report.fingerprint != reports[0].fingerprint) {
-      return absl::InvalidArgumentError("reports of one call must be of one study and fingerprint");
+      return InvalidArgumentError("reports of one call must be of one study and fingerprint");
     }
     v1::Report& added = *request.add_reports();
     added.set_ticket(report.ticket.ToBytes());
@@ -166,11 +163,10 @@ absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateR
 // The outcome in words, such as "stale fingerprint", from the enumeration's own name.
 std::string InWords(v1::ReportOutcome outcome) {
   if (!v1::ReportOutcome_IsValid(outcome)) {
-    return absl::StrCat("outcome ", static_cast<int>(outcome), ", unknown to this version");
+    return StrCat("outcome ", static_cast<int>(outcome), ", unknown to this version");
   }
   const std::string name = v1::ReportOutcome_Name(outcome);
-  return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(name, "REPORT_OUTCOME_")),
-                             {{"_", " "}});
+  return StrReplaceAll(AsciiStrToLower(StripPrefix(name, "REPORT_OUTCOME_")), {{"_", " "}});
 }
 
 DeliveryResult ReadOutcome(v1::ReportOutcome outcome) {
@@ -181,17 +177,17 @@ DeliveryResult ReadOutcome(v1::ReportOutcome outcome) {
   return {Delivery::kRefused, InWords(outcome)};
 }
 
-absl::StatusOr<std::vector<DeliveryResult>> ReadOutcomes(const v1::SubmitReportsResponse& response,
-                                                         size_t sent) {
+StatusOr<std::vector<DeliveryResult>> ReadOutcomes(const v1::SubmitReportsResponse& response,
+                                                   size_t sent) {
   if (static_cast<size_t>(response.outcomes_size()) != sent) {
-    return absl::DataLossError(absl::StrCat("the curator judged ", response.outcomes_size(),
-                                            " reports where ", sent, " were sent"));
+    return DataLossError(StrCat("the curator judged ", response.outcomes_size(), " reports where ",
+                                sent, " were sent"));
   }
   std::vector<DeliveryResult> results;
   results.reserve(sent);
   for (int i = 0; i < response.outcomes_size(); ++i) {
     if (response.outcomes(i) == v1::REPORT_OUTCOME_UNSPECIFIED) {
-      return absl::DataLossError("the curator left a report without an outcome");
+      return DataLossError("the curator left a report without an outcome");
     }
     results.push_back(ReadOutcome(response.outcomes(i)));
   }
@@ -209,14 +205,14 @@ Collector::Collector(std::shared_ptr<grpc::Channel> channel, std::string server,
   trust_ = own_trust_.get();
 }
 
-absl::StatusOr<Collector> Collector::Create(const ConnectOptions& connect,
-                                            const RetryOptions& retry, Trust* trust) {
+StatusOr<Collector> Collector::Create(const ConnectOptions& connect, const RetryOptions& retry,
+                                      Trust* trust) {
   COPPICE_ASSIGN_OR_RETURN(auto channel, Connect(connect));
   return Collector(std::move(channel), connect.server, retry, trust);
 }
 
-absl::StatusOr<Offer> Collector::FetchOffer(absl::string_view study,
-                                            absl::string_view submission_token) const {
+StatusOr<Offer> Collector::FetchOffer(std::string_view study,
+                                      std::string_view submission_token) const {
   const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request,
                            OfferRequest(study, submission_token));
@@ -229,8 +225,8 @@ absl::StatusOr<Offer> Collector::FetchOffer(absl::string_view study,
   return Offer{std::move(terms), fingerprint, std::move(tickets), std::move(trees)};
 }
 
-absl::StatusOr<Offer> Collector::FetchOffer(const Terms& known, const Fingerprint& fingerprint,
-                                            absl::string_view submission_token) const {
+StatusOr<Offer> Collector::FetchOffer(const Terms& known, const Fingerprint& fingerprint,
+                                      std::string_view submission_token) const {
   const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request,
                            OfferRequest(known.study, submission_token));
@@ -244,9 +240,8 @@ absl::StatusOr<Offer> Collector::FetchOffer(const Terms& known, const Fingerprin
   return Offer{known, fingerprint, std::move(tickets), std::move(trees)};
 }
 
-absl::StatusOr<Offer> Collector::FetchForest(
-    absl::string_view study, uint32_t tickets,
-    absl::Span<const std::string> submission_tokens) const {
+StatusOr<Offer> Collector::FetchForest(std::string_view study, uint32_t tickets,
+                                       absl::Span<const std::string> submission_tokens) const {
   const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request,
                            OfferRequest(study, tickets, submission_tokens));
@@ -260,8 +255,8 @@ absl::StatusOr<Offer> Collector::FetchForest(
   return Offer{std::move(terms), fingerprint, std::move(read), std::move(trees)};
 }
 
-absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(
-    absl::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
+StatusOr<std::vector<Ticket>> Collector::FetchTickets(
+    std::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
     absl::Span<const std::string> submission_tokens) const {
   const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request,
@@ -274,7 +269,7 @@ absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(
   return ReadTickets(response, tickets);
 }
 
-absl::StatusOr<std::vector<DeliveryResult>> Collector::Deliver(
+StatusOr<std::vector<DeliveryResult>> Collector::Deliver(
     absl::Span<const PrivateReport> reports) const {
   if (reports.empty()) return std::vector<DeliveryResult>();
   COPPICE_ASSIGN_OR_RETURN(const v1::SubmitReportsRequest request, SubmitRequest(reports));
@@ -286,8 +281,7 @@ absl::StatusOr<std::vector<DeliveryResult>> Collector::Deliver(
   return ReadOutcomes(response, reports.size());
 }
 
-absl::StatusOr<v1::GetCuratorKeysResponse> Collector::AskForProof(
-    const std::string& challenge) const {
+StatusOr<v1::GetCuratorKeysResponse> Collector::AskForProof(const std::string& challenge) const {
   v1::GetCuratorKeysRequest request;
   request.set_challenge(challenge);
   v1::GetCuratorKeysResponse response;
@@ -298,7 +292,7 @@ absl::StatusOr<v1::GetCuratorKeysResponse> Collector::AskForProof(
   return response;
 }
 
-absl::Status Collector::CheckIs(const PublicKey& root) const {
+Status Collector::CheckIs(const PublicKey& root) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string challenge, RandomHex(kChallengeBytes / 2));
   COPPICE_ASSIGN_OR_RETURN(const v1::GetCuratorKeysResponse response, AskForProof(challenge));
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ParsePublicKeyBytes(response.key()));
@@ -308,14 +302,14 @@ absl::Status Collector::CheckIs(const PublicKey& root) const {
     std::copy(response.proof().begin(), response.proof().end(), proof.begin());
   }
   if (!IsSignedBy(key, kCuratorDomain, challenge, proof)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the curator at ", server_, " does not prove that it has its key"));
+    return FailedPreconditionError(
+        StrCat("the curator at ", server_, " does not prove that it has its key"));
   }
-  const absl::Status led = trust_->CheckLedTo(key, chain, root);
+  const Status led = trust_->CheckLedTo(key, chain, root);
   if (led.ok()) return led;
-  return absl::FailedPreconditionError(absl::StrCat("the curator at ", server_,
-                                                    " is another one, with the key ", ToPin(key),
-                                                    ": ", led.message()));
+  return FailedPreconditionError(StrCat("the curator at ", server_,
+                                        " is another one, with the key ", ToPin(key), ": ",
+                                        led.message()));
 }
 
 }  // namespace coppice

@@ -7,16 +7,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "client/device/curator_link.h"
 #include "client/device/privatizer.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/terms/terms.h"
 
 namespace grpc {
@@ -44,17 +43,17 @@ struct RetryOptions {
   absl::Duration max_backoff = absl::Seconds(10);
   // Called once, when a call gives up without an answer from the curator. Returns why, in words for
   // people, or OK if it does not know; the error is then gRPC's.
-  std::function<absl::Status()> diagnose{};
+  std::function<Status()> diagnose{};
 };
 
 // The token in `path`, one line. InvalidArgument, naming the file.
-absl::StatusOr<std::string> ReadTokenFile(const std::string& path);
+StatusOr<std::string> ReadTokenFile(const std::string& path);
 
 // InvalidArgument unless the options make sense together; reads no file.
-absl::Status CheckConnectOptions(const ConnectOptions& options);
+Status CheckConnectOptions(const ConnectOptions& options);
 
 // The channel alone, for callers with stubs of their own (the command line).
-absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options);
+StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options);
 
 // Calls are tried again as collector_call.h says, until `give_up_after`; the error is then the last
 // one, with the number of tries.
@@ -71,39 +70,39 @@ class Collector final : public CuratorLink {
  public:
   // `trust` must outlive the collector, and should rest on the device's journal. Without it the
   // collector remembers keys and manifests only as long as it lives: for tests and tools.
-  static absl::StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry,
-                                          Trust* trust = nullptr);
+  static StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry,
+                                    Trust* trust = nullptr);
 
   // Fetches what a device needs. Device calls it before it reads the row, and answers any row.
-  absl::StatusOr<Offer> FetchOffer(absl::string_view study,
-                                   absl::string_view submission_token = "") const override;
+  StatusOr<Offer> FetchOffer(std::string_view study,
+                             std::string_view submission_token = "") const override;
 
   // The same for a device that has the terms already, from an earlier offer or with the program:
   // only the ticket and its tree travel. FailedPrecondition if the study's terms have changed.
-  absl::StatusOr<Offer> FetchOffer(const Terms& known, const Fingerprint& fingerprint,
-                                   absl::string_view submission_token = "") const;
+  StatusOr<Offer> FetchOffer(const Terms& known, const Fingerprint& fingerprint,
+                             std::string_view submission_token = "") const;
 
   // Fetches what a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees.
   // Submission tokens, if given, are one per ticket, in the same order.
-  absl::StatusOr<Offer> FetchForest(absl::string_view study, uint32_t tickets,
-                                    absl::Span<const std::string> submission_tokens = {}) const;
+  StatusOr<Offer> FetchForest(std::string_view study, uint32_t tickets,
+                              absl::Span<const std::string> submission_tokens = {}) const;
 
   // Fetches further tickets for terms and trees that the caller has already. FailedPrecondition if
   // the study's terms have changed.
-  absl::StatusOr<std::vector<Ticket>> FetchTickets(
-      absl::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
+  StatusOr<std::vector<Ticket>> FetchTickets(
+      std::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
       absl::Span<const std::string> submission_tokens = {}) const;
 
   // Delivers at most 1000 reports, in one call.
-  absl::StatusOr<std::vector<DeliveryResult>> Deliver(
+  StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const override;
 
   // Has the curator sign a challenge that is drawn here. A man in the middle could pass it on,
   // which only TLS prevents.
-  absl::Status CheckIs(const PublicKey& root) const override;
+  Status CheckIs(const PublicKey& root) const override;
 
  private:
-  absl::StatusOr<v1::GetCuratorKeysResponse> AskForProof(const std::string& challenge) const;
+  StatusOr<v1::GetCuratorKeysResponse> AskForProof(const std::string& challenge) const;
 
   Collector(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry,
             Trust* trust);

@@ -5,17 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -55,121 +53,117 @@ absl::Duration Backoff(const RetryOptions& retry, int tries) {
 // How long the server asked to wait, in addition to the jitter. Empty if it wants no further try; a
 // value that is no number means the same, as in gRPC's own retries. A busy server names a wait, so
 // ResourceExhausted without one is a limit that stays.
-std::optional<absl::Duration> Pushback(const absl::Status& status) {
-  const absl::optional<absl::Cord> asked = status.GetPayload(kRetryPushback);
+std::optional<absl::Duration> Pushback(const Status& status) {
+  const std::optional<absl::Cord> asked = status.GetPayload(kRetryPushback);
   if (!asked.has_value()) {
-    if (status.code() == absl::StatusCode::kResourceExhausted) return std::nullopt;
+    if (status.code() == StatusCode::kResourceExhausted) return std::nullopt;
     return absl::ZeroDuration();
   }
   int64_t milliseconds = 0;
-  if (!absl::SimpleAtoi(std::string(*asked), &milliseconds) || milliseconds < 0) {
+  if (!SimpleAtoi(std::string(*asked), &milliseconds) || milliseconds < 0) {
     return std::nullopt;
   }
   return absl::Milliseconds(milliseconds);
 }
 
-void KeepPushback(const grpc::ClientContext& context, absl::Status& status) {
+void KeepPushback(const grpc::ClientContext& context, Status& status) {
   const auto& metadata = context.GetServerTrailingMetadata();
   const auto found = metadata.find(kRetryPushback);
   if (status.ok() || found == metadata.end()) return;
   status.SetPayload(kRetryPushback,
-                    absl::Cord(absl::string_view(found->second.data(), found->second.size())));
+                    absl::Cord(std::string_view(found->second.data(), found->second.size())));
 }
 
-bool IsTransient(absl::StatusCode code) {
-  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded ||
-         code == absl::StatusCode::kResourceExhausted || code == absl::StatusCode::kAborted;
+bool IsTransient(StatusCode code) {
+  return code == StatusCode::kUnavailable || code == StatusCode::kDeadlineExceeded ||
+         code == StatusCode::kResourceExhausted || code == StatusCode::kAborted;
 }
 
-absl::Status WithTries(const absl::Status& status, int tries, absl::Duration passed) {
+Status WithTries(const Status& status, int tries, absl::Duration passed) {
   if (tries == 1) return status;
-  return absl::Status(
-      status.code(),
-      absl::StrCat(status.message(), " (tried ", tries, " times in ",
-                   absl::FormatDuration(absl::Trunc(passed, absl::Milliseconds(1))), ")"));
+  return Status(status.code(),
+                StrCat(status.message(), " (tried ", tries, " times in ",
+                       absl::FormatDuration(absl::Trunc(passed, absl::Milliseconds(1))), ")"));
 }
 
 // Adds the id that this call has in the curator's log, if anybody answered. gRPC has metadata of a
 // call only once it has begun.
-absl::Status WithRequestId(const absl::Status& status, const grpc::ClientContext& context) {
+Status WithRequestId(const Status& status, const grpc::ClientContext& context) {
   if (status.ok()) return status;
   const auto& metadata = context.GetServerTrailingMetadata();
   const auto id = metadata.find(kRequestId);
   if (id == metadata.end()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(status.message(), " (request id ",
-                                   OfServer({id->second.data(), id->second.size()}), ")"));
+  return Status(status.code(), StrCat(status.message(), " (request id ",
+                                      OfServer({id->second.data(), id->second.size()}), ")"));
 }
 
 // Nobody here cancels a unary call, so the server did: it took longer than the server allows, or
 // the server is stopping. Either is worth another try.
-absl::Status EndedByServer(const absl::Status& status, const std::string& server) {
-  if (!absl::IsCancelled(status)) return status;
-  return absl::DeadlineExceededError(
-      absl::StrCat(server,
-                   " ended the call before it was answered: it took longer than the server "
-                   "allows, or the server is stopping (",
-                   status.message(), ")"));
+Status EndedByServer(const Status& status, const std::string& server) {
+  if (!IsCancelled(status)) return status;
+  return DeadlineExceededError(
+      StrCat(server,
+             " ended the call before it was answered: it took longer than the server "
+             "allows, or the server is stopping (",
+             status.message(), ")"));
 }
 
 // The proxy between here and `server`, an address or a text for people.
 std::optional<Proxy> ProxyBefore(const std::string& server) {
-  const absl::StatusOr<ServerAddress> address = ParseServerAddress(server);
+  const StatusOr<ServerAddress> address = ParseServerAddress(server);
   return address.ok() ? ProxyFor(*address) : std::nullopt;
 }
 
 // "server", and the proxy through which it is asked for.
 std::string Asked(const std::string& server) {
   const std::optional<Proxy> proxy = ProxyBefore(server);
-  return proxy.has_value() ? absl::StrCat(server, " through ", proxy->Shown()) : server;
+  return proxy.has_value() ? StrCat(server, " through ", proxy->Shown()) : server;
 }
 
 std::string ConnectionAdvice(const std::string& server) {
   const std::optional<Proxy> proxy = ProxyBefore(server);
   if (!proxy.has_value()) return "check the address and that coppiced runs there";
-  return absl::StrCat("check the address, and ", ProxyAdvice(*proxy, *ParseServerAddress(server)));
+  return StrCat("check the address, and ", ProxyAdvice(*proxy, *ParseServerAddress(server)));
 }
 
 // A server that asks for client certificates ends connections without one in this way, too: gRPC's
 // sends no alert.
-bool WasEnded(absl::string_view detail) {
-  return absl::StrContains(detail, "Socket closed") || absl::StrContains(detail, "reset by peer");
+bool WasEnded(std::string_view detail) {
+  return StrContains(detail, "Socket closed") || StrContains(detail, "reset by peer");
 }
 
-bool IsAboutTls(absl::string_view detail) {
-  const std::string text = absl::AsciiStrToLower(detail);
-  return absl::StrContains(text, "ssl") || absl::StrContains(text, "handshake") ||
-         absl::StrContains(text, "peer name") || absl::StrContains(text, "certificate");
+bool IsAboutTls(std::string_view detail) {
+  const std::string text = AsciiStrToLower(detail);
+  return StrContains(text, "ssl") || StrContains(text, "handshake") ||
+         StrContains(text, "peer name") || StrContains(text, "certificate");
 }
 
 }  // namespace
 
-std::string OfServer(absl::string_view text) {
+std::string OfServer(std::string_view text) {
   constexpr size_t kMaxBytes = 2000;
-  return absl::StrCat(Printable(text.substr(0, kMaxBytes)), text.size() > kMaxBytes ? "..." : "");
+  return StrCat(Printable(text.substr(0, kMaxBytes)), text.size() > kMaxBytes ? "..." : "");
 }
 
-absl::Status OfServer(const absl::Status& status) {
-  return absl::Status(status.code(), OfServer(status.message()));
-}
+Status OfServer(const Status& status) { return Status(status.code(), OfServer(status.message())); }
 
-bool IsRetryable(const absl::Status& status) {
+bool IsRetryable(const Status& status) {
   return IsTransient(status.code()) && Pushback(status).has_value();
 }
 
-absl::Duration AskedToWait(const absl::Status& status) {
+absl::Duration AskedToWait(const Status& status) {
   return Pushback(status).value_or(absl::ZeroDuration());
 }
 
-absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
-                           absl::FunctionRef<absl::Status(absl::Time deadline)> attempt) {
+Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
+                     absl::FunctionRef<Status(absl::Time deadline)> attempt) {
   const absl::Time start = clock.Now();
   const absl::Time give_up = start + retry.give_up_after;
   for (int tries = 1;; ++tries) {
     const absl::Time now = clock.Now();
     const absl::Time deadline = now + retry.deadline;
     // The first try always gets its whole deadline: without retries there is no other limit.
-    absl::Status status = attempt(tries == 1 ? deadline : std::min(deadline, give_up));
+    Status status = attempt(tries == 1 ? deadline : std::min(deadline, give_up));
     if (status.ok() || !IsTransient(status.code())) return status;
     if (!IsRetryable(status)) return WithTries(status, tries, clock.Now() - start);
     const absl::Duration wait = AskedToWait(status) + Backoff(retry, tries);
@@ -178,58 +172,56 @@ absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
   }
 }
 
-absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server) {
-  if (status.ok()) return absl::OkStatus();
-  const auto code = static_cast<absl::StatusCode>(status.error_code());
+Status FromGrpcStatus(const grpc::Status& status, const std::string& server) {
+  if (status.ok()) return OkStatus();
+  const auto code = static_cast<StatusCode>(status.error_code());
   const std::string detail = OfServer(status.error_message());
-  if (code == absl::StatusCode::kDeadlineExceeded) {
-    return absl::Status(code, absl::StrCat(Asked(server), " ", kNotInTime, ": ", detail));
+  if (code == StatusCode::kDeadlineExceeded) {
+    return Status(code, StrCat(Asked(server), " ", kNotInTime, ": ", detail));
   }
-  const bool cannot_connect = absl::StrContains(detail, "connect") ||
-                              absl::StrContains(detail, "DNS") || IsAboutTls(detail);
-  if (code != absl::StatusCode::kUnavailable || !cannot_connect) return absl::Status(code, detail);
+  const bool cannot_connect =
+      StrContains(detail, "connect") || StrContains(detail, "DNS") || IsAboutTls(detail);
+  if (code != StatusCode::kUnavailable || !cannot_connect) return Status(code, detail);
   if (IsAboutTls(detail)) {
-    return absl::Status(
-        code, absl::StrCat("no TLS connection to ", Asked(server), ": ", detail,
-                           "; check that the CA certificate is the one that signed the server's, "
-                           "that neither has expired, and that the server speaks TLS"));
+    return Status(code,
+                  StrCat("no TLS connection to ", Asked(server), ": ", detail,
+                         "; check that the CA certificate is the one that signed the server's, "
+                         "that neither has expired, and that the server speaks TLS"));
   }
   if (WasEnded(detail)) {
-    return absl::Status(
-        code, absl::StrCat(Asked(server), " ends the connection before it answers: ", detail,
-                           "; if it asks for client certificates give one and its key, and "
-                           "otherwise ",
-                           ConnectionAdvice(server)));
+    return Status(code, StrCat(Asked(server), " ends the connection before it answers: ", detail,
+                               "; if it asks for client certificates give one and its key, and "
+                               "otherwise ",
+                               ConnectionAdvice(server)));
   }
-  return absl::Status(code, absl::StrCat("nobody answers at ", Asked(server), ": ", detail, "; ",
-                                         ConnectionAdvice(server)));
+  return Status(code, StrCat("nobody answers at ", Asked(server), ": ", detail, "; ",
+                             ConnectionAdvice(server)));
 }
 
-absl::Status CallServer(grpc::Channel& channel, const std::string& server,
-                        const RetryOptions& retry,
-                        absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) {
+Status CallServer(grpc::Channel& channel, const std::string& server, const RetryOptions& retry,
+                  absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) {
   ChannelClock clock(channel);
   bool answered = false;  // by the curator, at the last try
-  const absl::Status ended = CallWithRetry(retry, clock, [&](absl::Time deadline) {
+  const Status ended = CallWithRetry(retry, clock, [&](absl::Time deadline) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
-    absl::Status status =
+    Status status =
         WithRequestId(EndedByServer(FromGrpcStatus(call(context), server), server), context);
     KeepPushback(context, status);
     answered = context.GetServerTrailingMetadata().count(kRequestId) > 0;
     return status;
   });
-  if (!absl::IsUnavailable(ended) || answered || !retry.diagnose) return ended;
-  const absl::Status why = retry.diagnose();
+  if (!IsUnavailable(ended) || answered || !retry.diagnose) return ended;
+  const Status why = retry.diagnose();
   return why.ok() ? ended : why;
 }
 
-absl::StatusOr<std::string> RandomHex(size_t bytes) {
+StatusOr<std::string> RandomHex(size_t bytes) {
   std::string random(bytes, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(random.data()), static_cast<int>(bytes)) != 1) {
-    return absl::UnavailableError("the system random source failed");
+    return UnavailableError("the system random source failed");
   }
-  return absl::BytesToHexString(random);
+  return BytesToHexString(random);
 }
 
 }  // namespace coppice

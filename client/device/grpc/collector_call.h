@@ -18,13 +18,12 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/device/grpc/collector.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -38,38 +37,37 @@ class RetryClock {
 
 // Calls `attempt` with the deadline of each try until it succeeds, fails for good, or
 // `give_up_after` has passed; then returns its last error with the number of tries.
-absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
-                           absl::FunctionRef<absl::Status(absl::Time deadline)> attempt);
+Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
+                     absl::FunctionRef<Status(absl::Time deadline)> attempt);
 
 // Whether a call that failed with `status` may be repeated, and how long the server asked to wait
 // before that.
-bool IsRetryable(const absl::Status& status);
-absl::Duration AskedToWait(const absl::Status& status);
+bool IsRetryable(const Status& status);
+absl::Duration AskedToWait(const Status& status);
 
 // Trailing metadata in which a server that is too busy says when to come again, and the URL of the
 // payload in which an attempt's status carries that value.
 inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 
 // Makes a server's text fit for terminals and logs: no control characters, at most 2,000 bytes.
-std::string OfServer(absl::string_view text);
-absl::Status OfServer(const absl::Status& status);
+std::string OfServer(std::string_view text);
+Status OfServer(const Status& status);
 
 // What the error says of a call whose time is up.
-inline constexpr absl::string_view kNotInTime = "did not answer in time";
+inline constexpr std::string_view kNotInTime = "did not answer in time";
 
 // Keeps the code, and passes the message through OfServer(). If the connection is at fault, the
 // message says where `server` was looked for and what to check.
-absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
+Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
 
 // The three above together, over the real clock: `call` is one unary call on a stub of `channel`,
 // which it does not cancel. A call that the server cancelled is DeadlineExceeded, and tried again.
 // If a call ends without an answer from the server, `retry.diagnose` may explain it.
-absl::Status CallServer(grpc::Channel& channel, const std::string& server,
-                        const RetryOptions& retry,
-                        absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call);
+Status CallServer(grpc::Channel& channel, const std::string& server, const RetryOptions& retry,
+                  absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call);
 
 // `bytes` random bytes in hexadecimal, for ids that must not collide. Unavailable if OpenSSL fails.
-absl::StatusOr<std::string> RandomHex(size_t bytes);
+StatusOr<std::string> RandomHex(size_t bytes);
 
 }  // namespace coppice
 

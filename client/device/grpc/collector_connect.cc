@@ -8,16 +8,18 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "client/device/grpc/collector.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/pem.h"
 
 namespace coppice {
@@ -25,10 +27,10 @@ namespace {
 
 constexpr int kMaxMessageBytes = 64 << 20;
 
-absl::StatusOr<std::string> ReadNamedFile(absl::string_view what, const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadTextFile(path);
+StatusOr<std::string> ReadNamedFile(std::string_view what, const std::string& path) {
+  StatusOr<std::string> bytes = ReadTextFile(path);
   if (bytes.ok()) return bytes;
-  return absl::InvalidArgumentError(absl::StrCat("the ", what, " ", bytes.status().message()));
+  return InvalidArgumentError(StrCat("the ", what, " ", bytes.status().message()));
 }
 
 bool HasExpired(const CertificatePtr& certificate) {
@@ -36,38 +38,36 @@ bool HasExpired(const CertificatePtr& certificate) {
 }
 
 // The certificates in `path`, at least one of which has not expired.
-absl::StatusOr<std::string> ReadCertificates(absl::string_view what, const std::string& path) {
+StatusOr<std::string> ReadCertificates(std::string_view what, const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile(what, path));
   const std::vector<CertificatePtr> certificates = CertificatesFromPem(pem).certificates;
   if (certificates.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("the ", what, " ", path, " is not a PEM file"));
+    return InvalidArgumentError(StrCat("the ", what, " ", path, " is not a PEM file"));
   }
   for (const CertificatePtr& certificate : certificates) {
     if (!HasExpired(certificate)) return pem;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the ", what, " ", path, " has expired; get a new one"));
+  return InvalidArgumentError(StrCat("the ", what, " ", path, " has expired; get a new one"));
 }
 
-absl::StatusOr<std::string> ReadKey(const std::string& path, const std::string& certificate_pem) {
+StatusOr<std::string> ReadKey(const std::string& path, const std::string& certificate_pem) {
   COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile("private key", path));
   const KeyPtr key = PrivateKeyFromPem(pem);
   if (key == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the private key ", path, " is not a PEM file, or is protected by a passphrase"));
+    return InvalidArgumentError(
+        StrCat("the private key ", path, " is not a PEM file, or is protected by a passphrase"));
   }
   const int matches =
       X509_check_private_key(CertificatesFromPem(certificate_pem).certificates[0].get(), key.get());
   ERR_clear_error();
   if (matches != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the private key ", path, " does not belong to the client certificate"));
+    return InvalidArgumentError(
+        StrCat("the private key ", path, " does not belong to the client certificate"));
   }
   return pem;
 }
 
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
-    const ConnectOptions& options) {
+StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const ConnectOptions& options) {
   if (options.insecure) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions tls;
   if (!options.ca_file.empty()) {
@@ -106,40 +106,40 @@ grpc::ChannelArguments MakeArguments(const ServerAddress& server) {
 }  // namespace
 
 // Takes visible ASCII only: gRPC ends the process over a header with other characters.
-absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
+StatusOr<std::string> ReadTokenFile(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadNamedFile("token file", path));
-  std::string token(absl::StripAsciiWhitespace(text));
+  std::string token(StripAsciiWhitespace(text));
   const auto is_good = [](unsigned char c) { return absl::ascii_isgraph(c); };
   if (token.empty() || !std::all_of(token.begin(), token.end(), is_good)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the token file ", path, " must hold one token on one line"));
+    return InvalidArgumentError(
+        StrCat("the token file ", path, " must hold one token on one line"));
   }
   return token;
 }
 
-absl::Status CheckConnectOptions(const ConnectOptions& options) {
+Status CheckConnectOptions(const ConnectOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const ServerAddress address, ParseServerAddress(options.server));
   if (options.insecure && !address.is_loopback()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "an insecure connection is for loopback addresses only; use TLS for any other");
   }
   const bool has_files =
       !options.ca_file.empty() || !options.cert_file.empty() || !options.key_file.empty();
   if (options.insecure && has_files) {
-    return absl::InvalidArgumentError("an insecure connection uses no CA, certificate or key");
+    return InvalidArgumentError("an insecure connection uses no CA, certificate or key");
   }
   if (options.insecure && !options.token_file.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "an insecure connection would show the token to whoever listens: use TLS, or leave the "
         "token out");
   }
   if (options.cert_file.empty() != options.key_file.empty()) {
-    return absl::InvalidArgumentError("a client certificate and its private key go together");
+    return InvalidArgumentError("a client certificate and its private key go together");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options) {
+StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options) {
   COPPICE_RETURN_IF_ERROR(CheckConnectOptions(options));
   COPPICE_ASSIGN_OR_RETURN(const ServerAddress address, ParseServerAddress(options.server));
   COPPICE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options));

@@ -2,22 +2,20 @@
 
 #include <cstdlib>
 #include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-constexpr absl::string_view kScheme = "http://";
-constexpr absl::string_view kDefaultPort = ":80";
+constexpr std::string_view kScheme = "http://";
+constexpr std::string_view kDefaultPort = ":80";
 
 struct Variable {
   std::string name;
@@ -28,30 +26,30 @@ struct Variable {
 Variable FirstSet(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const char* value = std::getenv(name);
-    if (value != nullptr) return {name, std::string(absl::StripAsciiWhitespace(value))};
+    if (value != nullptr) return {name, std::string(StripAsciiWhitespace(value))};
   }
   return {};
 }
 
 bool IsExcepted(const std::string& host) {
   const std::string hosts = FirstSet({"no_grpc_proxy", "no_proxy"}).value;
-  for (absl::string_view entry : absl::StrSplit(hosts, ',')) {
-    entry = absl::StripAsciiWhitespace(entry);
+  for (std::string_view entry : StrSplit(hosts, ',')) {
+    entry = StripAsciiWhitespace(entry);
     if (entry == "*") return true;
-    absl::ConsumePrefix(&entry, "*");  // "*.example.org"
+    ConsumePrefix(&entry, "*");  // "*.example.org"
     if (!entry.empty() && absl::EndsWithIgnoreCase(host, entry)) return true;
   }
   return false;
 }
 
-std::string PercentDecoded(absl::string_view text) {
+std::string PercentDecoded(std::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool escaped = text[i] == '%' && i + 2 < text.size() &&
                          absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 1])) &&
                          absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 2]));
     if (escaped) {
-      decoded += absl::HexStringToBytes(text.substr(i + 1, 2));
+      decoded += HexStringToBytes(text.substr(i + 1, 2));
       i += 2;
     } else {
       decoded += text[i];
@@ -61,31 +59,29 @@ std::string PercentDecoded(absl::string_view text) {
 }
 
 std::optional<Proxy> ParseProxy(const Variable& variable) {
-  absl::string_view rest = variable.value;
-  if (!absl::ConsumePrefix(&rest, kScheme) && absl::StrContains(rest, "://")) return std::nullopt;
+  std::string_view rest = variable.value;
+  if (!ConsumePrefix(&rest, kScheme) && StrContains(rest, "://")) return std::nullopt;
   rest = rest.substr(0, rest.find('/'));
   Proxy proxy;
   proxy.variable = variable.name;
-  if (const size_t at = rest.rfind('@'); at != absl::string_view::npos) {
-    proxy.authorization =
-        absl::StrCat("Basic ", absl::Base64Escape(PercentDecoded(rest.substr(0, at))));
+  if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    proxy.authorization = StrCat("Basic ", absl::Base64Escape(PercentDecoded(rest.substr(0, at))));
     proxy.url = std::string(rest.substr(0, at + 1));
     rest.remove_prefix(at + 1);
   }
   std::string host(rest);
-  if (!ParseServerAddress(host).ok()) absl::StrAppend(&host, kDefaultPort);
-  absl::StatusOr<ServerAddress> address = ParseServerAddress(host);
+  if (!ParseServerAddress(host).ok()) StrAppend(&host, kDefaultPort);
+  StatusOr<ServerAddress> address = ParseServerAddress(host);
   if (!address.ok()) return std::nullopt;
   proxy.address = *std::move(address);
-  proxy.url = absl::StrCat(kScheme, proxy.url, host);
+  proxy.url = StrCat(kScheme, proxy.url, host);
   return proxy;
 }
 
 }  // namespace
 
 std::string Proxy::Shown() const {
-  return absl::StrCat("the proxy ", Printable(address.host), ":", address.port, " (", variable,
-                      ")");
+  return StrCat("the proxy ", Printable(address.host), ":", address.port, " (", variable, ")");
 }
 
 std::optional<Proxy> ProxyFor(const ServerAddress& server) {
@@ -95,8 +91,8 @@ std::optional<Proxy> ProxyFor(const ServerAddress& server) {
 }
 
 std::string ProxyAdvice(const Proxy& proxy, const ServerAddress& server) {
-  return absl::StrCat("check ", proxy.variable, ", or set no_proxy=", server.host,
-                      " to connect without a proxy");
+  return StrCat("check ", proxy.variable, ", or set no_proxy=", server.host,
+                " to connect without a proxy");
 }
 
 }  // namespace coppice

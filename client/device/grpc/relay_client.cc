@@ -4,10 +4,12 @@
 #include <grpcpp/security/credentials.h>
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/relay.grpc.pb.h"
@@ -20,12 +22,11 @@ std::string BytesOf(const Bytes& bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-absl::Status NoAnswer(absl::string_view what) {
-  return absl::DataLossError(
-      absl::StrCat("the relay sent ", what, "; do not answer, and tell its operator"));
+Status NoAnswer(std::string_view what) {
+  return DataLossError(StrCat("the relay sent ", what, "; do not answer, and tell its operator"));
 }
 
-absl::StatusOr<SubmitOutcome> ReadSubmitOutcome(v1::SubmitOutcome outcome) {
+StatusOr<SubmitOutcome> ReadSubmitOutcome(v1::SubmitOutcome outcome) {
   switch (outcome) {
     case v1::SUBMIT_OUTCOME_STORED:
       return SubmitOutcome::kStored;
@@ -38,19 +39,18 @@ absl::StatusOr<SubmitOutcome> ReadSubmitOutcome(v1::SubmitOutcome outcome) {
     case v1::SUBMIT_OUTCOME_BAD_LENGTH:
       return SubmitOutcome::kBadLength;
     default:
-      return absl::DataLossError(absl::StrCat("the relay answered with outcome ",
-                                              static_cast<int>(outcome),
-                                              ", which this version does not know"));
+      return DataLossError(StrCat("the relay answered with outcome ", static_cast<int>(outcome),
+                                  ", which this version does not know"));
   }
 }
 
 }  // namespace
 
-absl::StatusOr<RelayClient> RelayClient::Create(const ConnectOptions& connect,
-                                                const RetryOptions& retry) {
+StatusOr<RelayClient> RelayClient::Create(const ConnectOptions& connect,
+                                          const RetryOptions& retry) {
   COPPICE_RETURN_IF_ERROR(CheckConnectOptions(connect));
   if (connect.ca_file.empty() && !connect.insecure) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "a relay must be known by an authority that its operator names: whoever can show a device "
         "another certificate for its address, as many authorities of the system could, reads which "
         "ticket the device has. Give the authority's certificate (--relay-ca)");
@@ -65,7 +65,7 @@ absl::StatusOr<RelayClient> RelayClient::Create(const ConnectOptions& connect,
   return RelayClient(std::move(channel), connect.server, std::move(token), retry);
 }
 
-absl::StatusOr<DealOffer> RelayClient::GetRelayTerms(absl::string_view study) const {
+StatusOr<DealOffer> RelayClient::GetRelayTerms(std::string_view study) const {
   v1::GetRelayTermsRequest request;
   request.set_study(MakeName(kStudies, study));
   v1::GetRelayTermsResponse response;
@@ -80,16 +80,15 @@ absl::StatusOr<DealOffer> RelayClient::GetRelayTerms(absl::string_view study) co
     return NoAnswer("terms without a signature");
   }
   std::copy(response.signature().begin(), response.signature().end(), offer.signature.begin());
-  absl::StatusOr<SignedManifest> manifest = FromProto(response.manifest());
+  StatusOr<SignedManifest> manifest = FromProto(response.manifest());
   if (!manifest.ok()) {
-    return NoAnswer(absl::StrCat("a bad manifest: ", OfServer(manifest.status().message())));
+    return NoAnswer(StrCat("a bad manifest: ", OfServer(manifest.status().message())));
   }
   offer.manifest = *std::move(manifest);
   return offer;
 }
 
-absl::StatusOr<std::string> RelayClient::TakeOffer(absl::string_view study,
-                                                   const EpochId& epoch) const {
+StatusOr<std::string> RelayClient::TakeOffer(std::string_view study, const EpochId& epoch) const {
   v1::TakeOfferRequest request;
   request.set_study(MakeName(kStudies, study));
   request.set_epoch(BytesOf(epoch));
@@ -102,7 +101,7 @@ absl::StatusOr<std::string> RelayClient::TakeOffer(absl::string_view study,
   return std::move(*response.mutable_envelope());
 }
 
-absl::StatusOr<SubmitOutcome> RelayClient::Submit(const JournalEntry& entry) const {
+StatusOr<SubmitOutcome> RelayClient::Submit(const JournalEntry& entry) const {
   const SealedAnswer& sealed = *entry.sealed;
   v1::SubmitSealedReportRequest request;
   request.set_epoch(BytesOf(sealed.epoch));

@@ -5,12 +5,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "client/device/grpc/collector.h"
 #include "client/device/relay/relay_link.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -24,14 +24,12 @@ namespace coppice {
 // Threads    safe to share.
 class RelayClient final : public RelayLink {
  public:
-  static absl::StatusOr<RelayClient> Create(const ConnectOptions& connect,
-                                            const RetryOptions& retry);
+  static StatusOr<RelayClient> Create(const ConnectOptions& connect, const RetryOptions& retry);
 
   const std::string& address() const override { return server_; }
-  absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view study) const override;
-  absl::StatusOr<std::string> TakeOffer(absl::string_view study,
-                                        const EpochId& epoch) const override;
-  absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override;
+  StatusOr<DealOffer> GetRelayTerms(std::string_view study) const override;
+  StatusOr<std::string> TakeOffer(std::string_view study, const EpochId& epoch) const override;
+  StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override;
 
  private:
   RelayClient(std::shared_ptr<grpc::Channel> channel, std::string server, std::string token,

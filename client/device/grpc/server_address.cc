@@ -2,25 +2,24 @@
 
 #include <arpa/inet.h>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice {
 
-absl::StatusOr<ServerAddress> ParseServerAddress(const std::string& server) {
+StatusOr<ServerAddress> ParseServerAddress(const std::string& server) {
   const size_t colon = server.rfind(':');
   ServerAddress address;
   if (colon != std::string::npos && colon > 0 &&
-      absl::SimpleAtoi(server.substr(colon + 1), &address.port) && address.port >= 1 &&
+      SimpleAtoi(server.substr(colon + 1), &address.port) && address.port >= 1 &&
       address.port <= 65535) {
     address.host = server.substr(0, colon);
     const bool brackets = address.host.front() == '[' && address.host.back() == ']';
     if (brackets) address.host = address.host.substr(1, address.host.size() - 2);
-    const bool ambiguous = !brackets && absl::StrContains(address.host, ':');
-    if (!address.host.empty() && !ambiguous && !absl::StrContains(address.host, '/'))
-      return address;
+    const bool ambiguous = !brackets && StrContains(address.host, ':');
+    if (!address.host.empty() && !ambiguous && !StrContains(address.host, '/')) return address;
   }
-  return absl::InvalidArgumentError(
+  return InvalidArgumentError(
       "the server must be HOST:PORT with a port from 1 to 65535, and an IPv6 address in brackets");
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -19,7 +19,7 @@ struct ServerAddress {
 };
 
 // InvalidArgument, which says what is expected.
-absl::StatusOr<ServerAddress> ParseServerAddress(const std::string& server);
+StatusOr<ServerAddress> ParseServerAddress(const std::string& server);
 
 }  // namespace coppice
 

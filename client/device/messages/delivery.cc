@@ -1,14 +1,16 @@
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/messages/message_reader.h"
 #include "client/device/messages/message_writer.h"
 #include "client/device/messages/messages.h"
 #include "client/device/messages/parts.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -20,23 +22,23 @@ constexpr int32_t kUnknownStudy = 3;
 
 }  // namespace
 
-std::string ProofRequestBytes(absl::string_view challenge) {
+std::string ProofRequestBytes(std::string_view challenge) {
   MessageWriter writer;
   writer.Bytes(1, challenge);
   return writer.Finish();
 }
 
-absl::StatusOr<CuratorProof> OpenProof(absl::string_view response, absl::string_view challenge) {
-  absl::string_view key;
+StatusOr<CuratorProof> OpenProof(std::string_view response, std::string_view challenge) {
+  std::string_view key;
   std::vector<EndorsementMessage> endorsements;
-  absl::string_view signature;
+  std::string_view signature;
   MessageReader field(response);
   while (field.Next()) {
     if (field.field() == 1) field.ReadBytes(key);
     if (field.field() == 2) AddEndorsement(field, endorsements);
     if (field.field() == 3) field.ReadBytes(signature);
   }
-  if (field.failed()) return absl::DataLossError("the response is no key of a curator's");
+  if (field.failed()) return DataLossError("the response is no key of a curator's");
   CuratorProof proof;
   COPPICE_RETURN_IF_ERROR(CopyExactly("key", key, proof.key));
   COPPICE_ASSIGN_OR_RETURN(proof.endorsements, MakeKeyChain(endorsements));
@@ -45,7 +47,7 @@ absl::StatusOr<CuratorProof> OpenProof(absl::string_view response, absl::string_
     std::copy(signature.begin(), signature.end(), signed_challenge.begin());
   }
   if (IsSignedBy(proof.key, kCuratorDomain, challenge, signed_challenge)) return proof;
-  return absl::FailedPreconditionError(
+  return FailedPreconditionError(
       "the curator does not prove that it has its key; nothing is sent to it");
 }
 
@@ -55,20 +57,20 @@ std::string ReportRequestBytes(const PrivateReport& report) {
   inner.Bytes(2, report.payload);
   inner.Bytes(3, report.public_values);
   MessageWriter writer;
-  writer.Bytes(1, absl::StrCat("studies/", report.study));
+  writer.Bytes(1, StrCat("studies/", report.study));
   writer.Bytes(2, AsBytes(report.fingerprint));
   writer.Element(3, inner.Finish());
   return writer.Finish();
 }
 
-absl::StatusOr<DeliveryResult> ReadDelivery(absl::string_view response) {
+StatusOr<DeliveryResult> ReadDelivery(std::string_view response) {
   std::vector<int32_t> outcomes;
   MessageReader field(response);
   while (field.Next()) {
     if (field.field() == 1) field.Add(outcomes);
   }
   if (field.failed() || outcomes.size() != 1) {
-    return absl::DataLossError("the response has not one outcome for the one report");
+    return DataLossError("the response has not one outcome for the one report");
   }
   switch (outcomes[0]) {
     case kAccepted:
@@ -78,7 +80,7 @@ absl::StatusOr<DeliveryResult> ReadDelivery(absl::string_view response) {
     case kUnknownStudy:
       return DeliveryResult{Delivery::kUnknownStudy, "unknown study"};
     default:
-      return DeliveryResult{Delivery::kRefused, absl::StrCat("outcome ", outcomes[0])};
+      return DeliveryResult{Delivery::kRefused, StrCat("outcome ", outcomes[0])};
   }
 }
 

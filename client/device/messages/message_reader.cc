@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
 namespace coppice {
@@ -13,7 +14,7 @@ constexpr uint32_t kEndGroup = 4;
 
 // The length of the UTF-8 character that `text` begins with; 0 if it begins with none. No
 // surrogates, nothing longer than it must be, nothing past U+10FFFF (RFC 3629).
-size_t CharacterBytes(absl::string_view text) {
+size_t CharacterBytes(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = at(0);
   if (first < 0x80) return 1;
@@ -27,7 +28,7 @@ size_t CharacterBytes(absl::string_view text) {
   return too_long || no_character ? 0 : size;
 }
 
-bool IsUtf8(absl::string_view text) {
+bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     const size_t size = CharacterBytes(text);
     if (size == 0) return false;
@@ -170,7 +171,7 @@ void MessageReader::Read(double& value) const {
   if (type_ == Type::kFixed64) value = AsDouble(number_);
 }
 
-void MessageReader::ReadBytes(absl::string_view& value) const {
+void MessageReader::ReadBytes(std::string_view& value) const {
   if (type_ == Type::kBytes) value = bytes_;
 }
 
@@ -207,7 +208,7 @@ void MessageReader::Add(std::vector<int32_t>& values) { AddNumbers(values); }
 void MessageReader::Add(std::vector<uint32_t>& values) { AddNumbers(values); }
 void MessageReader::Add(std::vector<double>& values) { AddNumbers(values); }
 
-void MessageReader::AddBytes(std::vector<absl::string_view>& values) const {
+void MessageReader::AddBytes(std::vector<std::string_view>& values) const {
   if (type_ == Type::kBytes) values.push_back(bytes_);
 }
 

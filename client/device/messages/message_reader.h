@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/string_view.h"
 
 namespace coppice {
 
@@ -24,7 +24,7 @@ namespace coppice {
 // Threads    one at a time. The bytes must outlive the reader, and what it returns as views.
 class MessageReader {
  public:
-  explicit MessageReader(absl::string_view bytes) : left_(bytes) {}
+  explicit MessageReader(std::string_view bytes) : left_(bytes) {}
 
   // Moves to the next field; false at the end, and after anything malformed.
   bool Next();
@@ -40,14 +40,14 @@ class MessageReader {
   void Read(int32_t& value) const;
   void Read(int64_t& value) const;
   void Read(double& value) const;
-  void ReadBytes(absl::string_view& value) const;
+  void ReadBytes(std::string_view& value) const;
   void ReadText(std::string& value);
   // Adds to the list.
   void Add(std::vector<bool>& values);
   void Add(std::vector<int32_t>& values);
   void Add(std::vector<uint32_t>& values);
   void Add(std::vector<double>& values);
-  void AddBytes(std::vector<absl::string_view>& values) const;
+  void AddBytes(std::vector<std::string_view>& values) const;
   void AddText(std::vector<std::string>& values);
 
   // Whether the field may be a message.
@@ -70,13 +70,13 @@ class MessageReader {
 
   static constexpr int kMaxDepth = 100;
 
-  absl::string_view left_;
+  std::string_view left_;
   int depth_left_ = kMaxDepth;
   bool failed_ = false;
   uint32_t field_ = 0;
   Type type_ = Type::kVarint;
-  uint64_t number_ = 0;           // of kVarint and kFixed64
-  absl::string_view bytes_ = {};  // of kBytes
+  uint64_t number_ = 0;          // of kVarint and kFixed64
+  std::string_view bytes_ = {};  // of kBytes
 };
 
 }  // namespace coppice

@@ -6,9 +6,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice {
 
@@ -21,11 +20,11 @@ class MessageWriter {
     Varint(field << 3);
     Varint(value);
   }
-  void Bytes(uint32_t field, absl::string_view value) {
+  void Bytes(uint32_t field, std::string_view value) {
     if (!value.empty()) Element(field, value);
   }
   // One element of a repeated field, or a message, which is written also if it is empty.
-  void Element(uint32_t field, absl::string_view value) {
+  void Element(uint32_t field, std::string_view value) {
     Varint(field << 3 | kBytesType);
     Varint(value.size());
     bytes_.append(value.data(), value.size());

@@ -7,22 +7,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "client/device/curator_link.h"
 #include "client/device/privatizer.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
+#include "common/model/model.h"
 #include "common/terms/key_chain.h"
 #include "common/terms/manifest.h"
 #include "common/terms/terms.h"
-#include "common/model/model.h"
 
 namespace coppice {
 
 // A GetOfferRequest for one ticket. `submission_token` is empty where the study asks for none;
 // `known_manifest` is what the curator may leave out.
-std::string OfferRequestBytes(absl::string_view study, absl::string_view submission_token,
+std::string OfferRequestBytes(std::string_view study, std::string_view submission_token,
                               const std::optional<Sha256Digest>& known_manifest);
 
 // A GetOfferResponse, all of it hostile until it is checked.
@@ -34,21 +34,21 @@ std::string OfferRequestBytes(absl::string_view study, absl::string_view submiss
 // Errors     DataLoss: no message, or one of another study, fingerprint, tree or number of tickets.
 //            InvalidArgument: terms or a tree that this version does not take. Otherwise as
 //            Trust::Admit(). Texts of the curator's are printable and short.
-absl::StatusOr<Offer> OpenOffer(absl::string_view response, absl::string_view curator,
-                                absl::string_view study, Trust& trust);
+StatusOr<Offer> OpenOffer(std::string_view response, std::string_view curator,
+                          std::string_view study, Trust& trust);
 
 // The messages within, by themselves. They return InvalidArgument for bytes that are no such
 // message, or one with a value that is refused; a manifest must be as it would be written here.
-absl::StatusOr<Terms> ReadTerms(absl::string_view bytes);
-absl::StatusOr<Tree> ReadTree(absl::string_view bytes, const Terms& terms);
-absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes);
+StatusOr<Terms> ReadTerms(std::string_view bytes);
+StatusOr<Tree> ReadTree(std::string_view bytes, const Terms& terms);
+StatusOr<Manifest> ReadManifest(std::string_view bytes);
 
 // Tree `number`, from its bytes and its path. DataLoss if the terms' forest_root does not stand for
 // it; InvalidArgument if it does and they are no tree of these terms.
-absl::StatusOr<Tree> ReadProvenTree(const Terms& terms, uint32_t number, absl::string_view bytes,
-                                    absl::string_view path);
+StatusOr<Tree> ReadProvenTree(const Terms& terms, uint32_t number, std::string_view bytes,
+                              std::string_view path);
 
-std::string ProofRequestBytes(absl::string_view challenge);
+std::string ProofRequestBytes(std::string_view challenge);
 
 struct CuratorProof {
   PublicKey key{};
@@ -56,18 +56,18 @@ struct CuratorProof {
 };
 // A GetCuratorKeysResponse that proves, by its signature of `challenge`, that whoever sent it has
 // the key. DataLoss: no such message; FailedPrecondition: no such proof.
-absl::StatusOr<CuratorProof> OpenProof(absl::string_view response, absl::string_view challenge);
+StatusOr<CuratorProof> OpenProof(std::string_view response, std::string_view challenge);
 
 // A SubmitReportsRequest with this report.
 std::string ReportRequestBytes(const PrivateReport& report);
 
 // What a SubmitReportsResponse says of the one report. DataLoss: no such message, or not one
 // outcome.
-absl::StatusOr<DeliveryResult> ReadDelivery(absl::string_view response);
+StatusOr<DeliveryResult> ReadDelivery(std::string_view response);
 
 // InvalidArgument for bytes that are no model, one of a later format, or one with a value that
 // Model::Create() refuses. The signature is passed over.
-absl::StatusOr<Model> ReadModel(absl::string_view bytes);
+StatusOr<Model> ReadModel(std::string_view bytes);
 
 }  // namespace coppice
 

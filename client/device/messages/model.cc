@@ -3,14 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/messages/message_reader.h"
 #include "client/device/messages/messages.h"
 #include "client/device/messages/parts.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/terms.h"
 
 namespace coppice {
@@ -104,7 +106,7 @@ void ReadRelay(MessageReader& field, RelayBound& relay) {
   if (field.field() == 5) field.Read(relay.batches);
   if (field.field() == 6) field.Read(relay.least_accepted);
   if (field.field() == 7) {
-    absl::string_view key;
+    std::string_view key;
     field.ReadBytes(key);
     relay.relay_key.assign(key.data(), key.size());
   }
@@ -181,7 +183,7 @@ void ReadModelField(MessageReader& field, ModelMessage& message) {
 }
 
 // Before any node is made, so that memory stays in proportion to the bytes.
-absl::Status CheckLeafCounts(const ModelMessage& message) {
+Status CheckLeafCounts(const ModelMessage& message) {
   bool fits = message.predictions.size() == message.trees.size();
   for (size_t t = 0; fits && t < message.trees.size(); ++t) {
     const std::vector<int32_t>& kinds = message.trees[t].kinds;
@@ -189,14 +191,14 @@ absl::Status CheckLeafCounts(const ModelMessage& message) {
     const auto leaves = static_cast<size_t>(std::count(kinds.begin(), kinds.end(), kLeafOnWire));
     fits = kinds.size() <= 2 * given && leaves == given;
   }
-  if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError("model: has not one leaf prediction for each leaf");
+  if (fits) return OkStatus();
+  return InvalidArgumentError("model: has not one leaf prediction for each leaf");
 }
 
-absl::StatusOr<Forest> MakeForest(const std::vector<PreorderTree>& trees, const Schema& schema) {
+StatusOr<Forest> MakeForest(const std::vector<PreorderTree>& trees, const Schema& schema) {
   if (trees.empty() || trees.size() > kMaxTrees) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("forest.trees: must be 1 to ", kMaxTrees, ", are ", trees.size()));
+    return InvalidArgumentError(
+        StrCat("forest.trees: must be 1 to ", kMaxTrees, ", are ", trees.size()));
   }
   Forest forest;
   for (const PreorderTree& preorder : trees) {
@@ -221,18 +223,18 @@ std::vector<DerivedFeature> MakeDerived(const std::vector<DerivedMessage>& messa
 
 }  // namespace
 
-absl::StatusOr<Model> ReadModel(absl::string_view bytes) {
+StatusOr<Model> ReadModel(std::string_view bytes) {
   ModelMessage message;
   MessageReader field(bytes);
   while (field.Next()) ReadModelField(field, message);
-  if (field.failed()) return absl::InvalidArgumentError("model: no such message");
+  if (field.failed()) return InvalidArgumentError("model: no such message");
   if (message.min_reader > kModelVersion) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model.min_reader: the model needs a reader of format ", message.min_reader,
-                     ", this one reads format ", kModelVersion, ": upgrade Coppice"));
+    return InvalidArgumentError(StrCat("model.min_reader: the model needs a reader of format ",
+                                       message.min_reader, ", this one reads format ",
+                                       kModelVersion, ": upgrade Coppice"));
   }
   if (message.leaf_kind < 0 || message.leaf_kind > kLastLeafKind) {
-    return absl::InvalidArgumentError("model.leaf_kind: is none that this version knows");
+    return InvalidArgumentError("model.leaf_kind: is none that this version knows");
   }
   COPPICE_RETURN_IF_ERROR(CheckLeafCounts(message));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, MakeSchema(std::move(message.schema)));

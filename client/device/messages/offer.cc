@@ -2,50 +2,52 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/messages/message_reader.h"
 #include "client/device/messages/message_writer.h"
 #include "client/device/messages/messages.h"
 #include "client/device/messages/parts.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/merkle.h"
 
 namespace coppice {
 namespace {
 
-absl::Status NoMessage(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(what, ": no such message"));
+Status NoMessage(std::string_view what) {
+  return InvalidArgumentError(StrCat(what, ": no such message"));
 }
 
 // An error whose text may quote the curator, who may be hostile: printable, and not long.
-absl::Status OfCurator(const absl::Status& status) {
+Status OfCurator(const Status& status) {
   constexpr size_t kMaxBytes = 2000;
-  const absl::string_view text = status.message();
-  return absl::Status(status.code(), absl::StrCat(Printable(text.substr(0, kMaxBytes)),
-                                                  text.size() > kMaxBytes ? "..." : ""));
+  const std::string_view text = status.message();
+  return Status(status.code(),
+                StrCat(Printable(text.substr(0, kMaxBytes)), text.size() > kMaxBytes ? "..." : ""));
 }
 
-absl::StatusOr<MechanismKind> MakeMechanismKind(int32_t number) {
+StatusOr<MechanismKind> MakeMechanismKind(int32_t number) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     if (static_cast<int32_t>(kind) == number) return kind;
   }
-  return absl::InvalidArgumentError("mechanism: must be set, to one that this version knows");
+  return InvalidArgumentError("mechanism: must be set, to one that this version knows");
 }
 
 struct OfferMessage {
-  absl::string_view terms;
-  absl::string_view fingerprint;
-  std::vector<absl::string_view> tickets;
-  absl::string_view tree;
-  absl::string_view tree_path;
+  std::string_view terms;
+  std::string_view fingerprint;
+  std::vector<std::string_view> tickets;
+  std::string_view tree;
+  std::string_view tree_path;
   std::optional<SignedManifestMessage> manifest;
 };
 
-absl::StatusOr<OfferMessage> ReadOffer(absl::string_view bytes) {
+StatusOr<OfferMessage> ReadOffer(std::string_view bytes) {
   OfferMessage message;
   MessageReader field(bytes);
   while (field.Next()) {
@@ -56,7 +58,7 @@ absl::StatusOr<OfferMessage> ReadOffer(absl::string_view bytes) {
     if (field.field() == 5) field.ReadBytes(message.tree_path);
     if (field.field() == 7) ReadSignedManifestMessage(field, message.manifest);
   }
-  if (field.failed()) return absl::DataLossError("the response is no offer");
+  if (field.failed()) return DataLossError("the response is no offer");
   return message;
 }
 
@@ -81,44 +83,44 @@ std::string ManifestBytes(const Manifest& manifest) {
   return writer.Finish();
 }
 
-absl::StatusOr<Terms> OpenTerms(const OfferMessage& offer, absl::string_view study) {
+StatusOr<Terms> OpenTerms(const OfferMessage& offer, std::string_view study) {
   if (offer.fingerprint != AsBytes(FingerprintOf(offer.terms))) {
-    return absl::DataLossError(
-        absl::StrCat("the terms of study ", study,
-                     " do not match their fingerprint; do not answer, and tell the curator"));
+    return DataLossError(
+        StrCat("the terms of study ", study,
+               " do not match their fingerprint; do not answer, and tell the curator"));
   }
-  absl::StatusOr<Terms> terms = ReadTerms(offer.terms);
+  StatusOr<Terms> terms = ReadTerms(offer.terms);
   if (!terms.ok()) return OfCurator(terms.status());
   if (terms->study == study) return terms;
-  return absl::DataLossError(absl::StrCat("the curator sent the terms of study ", terms->study,
-                                          " where those of ", study, " were asked for"));
+  return DataLossError(StrCat("the curator sent the terms of study ", terms->study,
+                              " where those of ", study, " were asked for"));
 }
 
-absl::Status Admit(const OfferMessage& offer, absl::string_view curator, const Terms& terms,
-                   const Fingerprint& fingerprint, Trust& trust) {
+Status Admit(const OfferMessage& offer, std::string_view curator, const Terms& terms,
+             const Fingerprint& fingerprint, Trust& trust) {
   std::optional<SignedManifest> manifest;
   if (offer.manifest.has_value()) {
-    absl::StatusOr<SignedManifest> made = MakeSignedManifest(*offer.manifest);
+    StatusOr<SignedManifest> made = MakeSignedManifest(*offer.manifest);
     if (!made.ok()) {
-      return absl::DataLossError(absl::StrCat("the manifest of study ", terms.study,
-                                              " is bad: ", made.status().message(),
-                                              "; do not answer, and tell the curator"));
+      return DataLossError(StrCat("the manifest of study ", terms.study,
+                                  " is bad: ", made.status().message(),
+                                  "; do not answer, and tell the curator"));
     }
     manifest = *std::move(made);
   }
   return OfCurator(trust.Admit(curator, terms.study, fingerprint, &terms, manifest, ReadManifest));
 }
 
-absl::StatusOr<Ticket> OpenTicket(const OfferMessage& offer) {
+StatusOr<Ticket> OpenTicket(const OfferMessage& offer) {
   if (offer.tickets.size() == 1) return Ticket::FromBytes(offer.tickets[0]);
-  return absl::DataLossError(
-      absl::StrCat("the curator sent ", offer.tickets.size(), " tickets where 1 was asked for"));
+  return DataLossError(
+      StrCat("the curator sent ", offer.tickets.size(), " tickets where 1 was asked for"));
 }
 
-absl::StatusOr<TreesByIndex> OpenTree(const OfferMessage& offer, const Terms& terms,
-                                      const Ticket& ticket) {
+StatusOr<TreesByIndex> OpenTree(const OfferMessage& offer, const Terms& terms,
+                                const Ticket& ticket) {
   const uint32_t number = TreeOfTicket(ticket, terms.trees);
-  absl::StatusOr<Tree> tree = ReadProvenTree(terms, number, offer.tree, offer.tree_path);
+  StatusOr<Tree> tree = ReadProvenTree(terms, number, offer.tree, offer.tree_path);
   if (!tree.ok()) return OfCurator(tree.status());
   TreesByIndex trees;
   trees.emplace(number, *std::move(tree));
@@ -128,7 +130,7 @@ absl::StatusOr<TreesByIndex> OpenTree(const OfferMessage& offer, const Terms& te
 // Fields 11 to 14 of a manifest.
 struct SealingMessage {
   uint32_t suite = 0;
-  absl::string_view key;
+  std::string_view key;
   uint64_t min_batch = 0;
   uint32_t payload_bytes = 0;
 
@@ -140,10 +142,10 @@ struct SealingMessage {
   }
 
   // Nothing if there is none of the fields.
-  absl::StatusOr<std::optional<ManifestSealing>> Make() const {
+  StatusOr<std::optional<ManifestSealing>> Make() const {
     if (suite == 0 && key.empty() && min_batch == 0 && payload_bytes == 0) return std::nullopt;
     if (suite > std::numeric_limits<uint16_t>::max()) {
-      return absl::InvalidArgumentError("sealing_suite: is none that this version knows");
+      return InvalidArgumentError("sealing_suite: is none that this version knows");
     }
     ManifestSealing sealing{.suite = static_cast<uint16_t>(suite),
                             .min_batch = min_batch,
@@ -155,18 +157,18 @@ struct SealingMessage {
 
 }  // namespace
 
-std::string OfferRequestBytes(absl::string_view study, absl::string_view submission_token,
+std::string OfferRequestBytes(std::string_view study, std::string_view submission_token,
                               const std::optional<Sha256Digest>& known_manifest) {
   MessageWriter writer;
-  writer.Bytes(1, absl::StrCat("studies/", study));
+  writer.Bytes(1, StrCat("studies/", study));
   writer.Number(2, 1);
   if (known_manifest.has_value()) writer.Bytes(5, AsBytes(*known_manifest));
   writer.Bytes(6, submission_token);
   return writer.Finish();
 }
 
-absl::StatusOr<Offer> OpenOffer(absl::string_view response, absl::string_view curator,
-                                absl::string_view study, Trust& trust) {
+StatusOr<Offer> OpenOffer(std::string_view response, std::string_view curator,
+                          std::string_view study, Trust& trust) {
   COPPICE_ASSIGN_OR_RETURN(const OfferMessage message, ReadOffer(response));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, OpenTerms(message, study));
   const Fingerprint fingerprint = FingerprintOf(message.terms);
@@ -176,13 +178,13 @@ absl::StatusOr<Offer> OpenOffer(absl::string_view response, absl::string_view cu
   return Offer{std::move(terms), fingerprint, {ticket}, std::move(trees)};
 }
 
-absl::StatusOr<Terms> ReadTerms(absl::string_view bytes) {
+StatusOr<Terms> ReadTerms(std::string_view bytes) {
   std::string study;
   SchemaMessage schema_message;
   uint32_t trees = 0;
   uint64_t epsilon_nanos = 0;
   int32_t mechanism_number = 0;
-  absl::string_view forest_root;
+  std::string_view forest_root;
   std::optional<NumberRange> rounding;
   std::string joined_by;
   const auto read_rounding = [&](MessageReader& field) {
@@ -220,7 +222,7 @@ absl::StatusOr<Terms> ReadTerms(absl::string_view bytes) {
   return terms;
 }
 
-absl::StatusOr<Tree> ReadTree(absl::string_view bytes, const Terms& terms) {
+StatusOr<Tree> ReadTree(std::string_view bytes, const Terms& terms) {
   PreorderTree preorder;
   MessageReader field(bytes);
   while (field.Next()) ReadTreeField(field, preorder);
@@ -230,27 +232,26 @@ absl::StatusOr<Tree> ReadTree(absl::string_view bytes, const Terms& terms) {
   return tree;
 }
 
-absl::StatusOr<Tree> ReadProvenTree(const Terms& terms, uint32_t number, absl::string_view bytes,
-                                    absl::string_view path) {
+StatusOr<Tree> ReadProvenTree(const Terms& terms, uint32_t number, std::string_view bytes,
+                              std::string_view path) {
   if (!VerifyMerklePath(bytes, number, terms.trees, path, terms.forest_root)) {
-    return absl::DataLossError(absl::StrCat("what was sent is not tree ", number, " of the ",
-                                            terms.trees, " that the terms of study ", terms.study,
-                                            " stand for"));
+    return DataLossError(StrCat("what was sent is not tree ", number, " of the ", terms.trees,
+                                " that the terms of study ", terms.study, " stand for"));
   }
   return ReadTree(bytes, terms);
 }
 
-absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes) {
+StatusOr<Manifest> ReadManifest(std::string_view bytes) {
   if (bytes.size() > kMaxManifestBytes) return NoMessage("manifest");
   std::string study;
-  absl::string_view fingerprint;
+  std::string_view fingerprint;
   uint64_t epsilon_nanos = 0;
   int32_t mechanism_number = 0;
   int64_t expires = 0;
   uint64_t min_reports = 0;
   uint64_t sequence = 0;
   int64_t issued = 0;
-  absl::string_view key;
+  std::string_view key;
   uint32_t public_features = 0;
   SealingMessage sealing;
   MessageReader field(bytes);
@@ -284,7 +285,7 @@ absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes) {
   COPPICE_RETURN_IF_ERROR(ValidateManifest(manifest));
   // What is signed is understood in full: no unknown field, none twice, none out of order.
   if (ManifestBytes(manifest) != bytes) {
-    return absl::InvalidArgumentError("manifest: has fields that this version does not know");
+    return InvalidArgumentError("manifest: has fields that this version does not know");
   }
   return manifest;
 }

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -53,7 +55,7 @@ void ReadSchemaField(MessageReader& field, SchemaMessage& message) {
   if (message.features.size() > kMaxFeatures || message.classes.size() > kMaxClasses) field.Fail();
 }
 
-absl::StatusOr<Feature> MakeFeature(SchemaMessage::Column column, size_t position) {
+StatusOr<Feature> MakeFeature(SchemaMessage::Column column, size_t position) {
   Feature feature;
   feature.name = std::move(column.name);
   feature.is_public = column.is_public;
@@ -66,8 +68,8 @@ absl::StatusOr<Feature> MakeFeature(SchemaMessage::Column column, size_t positio
     return feature;
   }
   if (!column.values.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("schema.features[", position, "]: must be numeric or categorical"));
+    return InvalidArgumentError(
+        StrCat("schema.features[", position, "]: must be numeric or categorical"));
   }
   feature.type = FeatureType::kCategorical;
   feature.values = *std::move(column.values);
@@ -80,7 +82,7 @@ void ReadSchemaMessage(MessageReader& reader, SchemaMessage& message) {
   reader.ReadMessage([&](MessageReader& field) { ReadSchemaField(field, message); });
 }
 
-absl::StatusOr<Schema> MakeSchema(SchemaMessage message) {
+StatusOr<Schema> MakeSchema(SchemaMessage message) {
   if (message.answers_from_private_rows) {
     message.answers_from_private_rows = false;
     COPPICE_ASSIGN_OR_RETURN(const Schema schema, MakeSchema(std::move(message)));
@@ -97,10 +99,10 @@ absl::StatusOr<Schema> MakeSchema(SchemaMessage message) {
                           std::move(message.classes));
   }
   if (!message.classes.empty()) {
-    return absl::InvalidArgumentError("schema: must have classes or a target, not both");
+    return InvalidArgumentError("schema: must have classes or a target, not both");
   }
   if (message.target->integer) {
-    return absl::InvalidArgumentError("schema.target: a target is not declared integer");
+    return InvalidArgumentError("schema.target: a target is not declared integer");
   }
   return Schema::CreateRegression(std::move(features), std::move(message.label),
                                   {.min = message.target->min,
@@ -128,10 +130,9 @@ void AddEndorsement(MessageReader& reader, std::vector<EndorsementMessage>& mess
   if (is_message && messages.size() <= kMaxEndorsements) messages.push_back(message);
 }
 
-absl::StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& messages) {
+StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& messages) {
   if (messages.size() > kMaxEndorsements) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("endorsements: must be at most ", kMaxEndorsements));
+    return InvalidArgumentError(StrCat("endorsements: must be at most ", kMaxEndorsements));
   }
   KeyChain chain;
   for (const EndorsementMessage& message : messages) {
@@ -156,11 +157,10 @@ void ReadSignedManifestMessage(MessageReader& reader,
   });
 }
 
-absl::StatusOr<SignedManifest> MakeSignedManifest(const SignedManifestMessage& message) {
+StatusOr<SignedManifest> MakeSignedManifest(const SignedManifestMessage& message) {
   if (message.manifest.size() > kMaxManifestBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("manifest: must have at most ",
-                                                   kMaxManifestBytes, " bytes, has ",
-                                                   message.manifest.size()));
+    return InvalidArgumentError(StrCat("manifest: must have at most ", kMaxManifestBytes,
+                                       " bytes, has ", message.manifest.size()));
   }
   SignedManifest manifest{.bytes = std::string(message.manifest), .endorsements = {}};
   COPPICE_RETURN_IF_ERROR(CopyExactly("signature", message.signature, manifest.signature));

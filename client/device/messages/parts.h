@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "client/device/messages/message_reader.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/schema/schema.h"
 #include "common/terms/key_chain.h"
 #include "common/terms/manifest.h"
@@ -46,47 +46,47 @@ struct SchemaMessage {
 };
 void ReadSchemaMessage(MessageReader& reader, SchemaMessage& message);
 // InvalidArgument, naming the field.
-absl::StatusOr<Schema> MakeSchema(SchemaMessage message);
+StatusOr<Schema> MakeSchema(SchemaMessage message);
 
 // coppice.v1.Tree: one field of it.
 void ReadTreeField(MessageReader& field, PreorderTree& tree);
 
 // coppice.v1.KeyEndorsement, unchecked, as views.
 struct EndorsementMessage {
-  absl::string_view endorser_id;
-  absl::string_view key;
+  std::string_view endorser_id;
+  std::string_view key;
   int64_t not_before_unix_seconds = 0;
-  absl::string_view signature;
+  std::string_view signature;
 };
 // Keeps at most kMaxEndorsements + 1, which MakeKeyChain() refuses.
 void AddEndorsement(MessageReader& reader, std::vector<EndorsementMessage>& messages);
-absl::StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& messages);
+StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& messages);
 
 // coppice.v1.SignedManifest, unchecked, as views.
 struct SignedManifestMessage {
-  absl::string_view manifest;
-  absl::string_view signature;
-  absl::string_view key;
+  std::string_view manifest;
+  std::string_view signature;
+  std::string_view key;
   std::vector<EndorsementMessage> endorsements;
 };
 void ReadSignedManifestMessage(MessageReader& reader,
                                std::optional<SignedManifestMessage>& message);
 // InvalidArgument, naming the field. The manifest's bytes are not looked at.
-absl::StatusOr<SignedManifest> MakeSignedManifest(const SignedManifestMessage& message);
+StatusOr<SignedManifest> MakeSignedManifest(const SignedManifestMessage& message);
 
 // InvalidArgument unless there are as many bytes as `to` takes.
 template <typename Array>
-absl::Status CopyExactly(absl::string_view field, absl::string_view from, Array& to) {
+Status CopyExactly(std::string_view field, std::string_view from, Array& to) {
   if (from.size() != to.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, ": must have ", to.size(), " bytes, has ", from.size()));
+    return InvalidArgumentError(
+        StrCat(field, ": must have ", to.size(), " bytes, has ", from.size()));
   }
   std::copy(from.begin(), from.end(), to.begin());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 template <typename Array>
-absl::string_view AsBytes(const Array& array) {
+std::string_view AsBytes(const Array& array) {
   return {reinterpret_cast<const char*>(array.data()), array.size()};
 }
 

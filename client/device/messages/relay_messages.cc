@@ -1,23 +1,24 @@
 #include "client/device/messages/relay_messages.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/messages/message_reader.h"
 #include "client/device/messages/message_writer.h"
 #include "client/device/messages/parts.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-absl::Status NotOfRelay(absl::string_view what) {
-  return absl::DataLossError(
-      absl::StrCat("the relay sent ", what, "; do not answer, and tell its operator"));
+Status NotOfRelay(std::string_view what) {
+  return DataLossError(StrCat("the relay sent ", what, "; do not answer, and tell its operator"));
 }
 
-std::string NameOf(absl::string_view study) { return absl::StrCat("studies/", study); }
+std::string NameOf(std::string_view study) { return StrCat("studies/", study); }
 
 std::string RelayTermsBytes(const RelayTerms& terms) {
   MessageWriter writer;
@@ -37,10 +38,10 @@ std::string RelayTermsBytes(const RelayTerms& terms) {
 // Fields of RelayTerms whose lengths are looked at last.
 struct RelayTermsMessage {
   RelayTerms terms;
-  absl::string_view fingerprint;
-  absl::string_view sealing_key;
-  absl::string_view epoch;
-  absl::string_view relay_key;
+  std::string_view fingerprint;
+  std::string_view sealing_key;
+  std::string_view epoch;
+  std::string_view relay_key;
 
   void ReadField(MessageReader& field) {
     if (field.field() == 1) field.ReadText(terms.study);
@@ -55,7 +56,7 @@ struct RelayTermsMessage {
     if (field.field() == 10) field.Read(terms.offer_bytes);
   }
 
-  absl::StatusOr<RelayTerms> Make() {
+  StatusOr<RelayTerms> Make() {
     COPPICE_RETURN_IF_ERROR(CopyExactly("fingerprint", fingerprint, terms.fingerprint));
     COPPICE_RETURN_IF_ERROR(CopyExactly("sealing_key_id", sealing_key, terms.sealing_key));
     COPPICE_RETURN_IF_ERROR(CopyExactly("epoch", epoch, terms.epoch));
@@ -67,16 +68,16 @@ struct RelayTermsMessage {
 
 }  // namespace
 
-std::string DealRequestBytes(absl::string_view study) {
+std::string DealRequestBytes(std::string_view study) {
   MessageWriter writer;
   writer.Bytes(1, NameOf(study));
   return writer.Finish();
 }
 
-absl::StatusOr<DealOffer> ReadDealOffer(absl::string_view response) {
-  absl::string_view relay_terms;
-  absl::string_view signature;
-  absl::string_view terms;
+StatusOr<DealOffer> ReadDealOffer(std::string_view response) {
+  std::string_view relay_terms;
+  std::string_view signature;
+  std::string_view terms;
   std::optional<SignedManifestMessage> manifest;
   MessageReader field(response);
   while (field.Next()) {
@@ -90,42 +91,42 @@ absl::StatusOr<DealOffer> ReadDealOffer(absl::string_view response) {
   if (!CopyExactly("signature", signature, offer.signature).ok()) {
     return NotOfRelay("terms without a signature");
   }
-  absl::StatusOr<SignedManifest> signed_manifest =
+  StatusOr<SignedManifest> signed_manifest =
       MakeSignedManifest(manifest.value_or(SignedManifestMessage()));
   if (!signed_manifest.ok()) {
-    return NotOfRelay(absl::StrCat("a bad manifest: ", signed_manifest.status().message()));
+    return NotOfRelay(StrCat("a bad manifest: ", signed_manifest.status().message()));
   }
   offer.manifest = *std::move(signed_manifest);
   return offer;
 }
 
-absl::StatusOr<RelayTerms> ReadRelayTerms(absl::string_view bytes) {
+StatusOr<RelayTerms> ReadRelayTerms(std::string_view bytes) {
   if (bytes.size() > kMaxRelayPromiseBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "relay_terms: must have at most ", kMaxRelayPromiseBytes, " bytes, has ", bytes.size()));
+    return InvalidArgumentError(StrCat("relay_terms: must have at most ", kMaxRelayPromiseBytes,
+                                       " bytes, has ", bytes.size()));
   }
   RelayTermsMessage message;
   MessageReader field(bytes);
   while (field.Next()) message.ReadField(field);
-  if (field.failed()) return absl::InvalidArgumentError("relay_terms: no such message");
-  absl::StatusOr<RelayTerms> terms = message.Make();
+  if (field.failed()) return InvalidArgumentError("relay_terms: no such message");
+  StatusOr<RelayTerms> terms = message.Make();
   if (!terms.ok()) return terms;
   // What is signed is understood in full: no unknown field, none twice, none out of order.
   if (RelayTermsBytes(*terms) != bytes) {
-    return absl::InvalidArgumentError("relay_terms: has fields that this version does not know");
+    return InvalidArgumentError("relay_terms: has fields that this version does not know");
   }
   return terms;
 }
 
-std::string TicketRequestBytes(absl::string_view study, const EpochId& epoch) {
+std::string TicketRequestBytes(std::string_view study, const EpochId& epoch) {
   MessageWriter writer;
   writer.Bytes(1, NameOf(study));
   writer.Bytes(2, AsBytes(epoch));
   return writer.Finish();
 }
 
-absl::StatusOr<absl::string_view> ReadEnvelope(absl::string_view response) {
-  absl::string_view envelope;
+StatusOr<std::string_view> ReadEnvelope(std::string_view response) {
+  std::string_view envelope;
   MessageReader field(response);
   while (field.Next()) {
     if (field.field() == 1) field.ReadBytes(envelope);
@@ -134,7 +135,7 @@ absl::StatusOr<absl::string_view> ReadEnvelope(absl::string_view response) {
   return envelope;
 }
 
-absl::StatusOr<RelayedOffer> ReadRelayedOffer(absl::string_view bytes) {
+StatusOr<RelayedOffer> ReadRelayedOffer(std::string_view bytes) {
   RelayedOffer offer;
   MessageReader field(bytes);
   while (field.Next()) {
@@ -158,19 +159,19 @@ std::string SealedReportRequestBytes(const JournalEntry& entry) {
   return writer.Finish();
 }
 
-absl::StatusOr<SubmitOutcome> ReadSubmitOutcome(absl::string_view response) {
+StatusOr<SubmitOutcome> ReadSubmitOutcome(std::string_view response) {
   int32_t outcome = 0;
   MessageReader field(response);
   while (field.Next()) {
     if (field.field() == 1) field.Read(outcome);
   }
-  if (field.failed()) return absl::DataLossError("the relay's response has no outcome");
+  if (field.failed()) return DataLossError("the relay's response has no outcome");
   // coppice.v1.SubmitOutcome has one number before these, for none.
   if (outcome >= 1 && outcome <= 1 + static_cast<int32_t>(SubmitOutcome::kBadLength)) {
     return static_cast<SubmitOutcome>(outcome - 1);
   }
-  return absl::DataLossError(absl::StrCat("the relay answered with outcome ", outcome,
-                                          ", which this version does not know"));
+  return DataLossError(
+      StrCat("the relay answered with outcome ", outcome, ", which this version does not know"));
 }
 
 }  // namespace coppice

@@ -6,10 +6,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "client/device/journal.h"
+#include "common/base/status.h"
 #include "common/terms/manifest.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/signature.h"
@@ -35,32 +35,32 @@ enum class SubmitOutcome : uint8_t {
 
 // A GetRelayTermsRequest, and what answers it: DataLoss for no such message, or one whose signature
 // or manifest is none by its lengths.
-std::string DealRequestBytes(absl::string_view study);
-absl::StatusOr<DealOffer> ReadDealOffer(absl::string_view response);
+std::string DealRequestBytes(std::string_view study);
+StatusOr<DealOffer> ReadDealOffer(std::string_view response);
 
 // What the relay signs. InvalidArgument for bytes that are no such message, one with a value that
 // ValidateRelayTerms() refuses, or one that would not be written so here.
-absl::StatusOr<RelayTerms> ReadRelayTerms(absl::string_view bytes);
+StatusOr<RelayTerms> ReadRelayTerms(std::string_view bytes);
 
 // A TakeOfferRequest, and the envelope in what answers it, a view of the response: DataLoss for no
 // such message.
-std::string TicketRequestBytes(absl::string_view study, const EpochId& epoch);
-absl::StatusOr<absl::string_view> ReadEnvelope(absl::string_view response);
+std::string TicketRequestBytes(std::string_view study, const EpochId& epoch);
+StatusOr<std::string_view> ReadEnvelope(std::string_view response);
 
 // What an envelope holds, as views, of whatever lengths.
 struct RelayedOffer {
-  absl::string_view ticket;
-  absl::string_view claim;
-  absl::string_view tree;
-  absl::string_view tree_path;
+  std::string_view ticket;
+  std::string_view claim;
+  std::string_view tree;
+  std::string_view tree_path;
 };
 // DataLoss for no such message.
-absl::StatusOr<RelayedOffer> ReadRelayedOffer(absl::string_view bytes);
+StatusOr<RelayedOffer> ReadRelayedOffer(std::string_view bytes);
 
 // A SubmitSealedReportRequest for `entry`, which must be sealed, and what answers it: DataLoss for
 // no such message, or an outcome that this version does not know.
 std::string SealedReportRequestBytes(const JournalEntry& entry);
-absl::StatusOr<SubmitOutcome> ReadSubmitOutcome(absl::string_view response);
+StatusOr<SubmitOutcome> ReadSubmitOutcome(std::string_view response);
 
 }  // namespace coppice
 

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/messages/messages.h"
 #include "client/device/messages/parts.h"
 #include "client/device/messages/relay_messages.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/encrypt/sealing_key.h"
 
 namespace coppice {
@@ -16,44 +18,42 @@ namespace {
 
 constexpr size_t kEnvelopeLengthBytes = 4;
 
-absl::Status Declined(absl::string_view study, absl::string_view why) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("the deal of study ", study, " is declined: ", why));
+Status Declined(std::string_view study, std::string_view why) {
+  return FailedPreconditionError(StrCat("the deal of study ", study, " is declined: ", why));
 }
 
-absl::Status Malformed(absl::string_view study, absl::string_view why) {
-  return absl::DataLossError(absl::StrCat("the deal of study ", study, " ", why,
-                                          "; do not answer, and tell the relay's operator"));
+Status Malformed(std::string_view study, std::string_view why) {
+  return DataLossError(StrCat("the deal of study ", study, " ", why,
+                              "; do not answer, and tell the relay's operator"));
 }
 
 // What a message of another party's says, which may be hostile.
-std::string Quoted(const absl::Status& status) {
+std::string Quoted(const Status& status) {
   constexpr size_t kMaxBytes = 500;
   return Printable(status.message().substr(0, kMaxBytes));
 }
 
-absl::StatusOr<RelayTerms> VerifyRelayTerms(const DealOffer& offer, absl::string_view study,
-                                            const RelayPolicy& policy) {
+StatusOr<RelayTerms> VerifyRelayTerms(const DealOffer& offer, std::string_view study,
+                                      const RelayPolicy& policy) {
   if (!IsSignedBy(policy.relay_key, kRelayDomain, offer.relay_terms, offer.signature)) {
-    return Declined(study,
-                    absl::StrCat("it is not signed by the relay that this device has pinned (",
-                                 ToPin(policy.relay_key),
-                                 "); check the address, or ask the relay's operator for its key"));
+    return Declined(study, StrCat("it is not signed by the relay that this device has pinned (",
+                                  ToPin(policy.relay_key),
+                                  "); check the address, or ask the relay's operator for its key"));
   }
-  absl::StatusOr<RelayTerms> relay = ReadRelayTerms(offer.relay_terms);
-  if (!relay.ok()) return Malformed(study, absl::StrCat("is bad: ", Quoted(relay.status())));
+  StatusOr<RelayTerms> relay = ReadRelayTerms(offer.relay_terms);
+  if (!relay.ok()) return Malformed(study, StrCat("is bad: ", Quoted(relay.status())));
   if (relay->relay_key != KeyIdOf(policy.relay_key)) return Malformed(study, "names another relay");
   if (relay->study != study) return Declined(study, "what the relay signed is about another study");
   return relay;
 }
 
-absl::StatusOr<Terms> VerifyTerms(const DealOffer& offer, const RelayTerms& relay) {
+StatusOr<Terms> VerifyTerms(const DealOffer& offer, const RelayTerms& relay) {
   if (FingerprintOf(offer.terms) != relay.fingerprint) {
     return Malformed(relay.study, "has terms that are not those that the relay signed");
   }
-  absl::StatusOr<Terms> terms = ReadTerms(offer.terms);
+  StatusOr<Terms> terms = ReadTerms(offer.terms);
   if (!terms.ok()) {
-    return Malformed(relay.study, absl::StrCat("has bad terms: ", Quoted(terms.status())));
+    return Malformed(relay.study, StrCat("has bad terms: ", Quoted(terms.status())));
   }
   if (terms->study != relay.study) return Malformed(relay.study, "has another study's terms");
   if (!terms->joined_by.empty() || terms->shows_values()) {
@@ -64,40 +64,38 @@ absl::StatusOr<Terms> VerifyTerms(const DealOffer& offer, const RelayTerms& rela
   return terms;
 }
 
-absl::Status CheckBatch(const RelayTerms& relay, const RelayPolicy& policy,
-                        const ManifestSealing& sealing) {
+Status CheckBatch(const RelayTerms& relay, const RelayPolicy& policy,
+                  const ManifestSealing& sealing) {
   const uint64_t least = std::max(policy.min_batch, sealing.min_batch);
-  if (relay.min_batch >= least) return absl::OkStatus();
-  return Declined(
-      relay.study,
-      absl::StrCat("the relay sends batches of ", relay.min_batch, " reports, and ",
-                   least == policy.min_batch ? "this device wants" : "the curator promises",
-                   " at least ", least));
-}
-
-absl::Status CheckRoom(const RelayTerms& relay, const RelayPolicy& policy) {
-  if (relay.offer_bytes <= policy.max_offer_bytes) return absl::OkStatus();
+  if (relay.min_batch >= least) return OkStatus();
   return Declined(relay.study,
-                  absl::StrCat("its offers take ", relay.offer_bytes,
-                               " bytes, and this device has room for ", policy.max_offer_bytes));
+                  StrCat("the relay sends batches of ", relay.min_batch, " reports, and ",
+                         least == policy.min_batch ? "this device wants" : "the curator promises",
+                         " at least ", least));
 }
 
-absl::Status CheckTime(const RelayTerms& relay, const RelayPolicy& policy, int64_t now) {
+Status CheckRoom(const RelayTerms& relay, const RelayPolicy& policy) {
+  if (relay.offer_bytes <= policy.max_offer_bytes) return OkStatus();
+  return Declined(relay.study,
+                  StrCat("its offers take ", relay.offer_bytes,
+                         " bytes, and this device has room for ", policy.max_offer_bytes));
+}
+
+Status CheckTime(const RelayTerms& relay, const RelayPolicy& policy, int64_t now) {
   if (now >= relay.deal_until_unix_seconds) {
     return Declined(relay.study,
                     "the relay deals no more tickets of it; come again when the next one begins, "
                     "and if it should not be over, check this device's clock");
   }
   const int64_t left = relay.freeze_at_unix_seconds - now;
-  if (left > int64_t{policy.max_send_delay_seconds}) return absl::OkStatus();
-  return Declined(relay.study,
-                  absl::StrCat("it closes in ", left, " s, and this device sends up to ",
-                               policy.max_send_delay_seconds, " s after it has a ticket"));
+  if (left > int64_t{policy.max_send_delay_seconds}) return OkStatus();
+  return Declined(relay.study, StrCat("it closes in ", left, " s, and this device sends up to ",
+                                      policy.max_send_delay_seconds, " s after it has a ticket"));
 }
 
-absl::Status CheckSealingKey(const RelayTerms& relay, const ManifestSealing& sealing) {
+Status CheckSealingKey(const RelayTerms& relay, const ManifestSealing& sealing) {
   const auto suite = static_cast<seal::Aead>(sealing.suite);
-  if (relay.sealing_key == seal::SealingKeyIdOf(suite, sealing.key)) return absl::OkStatus();
+  if (relay.sealing_key == seal::SealingKeyIdOf(suite, sealing.key)) return OkStatus();
   return Declined(relay.study,
                   "the relay's deal is for another sealing key than the curator's manifest names; "
                   "come again when the next deal begins");
@@ -115,32 +113,32 @@ bool FitsReports(const Deal& deal, const Tree& tree) {
 TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const RelayedOffer& offer) {
   TreesByIndex trees;
   const uint32_t number = TreeOfTicket(ticket, deal.terms.trees);
-  absl::StatusOr<Tree> tree = ReadProvenTree(deal.terms, number, offer.tree, offer.tree_path);
+  StatusOr<Tree> tree = ReadProvenTree(deal.terms, number, offer.tree, offer.tree_path);
   if (tree.ok() && FitsReports(deal, *tree)) trees.emplace(number, *std::move(tree));
   return trees;
 }
 
 // The bytes in the envelope's front; empty if its length does not fit.
-absl::string_view ContentOf(absl::string_view envelope) {
+std::string_view ContentOf(std::string_view envelope) {
   if (envelope.size() < kEnvelopeLengthBytes) return {};
   uint32_t length = 0;
   for (size_t i = 0; i < kEnvelopeLengthBytes; ++i) {
     length = length << 8 | static_cast<uint8_t>(envelope[i]);
   }
   envelope.remove_prefix(kEnvelopeLengthBytes);
-  return length <= envelope.size() ? envelope.substr(0, length) : absl::string_view();
+  return length <= envelope.size() ? envelope.substr(0, length) : std::string_view();
 }
 
 }  // namespace
 
-absl::StatusOr<Deal> AdmitDeal(const DealOffer& offer, absl::string_view study,
-                               absl::string_view relay_address, const RelayPolicy& policy,
-                               Trust& trust, int64_t now) {
+StatusOr<Deal> AdmitDeal(const DealOffer& offer, std::string_view study,
+                         std::string_view relay_address, const RelayPolicy& policy, Trust& trust,
+                         int64_t now) {
   COPPICE_ASSIGN_OR_RETURN(RelayTerms relay, VerifyRelayTerms(offer, study, policy));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, VerifyTerms(offer, relay));
   std::optional<Manifest> manifest;  // as Trust reads it, once its signature is checked
-  const auto parse = [&](absl::string_view bytes) {
-    absl::StatusOr<Manifest> parsed = ReadManifest(bytes);
+  const auto parse = [&](std::string_view bytes) {
+    StatusOr<Manifest> parsed = ReadManifest(bytes);
     if (parsed.ok()) manifest = *parsed;
     return parsed;
   };
@@ -154,19 +152,18 @@ absl::StatusOr<Deal> AdmitDeal(const DealOffer& offer, absl::string_view study,
   return Deal{.relay = std::move(relay), .terms = std::move(terms), .sealing = sealing};
 }
 
-absl::StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, absl::string_view envelope) {
+StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, std::string_view envelope) {
   if (envelope.size() != deal.relay.offer_bytes) {
-    return Malformed(
-        deal.relay.study,
-        absl::StrCat("came with an envelope that holds no ticket: it has ", envelope.size(),
-                     " bytes, and the relay signed ", deal.relay.offer_bytes));
+    return Malformed(deal.relay.study,
+                     StrCat("came with an envelope that holds no ticket: it has ", envelope.size(),
+                            " bytes, and the relay signed ", deal.relay.offer_bytes));
   }
-  const absl::StatusOr<RelayedOffer> offer = ReadRelayedOffer(ContentOf(envelope));
+  const StatusOr<RelayedOffer> offer = ReadRelayedOffer(ContentOf(envelope));
   DealtTicket dealt;
   if (!offer.ok() || !CopyExactly("claim", offer->claim, dealt.claim).ok()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");
   }
-  const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(offer->ticket);
+  const StatusOr<Ticket> ticket = Ticket::FromBytes(offer->ticket);
   if (!ticket.ok()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");
   }
@@ -175,11 +172,11 @@ absl::StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, absl::string_view env
   return dealt;
 }
 
-absl::StatusOr<Privatizer> MakePrivatizer(const Deal& deal, TreesByIndex trees) {
+StatusOr<Privatizer> MakePrivatizer(const Deal& deal, TreesByIndex trees) {
   return Privatizer::Create(deal.terms, deal.relay.fingerprint, std::move(trees));
 }
 
-absl::StatusOr<DealSealer> DealSealer::Create(const Deal& deal) {
+StatusOr<DealSealer> DealSealer::Create(const Deal& deal) {
   const seal::ReportSealing sealing{.aead = static_cast<seal::Aead>(deal.sealing.suite),
                                     .fingerprint = deal.relay.fingerprint,
                                     .payload_bytes = deal.sealing.payload_bytes};
@@ -187,19 +184,18 @@ absl::StatusOr<DealSealer> DealSealer::Create(const Deal& deal) {
                            seal::ReportSealer::Create(sealing, deal.sealing.key));
   // A key under which everybody could open shows when something is sealed for it: now, so that no
   // ticket is taken for it.
-  const absl::Status tried = sealer.Seal(Ticket(), "").status();
-  if (absl::IsInvalidArgument(tried)) {
-    return Declined(deal.relay.study,
-                    absl::StrCat("nothing can be sealed for it: ", tried.message()));
+  const Status tried = sealer.Seal(Ticket(), "").status();
+  if (IsInvalidArgument(tried)) {
+    return Declined(deal.relay.study, StrCat("nothing can be sealed for it: ", tried.message()));
   }
   COPPICE_RETURN_IF_ERROR(tried);
   return DealSealer(deal.relay, sealing, std::move(sealer));
 }
 
-absl::StatusOr<SealedAnswer> DealSealer::Seal(const DealtTicket& dealt, absl::string_view payload) {
+StatusOr<SealedAnswer> DealSealer::Seal(const DealtTicket& dealt, std::string_view payload) {
   const bool fits = payload.size() <= sealing_.payload_bytes;
   COPPICE_ASSIGN_OR_RETURN(seal::SealedMessage message,
-                           sealer_.Seal(dealt.ticket, fits ? payload : absl::string_view()));
+                           sealer_.Seal(dealt.ticket, fits ? payload : std::string_view()));
   return SealedAnswer{.relay = relay_.relay_key,
                       .epoch = relay_.epoch,
                       .claim = dealt.claim,

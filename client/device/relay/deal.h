@@ -8,15 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
 #include "client/device/relay/relay_link.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "common/terms/manifest.h"
 #include "common/terms/relay_promise.h"
@@ -44,9 +43,9 @@ struct Deal {
 //
 // `now` is in seconds since 1970, by the device's clock; a clock behind what the curator signed is
 // not believed.
-absl::StatusOr<Deal> AdmitDeal(const DealOffer& offer, absl::string_view study,
-                               absl::string_view relay_address, const RelayPolicy& policy,
-                               Trust& trust, int64_t now);
+StatusOr<Deal> AdmitDeal(const DealOffer& offer, std::string_view study,
+                         std::string_view relay_address, const RelayPolicy& policy, Trust& trust,
+                         int64_t now);
 
 // What a relay dealt to a device, and to nobody else.
 struct DealtTicket {
@@ -59,10 +58,10 @@ struct DealtTicket {
 
 // Reads what TakeOffer() returned. DataLoss if there is no ticket in it, or it is not as long as
 // the relay signed: memory was set aside for that length. Both are the relay's fault.
-absl::StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, absl::string_view envelope);
+StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, std::string_view envelope);
 
 // Without the tree: RespondSealed() then seals an empty payload.
-absl::StatusOr<Privatizer> MakePrivatizer(const Deal& deal, TreesByIndex trees);
+StatusOr<Privatizer> MakePrivatizer(const Deal& deal, TreesByIndex trees);
 
 // Seals the answers of one deal.
 //
@@ -73,10 +72,10 @@ absl::StatusOr<Privatizer> MakePrivatizer(const Deal& deal, TreesByIndex trees);
 // Threads    one at a time.
 class DealSealer {
  public:
-  static absl::StatusOr<DealSealer> Create(const Deal& deal);
+  static StatusOr<DealSealer> Create(const Deal& deal);
 
   size_t ciphertext_bytes() const { return sealing_.ciphertext_bytes(); }
-  absl::StatusOr<SealedAnswer> Seal(const DealtTicket& dealt, absl::string_view payload);
+  StatusOr<SealedAnswer> Seal(const DealtTicket& dealt, std::string_view payload);
 
  private:
   DealSealer(const RelayTerms& relay, const seal::ReportSealing& sealing, seal::ReportSealer sealer)

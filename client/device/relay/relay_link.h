@@ -5,11 +5,11 @@
 #define COPPICE_CLIENT_DEVICE_RELAY_RELAY_LINK_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "client/device/journal.h"
 #include "client/device/messages/relay_messages.h"
+#include "common/base/status.h"
 #include "common/terms/relay_promise.h"
 
 namespace coppice {
@@ -24,12 +24,11 @@ class RelayLink {
   virtual const std::string& address() const = 0;  // HOST:PORT
 
   // What a device decides by; deal.h checks it.
-  virtual absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view study) const = 0;
+  virtual StatusOr<DealOffer> GetRelayTerms(std::string_view study) const = 0;
   // A ticket in its envelope, another one at each call.
-  virtual absl::StatusOr<std::string> TakeOffer(absl::string_view study,
-                                                const EpochId& epoch) const = 0;
+  virtual StatusOr<std::string> TakeOffer(std::string_view study, const EpochId& epoch) const = 0;
   // `entry` must be sealed.
-  virtual absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const = 0;
+  virtual StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const = 0;
 };
 
 }  // namespace coppice

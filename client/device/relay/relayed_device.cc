@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string_view>
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -33,15 +35,15 @@ SendClock& SendClock::Real() {
   return *clock;
 }
 
-absl::StatusOr<AgreedDeal> RelayedDevice::Agree(absl::string_view study) const {
+StatusOr<AgreedDeal> RelayedDevice::Agree(std::string_view study) const {
   COPPICE_ASSIGN_OR_RETURN(const DealOffer offer, parts_.relay.GetRelayTerms(study));
   return respondent_.Agree(offer, study, parts_.relay.address(),
                            absl::ToUnixSeconds(parts_.clock.WallTime()));
 }
 
-absl::Status RelayedDevice::Answer(absl::string_view study, ReadText read, PrivateRandom& random) {
+Status RelayedDevice::Answer(std::string_view study, ReadText read, PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const bool may_fetch, respondent_.MayFetch(study));
-  if (!may_fetch) return absl::OkStatus();
+  if (!may_fetch) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(AgreedDeal agreed, Agree(study));
   COPPICE_RETURN_IF_ERROR(respondent_.Prepare(agreed, random));
   // From here on nothing may decline.
@@ -53,7 +55,7 @@ absl::Status RelayedDevice::Answer(absl::string_view study, ReadText read, Priva
   return respondent_.Answer(agreed, envelope, came, read_encoded, random);
 }
 
-absl::StatusOr<Deliveries> RelayedDevice::Deliver(PrivateRandom& random) {
+StatusOr<Deliveries> RelayedDevice::Deliver(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, respondent_.Waiting());
   Deliveries deliveries;
   if (waiting.empty()) return deliveries;

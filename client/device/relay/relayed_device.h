@@ -4,18 +4,17 @@
 #define COPPICE_CLIENT_DEVICE_RELAY_RELAYED_DEVICE_H_
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/device/journal.h"
 #include "client/device/policy.h"
 #include "client/device/relay/relay_link.h"
 #include "client/device/relay/relayed_respondent.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
 
@@ -60,19 +59,19 @@ class RelayedDevice {
   // OK when the journal holds this device's answer to `study`, from now or from before. `read` is
   // called at most once and must not throw; what it leaves out is missing.
   using ReadText = absl::FunctionRef<TextRow()>;
-  absl::Status Answer(absl::string_view study, ReadText read, PrivateRandom& random);
+  Status Answer(std::string_view study, ReadText read, PrivateRandom& random);
 
   // Waits until what waits for this relay may be sent, then sends it. What an earlier process left
   // waits for a delay of its own, drawn anew: else the network would see by the time whose answer
   // a restart had held back. What is lost for good is among the refused. FailedPrecondition, and
   // nothing is sent, if the owner opted out, before or during the wait.
-  absl::StatusOr<Deliveries> Deliver(PrivateRandom& random);
+  StatusOr<Deliveries> Deliver(PrivateRandom& random);
 
   // As Device::GiveUp().
-  absl::Status GiveUp(absl::string_view study) const { return respondent_.GiveUp(study); }
+  Status GiveUp(std::string_view study) const { return respondent_.GiveUp(study); }
 
  private:
-  absl::StatusOr<AgreedDeal> Agree(absl::string_view study) const;
+  StatusOr<AgreedDeal> Agree(std::string_view study) const;
 
   const RelayedDeviceParts parts_;
   RelayedRespondent respondent_;

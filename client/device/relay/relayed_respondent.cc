@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -24,7 +26,7 @@ uint64_t MemoryFor(const Deal& deal) {
 
 }  // namespace
 
-absl::StatusOr<absl::Duration> DrawSendDelay(const RelayPolicy& policy, PrivateRandom& random) {
+StatusOr<absl::Duration> DrawSendDelay(const RelayPolicy& policy, PrivateRandom& random) {
   const uint64_t most = uint64_t{policy.max_send_delay_seconds} * 1000;
   const uint64_t least = most / 10;
   COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(most - least + 1));
@@ -47,9 +49,8 @@ DeliveryResult ResultOf(SubmitOutcome outcome) {
   return {Delivery::kRefused, "the relay expects reports of another length"};
 }
 
-absl::StatusOr<AgreedDeal> RelayedRespondent::Agree(const DealOffer& offer, absl::string_view study,
-                                                    absl::string_view relay_address,
-                                                    int64_t now) const {
+StatusOr<AgreedDeal> RelayedRespondent::Agree(const DealOffer& offer, std::string_view study,
+                                              std::string_view relay_address, int64_t now) const {
   COPPICE_ASSIGN_OR_RETURN(Deal deal,
                            AdmitDeal(offer, study, relay_address, relay_policy_, trust_, now));
   COPPICE_RETURN_IF_ERROR(MakePrivatizer(deal, {}).status());
@@ -58,23 +59,22 @@ absl::StatusOr<AgreedDeal> RelayedRespondent::Agree(const DealOffer& offer, absl
   return AgreedDeal{.deal = std::move(deal), .sealer = std::move(sealer)};
 }
 
-absl::Status RelayedRespondent::Prepare(AgreedDeal& agreed, PrivateRandom& random) const {
+Status RelayedRespondent::Prepare(AgreedDeal& agreed, PrivateRandom& random) const {
   COPPICE_ASSIGN_OR_RETURN(agreed.delay, DrawSendDelay(relay_policy_, random));
   const uint64_t bytes = MemoryFor(agreed.deal);
   if (bytes <= PTRDIFF_MAX) agreed.set_aside.reset(new (std::nothrow) char[bytes]);
   if (agreed.set_aside == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a ticket of study ", agreed.deal.relay.study, " may take ", bytes,
-                     " bytes of memory to answer, and there are not so many"));
+    return ResourceExhaustedError(StrCat("a ticket of study ", agreed.deal.relay.study,
+                                         " may take ", bytes,
+                                         " bytes of memory to answer, and there are not so many"));
   }
   // What is only promised may not be there.
   std::memset(agreed.set_aside.get(), 'm', bytes);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RelayedRespondent::Answer(AgreedDeal& agreed, absl::string_view envelope,
-                                       absl::Time came, Respondent::ReadRow read,
-                                       PrivateRandom& random) {
+Status RelayedRespondent::Answer(AgreedDeal& agreed, std::string_view envelope, absl::Time came,
+                                 Respondent::ReadRow read, PrivateRandom& random) {
   const absl::Time may_send = came + agreed.delay;
   not_before_ = std::max(not_before_.value_or(may_send), may_send);
   agreed.set_aside.reset();
@@ -86,11 +86,11 @@ absl::Status RelayedRespondent::Answer(AgreedDeal& agreed, absl::string_view env
       random);
 }
 
-absl::StatusOr<std::vector<JournalEntry>> RelayedRespondent::Waiting() const {
+StatusOr<std::vector<JournalEntry>> RelayedRespondent::Waiting() const {
   return respondent_.WaitingForRelay(KeyIdOf(relay_policy_.relay_key));
 }
 
-absl::StatusOr<absl::Time> RelayedRespondent::MaySendFrom(absl::Time now, PrivateRandom& random) {
+StatusOr<absl::Time> RelayedRespondent::MaySendFrom(absl::Time now, PrivateRandom& random) {
   if (!not_before_.has_value()) {
     COPPICE_ASSIGN_OR_RETURN(const absl::Duration delay, DrawSendDelay(relay_policy_, random));
     not_before_ = now + delay;

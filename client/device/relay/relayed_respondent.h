@@ -9,12 +9,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/device/journal.h"
 #include "client/device/policy.h"
@@ -22,13 +20,14 @@
 #include "client/device/relay/relay_link.h"
 #include "client/device/respondent.h"
 #include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
 
 // How long after its ticket came a device sends: uniform from a tenth of the policy's delay to all
 // of it. The tenth is there to be longer than the work of any tree.
-absl::StatusOr<absl::Duration> DrawSendDelay(const RelayPolicy& policy, PrivateRandom& random);
+StatusOr<absl::Duration> DrawSendDelay(const RelayPolicy& policy, PrivateRandom& random);
 
 // What became of a report, as of one that a curator judged; what is lost says that epsilon stays
 // spent.
@@ -65,38 +64,35 @@ class RelayedRespondent {
         respondent_(std::move(subject), policy, journal) {}
 
   // As Respondent::MayFetch(), of a relay's terms.
-  absl::StatusOr<bool> MayFetch(absl::string_view study) const {
-    return respondent_.MayFetch(study);
-  }
+  StatusOr<bool> MayFetch(std::string_view study) const { return respondent_.MayFetch(study); }
 
   // Agrees to a deal, with room for the answer in the journal. `now` is in seconds since 1970, as
   // AdmitDeal() has it.
-  absl::StatusOr<AgreedDeal> Agree(const DealOffer& offer, absl::string_view study,
-                                   absl::string_view relay_address, int64_t now) const;
+  StatusOr<AgreedDeal> Agree(const DealOffer& offer, std::string_view study,
+                             std::string_view relay_address, int64_t now) const;
   // The last step before the ticket is asked for: draws the delay, and sets the memory aside.
-  absl::Status Prepare(AgreedDeal& agreed, PrivateRandom& random) const;
+  Status Prepare(AgreedDeal& agreed, PrivateRandom& random) const;
   // Answers what TakeOffer() returned at `came`, whatever is in it. `read` is called at most once;
   // what it leaves out is missing.
-  absl::Status Answer(AgreedDeal& agreed, absl::string_view envelope, absl::Time came,
-                      Respondent::ReadRow read, PrivateRandom& random);
+  Status Answer(AgreedDeal& agreed, std::string_view envelope, absl::Time came,
+                Respondent::ReadRow read, PrivateRandom& random);
 
   // What waits for this relay, oldest first, and from when on it may be sent. What an earlier
   // process left waits for a delay of its own, drawn at `now`: else the network would see by the
   // time whose answer a restart had held back.
-  absl::StatusOr<std::vector<JournalEntry>> Waiting() const;
-  absl::StatusOr<absl::Time> MaySendFrom(absl::Time now, PrivateRandom& random);
+  StatusOr<std::vector<JournalEntry>> Waiting() const;
+  StatusOr<absl::Time> MaySendFrom(absl::Time now, PrivateRandom& random);
   // As Respondent.
-  absl::Status CheckMaySend() const { return respondent_.CheckMaySend(); }
-  absl::StatusOr<bool> StillWaits(const JournalEntry& entry) const {
+  Status CheckMaySend() const { return respondent_.CheckMaySend(); }
+  StatusOr<bool> StillWaits(const JournalEntry& entry) const {
     return respondent_.StillWaits(entry);
   }
   // Notes what became of an answer that was sent. What is lost for good is among the refused.
-  absl::Status Settle(const JournalEntry& entry, SubmitOutcome outcome,
-                      Deliveries& deliveries) const {
+  Status Settle(const JournalEntry& entry, SubmitOutcome outcome, Deliveries& deliveries) const {
     return respondent_.Settle(entry, ResultOf(outcome), deliveries);
   }
   // As Respondent::GiveUp().
-  absl::Status GiveUp(absl::string_view study) const { return respondent_.GiveUp(study); }
+  Status GiveUp(std::string_view study) const { return respondent_.GiveUp(study); }
 
  private:
   const RelayPolicy& relay_policy_;

@@ -17,9 +17,10 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
 
 namespace coppice::python {
@@ -33,9 +34,9 @@ constexpr int kVersion = 1;
 constexpr std::chrono::milliseconds kBetweenTries(5);
 constexpr uint32_t kMaxTriesOfEmpty = 200;
 
-absl::Status Damaged(const std::string& path) {
-  return absl::DataLossError(
-      absl::StrCat(path, " is not a budget as an accountant writes it: it was changed or cut"));
+Status Damaged(const std::string& path) {
+  return DataLossError(
+      StrCat(path, " is not a budget as an accountant writes it: it was changed or cut"));
 }
 
 // Whether the open file still has that name.
@@ -54,14 +55,13 @@ bool IsSameFile(int descriptor, const std::string& path) {
 class FileLock {
  public:
   // Waits, and asks `interrupted` meanwhile. Makes an empty file if `may_create` and there is none.
-  static absl::StatusOr<FileLock> Take(const std::string& path, bool may_create,
-                                       const CancelCheck& interrupted) {
+  static StatusOr<FileLock> Take(const std::string& path, bool may_create,
+                                 const CancelCheck& interrupted) {
     for (uint32_t tries = 0;; ++tries) {
       COPPICE_ASSIGN_OR_RETURN(FileLock lock, OpenFile(path, may_create));
       while (flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) {
-          return absl::UnavailableError(
-              absl::StrCat(path, " cannot be locked: ", std::strerror(errno)));
+          return UnavailableError(StrCat(path, " cannot be locked: ", std::strerror(errno)));
         }
         COPPICE_RETURN_IF_ERROR(interrupted());
         std::this_thread::sleep_for(kBetweenTries);
@@ -87,7 +87,7 @@ class FileLock {
  private:
   FileLock(int descriptor, bool is_new) : descriptor_(descriptor), is_new_(is_new) {}
 
-  static absl::StatusOr<FileLock> OpenFile(const std::string& path, bool may_create) {
+  static StatusOr<FileLock> OpenFile(const std::string& path, bool may_create) {
     int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (descriptor >= 0) return FileLock(descriptor, false);
     if (errno == ENOENT && may_create) {
@@ -95,10 +95,9 @@ class FileLock {
       if (descriptor >= 0) return FileLock(descriptor, true);
       if (errno == EEXIST) return OpenFile(path, false);
     } else if (errno == ENOENT) {
-      return absl::NotFoundError(
-          absl::StrCat(path, " is not here: the budget that it held cannot be charged"));
+      return NotFoundError(StrCat(path, " is not here: the budget that it held cannot be charged"));
     }
-    return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
+    return UnavailableError(StrCat(path, ": ", std::strerror(errno)));
   }
 
   static bool IsEmpty(int descriptor) {
@@ -111,22 +110,22 @@ class FileLock {
 };
 
 // Two names would be two locks.
-absl::Status CheckHasOneName(const std::string& path) {
+Status CheckHasOneName(const std::string& path) {
   struct stat file {};
-  if (lstat(path.c_str(), &file) != 0) return absl::OkStatus();  // not there yet
-  if (S_ISREG(file.st_mode) && file.st_nlink == 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, " must be a file of its own, not a link, and without a second name"));
+  if (lstat(path.c_str(), &file) != 0) return OkStatus();  // not there yet
+  if (S_ISREG(file.st_mode) && file.st_nlink == 1) return OkStatus();
+  return InvalidArgumentError(
+      StrCat(path, " must be a file of its own, not a link, and without a second name"));
 }
 
-absl::StatusOr<Pairs> ReadPairs(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadFile(path);
-  if (!text.ok()) return absl::UnavailableError(text.status().message());
+StatusOr<Pairs> ReadPairs(const std::string& path) {
+  const StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return UnavailableError(text.status().message());
   const nlohmann::json file = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!file.is_object() || file.value("format", nlohmann::json()) != kFormat) return Damaged(path);
   if (file.value("version", nlohmann::json()) != kVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " was written by a newer version of coppice: upgrade this one"));
+    return FailedPreconditionError(
+        StrCat(path, " was written by a newer version of coppice: upgrade this one"));
   }
   const nlohmann::json records = file.value("records", nlohmann::json());
   if (!records.is_object() || records.empty()) return Damaged(path);
@@ -141,7 +140,7 @@ absl::StatusOr<Pairs> ReadPairs(const std::string& path) {
   return pairs;
 }
 
-absl::Status WritePairs(const std::string& path, const Pairs& pairs) {
+Status WritePairs(const std::string& path, const Pairs& pairs) {
   nlohmann::ordered_json records = nlohmann::ordered_json::object();
   for (const auto& [key, value] : pairs) records[key] = absl::Base64Escape(value);
   const nlohmann::ordered_json file = {
@@ -150,15 +149,14 @@ absl::Status WritePairs(const std::string& path, const Pairs& pairs) {
 }
 
 // Opens the account where there is none yet, and refuses one with another cap.
-absl::Status CheckCap(ledger::Ledger& ledger, const ledger::BudgetCap& cap,
-                      const std::string& path) {
-  const absl::StatusOr<ledger::BudgetCap> found = ledger.CapOf(kAccount);
-  if (absl::IsNotFound(found.status())) {
+Status CheckCap(ledger::Ledger& ledger, const ledger::BudgetCap& cap, const std::string& path) {
+  const StatusOr<ledger::BudgetCap> found = ledger.CapOf(kAccount);
+  if (IsNotFound(found.status())) {
     return ledger.OpenAccount(kAccount, cap, storage::StoreBatch());
   }
   COPPICE_RETURN_IF_ERROR(found.status());
-  if (*found == cap) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
+  if (*found == cap) return OkStatus();
+  return InvalidArgumentError(StrCat(
       path, " has a budget of epsilon ", ledger::EpsilonText(found->epsilon_nanos), " and delta ",
       ledger::DeltaText(found->delta_atto), " (", ledger::CompositionName(found->composition), ", ",
       NeighboursName(found->neighbours), "), which cannot be changed: ask for just that"));
@@ -169,31 +167,30 @@ absl::Status CheckCap(ledger::Ledger& ledger, const ledger::BudgetCap& cap,
 Accountant::Accountant(std::string path, const ledger::BudgetCap& cap, CancelCheck interrupted)
     : path_(std::move(path)), cap_(cap), interrupted_(std::move(interrupted)), process_(getpid()) {}
 
-absl::StatusOr<std::unique_ptr<Accountant>> Accountant::Open(const std::string& path,
-                                                             const ledger::BudgetCap& cap,
-                                                             bool may_create,
-                                                             CancelCheck interrupted) {
+StatusOr<std::unique_ptr<Accountant>> Accountant::Open(const std::string& path,
+                                                       const ledger::BudgetCap& cap,
+                                                       bool may_create, CancelCheck interrupted) {
   COPPICE_RETURN_IF_ERROR(ledger::Validate(cap));
   std::unique_ptr<Accountant> accountant(new Accountant(path, cap, std::move(interrupted)));
   COPPICE_RETURN_IF_ERROR(
-      accountant->WithLedger([](ledger::Ledger&) { return absl::OkStatus(); }, may_create));
+      accountant->WithLedger([](ledger::Ledger&) { return OkStatus(); }, may_create));
   return accountant;
 }
 
-absl::Status Accountant::Reserve(const std::string& fit, absl::Span<const Release> planned) {
+Status Accountant::Reserve(const std::string& fit, absl::Span<const Release> planned) {
   return WithLedger([&](ledger::Ledger& ledger) {
     return ledger.Reserve(kAccount, fit, planned, storage::StoreBatch());
   });
 }
 
-absl::Status Accountant::Settle(const std::string& fit, absl::Span<const Release> made) {
+Status Accountant::Settle(const std::string& fit, absl::Span<const Release> made) {
   return WithLedger([&](ledger::Ledger& ledger) {
     return ledger.Settle(kAccount, fit, made, storage::StoreBatch());
   });
 }
 
-absl::StatusOr<ledger::Account> Accountant::Get() {
-  absl::StatusOr<ledger::Account> account;
+StatusOr<ledger::Account> Accountant::Get() {
+  StatusOr<ledger::Account> account;
   COPPICE_RETURN_IF_ERROR(WithLedger([&](ledger::Ledger& ledger) {
     account = ledger.Get(kAccount);
     return account.status();
@@ -201,21 +198,20 @@ absl::StatusOr<ledger::Account> Accountant::Get() {
   return account;
 }
 
-absl::Status Accountant::ReadFileAnew() {
+Status Accountant::ReadFileAnew() {
   COPPICE_ASSIGN_OR_RETURN(Pairs found, ReadPairs(path_));
   // Entries are only added.
   if (!std::includes(found.begin(), found.end(), pairs_.begin(), pairs_.end())) {
-    return absl::DataLossError(absl::StrCat(
-        path_, " lacks charges that were made: it was replaced by an older copy, or cut"));
+    return DataLossError(
+        StrCat(path_, " lacks charges that were made: it was replaced by an older copy, or cut"));
   }
   pairs_ = std::move(found);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Accountant::WithLedger(absl::FunctionRef<absl::Status(ledger::Ledger&)> use,
-                                    bool may_create) {
+Status Accountant::WithLedger(absl::FunctionRef<Status(ledger::Ledger&)> use, bool may_create) {
   if (getpid() != process_) {  // before the mutex, which a fork may have copied while it was held
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "this budget belongs to the process that opened it, and not to its children: give it a "
         "file, and open that here");
   }
@@ -235,7 +231,7 @@ absl::Status Accountant::WithLedger(absl::FunctionRef<absl::Status(ledger::Ledge
   Pairs changed = store.pairs();
   if (!path_.empty() && changed != pairs_) COPPICE_RETURN_IF_ERROR(WritePairs(path_, changed));
   pairs_ = std::move(changed);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::python

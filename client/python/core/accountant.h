@@ -9,11 +9,10 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/model/certificate.h"
 #include "server/datasets/ledger/account.h"
 #include "server/datasets/ledger/accounting.h"
@@ -22,10 +21,10 @@
 
 namespace coppice::python {
 
-// The account is the curator's own (server/datasets/ledger): entries are chained by hashes, and a fit is
-// charged in full before it draws any noise. In a file it is read, changed and written whole under
-// its lock, so that processes take turns. A file is made by Open() alone: one that is gone, or that
-// lacks what this object saw, is refused.
+// The account is the curator's own (server/datasets/ledger): entries are chained by hashes, and a
+// fit is charged in full before it draws any noise. In a file it is read, changed and written whole
+// under its lock, so that processes take turns. A file is made by Open() alone: one that is gone,
+// or that lacks what this object saw, is refused.
 //
 // Guarantee  what all fits were charged never passes the cap, whatever runs at the same time and
 //            whenever a process stops. A charge is on disk before Reserve() returns OK. A file that
@@ -39,25 +38,24 @@ namespace coppice::python {
 class Accountant {
  public:
   // With an empty path the account is in memory. Unless `may_create`, a file must be there.
-  static absl::StatusOr<std::unique_ptr<Accountant>> Open(const std::string& path,
-                                                          const ledger::BudgetCap& cap,
-                                                          bool may_create, CancelCheck interrupted);
+  static StatusOr<std::unique_ptr<Accountant>> Open(const std::string& path,
+                                                    const ledger::BudgetCap& cap, bool may_create,
+                                                    CancelCheck interrupted);
 
   const std::string& path() const { return path_; }
   const ledger::BudgetCap& cap() const { return cap_; }
 
-  absl::Status Reserve(const std::string& fit, absl::Span<const Release> planned);
-  absl::Status Settle(const std::string& fit, absl::Span<const Release> made);
-  absl::StatusOr<ledger::Account> Get();
+  Status Reserve(const std::string& fit, absl::Span<const Release> planned);
+  Status Settle(const std::string& fit, absl::Span<const Release> made);
+  StatusOr<ledger::Account> Get();
 
  private:
   Accountant(std::string path, const ledger::BudgetCap& cap, CancelCheck interrupted);
 
   // Runs `use` on the ledger as it is now, and keeps what that changed.
-  absl::Status WithLedger(absl::FunctionRef<absl::Status(ledger::Ledger&)> use,
-                          bool may_create = false);
+  Status WithLedger(absl::FunctionRef<Status(ledger::Ledger&)> use, bool may_create = false);
   // Makes `pairs_` what the file holds.
-  absl::Status ReadFileAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status ReadFileAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string path_;
   const ledger::BudgetCap cap_;

@@ -2,11 +2,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/string_view.h"
 #include "client/python/core/accountant.h"
 #include "client/python/core/bindings.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
 #include "common/terms/sha256.h"
@@ -26,7 +27,7 @@ std::unique_ptr<Accountant> Open(const std::string& path, double epsilon, const 
                               .delta_atto = ValueOrRaise(ParseDelta(delta)),
                               .composition = ValueOrRaise(ledger::ParseComposition(composition)),
                               .neighbours = ValueOrRaise(ledger::ParseNeighbours(neighbours))};
-  absl::StatusOr<std::unique_ptr<Accountant>> accountant = absl::UnknownError("");
+  StatusOr<std::unique_ptr<Accountant>> accountant = UnknownError("");
   {
     const WithoutInterpreter without;
     accountant = Accountant::Open(path, cap, may_create, CancelCheck(CheckSignals));
@@ -72,7 +73,7 @@ py::dict Describe(const ledger::LedgerEntry& entry) {
 }
 
 py::dict Account(Accountant& accountant) {
-  absl::StatusOr<ledger::Account> read = absl::UnknownError("");
+  StatusOr<ledger::Account> read = UnknownError("");
   {
     const WithoutInterpreter without;
     read = accountant.Get();
@@ -90,8 +91,8 @@ py::dict Account(Accountant& accountant) {
   described["epsilon_left"] = static_cast<double>(account.left.epsilon_nanos) / kBillion;
   described["delta_left"] = static_cast<double>(account.left.delta_atto) / kQuintillion;
   described["entries"] = entries;
-  described["head"] = absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(account.head.data()), account.head.size()));
+  described["head"] = BytesToHexString(
+      std::string_view(reinterpret_cast<const char*>(account.head.data()), account.head.size()));
   return described;
 }
 

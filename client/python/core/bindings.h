@@ -5,11 +5,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 
 namespace coppice::python {
@@ -18,18 +17,18 @@ namespace coppice::python {
 // LookupError for what there is not, OSError for what the system refused, BudgetExhausted where a
 // budget has no room, CoppiceError for everything else, each with the status's message. An
 // exception that a callback raised already goes on as it is.
-void RaiseIfError(const absl::Status& status);
+void RaiseIfError(const Status& status);
 // The same where a file is what there is not.
-void RaiseIfFileError(const absl::Status& status);
+void RaiseIfFileError(const Status& status);
 
 template <typename T>
-T ValueOrRaise(absl::StatusOr<T> value) {
+T ValueOrRaise(StatusOr<T> value) {
   RaiseIfError(value.status());
   return *std::move(value);
 }
 
 template <typename T>
-T FileValueOrRaise(absl::StatusOr<T> value) {
+T FileValueOrRaise(StatusOr<T> value) {
   RaiseIfFileError(value.status());
   return *std::move(value);
 }
@@ -38,7 +37,7 @@ T FileValueOrRaise(absl::StatusOr<T> value) {
 Budget EpsilonOf(double epsilon);
 
 // Cancelled on Ctrl-C; takes the interpreter's lock for that.
-absl::Status CheckSignals();
+Status CheckSignals();
 
 // Lets other threads have the interpreter until the end of the scope. A thread that wants it back
 // while the process ends would be thrown out of whatever it does; it waits for the end instead.
@@ -67,7 +66,7 @@ class WithInterpreter {
 
 // What coppice/_core.pyi says of "Class" or "Class.member", after the signature. Throws
 // std::logic_error, which fails the import, if it says nothing.
-const char* DocstringOf(absl::string_view name);
+const char* DocstringOf(std::string_view name);
 
 // Each adds its part to the module.
 void BindErrors(pybind11::module_& module);

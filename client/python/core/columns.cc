@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/schema/encode_number.h"
 
 namespace coppice::python {
@@ -21,9 +23,9 @@ bool IsCode(double value, const Feature& feature) {
   return value >= 0 && value <= feature.other() && value == std::floor(value);
 }
 
-absl::Status Refusal(const Feature& feature, size_t row, absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("column '", feature.name, "', row ", row, " (counted from 0): ", why));
+Status Refusal(const Feature& feature, size_t row, std::string_view why) {
+  return InvalidArgumentError(
+      StrCat("column '", feature.name, "', row ", row, " (counted from 0): ", why));
 }
 
 }  // namespace
@@ -31,8 +33,8 @@ absl::Status Refusal(const Feature& feature, size_t row, absl::string_view why) 
 Columns::Columns(std::shared_ptr<const Schema> schema, std::vector<py::array_t<double>> arrays)
     : schema_(std::move(schema)), arrays_(std::move(arrays)) {
   if (arrays_.size() != schema_->num_features()) {
-    throw py::value_error(absl::StrCat("the schema has ", schema_->num_features(),
-                                       " features, and there are ", arrays_.size(), " columns"));
+    throw py::value_error(StrCat("the schema has ", schema_->num_features(),
+                                 " features, and there are ", arrays_.size(), " columns"));
   }
   num_rows_ = arrays_.empty() ? 0 : static_cast<size_t>(arrays_[0].size());
   for (const py::array_t<double>& array : arrays_) {
@@ -51,7 +53,7 @@ double Columns::At(size_t row, size_t feature) const {
   return value;
 }
 
-absl::Status Columns::EncodeRow(size_t row, Row& out, ReadNotes& notes) const {
+Status Columns::EncodeRow(size_t row, Row& out, ReadNotes& notes) const {
   for (size_t i = 0; i < views_.size(); ++i) {
     const Feature& feature = schema_->features()[i];
     const double value = At(row, i);
@@ -62,7 +64,7 @@ absl::Status Columns::EncodeRow(size_t row, Row& out, ReadNotes& notes) const {
       if (!IsCode(value, feature)) {
         return Refusal(
             feature, row,
-            absl::StrCat("must be missing or a category number from 0 to ", feature.values.size()));
+            StrCat("must be missing or a category number from 0 to ", feature.values.size()));
       }
       out[i] = value;
       if (value == feature.other()) ++notes.unknown_categories;
@@ -74,7 +76,7 @@ absl::Status Columns::EncodeRow(size_t row, Row& out, ReadNotes& notes) const {
       Count(field.note, notes);
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::python

@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "common/table/read_table.h"
+#include "common/base/status.h"
 #include "common/schema/schema.h"
+#include "common/table/read_table.h"
 
 namespace coppice::python {
 
@@ -31,7 +31,7 @@ class Columns {
   size_t num_rows() const { return num_rows_; }
 
   // Encodes row `row` into `out`, which has one value per feature, and counts what that changed.
-  absl::Status EncodeRow(size_t row, Row& out, ReadNotes& notes) const;
+  Status EncodeRow(size_t row, Row& out, ReadNotes& notes) const;
 
  private:
   double At(size_t row, size_t feature) const;

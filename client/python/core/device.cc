@@ -12,11 +12,12 @@
 
 #include "client/device/grpc/collector.h"
 #include "client/device/policy.h"
+#include "client/device/trust.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
 #include "client/python/core/journal.h"
 #include "client/python/core/turn.h"
-#include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 #include "common/wire/proto/convert.h"
@@ -151,7 +152,7 @@ class DeviceInPython {
   // it does there is an answer: of what it fails to say all is missing.
   void Answer(const std::string& study, const py::object& read, const std::string& token) {
     CheckMayRead(read);
-    absl::Status status;
+    Status status;
     {
       const WithoutInterpreter without;
       status = InTurn(answering_, [&] {
@@ -164,7 +165,7 @@ class DeviceInPython {
   }
 
   py::dict Deliver() {
-    absl::StatusOr<Device::Deliveries> sent = absl::UnknownError("");
+    StatusOr<Device::Deliveries> sent = UnknownError("");
     {
       const WithoutInterpreter without;
       sent = device_.Deliver();

@@ -3,8 +3,9 @@
 #include <exception>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/python/core/bindings.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/public_key_file.h"
 
 namespace coppice::python {
@@ -74,9 +75,9 @@ void HideArguments(py::handle type, const char* name, const char* docstring) {
 std::string FileOf(const OptionalPath& path) { return path.value_or("").native(); }
 
 PublicKey ReadKey(const char* argument, const std::filesystem::path& pin_or_file) {
-  absl::StatusOr<PublicKey> key = ReadPublicKey(pin_or_file.native());
+  StatusOr<PublicKey> key = ReadPublicKey(pin_or_file.native());
   if (key.ok()) return *key;
-  throw py::value_error(absl::StrCat(argument, ": ", key.status().message()));
+  throw py::value_error(StrCat(argument, ": ", key.status().message()));
 }
 
 }  // namespace coppice::python

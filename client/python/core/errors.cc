@@ -2,6 +2,7 @@
 
 #include "client/python/core/bindings.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 
 namespace coppice::python {
 namespace {
@@ -12,25 +13,25 @@ namespace py = pybind11;
 PyObject* coppice_error = nullptr;
 PyObject* budget_exhausted = nullptr;
 
-PyObject* ExceptionFor(absl::StatusCode code) {
+PyObject* ExceptionFor(StatusCode code) {
   switch (code) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kOutOfRange:
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kOutOfRange:
       return PyExc_ValueError;
-    case absl::StatusCode::kNotFound:
+    case StatusCode::kNotFound:
       return PyExc_LookupError;
-    case absl::StatusCode::kAlreadyExists:
+    case StatusCode::kAlreadyExists:
       return PyExc_FileExistsError;
-    case absl::StatusCode::kUnavailable:
+    case StatusCode::kUnavailable:
       return PyExc_OSError;
-    case absl::StatusCode::kResourceExhausted:
+    case StatusCode::kResourceExhausted:
       return budget_exhausted;
     default:
       return coppice_error;
   }
 }
 
-[[noreturn]] void Raise(PyObject* exception, const absl::Status& status) {
+[[noreturn]] void Raise(PyObject* exception, const Status& status) {
   if (PyErr_Occurred() == nullptr) {
     PyErr_SetString(exception, std::string(status.message()).c_str());
   }
@@ -39,12 +40,12 @@ PyObject* ExceptionFor(absl::StatusCode code) {
 
 }  // namespace
 
-void RaiseIfError(const absl::Status& status) {
+void RaiseIfError(const Status& status) {
   if (!status.ok()) Raise(ExceptionFor(status.code()), status);
 }
 
-void RaiseIfFileError(const absl::Status& status) {
-  if (absl::IsNotFound(status)) Raise(PyExc_FileNotFoundError, status);
+void RaiseIfFileError(const Status& status) {
+  if (IsNotFound(status)) Raise(PyExc_FileNotFoundError, status);
   RaiseIfError(status);
 }
 

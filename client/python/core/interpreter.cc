@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "client/python/core/bindings.h"
+#include "common/base/status.h"
 
 namespace coppice::python {
 namespace {
@@ -24,9 +25,9 @@ WithInterpreter::WithInterpreter() {
   state_ = PyGILState_Ensure();
 }
 
-absl::Status CheckSignals() {
+Status CheckSignals() {
   const WithInterpreter with;
-  return PyErr_CheckSignals() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
+  return PyErr_CheckSignals() == 0 ? OkStatus() : CancelledError("interrupted");
 }
 
 Budget EpsilonOf(double epsilon) {

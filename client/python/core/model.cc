@@ -14,21 +14,21 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/escaping.h"
+#include "client/device/trust.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
 #include "client/python/core/table.h"
 #include "client/python/core/trained_model.h"
-#include "client/device/trust.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
 #include "common/export/formats.h"
-#include "common/terms/public_key_file.h"
 #include "common/model/certificate_text.h"
 #include "common/model/explain.h"
 #include "common/model/render.h"
 #include "common/model/summary.h"
+#include "common/terms/public_key_file.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/model_file.h"
 #include "common/wire/proto/model_signature.h"
@@ -109,15 +109,15 @@ struct PredictionMemory {
   double *probabilities, *standard_error, *value, *value_error, *low, *high;
 };
 
-absl::Status PredictRows(const Model& model, const Columns& columns, size_t begin, size_t end,
-                         const PredictionMemory& out, ReadNotes& notes) {
+Status PredictRows(const Model& model, const Columns& columns, size_t begin, size_t end,
+                   const PredictionMemory& out, ReadNotes& notes) {
   Row row(model.schema().num_features());
   for (size_t i = begin; i < end; ++i) {
-    const absl::Status encoded = columns.EncodeRow(i, row, notes);
+    const Status encoded = columns.EncodeRow(i, row, notes);
     if (!encoded.ok()) return encoded;
     out.Set(i, model.Predict(row));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // What the rows of a prediction can be noted for: they have no answers.
@@ -129,21 +129,21 @@ void AddNotes(const ReadNotes& more, ReadNotes& notes) {
 }
 
 // Rows are independent, so each thread has a part of them.
-absl::Status PredictOnThreads(const Model& model, const Columns& columns,
-                              const PredictionMemory& out, ReadNotes& notes) {
+Status PredictOnThreads(const Model& model, const Columns& columns, const PredictionMemory& out,
+                        ReadNotes& notes) {
   const size_t rows = columns.num_rows();
   const size_t threads = std::clamp<size_t>(rows / kRowsPerThread, 1,
                                             std::max(1u, std::thread::hardware_concurrency()));
   Mutex mutex;
-  absl::Status status;
+  Status status;
   const auto work = [&](size_t part) {
-    absl::Status done;
+    Status done;
     ReadNotes of_part;
     try {
       done = PredictRows(model, columns, rows * part / threads, rows * (part + 1) / threads, out,
                          of_part);
     } catch (const std::bad_alloc&) {
-      done = absl::InternalError("there is not enough memory to predict these rows");
+      done = InternalError("there is not enough memory to predict these rows");
     }
     const MutexLock lock(mutex);
     status.Update(done);
@@ -168,7 +168,7 @@ py::tuple Predict(const TrainedModel& self, std::vector<py::array_t<double>> arr
   const Columns columns(std::make_shared<Schema>(model->schema()), std::move(arrays));
   Predictions predictions(columns.num_rows(), model->schema().num_outputs());
   const PredictionMemory memory(predictions);
-  absl::Status status;
+  Status status;
   ReadNotes notes;
   {
     const WithoutInterpreter without;
@@ -268,7 +268,7 @@ py::object DescribeRelay(const RelayBound& relay) {
   described["dishonest"] = relay.dishonest_millionths / kMillion;
   described["batches"] = relay.batches;
   described["least_accepted"] = relay.least_accepted;
-  described["relay_key_id"] = absl::BytesToHexString(relay.relay_key);
+  described["relay_key_id"] = BytesToHexString(relay.relay_key);
   return described;
 }
 

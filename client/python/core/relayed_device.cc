@@ -8,18 +8,20 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/device/grpc/relay_client.h"
 #include "client/device/policy.h"
+#include "client/device/trust.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
 #include "client/python/core/journal.h"
 #include "client/python/core/turn.h"
-#include "client/device/trust.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::python {
@@ -41,10 +43,10 @@ class InterruptibleClock final : public SendClock {
   }
 
   // Cancelled if the last wait ended before its time.
-  const absl::Status& interrupted() const { return interrupted_; }
+  const Status& interrupted() const { return interrupted_; }
 
  private:
-  absl::Status interrupted_;
+  Status interrupted_;
 };
 
 // Sends nothing after a wait that Ctrl-C ended: the time would be the owner's, not the drawn one.
@@ -54,14 +56,13 @@ class InterruptibleRelay final : public RelayLink {
       : relay_(std::move(relay)), clock_(clock) {}
 
   const std::string& address() const override { return relay_.address(); }
-  absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view study) const override {
+  StatusOr<DealOffer> GetRelayTerms(std::string_view study) const override {
     return relay_.GetRelayTerms(study);
   }
-  absl::StatusOr<std::string> TakeOffer(absl::string_view study,
-                                        const EpochId& epoch) const override {
+  StatusOr<std::string> TakeOffer(std::string_view study, const EpochId& epoch) const override {
     return relay_.TakeOffer(study, epoch);
   }
-  absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
+  StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
     COPPICE_RETURN_IF_ERROR(clock_.interrupted());
     return relay_.Submit(entry);
   }
@@ -104,7 +105,7 @@ class RelayedDeviceInPython {
   }
 
   py::dict Deliver() {
-    const Deliveries deliveries = ValueOrRaise(InMyTurn([&]() -> absl::StatusOr<Deliveries> {
+    const Deliveries deliveries = ValueOrRaise(InMyTurn([&]() -> StatusOr<Deliveries> {
       OpenSslRandom random;
       return device_.Deliver(random);
     }));
@@ -142,8 +143,7 @@ Number InRange(const char* argument, int64_t given, Number least, Number most) {
   if (given >= 0 && static_cast<uint64_t>(given) >= least && static_cast<uint64_t>(given) <= most) {
     return static_cast<Number>(given);
   }
-  throw py::value_error(
-      absl::StrCat(argument, " must be from ", least, " to ", most, ", not ", given));
+  throw py::value_error(StrCat(argument, " must be from ", least, " to ", most, ", not ", given));
 }
 
 RelayPolicy RelayPolicyOf(const std::filesystem::path& relay_key, int64_t min_batch,

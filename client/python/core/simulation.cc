@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "client/device/privatizer.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/table.h"
 #include "client/python/core/trained_model.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/openssl_random.h"
@@ -23,8 +23,8 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/studies/studies.h"
-#include "server/store/models/models.h"
 #include "server/store/memory_store.h"
+#include "server/store/models/models.h"
 
 namespace coppice::python {
 namespace {
@@ -41,7 +41,7 @@ struct LocalCurator {
   std::unique_ptr<curator::Studies> studies;
 };
 
-absl::StatusOr<std::unique_ptr<LocalCurator>> StartCurator() {
+StatusOr<std::unique_ptr<LocalCurator>> StartCurator() {
   auto curator = std::make_unique<LocalCurator>();
   COPPICE_ASSIGN_OR_RETURN(curator->studies,
                            curator::Studies::Open(curator->store, curator->models, [] {
@@ -75,11 +75,11 @@ LabelledRow RowOf(const Table& rows, size_t i) {
   return row;
 }
 
-using Outcomes = absl::StatusOr<std::vector<curator::ReportOutcome>>;
+using Outcomes = StatusOr<std::vector<curator::ReportOutcome>>;
 
 // Internal unless each report was counted: an honest device's always is.
-absl::Status Submit(curator::Studies& studies, const Fingerprint& fingerprint,
-                    curator::ReportBatch reports) {
+Status Submit(curator::Studies& studies, const Fingerprint& fingerprint,
+              curator::ReportBatch reports) {
   // Shared, since the curator's thread may still be in set_value() when the answer is taken.
   const auto answered = std::make_shared<std::promise<Outcomes>>();
   studies.Submit(kStudy, std::string(fingerprint.begin(), fingerprint.end()), std::move(reports),
@@ -89,7 +89,7 @@ absl::Status Submit(curator::Studies& studies, const Fingerprint& fingerprint,
   const bool all = std::all_of(
       outcomes.begin(), outcomes.end(),
       [](curator::ReportOutcome outcome) { return outcome == curator::ReportOutcome::kAccepted; });
-  return all ? absl::OkStatus() : absl::InternalError("the study refused an honest report");
+  return all ? OkStatus() : InternalError("the study refused an honest report");
 }
 
 // Every row is the one row of a device, which answers with a ticket of its own.
@@ -97,7 +97,7 @@ class Devices {
  public:
   Devices(curator::Studies& studies, const Table& rows) : studies_(studies), rows_(rows) {}
 
-  absl::Status Answer(const CancelCheck& cancel) {
+  Status Answer(const CancelCheck& cancel) {
     for (size_t begin = 0; begin < rows_.num_rows();
          begin += curator::Studies::kMaxTicketsPerOffer) {
       COPPICE_RETURN_IF_ERROR(cancel());
@@ -105,11 +105,11 @@ class Devices {
       const size_t count = std::min<size_t>(left, curator::Studies::kMaxTicketsPerOffer);
       COPPICE_RETURN_IF_ERROR(AnswerFrom(begin, count));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::Status AnswerFrom(size_t begin, size_t count) {
+  Status AnswerFrom(size_t begin, size_t count) {
     COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offer offer,
                              studies_.MakeOffer(kStudy, static_cast<uint32_t>(count)));
     if (!privatizer_) COPPICE_RETURN_IF_ERROR(Read(offer));
@@ -124,14 +124,14 @@ class Devices {
   }
 
   // Terms and trees are the same in every offer.
-  absl::Status Read(const curator::Studies::Offer& offer) {
+  Status Read(const curator::Studies::Offer& offer) {
     COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
     COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(terms, *offer.forest));
     COPPICE_ASSIGN_OR_RETURN(
         Privatizer privatizer,
         Privatizer::Create(std::move(terms), offer.fingerprint, AllTrees(std::move(forest))));
     privatizer_.emplace(std::move(privatizer));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   curator::Studies& studies_;
@@ -140,8 +140,8 @@ class Devices {
   OpenSslRandom random_;
 };
 
-absl::StatusOr<Model> RunStudy(const curator::StudySpec& spec, const Table& private_rows,
-                               const CancelCheck& cancel) {
+StatusOr<Model> RunStudy(const curator::StudySpec& spec, const Table& private_rows,
+                         const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalCurator> curator, StartCurator());
   curator::Studies& studies = *curator->studies;
   COPPICE_RETURN_IF_ERROR(studies.Create(spec, cancel).status());
@@ -168,7 +168,7 @@ TrainedModel Simulate(const EncodedTable& public_rows, const EncodedTable& priva
   if (mechanism.has_value()) kind = ValueOrRaise(ParseMechanism(*mechanism));
   const curator::StudySpec spec =
       SpecOf(public_rows.table, ReportEpsilon(epsilon), kind, accept_leak);
-  absl::StatusOr<Model> model = absl::UnknownError("");
+  StatusOr<Model> model = UnknownError("");
   {
     const WithoutInterpreter without;
     model = RunStudy(spec, *private_rows.table, CancelCheck(CheckSignals));

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/schema/number.h"
 
 namespace coppice::python {
@@ -25,22 +27,21 @@ using Answers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 void CheckAnswers(const std::optional<Answers>& answers, size_t rows) {
   if (answers.has_value() && static_cast<size_t>(answers->size()) != rows) {
-    throw py::value_error(
-        absl::StrCat("there are ", rows, " rows and ", answers->size(), " labels"));
+    throw py::value_error(StrCat("there are ", rows, " rows and ", answers->size(), " labels"));
   }
 }
 
-absl::Status AppendRow(const Schema& schema, const Row& row, double answer, Table& table,
-                       ReadNotes& notes) {
-  const auto refuse = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", schema.label(), "', row ", table.num_rows(), " (counted from 0): ", why));
+Status AppendRow(const Schema& schema, const Row& row, double answer, Table& table,
+                 ReadNotes& notes) {
+  const auto refuse = [&](std::string_view why) {
+    return InvalidArgumentError(
+        StrCat("'", schema.label(), "', row ", table.num_rows(), " (counted from 0): ", why));
   };
   if (!schema.target()) {
     const bool known = answer >= 0 && answer < schema.num_classes();
     if (!known && !std::isnan(answer)) return refuse("is no class");
     table.Append(row, known ? static_cast<uint32_t>(answer) : kUnlabelled);
-    return absl::OkStatus();
+    return OkStatus();
   }
   if (!std::isfinite(answer)) {
     return refuse("what is predicted must be a finite number in every row");
@@ -48,10 +49,10 @@ absl::Status AppendRow(const Schema& schema, const Row& row, double answer, Tabl
   const double inside = std::clamp(answer, schema.target()->min, schema.target()->max);
   if (inside != answer) ++notes.clamped_targets;
   table.AppendTarget(row, inside);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<EncodedTable> Encode(const Columns& columns, const double* answers) {
+StatusOr<EncodedTable> Encode(const Columns& columns, const double* answers) {
   const Schema& schema = *columns.schema();
   EncodedTable encoded;
   Table table(columns.schema());
@@ -59,7 +60,7 @@ absl::StatusOr<EncodedTable> Encode(const Columns& columns, const double* answer
   Row row(schema.num_features());
   const double without = schema.target() ? schema.target()->min : kMissingValue;
   for (size_t i = 0; i < columns.num_rows(); ++i) {
-    absl::Status status = columns.EncodeRow(i, row, encoded.notes);
+    Status status = columns.EncodeRow(i, row, encoded.notes);
     if (status.ok()) {
       status =
           AppendRow(schema, row, answers == nullptr ? without : answers[i], table, encoded.notes);
@@ -75,7 +76,7 @@ EncodedTable MakeTable(std::shared_ptr<Schema> schema, std::vector<py::array_t<d
   const Columns columns(std::move(schema), std::move(arrays));
   CheckAnswers(answers, columns.num_rows());
   const double* values = answers.has_value() ? answers->data() : nullptr;
-  absl::StatusOr<EncodedTable> encoded = absl::UnknownError("");
+  StatusOr<EncodedTable> encoded = UnknownError("");
   {
     const WithoutInterpreter without;
     encoded = Encode(columns, values);
@@ -107,7 +108,7 @@ void BindTable(py::module_& module) {
   module.def(
       "parse_number",
       [](const std::string& text) -> std::optional<double> {
-        const absl::optional<double> number = ParseFinite(text);
+        const std::optional<double> number = ParseFinite(text);
         if (!number.has_value()) return std::nullopt;
         return *number;
       },

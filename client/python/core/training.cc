@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/python/core/accountant.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/table.h"
 #include "client/python/core/trained_model.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
@@ -60,8 +60,8 @@ ledger::BudgetCap CapFor(const trainers::Trainer& trainer, const Accountant* acc
   return cap;
 }
 
-absl::StatusOr<central::JobPlan> PlanWithoutPrivacy(const trainers::Trainer& trainer,
-                                                    const Request& request, const Schema& schema) {
+StatusOr<central::JobPlan> PlanWithoutPrivacy(const trainers::Trainer& trainer,
+                                              const Request& request, const Schema& schema) {
   central::JobPlan plan;
   plan.trainer = &trainer;
   plan.options.settings = request.settings;
@@ -69,8 +69,8 @@ absl::StatusOr<central::JobPlan> PlanWithoutPrivacy(const trainers::Trainer& tra
   return plan;
 }
 
-absl::StatusOr<central::JobPlan> Plan(const Request& request, const Schema& schema,
-                                      const Accountant* accountant) {
+StatusOr<central::JobPlan> Plan(const Request& request, const Schema& schema,
+                                const Accountant* accountant) {
   COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
                            trainers::FindTrainer(request.algorithm));
   if (!request.epsilon_nanos) return PlanWithoutPrivacy(*trainer, request, schema);
@@ -88,20 +88,20 @@ class Watch {
  public:
   explicit Watch(py::object progress) : progress_(std::move(progress)) {}
 
-  absl::Status operator()(double done) {
+  Status operator()(double done) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < kBetweenSignals) return absl::OkStatus();
+    if (now - last_ < kBetweenSignals) return OkStatus();
     last_ = now;
     const WithInterpreter with;
-    if (PyErr_CheckSignals() != 0) return absl::CancelledError("interrupted");
-    if (progress_.is_none()) return absl::OkStatus();
+    if (PyErr_CheckSignals() != 0) return CancelledError("interrupted");
+    if (progress_.is_none()) return OkStatus();
     try {
       progress_(done);
     } catch (py::error_already_set& error) {
       error.restore();
-      return absl::CancelledError("interrupted");
+      return CancelledError("interrupted");
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
@@ -112,10 +112,9 @@ class Watch {
 // Charges, trains, and settles. A fit that fails or is stopped once it was charged stays charged:
 // it may have drawn noise. A settlement that cannot be written changes nothing about the charge:
 // `unsettled` says why.
-absl::StatusOr<Model> TrainCharged(const central::JobPlan& plan, const Table& table,
-                                   Accountant* accountant, const std::string& fit,
-                                   const trainers::TrainProgress& progress,
-                                   absl::Status& unsettled) {
+StatusOr<Model> TrainCharged(const central::JobPlan& plan, const Table& table,
+                             Accountant* accountant, const std::string& fit,
+                             const trainers::TrainProgress& progress, Status& unsettled) {
   if (accountant != nullptr) COPPICE_RETURN_IF_ERROR(accountant->Reserve(fit, plan.releases));
   OpenSslRandom random;
   COPPICE_ASSIGN_OR_RETURN(Model model, plan.trainer->Train(table, plan.options, random, progress));
@@ -123,7 +122,7 @@ absl::StatusOr<Model> TrainCharged(const central::JobPlan& plan, const Table& ta
   COPPICE_RETURN_IF_ERROR(central::CheckResult(model, table.schema(), plan.releases));
   if (accountant != nullptr) {
     unsettled = accountant->Settle(fit, model.certificate().releases);
-    if (absl::IsInternal(unsettled)) return unsettled;  // it costs more than was charged
+    if (IsInternal(unsettled)) return unsettled;  // it costs more than was charged
   }
   return model;
 }
@@ -138,8 +137,8 @@ py::tuple Train(const EncodedTable& table, const std::string& algorithm, double 
   }
   const central::JobPlan plan = ValueOrRaise(Plan(request, table.table->schema(), accountant));
   Watch watch(std::move(progress));
-  absl::StatusOr<Model> model = absl::UnknownError("");
-  absl::Status unsettled;
+  StatusOr<Model> model = UnknownError("");
+  Status unsettled;
   {
     const WithoutInterpreter without;
     model = TrainCharged(

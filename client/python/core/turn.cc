@@ -1,13 +1,14 @@
 #include "client/python/core/turn.h"
 
 #include "client/python/core/bindings.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::python {
 
-absl::Status Turn::Begin() {
+Status Turn::Begin() {
   if (owner_ == std::this_thread::get_id()) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "a device, or another one of its subject and journal, is in a call of this thread: what "
         "reads the row, and handlers of signals, must not call it; call it after that call has "
         "returned");
@@ -16,7 +17,7 @@ absl::Status Turn::Begin() {
     COPPICE_RETURN_IF_ERROR(CheckSignals());
   }
   owner_ = std::this_thread::get_id();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void Turn::End() {

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 
 namespace coppice::python {
 
@@ -21,7 +21,7 @@ inline constexpr absl::Duration kLook = absl::Milliseconds(50);
 // Threads    safe to share. The thread that began a turn ends it.
 class Turn {
  public:
-  absl::Status Begin();
+  Status Begin();
   void End();
 
  private:
@@ -32,7 +32,7 @@ class Turn {
 // What `call` returns in a turn, or the error that kept the thread from having it.
 template <typename Call>
 auto InTurn(Turn& turn, const Call& call) -> decltype(call()) {
-  if (const absl::Status begun = turn.Begin(); !begun.ok()) return begun;
+  if (const Status begun = turn.Begin(); !begun.ok()) return begun;
   struct Ender {
     Turn& turn;
     ~Ender() { turn.End(); }

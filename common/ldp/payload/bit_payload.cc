@@ -2,15 +2,17 @@
 
 #include <bit>
 #include <cstring>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/ldp/payload/widest_registers.h"
 
 namespace coppice {
 
-uint32_t GetNumber(absl::string_view payload, size_t width, size_t index) {
+uint32_t GetNumber(std::string_view payload, size_t width, size_t index) {
   const size_t bit = index * width;
   // It begins inside a byte, so a number of 25 bits spans at most four bytes.
-  const absl::string_view bytes = payload.substr(bit / 8, sizeof(uint32_t));
+  const std::string_view bytes = payload.substr(bit / 8, sizeof(uint32_t));
   uint32_t word = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
     word |= uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
@@ -24,18 +26,18 @@ void SetNumber(std::string& payload, size_t width, size_t index, uint32_t number
   }
 }
 
-absl::Status CheckBits(absl::string_view payload, size_t bits) {
+Status CheckBits(std::string_view payload, size_t bits) {
   if (payload.size() != BitPayloadBytes(bits)) {
-    return absl::InvalidArgumentError("the payload does not have the length of its tree");
+    return InvalidArgumentError("the payload does not have the length of its tree");
   }
   if (bits % 8 != 0 && (static_cast<unsigned char>(payload.back()) >> (bits % 8)) != 0) {
-    return absl::InvalidArgumentError("the payload sets bits past its last");
+    return InvalidArgumentError("the payload sets bits past its last");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 COPPICE_WIDEST_REGISTERS
-size_t CountOnes(absl::string_view payload) {
+size_t CountOnes(std::string_view payload) {
   size_t ones = 0;
   uint64_t word = 0;
   size_t byte = 0;

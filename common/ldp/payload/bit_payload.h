@@ -7,15 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice {
 
 inline size_t BitPayloadBytes(size_t bits) { return (bits + 7) / 8; }
 
-inline bool GetBit(absl::string_view payload, size_t bit) {
+inline bool GetBit(std::string_view payload, size_t bit) {
   return ((static_cast<unsigned char>(payload[bit / 8]) >> (bit % 8)) & 1) != 0;
 }
 
@@ -24,15 +24,15 @@ inline void FlipBit(std::string& payload, size_t bit) {
 }
 
 // Reads the number at `index`; width is at most 25, and the number must lie in the payload.
-uint32_t GetNumber(absl::string_view payload, size_t width, size_t index);
+uint32_t GetNumber(std::string_view payload, size_t width, size_t index);
 // Writes a number over zeros.
 void SetNumber(std::string& payload, size_t width, size_t index, uint32_t number);
 
 // InvalidArgument unless the payload has exactly the bytes that this many bits need, and no bit
 // past the last is set.
-absl::Status CheckBits(absl::string_view payload, size_t bits);
+Status CheckBits(std::string_view payload, size_t bits);
 
-size_t CountOnes(absl::string_view payload);
+size_t CountOnes(std::string_view payload);
 
 }  // namespace coppice
 

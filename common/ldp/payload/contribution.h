@@ -5,13 +5,12 @@
 #define COPPICE_COMMON_LDP_PAYLOAD_CONTRIBUTION_H_
 
 #include <cstdint>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace coppice {
 
 struct Contribution {
-  absl::string_view payload;
+  std::string_view payload;
   uint32_t column = 0;
 };
 

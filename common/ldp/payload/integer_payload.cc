@@ -4,11 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <string_view>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -21,8 +22,8 @@ int32_t UnZigZag(uint32_t code) {
   return static_cast<int32_t>(code >> 1) ^ -static_cast<int32_t>(code & 1);
 }
 
-absl::Status BadPayload(absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat("the payload ", why));
+Status BadPayload(std::string_view why) {
+  return InvalidArgumentError(StrCat("the payload ", why));
 }
 
 constexpr size_t kBlock = 16;
@@ -34,7 +35,7 @@ bool AllSingleBytes(const uint8_t* bytes) {
 }
 
 // Reads one varint in its shortest form; moves `next` past it.
-absl::StatusOr<uint32_t> NextCode(const uint8_t*& next, const uint8_t* end) {
+StatusOr<uint32_t> NextCode(const uint8_t*& next, const uint8_t* end) {
   uint32_t code = 0;
   for (size_t bytes = 0; bytes < kMaxIntegerBytes; ++bytes) {
     if (next == end) return BadPayload("is too short");
@@ -67,7 +68,7 @@ Sizes SizesOf(absl::Span<const int32_t> values) {
 
 // SizesOf() for integers of one byte each, as nearly all are: one pass with vector instructions.
 // False if some integer is longer.
-bool SizesOfSingleBytes(absl::string_view payload, Sizes& sizes) {
+bool SizesOfSingleBytes(std::string_view payload, Sizes& sizes) {
   uint8_t largest = 0;
   uint32_t total = 0;
   for (const char byte : payload) {
@@ -103,7 +104,7 @@ void AppendIntegers(absl::Span<const int32_t> values, std::string& payload) {
   }
 }
 
-absl::Status DecodeIntegers(absl::string_view payload, absl::Span<int32_t> values) {
+Status DecodeIntegers(std::string_view payload, absl::Span<int32_t> values) {
   const auto* next = reinterpret_cast<const uint8_t*>(payload.data());
   const uint8_t* const end = next + payload.size();
   for (size_t i = 0; i < values.size();) {
@@ -119,10 +120,10 @@ absl::Status DecodeIntegers(absl::string_view payload, absl::Span<int32_t> value
     values[i++] = UnZigZag(code);
   }
   if (next != end) return BadPayload("is too long");
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limits) {
+Status CheckIntegers(std::string_view payload, const IntegerLimits& limits) {
   Sizes sizes;
   if (payload.size() != limits.count || !SizesOfSingleBytes(payload, sizes)) {
     absl::InlinedVector<int32_t, 1024> values(limits.count);
@@ -132,7 +133,7 @@ absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limit
   if (sizes.largest > limits.each || sizes.total > limits.total) {
     return BadPayload("holds values that no honest device sends");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void AddIntegers(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) {
@@ -148,7 +149,7 @@ void AddIntegers(absl::Span<const Contribution> reports, absl::Span<int64_t> sum
     room = kFull;
   };
   for (const Contribution& report : reports) {
-    const absl::string_view payload = report.payload;
+    const std::string_view payload = report.payload;
     if (payload.size() == sums.size()) {  // so each takes one byte
       const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
       for (size_t i = 0; i < counts.size(); ++i) {

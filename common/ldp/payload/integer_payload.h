@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/ldp/payload/contribution.h"
 
 namespace coppice {
@@ -24,7 +24,7 @@ void AppendIntegers(absl::Span<const int32_t> values, std::string& payload);
 
 // Fills `values`. InvalidArgument unless the payload holds exactly this many integers, each in its
 // shortest form.
-absl::Status DecodeIntegers(absl::string_view payload, absl::Span<int32_t> values);
+Status DecodeIntegers(std::string_view payload, absl::Span<int32_t> values);
 
 // Limits that an honest report stays within.
 struct IntegerLimits {
@@ -34,7 +34,7 @@ struct IntegerLimits {
 };
 
 // InvalidArgument unless the payload holds limits.count integers, within the limits.
-absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limits);
+Status CheckIntegers(std::string_view payload, const IntegerLimits& limits);
 
 // Adds each integer of each payload to its sum, whatever the column. Every payload must hold
 // sums.size() integers and pass CheckIntegers().

@@ -1,20 +1,22 @@
 #include "common/wire/proto/audit_chain.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/key_chain.h"
 #include "common/wire/proto/model_signature.h"
 
 namespace coppice {
 namespace {
 
-constexpr absl::string_view kEntryDomain("coppice.v1.audit.entry\0", 23);
+constexpr std::string_view kEntryDomain("coppice.v1.audit.entry\0", 23);
 
-absl::string_view DigestText(const Sha256Digest& digest) {
+std::string_view DigestText(const Sha256Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
@@ -24,44 +26,44 @@ std::string BigEndian(uint64_t number) {
   return bytes;
 }
 
-absl::Status EntryError(uint64_t sequence, absl::string_view what) {
-  return absl::DataLossError(absl::StrCat("entry ", sequence, " of the audit log ", what));
+Status EntryError(uint64_t sequence, std::string_view what) {
+  return DataLossError(StrCat("entry ", sequence, " of the audit log ", what));
 }
 
 }  // namespace
 
-absl::StatusOr<AuditChain> AuditChain::After(const v1::AuditHead& head) {
+StatusOr<AuditChain> AuditChain::After(const v1::AuditHead& head) {
   AuditChain chain;
   if (head.hash().size() != chain.hash_.size()) {
-    return absl::DataLossError(
+    return DataLossError(
         "the place where the audit log begins is damaged: its hash does not "
         "have 32 bytes");
   }
   chain.entries_ = head.entries();
   std::copy(head.hash().begin(), head.hash().end(), chain.hash_.begin());
   if (chain.entries_ == 0 && chain.hash_ != Sha256Digest{}) {
-    return absl::DataLossError(
+    return DataLossError(
         "the place where the audit log begins is damaged: it has a hash and "
         "no entry");
   }
   return chain;
 }
 
-absl::StatusOr<Sha256Digest> AuditChain::HashOf(const v1::AuditEntry& entry) const {
+StatusOr<Sha256Digest> AuditChain::HashOf(const v1::AuditEntry& entry) const {
   COPPICE_ASSIGN_OR_RETURN(const Sha256Digest content,
                            HashMessage(entry, {v1::AuditEntry::kHashFieldNumber}));
   return Sha256({kEntryDomain, DigestText(hash_), DigestText(content)});
 }
 
-absl::Status AuditChain::Follow(const v1::AuditEntry& entry) {
+Status AuditChain::Follow(const v1::AuditEntry& entry) {
   if (entry.sequence() != entries_) {
-    return EntryError(entries_, absl::StrCat("is missing or out of place: entry ", entry.sequence(),
-                                             " stands there"));
+    return EntryError(
+        entries_, StrCat("is missing or out of place: entry ", entry.sequence(), " stands there"));
   }
-  const absl::StatusOr<Sha256Digest> hash = HashOf(entry);
+  const StatusOr<Sha256Digest> hash = HashOf(entry);
   if (!hash.ok()) {
-    return EntryError(entries_, absl::StrCat("cannot be checked: ", hash.status().message(),
-                                             "; does a later version write this log?"));
+    return EntryError(entries_, StrCat("cannot be checked: ", hash.status().message(),
+                                       "; does a later version write this log?"));
   }
   if (entry.hash() != DigestText(*hash)) {
     return EntryError(entries_,
@@ -70,27 +72,27 @@ absl::Status AuditChain::Follow(const v1::AuditEntry& entry) {
   }
   ++entries_;
   hash_ = *hash;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AuditChain::Append(v1::AuditEntry& entry) {
+Status AuditChain::Append(v1::AuditEntry& entry) {
   entry.set_sequence(entries_);
   COPPICE_ASSIGN_OR_RETURN(hash_, HashOf(entry));
   entry.set_hash(std::string(DigestText(hash_)));
   ++entries_;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AuditChain::CheckEnd(const v1::AuditHead& head) const {
+Status AuditChain::CheckEnd(const v1::AuditHead& head) const {
   if (head.entries() > entries_) {
-    return EntryError(entries_, absl::StrCat("is missing: the log has ", head.entries(),
-                                             " entries by its head, and ends before that"));
+    return EntryError(entries_, StrCat("is missing: the log has ", head.entries(),
+                                       " entries by its head, and ends before that"));
   }
   if (head.entries() < entries_) {
     return EntryError(head.entries(), "stands after the end of the log that its head names");
   }
-  if (head.hash() == DigestText(hash_)) return absl::OkStatus();
-  if (entries_ == 0) return absl::DataLossError("the head of the audit log is damaged");
+  if (head.hash() == DigestText(hash_)) return OkStatus();
+  if (entries_ == 0) return DataLossError("the head of the audit log is damaged");
   return EntryError(entries_ - 1, "is not the one that the head of the log names");
 }
 
@@ -102,23 +104,23 @@ v1::AuditHead ToProto(const AuditChain& chain) {
 }
 
 std::string SignedHeadBytes(const v1::AuditHead& head) {
-  return absl::StrCat(BigEndian(head.entries()), head.hash());
+  return StrCat(BigEndian(head.entries()), head.hash());
 }
 
-absl::Status CheckHeadSignature(const v1::AuditHead& head, const std::optional<PublicKey>& trusted,
-                                int64_t now_unix_seconds) {
-  if (!head.has_signature()) return absl::NotFoundError("the head of the audit log is not signed");
-  const absl::StatusOr<ModelSignature> signature = FromProto(head.signature());
-  if (!signature.ok()) return absl::DataLossError(signature.status().message());
+Status CheckHeadSignature(const v1::AuditHead& head, const std::optional<PublicKey>& trusted,
+                          int64_t now_unix_seconds) {
+  if (!head.has_signature()) return NotFoundError("the head of the audit log is not signed");
+  const StatusOr<ModelSignature> signature = FromProto(head.signature());
+  if (!signature.ok()) return DataLossError(signature.status().message());
   if (!IsSignedBy(signature->key, kAuditDomain, SignedHeadBytes(head), signature->signature)) {
-    return absl::DataLossError(
+    return DataLossError(
         "the signature of the audit log's head does not check: it was changed after it was signed");
   }
-  if (!trusted.has_value()) return absl::OkStatus();
-  const absl::Status led =
+  if (!trusted.has_value()) return OkStatus();
+  const Status led =
       FollowChain(*trusted, signature->endorsements, signature->key, now_unix_seconds);
   if (led.ok()) return led;
-  return absl::Status(led.code(), absl::StrCat("the audit log's head: ", led.message()));
+  return Status(led.code(), StrCat("the audit log's head: ", led.message()));
 }
 
 std::string AuditDay(int64_t unix_seconds) {

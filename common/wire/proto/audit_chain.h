@@ -14,9 +14,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 #include "common/terms/signature.h"
 #include "coppice/v1/admin.pb.h"
@@ -32,21 +30,21 @@ class AuditChain {
   // Starts at the first entry of the whole log.
   AuditChain() = default;
   // Starts after the entries of `head`, which were dropped. DataLoss if `head` is not valid.
-  static absl::StatusOr<AuditChain> After(const v1::AuditHead& head);
+  static StatusOr<AuditChain> After(const v1::AuditHead& head);
 
   uint64_t entries() const { return entries_; }
   const Sha256Digest& hash() const { return hash_; }
 
   // The hash that `entry` must have as the next one, whatever its `hash` says. InvalidArgument if
   // it has fields that this version does not know.
-  absl::StatusOr<Sha256Digest> HashOf(const v1::AuditEntry& entry) const;
+  StatusOr<Sha256Digest> HashOf(const v1::AuditEntry& entry) const;
   // Checks that `entry` is the next one, unchanged, and advances to it.
-  absl::Status Follow(const v1::AuditEntry& entry);
+  Status Follow(const v1::AuditEntry& entry);
   // Appends `entry`: sets its sequence and hash.
-  absl::Status Append(v1::AuditEntry& entry);
+  Status Append(v1::AuditEntry& entry);
 
   // DataLoss unless the entries so far are those of `head`.
-  absl::Status CheckEnd(const v1::AuditHead& head) const;
+  Status CheckEnd(const v1::AuditHead& head) const;
 
  private:
   uint64_t entries_ = 0;
@@ -61,8 +59,8 @@ std::string SignedHeadBytes(const v1::AuditHead& head);
 
 // OK if the head's signature verifies, with a key that `trusted`, if given, is or leads to. Codes
 // as CheckModelSignature().
-absl::Status CheckHeadSignature(const v1::AuditHead& head, const std::optional<PublicKey>& trusted,
-                                int64_t now_unix_seconds);
+Status CheckHeadSignature(const v1::AuditHead& head, const std::optional<PublicKey>& trusted,
+                          int64_t now_unix_seconds);
 
 // "2026-01-31": the day of a log entry, in UTC.
 std::string AuditDay(int64_t unix_seconds);

@@ -4,26 +4,26 @@
 #define COPPICE_COMMON_WIRE_PROTO_FIELD_ERROR_H_
 
 #include <cstddef>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice {
 
 // The name of one element: "schema.features[3]".
-inline std::string ElementName(absl::string_view field, size_t index) {
-  return absl::StrCat(field, "[", index, "]");
+inline std::string ElementName(std::string_view field, size_t index) {
+  return StrCat(field, "[", index, "]");
 }
 
-inline absl::Status FieldError(absl::string_view field, absl::string_view problem) {
-  return absl::InvalidArgumentError(absl::StrCat(field, ": ", problem));
+inline Status FieldError(std::string_view field, std::string_view problem) {
+  return InvalidArgumentError(StrCat(field, ": ", problem));
 }
 
 // Prefixes an existing error with `field`. OK stays OK.
-inline absl::Status InField(absl::string_view field, const absl::Status& status) {
+inline Status InField(std::string_view field, const Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
+  return Status(status.code(), StrCat(field, ": ", status.message()));
 }
 
 }  // namespace coppice

@@ -1,6 +1,8 @@
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/preorder.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -41,7 +43,7 @@ v1::Tree ToProto(const Tree& tree) {
   return proto;
 }
 
-absl::StatusOr<Tree> FromProto(const v1::Tree& proto, const Schema& schema) {
+StatusOr<Tree> FromProto(const v1::Tree& proto, const Schema& schema) {
   return MakeTree({.kinds = {proto.kinds().begin(), proto.kinds().end()},
                    .features = {proto.features().begin(), proto.features().end()},
                    .thresholds = {proto.thresholds().begin(), proto.thresholds().end()},
@@ -56,15 +58,15 @@ v1::Forest ToProto(const Forest& forest) {
   return proto;
 }
 
-absl::StatusOr<Forest> FromProto(const v1::Forest& proto, const Schema& schema) {
+StatusOr<Forest> FromProto(const v1::Forest& proto, const Schema& schema) {
   const int size = proto.trees_size();
   if (size < 1 || size > static_cast<int>(kMaxTrees)) {
-    return FieldError("forest.trees", absl::StrCat("must be 1 to ", kMaxTrees, ", are ", size));
+    return FieldError("forest.trees", StrCat("must be 1 to ", kMaxTrees, ", are ", size));
   }
   Forest forest;
   forest.reserve(size);
   for (const v1::Tree& tree_proto : proto.trees()) {
-    absl::StatusOr<Tree> tree = FromProto(tree_proto, schema);
+    StatusOr<Tree> tree = FromProto(tree_proto, schema);
     if (!tree.ok()) return InField(ElementName("forest.trees", forest.size()), tree.status());
     forest.push_back(*std::move(tree));
   }

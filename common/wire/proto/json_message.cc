@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -26,35 +25,30 @@ using google::protobuf::Message;
 constexpr size_t kMaxDepth = 100;
 
 // Names a path of fields from the text. A path that cannot be a field's is not repeated.
-std::string FieldName(absl::string_view path) {
+std::string FieldName(std::string_view path) {
   constexpr size_t kMaxBytes = 100;
-  const bool is_path =
-      !path.empty() && path.size() <= kMaxBytes &&
-      std::all_of(path.begin(), path.end(), [](unsigned char c) {
-        return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '[' || c == ']';
-      });
-  return is_path ? absl::StrCat("the field ", path) : "a field in it";
+  const bool is_path = !path.empty() && path.size() <= kMaxBytes &&
+                       std::all_of(path.begin(), path.end(), [](unsigned char c) {
+                         return IsAsciiAlnum(c) || c == '_' || c == '.' || c == '[' || c == ']';
+                       });
+  return is_path ? StrCat("the field ", path) : "a field in it";
 }
 
-absl::Status Refusal(absl::string_view path, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat(FieldName(path), " ", why));
+Status Refusal(std::string_view path, std::string_view why) {
+  return InvalidArgumentError(StrCat(FieldName(path), " ", why));
 }
 
-absl::Status Unknown(absl::string_view path) {
+Status Unknown(std::string_view path) {
   return Refusal(path, "is unknown; names are as in the .proto, or in lowerCamelCase");
 }
 
-absl::Status OtherType(absl::string_view path) {
-  return Refusal(path, "has a value of another type");
-}
+Status OtherType(std::string_view path) { return Refusal(path, "has a value of another type"); }
 
-absl::Status NoObject() {
-  return absl::InvalidArgumentError("JSON of a message is an object, {...}");
-}
+Status NoObject() { return InvalidArgumentError("JSON of a message is an object, {...}"); }
 
-absl::Status NoJson() { return absl::InvalidArgumentError("it does not parse as JSON in UTF-8"); }
+Status NoJson() { return InvalidArgumentError("it does not parse as JSON in UTF-8"); }
 
-const FieldDescriptor* FindField(const Descriptor& type, absl::string_view name) {
+const FieldDescriptor* FindField(const Descriptor& type, std::string_view name) {
   const std::string text(name);
   const FieldDescriptor* field = type.FindFieldByName(text);
   return field != nullptr ? field : type.FindFieldByCamelcaseName(text);
@@ -73,14 +67,14 @@ bool IsNumber(const FieldDescriptor& field) {
 // Guarantee  memory for kMaxDepth levels, whatever the text; time linear in it.
 class Walk {
  public:
-  Walk(absl::string_view json, const Descriptor& type, UnknownFields unknown)
+  Walk(std::string_view json, const Descriptor& type, UnknownFields unknown)
       : rest_(json), type_(type), unknown_(unknown) {}
 
-  absl::Status Run() {
-    absl::ConsumePrefix(&rest_, "\xEF\xBB\xBF");  // the parser skips it, too
+  Status Run() {
+    ConsumePrefix(&rest_, "\xEF\xBB\xBF");  // the parser skips it, too
     while (true) {
-      rest_ = absl::StripLeadingAsciiWhitespace(rest_);
-      if (rest_.empty()) return absl::OkStatus();
+      rest_ = StripLeadingAsciiWhitespace(rest_);
+      if (rest_.empty()) return OkStatus();
       COPPICE_RETURN_IF_ERROR(TakeToken());
     }
   }
@@ -97,22 +91,22 @@ class Walk {
     std::vector<const FieldDescriptor*> seen = {};
   };
 
-  absl::Status TakeToken() {
+  Status TakeToken() {
     const char first = rest_[0];
     if (first == '"') return TakeText();
-    if (absl::StrContains("{[}],:", first)) {
+    if (StrContains("{[}],:", first)) {
       rest_.remove_prefix(1);
       return TakeMark(first);
     }
     return TakeWord();
   }
 
-  absl::Status TakeMark(char mark) {
-    if (mark == ':') return absl::OkStatus();
+  Status TakeMark(char mark) {
+    if (mark == ':') return OkStatus();
     if (skipped_levels_ > 0) {
       if (mark == '{' || mark == '[') ++skipped_levels_;
       if (mark == '}' || mark == ']') --skipped_levels_;
-      return absl::OkStatus();
+      return OkStatus();
     }
     if (mark == '{') return OpenObject();
     if (mark == '[') return OpenList();
@@ -121,68 +115,68 @@ class Walk {
     if (mark == ',') {
       ++level.index;
       level.wants_name = level.kind != Level::kList;
-      return absl::OkStatus();
+      return OkStatus();
     }
     if ((mark == ']') != (level.kind == Level::kList)) return NoJson();
     levels_.pop_back();
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status TakeText() {
+  Status TakeText() {
     size_t end = 1;
     while (end < rest_.size() && rest_[end] != '"') end += rest_[end] == '\\' ? 2 : 1;
     if (end >= rest_.size()) return NoJson();
-    const absl::string_view text = rest_.substr(1, end - 1);
+    const std::string_view text = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
-    return WantsName() ? TakeName(text) : absl::OkStatus();
+    return WantsName() ? TakeName(text) : OkStatus();
   }
 
   // A number, true, false or null.
-  absl::Status TakeWord() {
+  Status TakeWord() {
     size_t end = 0;
     const auto in_word = [](char c) {
-      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains("+-.", c);
+      return IsAsciiAlnum(static_cast<unsigned char>(c)) || StrContains("+-.", c);
     };
     while (end < rest_.size() && in_word(rest_[end])) ++end;
-    const absl::string_view word = rest_.substr(0, end);
+    const std::string_view word = rest_.substr(0, end);
     rest_.remove_prefix(end);
     if (word.empty() || WantsName()) return NoJson();
-    return word == "null" ? TakeNull() : absl::OkStatus();
+    return word == "null" ? TakeNull() : OkStatus();
   }
 
   bool WantsName() const {
     return skipped_levels_ == 0 && !levels_.empty() && levels_.back().wants_name;
   }
 
-  absl::Status TakeName(absl::string_view name) {
+  Status TakeName(std::string_view name) {
     Level& level = levels_.back();
     level.wants_name = false;
-    if (level.kind == Level::kMap) return absl::OkStatus();
+    if (level.kind == Level::kMap) return OkStatus();
     level.field = nullptr;
     const FieldDescriptor* field = FindField(*level.type, name);
     if (field == nullptr) {
-      if (unknown_ == UnknownFields::kSkipped) return absl::OkStatus();
+      if (unknown_ == UnknownFields::kSkipped) return OkStatus();
       const std::string path = Path();
-      return Unknown(path.empty() ? std::string(name) : absl::StrCat(path, ".", name));
+      return Unknown(path.empty() ? std::string(name) : StrCat(path, ".", name));
     }
     level.field = field;
     if (std::count(level.seen.begin(), level.seen.end(), field) > 0) {
       return Refusal(Path(), "occurs twice");
     }
     level.seen.push_back(field);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // A field that is null is as if it were left out; an element cannot be.
-  absl::Status TakeNull() const {
-    if (skipped_levels_ > 0 || levels_.empty()) return absl::OkStatus();
+  Status TakeNull() const {
+    if (skipped_levels_ > 0 || levels_.empty()) return OkStatus();
     const Level& level = levels_.back();
-    if (level.kind == Level::kMessage) return absl::OkStatus();
+    if (level.kind == Level::kMessage) return OkStatus();
     return Refusal(Path(), IsNumber(*level.field) ? "is null; a missing number is \"NaN\""
                                                   : "is null, which no list or map can hold");
   }
 
-  absl::Status OpenObject() {
+  Status OpenObject() {
     if (levels_.empty()) return Push({.kind = Level::kMessage, .type = &type_});
     const Level& level = levels_.back();
     if (level.field == nullptr) return Skip();
@@ -194,7 +188,7 @@ class Walk {
     return Push({.kind = Level::kMessage, .type = type});
   }
 
-  absl::Status OpenList() {
+  Status OpenList() {
     if (levels_.empty()) return NoObject();
     const Level& level = levels_.back();
     if (level.field == nullptr) return Skip();
@@ -204,32 +198,32 @@ class Walk {
     return Push({.kind = Level::kList, .field = level.field, .wants_name = false});
   }
 
-  absl::Status Push(Level level) {
+  Status Push(Level level) {
     if (levels_.size() == kMaxDepth) {
-      return absl::InvalidArgumentError(absl::StrCat("it is nested deeper than ", kMaxDepth));
+      return InvalidArgumentError(StrCat("it is nested deeper than ", kMaxDepth));
     }
     levels_.push_back(std::move(level));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Skip() {
+  Status Skip() {
     ++skipped_levels_;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   std::string Path() const {
     std::string path;
     for (const Level& level : levels_) {
       if (level.kind == Level::kList) {
-        absl::StrAppend(&path, "[", level.index, "]");
+        StrAppend(&path, "[", level.index, "]");
       } else if (level.kind == Level::kMessage && level.field != nullptr) {
-        absl::StrAppend(&path, path.empty() ? "" : ".", level.field->json_name());
+        StrAppend(&path, path.empty() ? "" : ".", level.field->json_name());
       }
     }
     return path;
   }
 
-  absl::string_view rest_;
+  std::string_view rest_;
   const Descriptor& type_;
   const UnknownFields unknown_;
   std::vector<Level> levels_;
@@ -237,29 +231,29 @@ class Walk {
 };
 
 // JsonUtil's messages quote rejected values. This keeps only the field.
-absl::Status WithoutValues(absl::string_view words) {
-  absl::string_view path;
-  if (absl::ConsumePrefix(&words, "(")) {
+Status WithoutValues(std::string_view words) {
+  std::string_view path;
+  if (ConsumePrefix(&words, "(")) {
     const size_t end = std::min(words.find(')'), words.size());
     path = words.substr(0, end);
     words.remove_prefix(std::min(end + 1, words.size()));
   }
-  if (absl::StartsWith(words, ": invalid value")) return OtherType(path);
-  if (absl::StrContains(words, ": Repeated map key:")) return Refusal("", "has a key twice");
-  if (absl::StrContains(words, "Root element must be a message")) return NoObject();
+  if (StartsWith(words, ": invalid value")) return OtherType(path);
+  if (StrContains(words, ": Repeated map key:")) return Refusal("", "has a key twice");
+  if (StrContains(words, "Root element must be a message")) return NoObject();
   return NoJson();
 }
 
-google::protobuf::StringPiece PieceOf(absl::string_view text) { return {text.data(), text.size()}; }
+google::protobuf::StringPiece PieceOf(std::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 
-absl::Status ParseJsonMessage(absl::string_view json, Message& message, UnknownFields unknown) {
+Status ParseJsonMessage(std::string_view json, Message& message, UnknownFields unknown) {
   COPPICE_RETURN_IF_ERROR(Walk(json, *message.GetDescriptor(), unknown).Run());
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = unknown == UnknownFields::kSkipped;
   const auto status = google::protobuf::util::JsonStringToMessage(PieceOf(json), &message, options);
-  if (status.ok()) return absl::OkStatus();
+  if (status.ok()) return OkStatus();
   return WithoutValues({status.message().data(), status.message().size()});
 }
 

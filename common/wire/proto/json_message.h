@@ -12,8 +12,9 @@
 
 #include <google/protobuf/message.h>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include <string_view>
+
+#include "common/base/status.h"
 
 namespace coppice {
 
@@ -25,8 +26,8 @@ enum class UnknownFields { kRefused, kSkipped };
 // Units      JSON names are lowerCamelCase or as in the .proto; a missing number is "NaN".
 // Errors     InvalidArgument, which continues "this is no model: ". It names the field by its path,
 //            "rows[3].values[0]", and quotes no value, because values may be private.
-absl::Status ParseJsonMessage(absl::string_view json, google::protobuf::Message& message,
-                              UnknownFields unknown = UnknownFields::kRefused);
+Status ParseJsonMessage(std::string_view json, google::protobuf::Message& message,
+                        UnknownFields unknown = UnknownFields::kRefused);
 
 }  // namespace coppice
 

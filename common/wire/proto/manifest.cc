@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
 
@@ -15,16 +17,16 @@ namespace coppice {
 namespace {
 
 template <typename Bytes>
-absl::Status ReadBytes(absl::string_view field, absl::string_view from, Bytes& to) {
+Status ReadBytes(std::string_view field, std::string_view from, Bytes& to) {
   if (from.size() != to.size()) {
-    return FieldError(field, absl::StrCat("must have ", to.size(), " bytes, has ", from.size()));
+    return FieldError(field, StrCat("must have ", to.size(), " bytes, has ", from.size()));
   }
   std::copy(from.begin(), from.end(), to.begin());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Returns nullopt if the manifest has none of the sealing fields.
-absl::StatusOr<std::optional<ManifestSealing>> ReadSealing(const v1::Manifest& proto) {
+StatusOr<std::optional<ManifestSealing>> ReadSealing(const v1::Manifest& proto) {
   const bool sealed = proto.sealing_suite() != 0 || !proto.sealing_key().empty() ||
                       proto.min_batch() != 0 || proto.sealed_payload_bytes() != 0;
   if (!sealed) return std::nullopt;
@@ -38,9 +40,9 @@ absl::StatusOr<std::optional<ManifestSealing>> ReadSealing(const v1::Manifest& p
   return sealing;
 }
 
-absl::StatusOr<Manifest> ReadManifest(const v1::Manifest& proto) {
+StatusOr<Manifest> ReadManifest(const v1::Manifest& proto) {
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(proto.mechanism()));
-  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
+  const StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   Manifest manifest{.study = proto.study(),
                     .epsilon = *epsilon,
@@ -81,16 +83,16 @@ std::string SerializeManifest(const Manifest& manifest) {
   return proto.SerializeAsString();
 }
 
-absl::StatusOr<Manifest> ParseManifest(absl::string_view bytes) {
+StatusOr<Manifest> ParseManifest(std::string_view bytes) {
   if (bytes.size() > kMaxManifestBytes) {
-    return FieldError("manifest", absl::StrCat("must have at most ", kMaxManifestBytes,
-                                               " bytes, has ", bytes.size()));
+    return FieldError(
+        "manifest", StrCat("must have at most ", kMaxManifestBytes, " bytes, has ", bytes.size()));
   }
   v1::Manifest proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return FieldError("manifest", "is not a coppice.v1.Manifest message");
   }
-  absl::StatusOr<Manifest> manifest = ReadManifest(proto);
+  StatusOr<Manifest> manifest = ReadManifest(proto);
   if (!manifest.ok()) return InField("manifest", manifest.status());
   if (SerializeManifest(*manifest) != bytes) {
     return FieldError("manifest", "has fields that this version does not know");
@@ -107,7 +109,7 @@ v1::KeyEndorsement ToProto(const KeyEndorsement& endorsement) {
   return proto;
 }
 
-absl::StatusOr<KeyEndorsement> FromProto(const v1::KeyEndorsement& proto) {
+StatusOr<KeyEndorsement> FromProto(const v1::KeyEndorsement& proto) {
   KeyEndorsement endorsement;
   COPPICE_RETURN_IF_ERROR(ReadBytes("endorser_id", proto.endorser_id(), endorsement.endorser));
   COPPICE_RETURN_IF_ERROR(ReadBytes("key", proto.key(), endorsement.key));
@@ -116,11 +118,10 @@ absl::StatusOr<KeyEndorsement> FromProto(const v1::KeyEndorsement& proto) {
   return endorsement;
 }
 
-absl::StatusOr<KeyChain> FromProto(
-    const google::protobuf::RepeatedPtrField<v1::KeyEndorsement>& protos) {
+StatusOr<KeyChain> FromProto(const google::protobuf::RepeatedPtrField<v1::KeyEndorsement>& protos) {
   if (static_cast<size_t>(protos.size()) > kMaxEndorsements) {
     return FieldError("endorsements",
-                      absl::StrCat("must be at most ", kMaxEndorsements, ", are ", protos.size()));
+                      StrCat("must be at most ", kMaxEndorsements, ", are ", protos.size()));
   }
   KeyChain chain;
   for (const v1::KeyEndorsement& proto : protos) {
@@ -129,7 +130,7 @@ absl::StatusOr<KeyChain> FromProto(
   return chain;
 }
 
-absl::StatusOr<PublicKey> ParsePublicKeyBytes(absl::string_view bytes) {
+StatusOr<PublicKey> ParsePublicKeyBytes(std::string_view bytes) {
   PublicKey key{};
   COPPICE_RETURN_IF_ERROR(ReadBytes("key", bytes, key));
   return key;
@@ -146,10 +147,10 @@ v1::SignedManifest ToProto(const SignedManifest& manifest) {
   return proto;
 }
 
-absl::StatusOr<SignedManifest> FromProto(const v1::SignedManifest& proto) {
+StatusOr<SignedManifest> FromProto(const v1::SignedManifest& proto) {
   if (proto.manifest().size() > kMaxManifestBytes) {
-    return FieldError("manifest", absl::StrCat("must have at most ", kMaxManifestBytes,
-                                               " bytes, has ", proto.manifest().size()));
+    return FieldError("manifest", StrCat("must have at most ", kMaxManifestBytes, " bytes, has ",
+                                         proto.manifest().size()));
   }
   SignedManifest manifest{.bytes = proto.manifest(), .endorsements = {}};
   COPPICE_RETURN_IF_ERROR(ReadBytes("signature", proto.signature(), manifest.signature));

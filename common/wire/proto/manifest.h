@@ -9,9 +9,9 @@
 #define COPPICE_COMMON_WIRE_PROTO_MANIFEST_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/manifest.h"
 #include "coppice/v1/study.pb.h"
 
@@ -19,18 +19,17 @@ namespace coppice {
 
 // The bytes that are sent and signed, and back.
 std::string SerializeManifest(const Manifest& manifest);
-absl::StatusOr<Manifest> ParseManifest(absl::string_view bytes);
+StatusOr<Manifest> ParseManifest(std::string_view bytes);
 
 v1::KeyEndorsement ToProto(const KeyEndorsement& endorsement);
-absl::StatusOr<KeyEndorsement> FromProto(const v1::KeyEndorsement& proto);
+StatusOr<KeyEndorsement> FromProto(const v1::KeyEndorsement& proto);
 
 // Neither function verifies anything, and the manifest's bytes are not parsed.
 v1::SignedManifest ToProto(const SignedManifest& manifest);
-absl::StatusOr<SignedManifest> FromProto(const v1::SignedManifest& proto);
+StatusOr<SignedManifest> FromProto(const v1::SignedManifest& proto);
 
-absl::StatusOr<PublicKey> ParsePublicKeyBytes(absl::string_view bytes);
-absl::StatusOr<KeyChain> FromProto(
-    const google::protobuf::RepeatedPtrField<v1::KeyEndorsement>& protos);
+StatusOr<PublicKey> ParsePublicKeyBytes(std::string_view bytes);
+StatusOr<KeyChain> FromProto(const google::protobuf::RepeatedPtrField<v1::KeyEndorsement>& protos);
 
 }  // namespace coppice
 

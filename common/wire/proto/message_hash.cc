@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/field_error.h"
 #include "common/wire/proto/model_signature.h"
@@ -138,12 +138,11 @@ std::vector<const FieldDescriptor*> FieldsByNumber(const Message& message) {
   return fields;
 }
 
-absl::Status AddMessage(const Message& message, absl::Span<const int> without,
-                        CanonicalStream& stream);
+Status AddMessage(const Message& message, absl::Span<const int> without, CanonicalStream& stream);
 
-absl::Status AddField(const FieldValues& values, int number, CanonicalStream& stream) {
+Status AddField(const FieldValues& values, int number, CanonicalStream& stream) {
   const int size = values.size();
-  if (size == 0) return absl::OkStatus();
+  if (size == 0) return OkStatus();
   stream.AddNumber(static_cast<uint64_t>(number));
   stream.AddNumber(static_cast<uint64_t>(size));
   for (int i = 0; i < size; ++i) {
@@ -157,11 +156,10 @@ absl::Status AddField(const FieldValues& values, int number, CanonicalStream& st
       stream.AddNumber(static_cast<uint64_t>(values.Integer(i)));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AddMessage(const Message& message, absl::Span<const int> without,
-                        CanonicalStream& stream) {
+Status AddMessage(const Message& message, absl::Span<const int> without, CanonicalStream& stream) {
   if (!message.GetReflection()->GetUnknownFields(message).empty()) {
     return FieldError(message.GetDescriptor()->name(),
                       "has fields that this version does not know");
@@ -171,12 +169,12 @@ absl::Status AddMessage(const Message& message, absl::Span<const int> without,
     COPPICE_RETURN_IF_ERROR(AddField(FieldValues(message, *field), field->number(), stream));
   }
   stream.AddNumber(0);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Sha256Digest> HashMessage(const Message& message, absl::Span<const int> without) {
+StatusOr<Sha256Digest> HashMessage(const Message& message, absl::Span<const int> without) {
   CanonicalStream stream;
   COPPICE_RETURN_IF_ERROR(AddMessage(message, without, stream));
   return stream.Finish();

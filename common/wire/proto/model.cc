@@ -2,7 +2,9 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
 
@@ -209,22 +211,22 @@ namespace {
 
 // Checked before anything is built: a node takes a byte in the message and a hundred in memory, a
 // leaf's prediction takes more in the message. So memory is proportional to the message.
-absl::Status CheckLeafCounts(const v1::Model& proto) {
+Status CheckLeafCounts(const v1::Model& proto) {
   const int trees = proto.forest().trees_size();
   if (proto.predictions_size() != trees) {
-    return FieldError(
-        "model", absl::StrCat("a model of ", trees, " trees needs as many lists of leaves, not ",
-                              proto.predictions_size()));
+    return FieldError("model",
+                      StrCat("a model of ", trees, " trees needs as many lists of leaves, not ",
+                             proto.predictions_size()));
   }
   for (int t = 0; t < trees; ++t) {
     const v1::Tree& tree = proto.forest().trees(t);
     const auto leaves = std::count(tree.kinds().begin(), tree.kinds().end(), v1::SPLIT_KIND_LEAF);
     const int given = proto.predictions(t).leaves_size();
     if (tree.kinds_size() <= 2 * given && leaves == given) continue;
-    return FieldError(
-        "model", absl::StrCat("tree ", t, ": needs ", leaves, " leaf predictions, not ", given));
+    return FieldError("model",
+                      StrCat("tree ", t, ": needs ", leaves, " leaf predictions, not ", given));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Returns "0.2.0", or words if the file contains something that a user should not read.
@@ -232,21 +234,21 @@ std::string WriterOf(const v1::Model& proto) {
   const std::string& version = proto.certificate().code_version();
   const bool is_version = !version.empty() && version.size() <= 16 &&
                           version.find_first_not_of("0123456789.") == std::string::npos;
-  return is_version ? absl::StrCat(version, ", which made it") : "the version that made it";
+  return is_version ? StrCat(version, ", which made it") : "the version that made it";
 }
 
 }  // namespace
 
-absl::Status CheckReadable(const v1::Model& proto) {
-  if (proto.min_reader() <= kModelVersion) return absl::OkStatus();
+Status CheckReadable(const v1::Model& proto) {
+  if (proto.min_reader() <= kModelVersion) return OkStatus();
   return FieldError(
       "model.min_reader",
-      absl::StrCat("the model is in format ", proto.version(), " and needs a reader of format ",
-                   proto.min_reader(), ", this program reads format ", kModelVersion,
-                   ": upgrade Coppice to ", WriterOf(proto), ", or later"));
+      StrCat("the model is in format ", proto.version(), " and needs a reader of format ",
+             proto.min_reader(), ", this program reads format ", kModelVersion,
+             ": upgrade Coppice to ", WriterOf(proto), ", or later"));
 }
 
-absl::StatusOr<Model> FromProto(const v1::Model& proto) {
+StatusOr<Model> FromProto(const v1::Model& proto) {
   COPPICE_RETURN_IF_ERROR(CheckReadable(proto));
   if (!v1::LeafKind_IsValid(proto.leaf_kind())) {
     return FieldError("model.leaf_kind", "is none that this version knows");
@@ -254,10 +256,10 @@ absl::StatusOr<Model> FromProto(const v1::Model& proto) {
   COPPICE_RETURN_IF_ERROR(CheckLeafCounts(proto));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
   std::vector<DerivedFeature> derived = FromProto(proto.derived());
-  const absl::StatusOr<Schema> tree_schema = ExtendSchema(schema, derived);
+  const StatusOr<Schema> tree_schema = ExtendSchema(schema, derived);
   if (!tree_schema.ok()) return InField("model.derived", tree_schema.status());
   COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), *tree_schema));
-  absl::StatusOr<Model> model = Model::Create(
+  StatusOr<Model> model = Model::Create(
       std::move(schema), std::move(forest), FromProto(proto.predictions()),
       FromProto(proto.certificate()), static_cast<LeafKind>(proto.leaf_kind()), std::move(derived),
       {.trees = {proto.shared_noise().trees().begin(), proto.shared_noise().trees().end()},

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/json_message.h"
 
@@ -27,7 +27,7 @@ bool ReadsAsLaterVersion(const std::string& text, v1::Model& model) {
 
 }  // namespace
 
-absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes) {
+StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes) {
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   std::string text;
@@ -40,31 +40,31 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_byte
     text.resize(before + read);
   }
   if (!stream.good() && !stream.eof()) {
-    return absl::NotFoundError(
-        absl::StrCat("cannot read ", path, ": ", std::strerror(errno), "; check the path"));
+    return NotFoundError(
+        StrCat("cannot read ", path, ": ", std::strerror(errno), "; check the path"));
   }
   if (text.size() > max_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " has more than ", max_bytes, " bytes: it is no model"));
+    return InvalidArgumentError(
+        StrCat(path, " has more than ", max_bytes, " bytes: it is no model"));
   }
-  if (absl::StartsWith(text, kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (StartsWith(text, kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   v1::Model model;
-  const absl::Status status = ParseJsonMessage(text, model);
+  const Status status = ParseJsonMessage(text, model);
   if (status.ok()) return model;
   if (ReadsAsLaterVersion(text, model)) return model;
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgumentError(StrCat(
       path,
       " is no model as `coppice model export` writes it without --format: ", status.message()));
 }
 
-absl::StatusOr<std::string> ModelFileText(const v1::Model& model) {
+StatusOr<std::string> ModelFileText(const v1::Model& model) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
   std::string text;
   const auto status = google::protobuf::util::MessageToJsonString(model, &text, options);
-  if (!status.ok()) return absl::InternalError("the model cannot be written as JSON");
+  if (!status.ok()) return InternalError("the model cannot be written as JSON");
   return text;
 }
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice {
@@ -16,11 +16,10 @@ inline constexpr size_t kMaxModelFileBytes = size_t{512} << 20;
 
 // Reads the message in a file, which FromProto() must still check. NotFound if it cannot be read;
 // InvalidArgument, naming the file, if it is not a model.
-absl::StatusOr<v1::Model> ReadModelFile(const std::string& path,
-                                        size_t max_bytes = kMaxModelFileBytes);
+StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes = kMaxModelFileBytes);
 
 // Returns the text of such a file.
-absl::StatusOr<std::string> ModelFileText(const v1::Model& model);
+StatusOr<std::string> ModelFileText(const v1::Model& model);
 
 // Returns the message itself, serialized: the same bytes for the same model. A device in C reads
 // these (coppice_model_open()).

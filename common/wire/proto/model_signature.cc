@@ -1,11 +1,11 @@
 #include "common/wire/proto/model_signature.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
 #include "common/wire/proto/manifest.h"
@@ -13,25 +13,25 @@
 namespace coppice {
 namespace {
 
-absl::string_view AsText(const Sha256Digest& digest) {
+std::string_view AsText(const Sha256Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
 std::string NameOf(const PublicKey& key) {
   const KeyId id = KeyIdOf(key);
-  return absl::BytesToHexString(std::string(id.begin(), id.end()));
+  return BytesToHexString(std::string(id.begin(), id.end()));
 }
 
-absl::Status WasChanged() {
-  return absl::DataLossError(
+Status WasChanged() {
+  return DataLossError(
       "its signature does not check: the model was changed after it was signed, or the signature "
       "is another model's; get the model from the curator anew");
 }
 
-absl::Status IsBeyondThisVersion(const v1::Model& model) {
-  return absl::UnimplementedError(
-      absl::StrCat("its signature cannot be checked: the model is in format ", model.version(),
-                   " and this program knows format ", kModelVersion, ": upgrade Coppice"));
+Status IsBeyondThisVersion(const v1::Model& model) {
+  return UnimplementedError(StrCat("its signature cannot be checked: the model is in format ",
+                                   model.version(), " and this program knows format ",
+                                   kModelVersion, ": upgrade Coppice"));
 }
 
 }  // namespace
@@ -46,46 +46,45 @@ v1::ModelSignature ToProto(const ModelSignature& signature) {
   return proto;
 }
 
-absl::StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto) {
+StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto) {
   ModelSignature signature;
   if (proto.signature().size() != signature.signature.size()) {
-    return FieldError("signature.signature",
-                      absl::StrCat("must have ", signature.signature.size(), " bytes, has ",
-                                   proto.signature().size()));
+    return FieldError("signature.signature", StrCat("must have ", signature.signature.size(),
+                                                    " bytes, has ", proto.signature().size()));
   }
   std::copy(proto.signature().begin(), proto.signature().end(), signature.signature.begin());
-  const absl::StatusOr<PublicKey> key = ParsePublicKeyBytes(proto.key());
+  const StatusOr<PublicKey> key = ParsePublicKeyBytes(proto.key());
   if (!key.ok()) return InField("signature", key.status());
   signature.key = *key;
-  absl::StatusOr<KeyChain> endorsements = FromProto(proto.endorsements());
+  StatusOr<KeyChain> endorsements = FromProto(proto.endorsements());
   if (!endorsements.ok()) return InField("signature", endorsements.status());
   signature.endorsements = *std::move(endorsements);
   return signature;
 }
 
-absl::StatusOr<std::string> SignedModelBytes(const v1::Model& model) {
+StatusOr<std::string> SignedModelBytes(const v1::Model& model) {
   COPPICE_ASSIGN_OR_RETURN(const Sha256Digest certificate, HashMessage(model.certificate()));
   COPPICE_ASSIGN_OR_RETURN(
       const Sha256Digest content,
       HashMessage(model, {v1::Model::kCertificateFieldNumber, v1::Model::kVersionFieldNumber,
                           v1::Model::kMinReaderFieldNumber, v1::Model::kSignatureFieldNumber}));
-  return absl::StrCat(AsText(certificate), AsText(content));
+  return StrCat(AsText(certificate), AsText(content));
 }
 
-absl::Status CheckModelSignature(const v1::Model& model, const std::optional<PublicKey>& trusted,
-                                 int64_t now_unix_seconds) {
-  if (!model.has_signature()) return absl::NotFoundError("it is not signed");
-  const absl::StatusOr<ModelSignature> signature = FromProto(model.signature());
-  if (!signature.ok()) return absl::DataLossError(signature.status().message());
-  const absl::StatusOr<std::string> bytes = SignedModelBytes(model);
+Status CheckModelSignature(const v1::Model& model, const std::optional<PublicKey>& trusted,
+                           int64_t now_unix_seconds) {
+  if (!model.has_signature()) return NotFoundError("it is not signed");
+  const StatusOr<ModelSignature> signature = FromProto(model.signature());
+  if (!signature.ok()) return DataLossError(signature.status().message());
+  const StatusOr<std::string> bytes = SignedModelBytes(model);
   if (!bytes.ok() || !IsSignedBy(signature->key, kModelDomain, *bytes, signature->signature)) {
     return model.version() > kModelVersion ? IsBeyondThisVersion(model) : WasChanged();
   }
-  if (!trusted.has_value()) return absl::OkStatus();
-  const absl::Status led =
+  if (!trusted.has_value()) return OkStatus();
+  const Status led =
       FollowChain(*trusted, signature->endorsements, signature->key, now_unix_seconds);
   if (led.ok()) return led;
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPreconditionError(StrCat(
       "it is signed by key ", NameOf(signature->key), ", to which the given key ", NameOf(*trusted),
       " does not lead: another curator made the model, or the curator changed its key since; if "
       "its owner says that the key is theirs, give that one"));

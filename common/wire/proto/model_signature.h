@@ -21,11 +21,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/terms/key_chain.h"
 #include "common/terms/sha256.h"
 #include "common/terms/signature.h"
@@ -42,11 +41,11 @@ struct ModelSignature {
 };
 
 // Signs what SignedModelBytes() returns for a model.
-using ModelSigner = std::function<absl::StatusOr<ModelSignature>(absl::string_view bytes)>;
+using ModelSigner = std::function<StatusOr<ModelSignature>(std::string_view bytes)>;
 
 v1::ModelSignature ToProto(const ModelSignature& signature);
 // Verifies nothing.
-absl::StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto);
+StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto);
 
 // The canonical bytes of a message are its fields by increasing number, then the number 0. A field
 // is its number, how many values follow, and the values. One that is not set is left out, as is a
@@ -57,18 +56,18 @@ absl::StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto);
 //
 // Leaves out the fields of `message` itself whose numbers are in `without`. InvalidArgument if the
 // message has a field that this version does not know.
-absl::StatusOr<Sha256Digest> HashMessage(const google::protobuf::Message& message,
-                                         absl::Span<const int> without = {});
+StatusOr<Sha256Digest> HashMessage(const google::protobuf::Message& message,
+                                   absl::Span<const int> without = {});
 
 // The bytes that the curator signs for a model, without kModelDomain.
-absl::StatusOr<std::string> SignedModelBytes(const v1::Model& model);
+StatusOr<std::string> SignedModelBytes(const v1::Model& model);
 
 // OK if the model's signature verifies, with a key that `trusted`, if given, is or leads to.
 // NotFound: it has none. DataLoss: it was changed after it was signed, or the signature is wrong.
 // FailedPrecondition: another key signed it. Unimplemented: a later version wrote the model, and
 // this one does not know all signed fields.
-absl::Status CheckModelSignature(const v1::Model& model, const std::optional<PublicKey>& trusted,
-                                 int64_t now_unix_seconds);
+Status CheckModelSignature(const v1::Model& model, const std::optional<PublicKey>& trusted,
+                           int64_t now_unix_seconds);
 
 }  // namespace coppice
 

@@ -1,10 +1,12 @@
 #include "common/wire/proto/packed_forest.h"
 
 #include <climits>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/merkle.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -14,14 +16,14 @@ namespace coppice {
 namespace {
 
 // Parses bytes that forest_root covers.
-absl::StatusOr<Tree> ParseTree(const Terms& terms, uint32_t index, absl::string_view bytes) {
+StatusOr<Tree> ParseTree(const Terms& terms, uint32_t index, std::string_view bytes) {
   const std::string name = ElementName("forest.trees", index);
   v1::Tree proto;
   if (bytes.size() > INT_MAX ||
       !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return FieldError(name, "is not a coppice.v1.Tree message");
   }
-  absl::StatusOr<Tree> tree = FromProto(proto, *terms.schema);
+  StatusOr<Tree> tree = FromProto(proto, *terms.schema);
   if (!tree.ok()) return InField(name, tree.status());
   COPPICE_RETURN_IF_ERROR(InField(name, ValidateTree(terms, *tree)));
   return tree;
@@ -45,21 +47,19 @@ PackedForest PackTrees(std::vector<std::string> trees) {
           .as_field = response.SerializeAsString()};
 }
 
-absl::StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, absl::string_view tree,
-                              absl::string_view path) {
+StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, std::string_view tree,
+                        std::string_view path) {
   if (!VerifyMerklePath(tree, index, terms.trees, path, terms.forest_root)) {
-    return absl::DataLossError(absl::StrCat("what was sent is not tree ", index, " of the ",
-                                            terms.trees, " that the terms of study ", terms.study,
-                                            " stand for"));
+    return DataLossError(StrCat("what was sent is not tree ", index, " of the ", terms.trees,
+                                " that the terms of study ", terms.study, " stand for"));
   }
   return ParseTree(terms, index, tree);
 }
 
-absl::StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed) {
+StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed) {
   if (packed.trees.size() != terms.trees || packed.merkle.root != terms.forest_root) {
-    return absl::DataLossError(absl::StrCat("what was sent are not the ", terms.trees,
-                                            " trees that the terms of study ", terms.study,
-                                            " stand for"));
+    return DataLossError(StrCat("what was sent are not the ", terms.trees,
+                                " trees that the terms of study ", terms.study, " stand for"));
   }
   Forest forest;
   forest.reserve(packed.trees.size());

@@ -10,10 +10,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/merkle.h"
 #include "common/terms/terms.h"
 
@@ -31,10 +31,10 @@ PackedForest PackForest(const Forest& forest);
 PackedForest PackTrees(std::vector<std::string> trees);
 
 // Opens tree number `index` from its bytes and its path.
-absl::StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, absl::string_view tree,
-                              absl::string_view path);
+StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, std::string_view tree,
+                        std::string_view path);
 // Opens all trees.
-absl::StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed);
+StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed);
 
 }  // namespace coppice
 

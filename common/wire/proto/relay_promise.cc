@@ -1,9 +1,11 @@
 #include "common/wire/proto/relay_promise.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/field_error.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/relay.pb.h"
@@ -12,12 +14,12 @@ namespace coppice {
 namespace {
 
 template <typename Bytes>
-absl::Status ReadExactly(absl::string_view field, absl::string_view from, Bytes& to) {
+Status ReadExactly(std::string_view field, std::string_view from, Bytes& to) {
   if (from.size() != to.size()) {
-    return FieldError(field, absl::StrCat("must have ", to.size(), " bytes, has ", from.size()));
+    return FieldError(field, StrCat("must have ", to.size(), " bytes, has ", from.size()));
   }
   std::copy(from.begin(), from.end(), to.begin());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 template <typename Bytes>
@@ -26,10 +28,10 @@ std::string AsString(const Bytes& bytes) {
 }
 
 template <typename Message>
-absl::StatusOr<Message> ParseMessage(absl::string_view field, absl::string_view bytes) {
+StatusOr<Message> ParseMessage(std::string_view field, std::string_view bytes) {
   if (bytes.size() > kMaxRelayPromiseBytes) {
-    return FieldError(field, absl::StrCat("must have at most ", kMaxRelayPromiseBytes,
-                                          " bytes, has ", bytes.size()));
+    return FieldError(
+        field, StrCat("must have at most ", kMaxRelayPromiseBytes, " bytes, has ", bytes.size()));
   }
   Message message;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -38,7 +40,7 @@ absl::StatusOr<Message> ParseMessage(absl::string_view field, absl::string_view 
   return message;
 }
 
-absl::StatusOr<RelayTerms> ReadRelayTerms(const v1::RelayTerms& proto) {
+StatusOr<RelayTerms> ReadRelayTerms(const v1::RelayTerms& proto) {
   RelayTerms terms{.study = proto.study(),
                    .min_batch = proto.min_batch(),
                    .tickets = proto.tickets(),
@@ -53,7 +55,7 @@ absl::StatusOr<RelayTerms> ReadRelayTerms(const v1::RelayTerms& proto) {
   return terms;
 }
 
-absl::StatusOr<BatchHeader> ReadBatchHeader(const v1::BatchHeader& proto) {
+StatusOr<BatchHeader> ReadBatchHeader(const v1::BatchHeader& proto) {
   BatchHeader header{
       .study = proto.study(), .reports = proto.reports(), .min_batch = proto.min_batch()};
   COPPICE_RETURN_IF_ERROR(ReadExactly("fingerprint", proto.fingerprint(), header.fingerprint));
@@ -83,10 +85,10 @@ std::string SerializeRelayTerms(const RelayTerms& terms) {
   return proto.SerializeAsString();
 }
 
-absl::StatusOr<RelayTerms> ParseRelayTerms(absl::string_view bytes) {
+StatusOr<RelayTerms> ParseRelayTerms(std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::RelayTerms proto,
                            ParseMessage<v1::RelayTerms>("relay_terms", bytes));
-  absl::StatusOr<RelayTerms> terms = ReadRelayTerms(proto);
+  StatusOr<RelayTerms> terms = ReadRelayTerms(proto);
   if (!terms.ok()) return InField("relay_terms", terms.status());
   if (SerializeRelayTerms(*terms) != bytes) {
     return FieldError("relay_terms", "has fields that this version does not know");
@@ -107,10 +109,10 @@ std::string SerializeBatchHeader(const BatchHeader& header) {
   return proto.SerializeAsString();
 }
 
-absl::StatusOr<BatchHeader> ParseBatchHeader(absl::string_view bytes) {
+StatusOr<BatchHeader> ParseBatchHeader(std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::BatchHeader proto,
                            ParseMessage<v1::BatchHeader>("header", bytes));
-  absl::StatusOr<BatchHeader> header = ReadBatchHeader(proto);
+  StatusOr<BatchHeader> header = ReadBatchHeader(proto);
   if (!header.ok()) return InField("header", header.status());
   if (SerializeBatchHeader(*header) != bytes) {
     return FieldError("header", "has fields that this version does not know");

@@ -8,18 +8,18 @@
 #define COPPICE_COMMON_WIRE_PROTO_RELAY_PROMISE_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/relay_promise.h"
 
 namespace coppice {
 
 std::string SerializeRelayTerms(const RelayTerms& terms);
-absl::StatusOr<RelayTerms> ParseRelayTerms(absl::string_view bytes);
+StatusOr<RelayTerms> ParseRelayTerms(std::string_view bytes);
 
 std::string SerializeBatchHeader(const BatchHeader& header);
-absl::StatusOr<BatchHeader> ParseBatchHeader(absl::string_view bytes);
+StatusOr<BatchHeader> ParseBatchHeader(std::string_view bytes);
 
 }  // namespace coppice
 

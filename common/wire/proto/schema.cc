@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -24,7 +25,7 @@ v1::Feature ToProto(const Feature& feature) {
   return proto;
 }
 
-absl::StatusOr<Feature> FromProto(const v1::Feature& proto) {
+StatusOr<Feature> FromProto(const v1::Feature& proto) {
   Feature feature;
   feature.name = proto.name();
   feature.is_public = proto.is_public();
@@ -45,7 +46,7 @@ absl::StatusOr<Feature> FromProto(const v1::Feature& proto) {
     case v1::Feature::TYPE_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError("must be numeric or categorical");
+  return InvalidArgumentError("must be numeric or categorical");
 }
 
 }  // namespace
@@ -64,31 +65,31 @@ v1::Schema ToProto(const Schema& schema) {
   return proto;
 }
 
-absl::StatusOr<Schema> FromProto(const v1::Schema& proto) {
+StatusOr<Schema> FromProto(const v1::Schema& proto) {
   std::vector<Feature> features;
   features.reserve(proto.features_size());
   for (const v1::Feature& feature_proto : proto.features()) {
-    absl::StatusOr<Feature> feature = FromProto(feature_proto);
+    StatusOr<Feature> feature = FromProto(feature_proto);
     if (!feature.ok()) {
       return InField(ElementName("schema.features", features.size()), feature.status());
     }
     features.push_back(*std::move(feature));
   }
   if (proto.has_target() && proto.classes_size() > 0) {
-    return absl::InvalidArgumentError("schema: must have classes or a target, not both");
+    return InvalidArgumentError("schema: must have classes or a target, not both");
   }
   if (proto.target().integer()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "schema.target: a target is not declared integer: leave it "
         "unset");
   }
-  absl::StatusOr<Schema> schema =
-      proto.has_target() ? Schema::CreateRegression(std::move(features), proto.label(),
-                                                    {.min = proto.target().min(),
-                                                     .max = proto.target().max(),
-                                                     .unit = proto.target().unit()})
-                         : Schema::Create(std::move(features), proto.label(),
-                                          {proto.classes().begin(), proto.classes().end()});
+  StatusOr<Schema> schema = proto.has_target()
+                                ? Schema::CreateRegression(std::move(features), proto.label(),
+                                                           {.min = proto.target().min(),
+                                                            .max = proto.target().max(),
+                                                            .unit = proto.target().unit()})
+                                : Schema::Create(std::move(features), proto.label(),
+                                                 {proto.classes().begin(), proto.classes().end()});
   if (!schema.ok()) return InField("schema", schema.status());
   if (proto.answers_from_private_rows()) return schema->WithAnswersFromPrivateRows();
   return schema;
@@ -100,7 +101,7 @@ v1::Row ToProto(RowView row) {
   return proto;
 }
 
-absl::StatusOr<Row> FromProto(const v1::Row& proto, const Schema& schema) {
+StatusOr<Row> FromProto(const v1::Row& proto, const Schema& schema) {
   Row row(proto.values().begin(), proto.values().end());
   COPPICE_RETURN_IF_ERROR(InField("row", schema.Validate(row)));
   return row;

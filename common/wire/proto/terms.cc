@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
 
@@ -15,7 +17,7 @@ v1::Mechanism ToProto(MechanismKind kind) {
   return static_cast<v1::Mechanism>(kind);  // MechanismKind has the numbers of the wire
 }
 
-absl::StatusOr<MechanismKind> FromProto(v1::Mechanism proto) {
+StatusOr<MechanismKind> FromProto(v1::Mechanism proto) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     if (ToProto(kind) == proto) return kind;
   }
@@ -46,14 +48,14 @@ v1::Terms ToProto(const Terms& terms) {
   return proto;
 }
 
-absl::StatusOr<Terms> FromProto(const v1::Terms& proto) {
+StatusOr<Terms> FromProto(const v1::Terms& proto) {
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(proto.mechanism()));
-  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
+  const StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   if (proto.forest_root().size() != std::tuple_size_v<Sha256Digest>) {
-    return FieldError("forest_root", absl::StrCat("must have ", std::tuple_size_v<Sha256Digest>,
-                                                  " bytes, has ", proto.forest_root().size()));
+    return FieldError("forest_root", StrCat("must have ", std::tuple_size_v<Sha256Digest>,
+                                            " bytes, has ", proto.forest_root().size()));
   }
   Terms terms{.study = proto.study(),
               .schema = std::make_shared<const Schema>(std::move(schema)),
@@ -69,27 +71,26 @@ absl::StatusOr<Terms> FromProto(const v1::Terms& proto) {
 
 std::string SerializeTerms(const Terms& terms) { return ToProto(terms).SerializeAsString(); }
 
-absl::StatusOr<Terms> ParseTerms(absl::string_view bytes) {
+StatusOr<Terms> ParseTerms(std::string_view bytes) {
   v1::Terms proto;
   if (bytes.size() > INT_MAX ||
       !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return FieldError("terms", "are not a coppice.v1.Terms message");
   }
-  absl::StatusOr<Terms> terms = FromProto(proto);
+  StatusOr<Terms> terms = FromProto(proto);
   if (!terms.ok()) return InField("terms", terms.status());
   return terms;
 }
 
-std::string MakeName(absl::string_view collection, absl::string_view id) {
-  return absl::StrCat(collection, "/", id);
+std::string MakeName(std::string_view collection, std::string_view id) {
+  return StrCat(collection, "/", id);
 }
 
-absl::StatusOr<std::string> ParseName(absl::string_view collection, absl::string_view name) {
-  if (!absl::ConsumePrefix(&name, collection) || !absl::ConsumePrefix(&name, "/") ||
-      !IsValidId(name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a name here is \"", collection,
-                     "/ID\", its ID 1 to 63 of a-z 0-9 - _, starting with a letter or digit"));
+StatusOr<std::string> ParseName(std::string_view collection, std::string_view name) {
+  if (!ConsumePrefix(&name, collection) || !ConsumePrefix(&name, "/") || !IsValidId(name)) {
+    return InvalidArgumentError(
+        StrCat("a name here is \"", collection,
+               "/ID\", its ID 1 to 63 of a-z 0-9 - _, starting with a letter or digit"));
   }
   return std::string(name);
 }

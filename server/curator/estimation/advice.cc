@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "server/curator/estimation/plan.h"
 
 namespace coppice::curator {
@@ -28,18 +28,17 @@ std::string Advice(absl::Span<const double> gains, const PartitionOptions& parti
   const auto worth =
       std::count_if(gains.begin(), gains.end(), [least](double gain) { return gain >= least; });
   if (worth == 0) {
-    return absl::StrCat(
-        "Reports will not help here: none of these studies is expected to ",
-        numbers ? "have an error smaller by a hundredth than" : "gain half a point over",
-        " the public labels alone. Ask for more devices, a larger epsilon, or nobody.");
+    return StrCat("Reports will not help here: none of these studies is expected to ",
+                  numbers ? "have an error smaller by a hundredth than" : "gain half a point over",
+                  " the public labels alone. Ask for more devices, a larger epsilon, or nobody.");
   }
   if (worth == static_cast<std::ptrdiff_t>(gains.size())) {
     return "Reports help in every one of these studies.";
   }
-  return absl::StrCat("Reports help in ", worth, " of these ", gains.size(),
-                      " studies. In the others, where the gain is below ",
-                      numbers ? "a hundredth of the error" : "half a point",
-                      ", they will not, and nobody need be asked.");
+  return StrCat("Reports help in ", worth, " of these ", gains.size(),
+                " studies. In the others, where the gain is below ",
+                numbers ? "a hundredth of the error" : "half a point",
+                ", they will not, and nobody need be asked.");
 }
 
 }  // namespace coppice::curator

@@ -5,8 +5,9 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/public_values.h"
 #include "server/curator/estimation/smooth.h"
 
@@ -64,10 +65,10 @@ MechanismsBySize::MechanismsBySize(MechanismKind kind, const Budget& epsilon, ui
                                    uint32_t classes)
     : kind_(kind), epsilon_(epsilon), classes_(classes), by_leaves_(most_leaves + size_t{1}) {}
 
-absl::StatusOr<std::shared_ptr<MechanismsBySize>> MechanismsBySize::Create(MechanismKind kind,
-                                                                           const Budget& epsilon,
-                                                                           uint32_t most_leaves,
-                                                                           uint32_t classes) {
+StatusOr<std::shared_ptr<MechanismsBySize>> MechanismsBySize::Create(MechanismKind kind,
+                                                                     const Budget& epsilon,
+                                                                     uint32_t most_leaves,
+                                                                     uint32_t classes) {
   const Domain largest = {.leaves = most_leaves, .classes = classes};
   COPPICE_RETURN_IF_ERROR(MakeLocalMechanism(kind, epsilon, largest).status());
   return std::shared_ptr<MechanismsBySize>(
@@ -176,13 +177,13 @@ LeafCounts ConsistentCounter::Estimate(const TreeSums& sums) const {
   return counts;
 }
 
-absl::StatusOr<PrivateCounts> ConsistentCounter::Counts(const TreeSums& sums,
-                                                        const PublicCounts& public_counts) const {
+StatusOr<PrivateCounts> ConsistentCounter::Counts(const TreeSums& sums,
+                                                  const PublicCounts& public_counts) const {
   if (sums.sums.size() != sum_size() || public_counts.consistent_share.size() != leaves_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there are ", sums.sums.size(), " sums and shares of ",
-                     public_counts.consistent_share.size(), " leaves, but a tree with ", leaves_,
-                     " leaves and public features has ", sum_size(), " sums"));
+    return InvalidArgumentError(StrCat("there are ", sums.sums.size(), " sums and shares of ",
+                                       public_counts.consistent_share.size(),
+                                       " leaves, but a tree with ", leaves_,
+                                       " leaves and public features has ", sum_size(), " sums"));
   }
   PrivateCounts result;
   result.reports = sums.reports;
@@ -243,11 +244,10 @@ std::vector<double> ConsistentShares(const Tree& tree, const Table& public_rows,
   return shares;
 }
 
-absl::StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& forest,
-                                                               const Table& public_rows,
-                                                               MechanismKind kind,
-                                                               const Budget& epsilon,
-                                                               double devices) {
+StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& forest,
+                                                         const Table& public_rows,
+                                                         MechanismKind kind, const Budget& epsilon,
+                                                         double devices) {
   const Schema& schema = public_rows.schema();
   const double reports_per_row = devices / static_cast<double>(forest.size()) /
                                  static_cast<double>(std::max<size_t>(public_rows.num_rows(), 1));

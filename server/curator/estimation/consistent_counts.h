@@ -21,17 +21,15 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
+#include "common/model/tree.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
-#include "common/model/tree.h"
+#include "common/table/table.h"
 #include "server/curator/estimation/estimator.h"
 
 namespace coppice::curator {
@@ -40,10 +38,9 @@ namespace coppice::curator {
 class MechanismsBySize {
  public:
   // InvalidArgument if there is none for `most_leaves`.
-  static absl::StatusOr<std::shared_ptr<MechanismsBySize>> Create(MechanismKind kind,
-                                                                  const Budget& epsilon,
-                                                                  uint32_t most_leaves,
-                                                                  uint32_t classes);
+  static StatusOr<std::shared_ptr<MechanismsBySize>> Create(MechanismKind kind,
+                                                            const Budget& epsilon,
+                                                            uint32_t most_leaves, uint32_t classes);
 
   // From 1 to most_leaves.
   const LocalMechanism& For(uint32_t leaves);
@@ -97,8 +94,7 @@ class ConsistentCounter {
   TreeSums OfCopy(const TreeSums& by_value, uint32_t copy) const;
 
   // The public counts must be of this tree and of rows of this schema.
-  absl::StatusOr<PrivateCounts> Counts(const TreeSums& sums,
-                                       const PublicCounts& public_counts) const;
+  StatusOr<PrivateCounts> Counts(const TreeSums& sums, const PublicCounts& public_counts) const;
 
  private:
   const Tree& tree_;
@@ -120,11 +116,10 @@ std::vector<double> ConsistentShares(const Tree& tree, const Table& public_rows,
 
 // The evidence to expect from each tree if this many devices report and their rows are like the
 // public ones. InvalidArgument if the mechanism cannot serve the forest.
-absl::StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& forest,
-                                                               const Table& public_rows,
-                                                               MechanismKind kind,
-                                                               const Budget& epsilon,
-                                                               double devices);
+StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& forest,
+                                                         const Table& public_rows,
+                                                         MechanismKind kind, const Budget& epsilon,
+                                                         double devices);
 
 }  // namespace coppice::curator
 

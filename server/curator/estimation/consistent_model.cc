@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "Eigen/Dense"
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/estimation/smooth_model.h"
 
@@ -142,7 +142,7 @@ class Fitter {
     double log_likelihood = 0;
   };
 
-  absl::StatusOr<Fit> At(const Hyperparameters& setting) const {
+  StatusOr<Fit> At(const Hyperparameters& setting) const {
     const Blurred& reports = blurred_.at(setting.leaf_noise);
     const Diagonal diagonal = DiagonalOf(setting);
     COPPICE_ASSIGN_OR_RETURN(const Eigen::LLT<MatrixXd> root, RootOf(setting, diagonal));
@@ -160,7 +160,7 @@ class Fitter {
   }
 
   // The posterior's mean in a setting, if this were the reports' pull.
-  absl::StatusOr<MatrixXd> MeanOf(const Hyperparameters& setting, const MatrixXd& reports) const {
+  StatusOr<MatrixXd> MeanOf(const Hyperparameters& setting, const MatrixXd& reports) const {
     const Blurred& blurred = blurred_.at(setting.leaf_noise);
     const Diagonal diagonal = DiagonalOf(setting);
     COPPICE_ASSIGN_OR_RETURN(const Eigen::LLT<MatrixXd> root, RootOf(setting, diagonal));
@@ -169,15 +169,14 @@ class Fitter {
   }
 
   // Adds `weight` times the posterior's covariance in a setting.
-  absl::Status AddCovariance(const Hyperparameters& setting, double weight,
-                             MatrixXd& covariance) const {
+  Status AddCovariance(const Hyperparameters& setting, double weight, MatrixXd& covariance) const {
     const Diagonal diagonal = DiagonalOf(setting);
     COPPICE_ASSIGN_OR_RETURN(const Eigen::LLT<MatrixXd> root, RootOf(setting, diagonal));
     const Index rest = shape_.size() - directions_;
     covariance.topLeftCorner(directions_, directions_) +=
         weight * root.solve(MatrixXd::Identity(directions_, directions_));
     covariance.diagonal().tail(rest) += weight * diagonal.precision.tail(rest).cwiseInverse();
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
@@ -219,13 +218,13 @@ class Fitter {
     return mean;
   }
 
-  absl::StatusOr<Eigen::LLT<MatrixXd>> RootOf(const Hyperparameters& setting,
-                                              const Diagonal& diagonal) const {
+  StatusOr<Eigen::LLT<MatrixXd>> RootOf(const Hyperparameters& setting,
+                                        const Diagonal& diagonal) const {
     MatrixXd a = blurred_.at(setting.leaf_noise).precision;
     a.diagonal() += diagonal.precision.head(directions_);
     Eigen::LLT<MatrixXd> root(a);
     if (root.info() == Eigen::Success) return root;
-    return absl::InternalError("the posterior of a study with public features is not definite");
+    return InternalError("the posterior of a study with public features is not definite");
   }
 
   // The part of the labels that the basis cannot show counts as noise.
@@ -251,9 +250,8 @@ class Fitter {
 
 }  // namespace
 
-absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
-                                            const ConsistentReports& reports, bool use_labels,
-                                            const CancelCheck& cancel) {
+StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis, const ConsistentReports& reports,
+                                      bool use_labels, const CancelCheck& cancel) {
   const std::vector<Hyperparameters> grid = SmoothGrid(basis.has_numbers());
   const Information information = ReadInformation(basis, reports);
   COPPICE_RETURN_IF_ERROR(cancel());
@@ -306,10 +304,10 @@ class ConsistentForecast::Impl {
 
   double equivalent_rows() const { return EquivalentRows(basis_, information_); }
 
-  absl::StatusOr<std::vector<double>> MeanOf(const Hyperparameters& setting,
-                                             absl::Span<const std::vector<double>> theta,
-                                             absl::Span<const std::vector<double>> row_noise,
-                                             const std::function<double()>& draw_normal) const {
+  StatusOr<std::vector<double>> MeanOf(const Hyperparameters& setting,
+                                       absl::Span<const std::vector<double>> theta,
+                                       absl::Span<const std::vector<double>> row_noise,
+                                       const std::function<double()>& draw_normal) const {
     MatrixXd pull(information_.w.rows(), static_cast<Index>(theta.size()));
     for (size_t k = 0; k < theta.size(); ++k) {
       LeafValues drawn = noise_;
@@ -342,7 +340,7 @@ ConsistentForecast::~ConsistentForecast() = default;
 
 double ConsistentForecast::equivalent_rows() const { return impl_->equivalent_rows(); }
 
-absl::StatusOr<std::vector<double>> ConsistentForecast::MeanOf(
+StatusOr<std::vector<double>> ConsistentForecast::MeanOf(
     const Hyperparameters& setting, absl::Span<const std::vector<double>> theta,
     absl::Span<const std::vector<double>> row_noise,
     const std::function<double()>& draw_normal) const {

@@ -19,9 +19,9 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
+#include "common/base/status.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/estimation/smooth_model.h"
 
@@ -43,9 +43,8 @@ struct ConsistentFit {
   double equivalent_rows = 0;             // trace of P W: the worth of the reports in public rows
 };
 
-absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
-                                            const ConsistentReports& reports, bool use_labels,
-                                            const CancelCheck& cancel);
+StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis, const ConsistentReports& reports,
+                                      bool use_labels, const CancelCheck& cancel);
 
 // Forecasts the posterior mean under reports yet to come, for a known theta and one grid setting.
 class ConsistentForecast {
@@ -57,10 +56,10 @@ class ConsistentForecast {
   double equivalent_rows() const;
   // The posterior mean, column after column, after drawing the reports' noise (one standard normal
   // per leaf and column); `row_noise` holds the standard normals of the masses' error.
-  absl::StatusOr<std::vector<double>> MeanOf(const Hyperparameters& setting,
-                                             absl::Span<const std::vector<double>> theta,
-                                             absl::Span<const std::vector<double>> row_noise,
-                                             const std::function<double()>& draw_normal) const;
+  StatusOr<std::vector<double>> MeanOf(const Hyperparameters& setting,
+                                       absl::Span<const std::vector<double>> theta,
+                                       absl::Span<const std::vector<double>> row_noise,
+                                       const std::function<double()>& draw_normal) const;
 
  private:
   class Impl;

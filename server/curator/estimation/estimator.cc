@@ -3,10 +3,11 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/node_evidence.h"
 #include "server/curator/estimation/prune.h"
@@ -16,33 +17,33 @@ namespace coppice::curator {
 namespace {
 
 // "a has b leaves and c classes, but the tree has d and the other counts e."
-absl::Status CheckShape(absl::string_view what, size_t leaf, size_t label, uint32_t counted_classes,
-                        const Tree& tree, uint32_t classes) {
+Status CheckShape(std::string_view what, size_t leaf, size_t label, uint32_t counted_classes,
+                  const Tree& tree, uint32_t classes) {
   if (leaf == tree.num_leaves() && counted_classes == classes &&
       label == size_t{tree.num_leaves()} * classes) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " have ", leaf, " leaves and ", counted_classes, " classes; the tree has ",
-                   tree.num_leaves(), " leaves and the study ", classes, " classes"));
+  return InvalidArgumentError(StrCat(what, " have ", leaf, " leaves and ", counted_classes,
+                                     " classes; the tree has ", tree.num_leaves(),
+                                     " leaves and the study ", classes, " classes"));
 }
 
-absl::Status CheckInput(const Tree& tree, const PrivateCounts& private_counts,
-                        const PublicCounts& public_counts, const EstimatorOptions& options) {
+Status CheckInput(const Tree& tree, const PrivateCounts& private_counts,
+                  const PublicCounts& public_counts, const EstimatorOptions& options) {
   const uint32_t classes = public_counts.classes;
-  if (classes < 2) return absl::InvalidArgumentError("public counts need at least two classes");
+  if (classes < 2) return InvalidArgumentError("public counts need at least two classes");
   COPPICE_RETURN_IF_ERROR(CheckShape("public counts", public_counts.leaf.size(),
                                      public_counts.label.size(), classes, tree, classes));
   const LeafCounts& counts = private_counts.counts;
   COPPICE_RETURN_IF_ERROR(CheckShape("private counts", counts.leaf.size(), counts.label.size(),
                                      counts.classes, tree, classes));
   if (private_counts.noise.size() != classes) {
-    return absl::InvalidArgumentError("private counts need one noise variance a class");
+    return InvalidArgumentError("private counts need one noise variance a class");
   }
   if (std::isnan(options.lambda) || options.lambda < 0) {
-    return absl::InvalidArgumentError("lambda must be 0 or more, or infinity for public rows only");
+    return InvalidArgumentError("lambda must be 0 or more, or infinity for public rows only");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Fills in masses where the sums have margins only: the public rows' shares, half a row per leaf.
@@ -61,16 +62,16 @@ void AddPublicMasses(const PublicCounts& public_counts, uint64_t reports, LeafCo
 
 }  // namespace
 
-absl::StatusOr<EstimatorKind> ParseEstimator(absl::string_view name) {
+StatusOr<EstimatorKind> ParseEstimator(std::string_view name) {
   for (const EstimatorKind kind :
        {EstimatorKind::kWeighted, EstimatorKind::kPrune, EstimatorKind::kSmooth}) {
     if (name == EstimatorName(kind)) return kind;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown estimator '", name, "'; there are weighted, prune and smooth"));
+  return InvalidArgumentError(
+      StrCat("unknown estimator '", name, "'; there are weighted, prune and smooth"));
 }
 
-absl::string_view EstimatorName(EstimatorKind kind) {
+std::string_view EstimatorName(EstimatorKind kind) {
   switch (kind) {
     case EstimatorKind::kWeighted:
       return "weighted";
@@ -82,14 +83,14 @@ absl::string_view EstimatorName(EstimatorKind kind) {
   return "";
 }
 
-absl::StatusOr<Evidence> ParseEvidence(absl::string_view name) {
+StatusOr<Evidence> ParseEvidence(std::string_view name) {
   for (const Evidence evidence : {Evidence::kBoth, Evidence::kReports, Evidence::kPublic}) {
     if (name == EvidenceName(evidence)) return evidence;
   }
-  return absl::InvalidArgumentError("evidence must be both, reports or public");
+  return InvalidArgumentError("evidence must be both, reports or public");
 }
 
-absl::string_view EvidenceName(Evidence evidence) {
+std::string_view EvidenceName(Evidence evidence) {
   switch (evidence) {
     case Evidence::kBoth:
       return "both";
@@ -102,26 +103,25 @@ absl::string_view EvidenceName(Evidence evidence) {
 }
 
 std::string EstimatorOptions::ToString() const {
-  if (kind == EstimatorKind::kWeighted) return absl::StrCat("weighted lambda=", lambda);
+  if (kind == EstimatorKind::kWeighted) return StrCat("weighted lambda=", lambda);
   if (kind == EstimatorKind::kSmooth) {
-    const std::string of_value = where ? absl::StrCat(" where ", where->ToString()) : "";
-    if (evidence == Evidence::kBoth) return absl::StrCat("smooth", of_value);
-    return absl::StrCat("smooth evidence=", EvidenceName(evidence), of_value);
+    const std::string of_value = where ? StrCat(" where ", where->ToString()) : "";
+    if (evidence == Evidence::kBoth) return StrCat("smooth", of_value);
+    return StrCat("smooth evidence=", EvidenceName(evidence), of_value);
   }
-  return min_depth == 1 ? "prune" : absl::StrCat("prune min_depth=", min_depth);
+  return min_depth == 1 ? "prune" : StrCat("prune min_depth=", min_depth);
 }
 
-absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
-                                           const PublicCounts& public_counts) {
+StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
+                                     const PublicCounts& public_counts) {
   if (sums.sums.size() != mechanism.sum_size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the sums have ", sums.sums.size(),
-                                                   " entries, but the mechanism keeps ",
-                                                   mechanism.sum_size()));
+    return InvalidArgumentError(StrCat("the sums have ", sums.sums.size(),
+                                       " entries, but the mechanism keeps ", mechanism.sum_size()));
   }
   if (public_counts.leaf.size() != mechanism.domain().leaves) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the mechanism is for ", mechanism.domain().leaves,
-                     " leaves, the public counts for ", public_counts.leaf.size()));
+    return InvalidArgumentError(StrCat("the mechanism is for ", mechanism.domain().leaves,
+                                       " leaves, the public counts for ",
+                                       public_counts.leaf.size()));
   }
   PrivateCounts result;
   result.counts = mechanism.Estimate(sums.sums, sums.reports);
@@ -152,26 +152,26 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows) {
   return counts;
 }
 
-absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
-                                                         const LocalMechanism& mechanism,
-                                                         const TreeSums& sums,
-                                                         const PublicCounts& public_counts,
-                                                         const EstimatorOptions& options) {
+StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
+                                                   const LocalMechanism& mechanism,
+                                                   const TreeSums& sums,
+                                                   const PublicCounts& public_counts,
+                                                   const EstimatorOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const PrivateCounts private_counts,
                            CountReports(mechanism, sums, public_counts));
   return EstimateTree(tree, private_counts, public_counts, options);
 }
 
-absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
-                                                         const PrivateCounts& private_counts,
-                                                         const PublicCounts& public_counts,
-                                                         const EstimatorOptions& options) {
+StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
+                                                   const PrivateCounts& private_counts,
+                                                   const PublicCounts& public_counts,
+                                                   const EstimatorOptions& options) {
   COPPICE_RETURN_IF_ERROR(CheckInput(tree, private_counts, public_counts, options));
   if (options.kind == EstimatorKind::kSmooth) {
-    return absl::InternalError("the smooth estimator takes a forest, not a tree");
+    return InternalError("the smooth estimator takes a forest, not a tree");
   }
   if (private_counts.consistent.has_value()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "a study with public features is estimated by smooth: weighted and prune count every "
         "report "
         "in every leaf");

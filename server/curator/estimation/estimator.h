@@ -17,14 +17,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/model/model.h"
 #include "common/model/tree.h"
+#include "common/table/table.h"
 #include "server/curator/partition/by_value.h"
 
 namespace coppice::curator {
@@ -69,17 +69,17 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
 // Where the mechanism gives margins only, the leaves' masses are the public rows' shares of the
 // reports. InvalidArgument if `sums` does not have `mechanism`'s size or the public counts are of
 // another tree.
-absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
-                                           const PublicCounts& public_counts);
+StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
+                                     const PublicCounts& public_counts);
 
 enum class EstimatorKind { kWeighted, kPrune, kSmooth };
-absl::StatusOr<EstimatorKind> ParseEstimator(absl::string_view name);  // "weighted", ...
-absl::string_view EstimatorName(EstimatorKind kind);
+StatusOr<EstimatorKind> ParseEstimator(std::string_view name);  // "weighted", ...
+std::string_view EstimatorName(EstimatorKind kind);
 
 // The evidence that kSmooth uses: the public labels, the reports, or both.
 enum class Evidence { kBoth, kReports, kPublic };
-absl::StatusOr<Evidence> ParseEvidence(absl::string_view name);  // "both", "reports", "public"
-absl::string_view EvidenceName(Evidence evidence);
+StatusOr<Evidence> ParseEvidence(std::string_view name);  // "both", "reports", "public"
+std::string_view EvidenceName(Evidence evidence);
 
 struct EstimatorOptions {
   EstimatorKind kind = EstimatorKind::kWeighted;
@@ -101,17 +101,17 @@ struct EstimatorOptions {
 
 // Predictions for the leaves of one tree. A leaf without evidence has equal probabilities, an
 // infinite standard error and label 0.
-absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
-                                                         const LocalMechanism& mechanism,
-                                                         const TreeSums& sums,
-                                                         const PublicCounts& public_counts,
-                                                         const EstimatorOptions& options);
+StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
+                                                   const LocalMechanism& mechanism,
+                                                   const TreeSums& sums,
+                                                   const PublicCounts& public_counts,
+                                                   const EstimatorOptions& options);
 
 // The same from given counts, so that several estimates of one set of reports count only once.
-absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
-                                                         const PrivateCounts& private_counts,
-                                                         const PublicCounts& public_counts,
-                                                         const EstimatorOptions& options);
+StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
+                                                   const PrivateCounts& private_counts,
+                                                   const PublicCounts& public_counts,
+                                                   const EstimatorOptions& options);
 
 }  // namespace coppice::curator
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/estimation/smooth.h"
 
 namespace coppice::curator {
@@ -34,8 +34,7 @@ double MarginInfluence(const Influence& influence, double classes) {
   return scale * 2 * influence.count * (classes - 1) / classes;
 }
 
-absl::StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon,
-                                    const Domain& domain) {
+StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon, const Domain& domain) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
                            MakeLocalMechanism(kind, epsilon, domain));
   std::vector<NoiseVariance> noise;
@@ -62,16 +61,16 @@ std::string Why(const MechanismCost& chosen, const MechanismCost& quietest) {
   std::string why = absl::StrFormat("%s: noise %.3g in a margin and %d byte%s a report",
                                     MechanismName(chosen.kind), chosen.margin_noise,
                                     chosen.payload_bytes, chosen.payload_bytes == 1 ? "" : "s");
-  if (chosen.kind == quietest.kind) return absl::StrCat(why, ", the least noise of all that fit");
-  return absl::StrCat(why, absl::StrFormat("; the least noise, %.3g, would be %s in %d bytes",
-                                           quietest.margin_noise, MechanismName(quietest.kind),
-                                           quietest.payload_bytes));
+  if (chosen.kind == quietest.kind) return StrCat(why, ", the least noise of all that fit");
+  return StrCat(why, absl::StrFormat("; the least noise, %.3g, would be %s in %d bytes",
+                                     quietest.margin_noise, MechanismName(quietest.kind),
+                                     quietest.payload_bytes));
 }
 
 }  // namespace
 
-absl::StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
-                                     const Forest& forest, uint32_t classes) {
+StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon, const Forest& forest,
+                               uint32_t classes) {
   absl::btree_map<uint32_t, TreeCost> by_leaves;  // trees of one size cost the same
   MechanismCost cost{.kind = kind, .epsilon = epsilon};
   for (const Tree& tree : forest) {
@@ -90,20 +89,19 @@ absl::StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
   return cost;
 }
 
-absl::StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
-                                                uint32_t classes, size_t max_payload_bytes) {
+StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
+                                          uint32_t classes, size_t max_payload_bytes) {
   std::vector<MechanismCost> costs;
   size_t smallest = std::numeric_limits<size_t>::max();
   for (const MechanismKind kind : AllMechanismKinds()) {
-    const absl::StatusOr<MechanismCost> cost = CostOf(kind, epsilon, forest, classes);
+    const StatusOr<MechanismCost> cost = CostOf(kind, epsilon, forest, classes);
     if (!cost.ok()) continue;
     smallest = std::min(smallest, cost->payload_bytes);
     if (max_payload_bytes == 0 || cost->payload_bytes <= max_payload_bytes) costs.push_back(*cost);
   }
   if (costs.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("no mechanism fits a payload of ",
-                                                   max_payload_bytes, " bytes; the smallest takes ",
-                                                   smallest));
+    return InvalidArgumentError(StrCat("no mechanism fits a payload of ", max_payload_bytes,
+                                       " bytes; the smallest takes ", smallest));
   }
   const MechanismCost quietest = *std::min_element(
       costs.begin(), costs.end(), [](const MechanismCost& a, const MechanismCost& b) {

@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
-#include "common/privacy/budget.h"
 #include "common/model/tree.h"
+#include "common/privacy/budget.h"
 
 namespace coppice::curator {
 
@@ -34,8 +34,8 @@ struct MechanismCost {
 };
 
 // InvalidArgument if the mechanism cannot serve the forest.
-absl::StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
-                                     const Forest& forest, uint32_t classes);
+StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon, const Forest& forest,
+                               uint32_t classes);
 
 struct MechanismChoice {
   MechanismCost cost;
@@ -43,8 +43,8 @@ struct MechanismChoice {
 };
 
 // `max_payload_bytes`: 0 for no limit.
-absl::StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
-                                                uint32_t classes, size_t max_payload_bytes);
+StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
+                                          uint32_t classes, size_t max_payload_bytes);
 
 }  // namespace coppice::curator
 

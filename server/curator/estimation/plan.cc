@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/consistent_model.h"
 #include "server/curator/estimation/smooth.h"
@@ -63,9 +63,9 @@ std::vector<double> MeanOf(const SmoothBasis& basis, const SmoothModel& model,
 }
 
 // Scores a model of the public labels in `train` at each row of `test`; see Planner::held_out_.
-absl::StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& test,
-                                             const PartitionOptions& partition,
-                                             const CancelCheck& cancel) {
+StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& test,
+                                       const PartitionOptions& partition,
+                                       const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(train, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(const SmoothBasis basis, SmoothBasis::Create(forest, train));
@@ -90,9 +90,9 @@ absl::StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& te
 
 // Scores of the public labels on held-out rows, each row once. `learned` has its numbers cut to the
 // range that devices round to; `rows` has them as they are.
-absl::StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& rows,
-                                                  const PartitionOptions& partition, uint64_t seed,
-                                                  const CancelCheck& cancel) {
+StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& rows,
+                                            const PartitionOptions& partition, uint64_t seed,
+                                            const CancelCheck& cancel) {
   constexpr size_t kFolds = 10;
   const size_t n = rows.num_rows();
   if (n < 2) return std::vector<double>{rows.schema().target() ? 0 : 0.5};
@@ -113,15 +113,14 @@ absl::StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Ta
 }
 
 // A study's terms require the same: Laplace mechanisms do not serve public features.
-absl::Status CheckServesPublicFeatures(const Schema& schema, MechanismKind kind,
-                                       const Budget& epsilon) {
-  if (schema.public_features().empty()) return absl::OkStatus();
+Status CheckServesPublicFeatures(const Schema& schema, MechanismKind kind, const Budget& epsilon) {
+  if (schema.public_features().empty()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(
       const auto mechanism,
       MakeLocalMechanism(kind, epsilon, {.leaves = 1, .classes = schema.num_outputs()}));
-  if (!mechanism->adds_laplace_noise()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("mechanism: ", MechanismName(kind), " is for studies without public features"));
+  if (!mechanism->adds_laplace_noise()) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("mechanism: ", MechanismName(kind), " is for studies without public features"));
 }
 
 // The public features that the forest splits by, most nodes first.
@@ -166,8 +165,8 @@ MeanAndDeviation Summarize(absl::Span<const double> values) {
 
 }  // namespace
 
-absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilon,
-                                        const Options& options, const CancelCheck& cancel) {
+StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilon,
+                                  const Options& options, const CancelCheck& cancel) {
   Table learned = public_rows;
   if (public_rows.schema().target()) {
     const NumberRange rounding =
@@ -202,7 +201,7 @@ absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& 
   return planner;
 }
 
-absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
+Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   PublicRandom random(seed);
   const std::vector<Hyperparameters> grid = TrustingGrid(basis_.has_numbers());
   const PrivateSide no_reports;
@@ -235,7 +234,7 @@ absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
     truth.public_scores =
         ScoresAtRows(truth.at_rows, basis_.AtRows(MeanOf(basis_, model, fits[g])));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // For each row looked at: how likely the label with the largest predicted margin is right, or, for
@@ -283,9 +282,8 @@ Interval Planner::public_only() const {
   return {.low = std::max(mean - error, 0.0), .mean = mean, .high = std::min(mean + error, 1.0)};
 }
 
-absl::StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon,
-                                            std::optional<MechanismKind> mechanism,
-                                            size_t max_payload_bytes) const {
+StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
+                                      size_t max_payload_bytes) const {
   if (mechanism.has_value()) {
     COPPICE_RETURN_IF_ERROR(CheckServesPublicFeatures(rows_.schema(), *mechanism, epsilon));
     return CostOf(*mechanism, epsilon, forest_, basis_.classes());
@@ -295,14 +293,14 @@ absl::StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon,
   return choice.cost;
 }
 
-absl::StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismCost& cost,
-                                                const CancelCheck& cancel) const {
+StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismCost& cost,
+                                          const CancelCheck& cancel) const {
   if (rows_.schema().public_features().empty()) return ForecastPrivate(devices, cost, cancel);
   return ForecastAs(std::make_shared<const Schema>(rows_.schema()), devices, cost, cancel);
 }
 
-absl::StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const MechanismCost& cost,
-                                                       const CancelCheck& cancel) const {
+StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const MechanismCost& cost,
+                                                 const CancelCheck& cancel) const {
   COPPICE_RETURN_IF_ERROR(cancel());
   const double noise = cost.margin_noise;
   StudyForecast forecast;
@@ -311,7 +309,7 @@ absl::StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mec
   reports.present = true;
   reports.variance = ReportVariance(basis_, devices, noise);
   forecast.influence = InfluenceOf(reports.variance, devices, cost.margin_influence);
-  const auto estimate = [&](const Truth& truth) -> absl::StatusOr<std::vector<double>> {
+  const auto estimate = [&](const Truth& truth) -> StatusOr<std::vector<double>> {
     reports.theta = truth.theta;
     for (size_t k = 0; k < basis_.columns(); ++k) {
       for (size_t j = 0; j < basis_.rank(); ++j) {
@@ -326,9 +324,9 @@ absl::StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mec
   return forecast;
 }
 
-absl::StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> schema,
-                                                  double devices, const MechanismCost& cost,
-                                                  const CancelCheck& cancel) const {
+StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> schema, double devices,
+                                            const MechanismCost& cost,
+                                            const CancelCheck& cancel) const {
   if (schema->public_features().empty()) return ForecastPrivate(devices, cost, cancel);
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(std::vector<ConsistentEvidence> trees,
@@ -352,7 +350,7 @@ absl::StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> 
   return forecast;
 }
 
-absl::StatusOr<std::vector<FeatureWorth>> Planner::WorthOfPublicFeatures(
+StatusOr<std::vector<FeatureWorth>> Planner::WorthOfPublicFeatures(
     double devices, const MechanismCost& cost, const CancelCheck& cancel) const {
   const Schema& schema = rows_.schema();
   const std::vector<uint32_t> asked = MostAskedPublicFeatures(schema, forest_);
@@ -377,9 +375,9 @@ absl::StatusOr<std::vector<FeatureWorth>> Planner::WorthOfPublicFeatures(
   return worths;
 }
 
-absl::Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cancel,
-                              StudyForecast& forecast) const {
-  if (truths_.empty()) return absl::OkStatus();
+Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cancel,
+                        StudyForecast& forecast) const {
+  if (truths_.empty()) return OkStatus();
   std::vector<double> gains;
   double row_variance = 0;  // of the rows' gains, mean over the draws
   for (const Truth& truth : truths_) {
@@ -397,7 +395,7 @@ absl::Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cance
   const double spread = kNormal90 * std::sqrt(gain.deviation * gain.deviation + 2 * row_variance);
   if (basis_.has_numbers()) {
     SetRmse(gain.mean, spread, forecast);
-    return absl::OkStatus();
+    return OkStatus();
   }
   const Interval level = public_only();
   forecast.gain = {.low = gain.mean - spread, .mean = gain.mean, .high = gain.mean + spread};
@@ -406,7 +404,7 @@ absl::Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cance
                                   kNormal90 * gain.deviation);
   forecast.accuracy = {
       .low = std::max(mean - reach, 0.0), .mean = mean, .high = std::min(mean + reach, 1.0)};
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 double Planner::SpreadOfLevel() const {

@@ -27,13 +27,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/estimation/smooth_model.h"
@@ -85,8 +85,8 @@ class Planner {
     static constexpr double kUnknownDevices = 10'000;
   };
 
-  static absl::StatusOr<Planner> Create(const Table& public_rows, const Budget& epsilon,
-                                        const Options& options, const CancelCheck& cancel = {});
+  static StatusOr<Planner> Create(const Table& public_rows, const Budget& epsilon,
+                                  const Options& options, const CancelCheck& cancel = {});
 
   const PartitionOptions& partition() const { return partition_; }
   const Forest& forest() const { return forest_; }
@@ -99,29 +99,30 @@ class Planner {
   // `cost` must be for the planner's forest: see CostOf() and ChooseMechanism(). Forecast() takes
   // the public features of the public rows' schema; ForecastAs() those of `schema`, which must
   // differ in nothing else.
-  absl::StatusOr<StudyForecast> Forecast(double devices, const MechanismCost& cost,
-                                         const CancelCheck& cancel = {}) const;
-  absl::StatusOr<StudyForecast> ForecastAs(std::shared_ptr<const Schema> schema, double devices,
-                                           const MechanismCost& cost,
-                                           const CancelCheck& cancel = {}) const;
+  StatusOr<StudyForecast> Forecast(double devices, const MechanismCost& cost,
+                                   const CancelCheck& cancel = {}) const;
+  StatusOr<StudyForecast> ForecastAs(std::shared_ptr<const Schema> schema, double devices,
+                                     const MechanismCost& cost,
+                                     const CancelCheck& cancel = {}) const;
   // Covers the kMaxFeatureWorths public features that most nodes of the forest split by; the
   // largest gain comes first.
-  absl::StatusOr<std::vector<FeatureWorth>> WorthOfPublicFeatures(
-      double devices, const MechanismCost& cost, const CancelCheck& cancel = {}) const;
-  absl::StatusOr<MechanismCost> Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
-                                     size_t max_payload_bytes) const;
+  StatusOr<std::vector<FeatureWorth>> WorthOfPublicFeatures(double devices,
+                                                            const MechanismCost& cost,
+                                                            const CancelCheck& cancel = {}) const;
+  StatusOr<MechanismCost> Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
+                               size_t max_payload_bytes) const;
 
  private:
   Planner(const Table& rows, SmoothBasis basis) : rows_(rows), basis_(std::move(basis)) {}
   struct Truth;
   // The coordinates that a study's estimate would find for a truth, column after column.
-  using Estimate = std::function<absl::StatusOr<std::vector<double>>(const Truth&)>;
+  using Estimate = std::function<StatusOr<std::vector<double>>(const Truth&)>;
 
-  absl::Status DrawTruths(uint64_t seed, const CancelCheck& cancel);
-  absl::StatusOr<StudyForecast> ForecastPrivate(double devices, const MechanismCost& cost,
-                                                const CancelCheck& cancel) const;
-  absl::Status AddGain(const Estimate& estimate, const CancelCheck& cancel,
-                       StudyForecast& forecast) const;
+  Status DrawTruths(uint64_t seed, const CancelCheck& cancel);
+  StatusOr<StudyForecast> ForecastPrivate(double devices, const MechanismCost& cost,
+                                          const CancelCheck& cancel) const;
+  Status AddGain(const Estimate& estimate, const CancelCheck& cancel,
+                 StudyForecast& forecast) const;
   std::vector<double> ScoresAtRows(absl::Span<const double> truth,
                                    absl::Span<const double> predicted) const;
   // `gain` and its `spread` are squared margins.

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/ldp/amplification.h"
+#include "common/model/certificate.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
-#include "common/model/certificate.h"
 
 namespace coppice::curator {
 
@@ -29,7 +29,7 @@ inline ReadersBound BoundForReaders(const Schema& schema, const Budget& local,
   const uint64_t honest =
       std::min(HonestReports(reports, kDefaultDishonestMillionths), kMaxShuffledReports);
   const uint64_t delta = DefaultShuffleDelta(reports);
-  const absl::StatusOr<Budget> bound = PromisedEpsilon({honest, local, two_sided_mass}, delta);
+  const StatusOr<Budget> bound = PromisedEpsilon({honest, local, two_sided_mass}, delta);
   if (!bound.ok() || *bound >= local) return {};
   return {.epsilon_nanos = bound->nanos(),
           .delta_atto = delta,
@@ -52,7 +52,7 @@ inline BatchBound BoundForBatches(const Budget& local, double two_sided_mass, ui
                                   uint32_t dishonest_millionths, uint64_t delta_atto) {
   const uint64_t honest =
       std::min(HonestReports(reports, dishonest_millionths), kMaxShuffledReports);
-  const absl::StatusOr<Budget> bound = PromisedEpsilon({honest, local, two_sided_mass}, delta_atto);
+  const StatusOr<Budget> bound = PromisedEpsilon({honest, local, two_sided_mass}, delta_atto);
   if (!bound.ok() || *bound >= local) return {.honest_reports = honest};
   return {.epsilon_nanos = bound->nanos(), .honest_reports = honest};
 }

@@ -7,9 +7,8 @@
 #include <iterator>
 #include <numeric>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/estimation/consistent_model.h"
 #include "server/curator/estimation/smooth_model.h"
@@ -122,8 +121,8 @@ std::vector<WeightedValue> BeliefsOfBeta(const std::vector<Hyperparameters>& gri
   return beliefs;
 }
 
-absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const PrivateSide& reports,
-                                    bool use_labels, const CancelCheck& cancel) {
+StatusOr<GridAverage> Average(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels,
+                              const CancelCheck& cancel) {
   constexpr double kNegligible = 1e-9;
   const SmoothModel model(basis, reports, use_labels);
   const std::vector<Hyperparameters> grid = SmoothGrid(basis.has_numbers());
@@ -157,10 +156,9 @@ absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const PrivateSide&
 }
 
 // The average where features are public. Sets in `diagnosis` what the reports are worth.
-absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis, double center,
-                                              absl::Span<const PrivateCounts> counts,
-                                              Evidence evidence, SmoothDiagnosis& diagnosis,
-                                              const CancelCheck& cancel) {
+StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis, double center,
+                                        absl::Span<const PrivateCounts> counts, Evidence evidence,
+                                        SmoothDiagnosis& diagnosis, const CancelCheck& cancel) {
   ConsistentReports reports;
   for (const PrivateCounts& of_tree : counts) {
     reports.rows.push_back(of_tree.consistent->rows);
@@ -207,8 +205,8 @@ std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, d
   return leaves;
 }
 
-absl::Status CheckShapes(const SmoothBasis& basis, const Forest& forest,
-                         absl::Span<const PrivateCounts> counts) {
+Status CheckShapes(const SmoothBasis& basis, const Forest& forest,
+                   absl::Span<const PrivateCounts> counts) {
   bool fits = counts.size() == basis.trees() && forest.size() == basis.trees();
   for (size_t t = 0; fits && t < counts.size(); ++t) {
     fits = counts[t].consistent.has_value() == counts[0].consistent.has_value() &&
@@ -216,8 +214,8 @@ absl::Status CheckShapes(const SmoothBasis& basis, const Forest& forest,
            counts[t].noise.size() == basis.classes() &&
            forest[t].num_leaves() == counts[t].counts.leaf.size();
   }
-  if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError("the counts do not have the shape of the forest");
+  if (fits) return OkStatus();
+  return InvalidArgumentError("the counts do not have the shape of the forest");
 }
 
 // Weights the trees by their reports.
@@ -290,9 +288,9 @@ std::string SmoothDiagnosis::InWords() const {
   return "the public labels look weaker than the private ones, or the reports cannot tell";
 }
 
-absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
-                                         absl::Span<const PrivateCounts> counts, Evidence evidence,
-                                         const CancelCheck& cancel) {
+StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
+                                   absl::Span<const PrivateCounts> counts, Evidence evidence,
+                                   const CancelCheck& cancel) {
   COPPICE_RETURN_IF_ERROR(CheckShapes(basis, forest, counts));
   SmoothFit fit;
   fit.diagnosis.effective_cells = basis.effective_cells();

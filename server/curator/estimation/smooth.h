@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
@@ -59,9 +59,9 @@ struct SmoothFit {
 double MarginNoise(absl::Span<const NoiseVariance> noise);
 
 // `counts` has one entry per tree, in the forest's order.
-absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
-                                         absl::Span<const PrivateCounts> counts, Evidence evidence,
-                                         const CancelCheck& cancel = {});
+StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
+                                   absl::Span<const PrivateCounts> counts, Evidence evidence,
+                                   const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 

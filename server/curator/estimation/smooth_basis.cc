@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "Eigen/Dense"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"
@@ -50,11 +50,11 @@ void KeepBlasOnTheCaller() {
 
 // Keeps the eigenvectors with large enough eigenvalues, largest first. LAPACK's divide and conquer
 // takes a third of the time of Eigen's solver.
-absl::Status Decompose(MatrixXd matrix, std::vector<double>& lambda, std::vector<double>& vectors) {
+Status Decompose(MatrixXd matrix, std::vector<double>& lambda, std::vector<double>& vectors) {
   const auto size = static_cast<lapack_int>(matrix.rows());
   VectorXd values(size);  // ascending
   if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, matrix.data(), size, values.data()) != 0) {
-    return absl::InternalError("the eigen-decomposition of the forest did not converge");
+    return InternalError("the eigen-decomposition of the forest did not converge");
   }
   const double least = kMinLambda * values[size - 1];
   for (Eigen::Index j = size; j-- > 0 && values[j] >= least;) {
@@ -62,7 +62,7 @@ absl::Status Decompose(MatrixXd matrix, std::vector<double>& lambda, std::vector
     const auto column = matrix.col(j);
     vectors.insert(vectors.end(), column.begin(), column.end());
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Adds a leaf's weight wherever two rows share it.
@@ -87,9 +87,9 @@ LeafValues EmptyLike(const LeafValues& other) {
 
 }  // namespace
 
-absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Table& public_rows) {
+StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Table& public_rows) {
   if (public_rows.num_rows() == 0) {
-    return absl::InvalidArgumentError("the smooth estimator needs at least one public row");
+    return InvalidArgumentError("the smooth estimator needs at least one public row");
   }
   KeepBlasOnTheCaller();
   SmoothBasis basis;
@@ -112,7 +112,7 @@ absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Tabl
   return basis;
 }
 
-absl::Status SmoothBasis::DecomposeRows() {
+Status SmoothBasis::DecomposeRows() {
   const auto n = static_cast<Eigen::Index>(rows_);
   MatrixXd shared = MatrixXd::Zero(n, n);
   for (size_t t = 0; t < trees(); ++t) {
@@ -122,14 +122,14 @@ absl::Status SmoothBasis::DecomposeRows() {
   return Decompose(std::move(shared), lambda_, vectors_);
 }
 
-absl::Status SmoothBasis::DecomposeLeaves() {
+Status SmoothBasis::DecomposeLeaves() {
   size_t leaves = 0;
   for (const std::vector<double>& of_tree : rows_in_leaf_) {
     first_leaf_.push_back(leaves);
     leaves += of_tree.size();
   }
   if (leaves > kMaxLeafBasis) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         "the smooth estimator takes at most ", kMaxLeafBasis,
         " leaves in all where there are more than ", kManyPublicRows, " public rows; there are ",
         leaves, ": let the size of the forest be chosen, or limit its trees and leaves"));
@@ -339,9 +339,9 @@ std::vector<double> SmoothBasis::Gram(const LeafValues& weights) const {
   return std::vector<double>(gram.data(), gram.data() + gram.size());
 }
 
-absl::StatusOr<std::shared_ptr<const SmoothBasis>> BasisCache::Get(const std::string& study,
-                                                                   const Forest& forest,
-                                                                   const Table& public_rows) {
+StatusOr<std::shared_ptr<const SmoothBasis>> BasisCache::Get(const std::string& study,
+                                                             const Forest& forest,
+                                                             const Table& public_rows) {
   ++uses_;
   if (const auto known = bases_.find(study); known != bases_.end()) {
     known->second.last_use = uses_;

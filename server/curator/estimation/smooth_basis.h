@@ -18,12 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/btree_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/model/tree.h"
+#include "common/table/table.h"
 
 namespace coppice::curator {
 
@@ -37,7 +36,7 @@ using LeafValues = std::vector<std::vector<double>>;
 // Source     docs/research/mechanisms.md#smooth.
 class SmoothBasis {
  public:
-  static absl::StatusOr<SmoothBasis> Create(const Forest& forest, const Table& public_rows);
+  static StatusOr<SmoothBasis> Create(const Forest& forest, const Table& public_rows);
 
   size_t trees() const { return rows_in_leaf_.size(); }
   size_t rows() const { return rows_; }
@@ -93,8 +92,8 @@ class SmoothBasis {
   SmoothBasis() = default;
   void SetScale(const Table& public_rows);
   void SetLabels(const Table& public_rows);
-  absl::Status DecomposeRows();
-  absl::Status DecomposeLeaves();
+  Status DecomposeRows();
+  Status DecomposeLeaves();
   void LookAtSomeRows();
   LeafValues MeanInLeaves(absl::Span<const double> at_rows) const;
   // Q' times a function on all public rows.
@@ -129,9 +128,8 @@ class SmoothBasis {
 // Threads  one at a time.
 class BasisCache {
  public:
-  absl::StatusOr<std::shared_ptr<const SmoothBasis>> Get(const std::string& study,
-                                                         const Forest& forest,
-                                                         const Table& public_rows);
+  StatusOr<std::shared_ptr<const SmoothBasis>> Get(const std::string& study, const Forest& forest,
+                                                   const Table& public_rows);
   void Forget(const std::string& study) { bases_.erase(study); }
 
   static constexpr size_t kMaxBases = 16;  // each takes up to about 30 megabytes
@@ -142,7 +140,7 @@ class BasisCache {
     uint64_t last_use = 0;  // the number of that call
   };
 
-  absl::btree_map<std::string, CachedBasis> bases_;
+  StringMap<CachedBasis> bases_;
   uint64_t uses_ = 0;  // calls of Get()
 };
 

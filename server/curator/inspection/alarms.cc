@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 
 namespace coppice::curator {
 namespace {
@@ -68,7 +68,7 @@ Alarm CountAlarm(const char* name, const Extreme& extreme, size_t looks, double 
   alarm.name = name;
   alarm.value = extreme.deviation > 0 ? (extreme.seen - extreme.expected) / extreme.deviation : 0;
   SetChance(std::log(2.0 * static_cast<double>(looks)) - extreme.surprise, false_alarm, alarm);
-  const std::string verdict = absl::StrCat("somebody chooses ", name, "s");
+  const std::string verdict = StrCat("somebody chooses ", name, "s");
   alarm.text = absl::StrFormat("%s %d of %d has %.0f reports where %.0f +- %.0f are expected%s",
                                name, extreme.at, extreme.choices, extreme.seen, extreme.expected,
                                extreme.deviation, Verdict(alarm, verdict.c_str()));
@@ -246,7 +246,7 @@ Alarm LabelAlarm(absl::Span<const TreeReports> trees, double reports, double fal
       worst = k;
     }
   }
-  return IntervalAlarm("share", absl::StrCat("the share of class ", worst), "[0, 1]",
+  return IntervalAlarm("share", StrCat("the share of class ", worst), "[0, 1]",
                        MeanBounds(totals[worst], reports, 0), 2.0 * classes, false_alarm);
 }
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::curator {
 namespace {
@@ -175,25 +175,24 @@ class QuantityTable {
   const double tree_reports_, reports_;
 };
 
-absl::Status CheckCounts(const Tree& tree, const NoisyCounts& counts,
-                         const PublicCounts& public_counts) {
+Status CheckCounts(const Tree& tree, const NoisyCounts& counts, const PublicCounts& public_counts) {
   const size_t leaves = tree.num_leaves();
   const size_t quantities = counts.margins_only ? 1 : 1 + size_t{counts.counts.classes};
   bool fits = counts.counts.leaf.size() == leaves && public_counts.leaf.size() == leaves &&
               counts.counts.label.size() == leaves * counts.counts.classes &&
               counts.noise.size() == quantities;
   for (const QuantityNoise& noise : counts.noise) fits = fits && noise.variance.size() == leaves;
-  if (!fits) return absl::InvalidArgumentError("the counts are not those of the tree");
-  if (counts.tree_reports > 0) return absl::OkStatus();
-  return absl::FailedPreconditionError("no report has answered in this tree yet");
+  if (!fits) return InvalidArgumentError("the counts are not those of the tree");
+  if (counts.tree_reports > 0) return OkStatus();
+  return FailedPreconditionError("no report has answered in this tree yet");
 }
 
-absl::StatusOr<std::vector<uint32_t>> NodesOf(const Tree& tree, const NodeChoice& choice) {
+StatusOr<std::vector<uint32_t>> NodesOf(const Tree& tree, const NodeChoice& choice) {
   const auto size = static_cast<uint32_t>(tree.nodes().size());
   if (choice.node) {
     if (*choice.node < size) return std::vector<uint32_t>{*choice.node};
-    return absl::InvalidArgumentError(absl::StrCat("node: the tree has no node ", *choice.node,
-                                                   ", its nodes are 0 to ", size - 1));
+    return InvalidArgumentError(
+        StrCat("node: the tree has no node ", *choice.node, ", its nodes are 0 to ", size - 1));
   }
   std::vector<uint32_t> nodes;
   for (uint32_t node = 0; node < size; ++node) {
@@ -212,23 +211,22 @@ std::optional<CountEstimate> KnownRows(const NoisyCounts& counts, uint32_t node)
 }
 
 // Known quantities need no interval.
-absl::StatusOr<uint64_t> CountIntervals(const NoisyCounts& counts,
-                                        const std::vector<uint32_t>& nodes) {
+StatusOr<uint64_t> CountIntervals(const NoisyCounts& counts, const std::vector<uint32_t>& nodes) {
   uint64_t intervals = nodes.size() * counts.noise.size();
   for (const uint32_t node : nodes) {
     if (!counts.margins_only && KnownRows(counts, node)) --intervals;
   }
   if (intervals <= kMaxIntervals) return intervals;
-  return absl::InvalidArgumentError(
-      absl::StrCat("depth: these are ", intervals, " intervals, more than ", kMaxIntervals,
-                   ": ask for nodes down to a smaller depth, or for one node"));
+  return InvalidArgumentError(StrCat("depth: these are ", intervals, " intervals, more than ",
+                                     kMaxIntervals,
+                                     ": ask for nodes down to a smaller depth, or for one node"));
 }
 
 // The comparisons reject NaN too.
-absl::Status CheckConfidence(double confidence) {
-  if (confidence >= kMinConfidence && confidence <= kMaxConfidence) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("confidence: must be ", kMinConfidence, " to ",
-                                                 kMaxConfidence, ", is ", confidence));
+Status CheckConfidence(double confidence) {
+  if (confidence >= kMinConfidence && confidence <= kMaxConfidence) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("confidence: must be ", kMinConfidence, " to ", kMaxConfidence, ", is ", confidence));
 }
 
 NodeCounts CountNode(const Tree& tree, uint32_t node, const NoisyCounts& counts,
@@ -284,9 +282,9 @@ NoisyCounts CountWithNoise(const ConsistentCounter& counter, const TreeSums& sum
   return result;
 }
 
-absl::StatusOr<BreakDown> BreakDownTree(const Tree& tree, const NoisyCounts& counts,
-                                        const PublicCounts& public_counts, const NodeChoice& choice,
-                                        double confidence) {
+StatusOr<BreakDown> BreakDownTree(const Tree& tree, const NoisyCounts& counts,
+                                  const PublicCounts& public_counts, const NodeChoice& choice,
+                                  double confidence) {
   COPPICE_RETURN_IF_ERROR(CheckConfidence(confidence));
   COPPICE_RETURN_IF_ERROR(CheckCounts(tree, counts, public_counts));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> nodes, NodesOf(tree, choice));

@@ -25,7 +25,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/model/tree.h"
 #include "server/curator/estimation/consistent_counts.h"
@@ -101,9 +101,9 @@ inline constexpr double kMaxConfidence = 0.999999;
 inline constexpr size_t kMaxIntervals = 10'000;
 
 // FailedPrecondition if the tree has no reports yet.
-absl::StatusOr<BreakDown> BreakDownTree(const Tree& tree, const NoisyCounts& counts,
-                                        const PublicCounts& public_counts, const NodeChoice& choice,
-                                        double confidence = kDefaultConfidence);
+StatusOr<BreakDown> BreakDownTree(const Tree& tree, const NoisyCounts& counts,
+                                  const PublicCounts& public_counts, const NodeChoice& choice,
+                                  double confidence = kDefaultConfidence);
 
 }  // namespace coppice::curator
 

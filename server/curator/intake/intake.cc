@@ -3,14 +3,15 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::curator {
 namespace {
 
 // Keeps the callback and drops everything else.
-void Refuse(Submission& batch, absl::Status status) {
+void Refuse(Submission& batch, Status status) {
   SubmitDone done = std::move(batch.done);
   batch = Submission();
   batch.done = std::move(done);
@@ -41,11 +42,11 @@ void Intake::Enqueue(Item item) {
   {
     const MutexLock lock(mutex_);
     if (item.change == nullptr && draining_) {
-      Refuse(item.batch, absl::UnavailableError(
-                             "the curator is shutting down: send the same bytes again later"));
+      Refuse(item.batch,
+             UnavailableError("the curator is shutting down: send the same bytes again later"));
       item.bytes = 0;
     } else if (queued_bytes_ > 0 && queued_bytes_ + item.bytes > limits_.queued_bytes) {
-      Refuse(item.batch, absl::ResourceExhaustedError(absl::StrCat(
+      Refuse(item.batch, ResourceExhaustedError(StrCat(
                              "more than ", limits_.queued_bytes,
                              " bytes of reports are waiting: send the same bytes again later")));
       item.bytes = 0;
@@ -74,8 +75,8 @@ std::vector<Intake::IntakeCounts> Intake::CountsFor(
   return counts;
 }
 
-absl::Status Intake::RunOnCommitter(absl::FunctionRef<absl::Status()> change) {
-  absl::Status status;
+Status Intake::RunOnCommitter(absl::FunctionRef<Status()> change) {
+  Status status;
   bool ran = false;
   const auto run = [&] {
     status = change();

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/curator/intake/reply_dispatcher.h"
 #include "server/curator/intake/submission.h"
 #include "server/store/store.h"
@@ -60,7 +60,7 @@ class Intake {
 
   // Runs `change` on the committer's thread, after everything submitted before it and with no group
   // under way, and returns its status.
-  absl::Status RunOnCommitter(absl::FunctionRef<absl::Status()> change);
+  Status RunOnCommitter(absl::FunctionRef<Status()> change);
 
   size_t QueuedBytes() const;
 

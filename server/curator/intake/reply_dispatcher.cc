@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/status.h"
+
 namespace coppice::curator {
 namespace {
 
@@ -16,8 +18,8 @@ constexpr size_t kMaxBatchesPerCall = 8;
 // How many batches the dispatcher's own thread begins at once; calls may take those after them.
 constexpr size_t kMaxBatchesAtOnce = 16;
 
-void AnswerBatch(Submission batch, const absl::Status& of_group) {
-  const absl::Status& status = batch.refused.ok() ? of_group : batch.refused;
+void AnswerBatch(Submission batch, const Status& of_group) {
+  const Status& status = batch.refused.ok() ? of_group : batch.refused;
   if (status.ok()) {
     batch.done(std::move(batch.outcomes));
   } else {

@@ -9,15 +9,15 @@
 #include <thread>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/curator/intake/submission.h"
 
 namespace coppice::curator {
 
 struct CommittedGroup {
   std::vector<Submission> batches;
-  absl::Status status{};  // of the commit; a refused batch has its own status
+  Status status{};  // of the commit; a refused batch has its own status
   // Called when all batches are answered and their memory is freed. Must not call the dispatcher.
   std::function<void()> answered;
 };

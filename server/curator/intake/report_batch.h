@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice::curator {
 
@@ -32,8 +31,7 @@ class ReportBatch {
     reports_.reserve(reports);
     bytes_.reserve(bytes);
   }
-  void Add(absl::string_view ticket, absl::string_view payload,
-           absl::string_view public_values = "") {
+  void Add(std::string_view ticket, std::string_view payload, std::string_view public_values = "") {
     reports_.push_back({.ticket = Append(ticket),
                         .payload = Append(payload),
                         .public_values = Append(public_values)});
@@ -43,13 +41,13 @@ class ReportBatch {
     reports_.push_back({.ticket = ticket, .payload = payload, .public_values = public_values});
   }
 
-  absl::string_view block() const { return bytes_; }
+  std::string_view block() const { return bytes_; }
   size_t size() const { return reports_.size(); }
   bool empty() const { return reports_.empty(); }
-  absl::string_view ticket(size_t i) const { return At(reports_[i].ticket); }
-  absl::string_view payload(size_t i) const { return At(reports_[i].payload); }
+  std::string_view ticket(size_t i) const { return At(reports_[i].ticket); }
+  std::string_view payload(size_t i) const { return At(reports_[i].payload); }
   // Empty where no features are public.
-  absl::string_view public_values(size_t i) const { return At(reports_[i].public_values); }
+  std::string_view public_values(size_t i) const { return At(reports_[i].public_values); }
 
   size_t MemoryBytes() const { return bytes_.capacity() + reports_.capacity() * sizeof(Report); }
 
@@ -60,13 +58,13 @@ class ReportBatch {
     Slice public_values;
   };
 
-  Slice Append(absl::string_view value) {
+  Slice Append(std::string_view value) {
     const Slice slice{.begin = static_cast<uint32_t>(bytes_.size()),
                       .size = static_cast<uint32_t>(value.size())};
     bytes_.append(value.data(), value.size());
     return slice;
   }
-  absl::string_view At(Slice slice) const { return {bytes_.data() + slice.begin, slice.size}; }
+  std::string_view At(Slice slice) const { return {bytes_.data() + slice.begin, slice.size}; }
 
   std::string bytes_;  // below 4 GiB, as messages are
   std::vector<Report> reports_;

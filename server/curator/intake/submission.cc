@@ -5,12 +5,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
@@ -26,7 +26,7 @@ namespace {
 
 // The outcome that the study's state, expiry or terms give every report of a batch alike; kAccepted
 // if they reject none.
-ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes,
+ReportOutcome JudgeBatch(const Study* study, std::string_view fingerprint_bytes,
                          int64_t now_unix_seconds) {
   if (study == nullptr) return ReportOutcome::kUnknownStudy;
   const ReportOutcome admission = study->AdmissionOutcome();
@@ -51,7 +51,7 @@ struct DifferentTickets {
 
 DifferentTickets TellTicketsApart(const ReportBatch& reports) {
   DifferentTickets tickets;
-  absl::flat_hash_map<absl::string_view, size_t> places;
+  std::map<std::string_view, size_t> places;
   tickets.of_report.reserve(reports.size());
   for (uint32_t i = 0; i < reports.size(); ++i) {
     const auto [place, is_new] = places.try_emplace(reports.ticket(i), tickets.firsts.size());
@@ -67,7 +67,7 @@ std::vector<Ticket> TicketsOf(const ReportBatch& reports, absl::Span<const uint3
   std::vector<Ticket> tickets;
   tickets.reserve(positions.size());
   for (const uint32_t i : positions) {
-    const absl::string_view bytes = reports.ticket(i);
+    const std::string_view bytes = reports.ticket(i);
     Ticket& ticket = tickets.emplace_back();
     if (bytes.size() != kTicketIdBytes + kTicketMacBytes) continue;
     std::memcpy(ticket.id.data(), bytes.data(), kTicketIdBytes);
@@ -90,7 +90,7 @@ std::optional<Submission::Candidate> ReadReport(const StudyDefinition& definitio
   Submission::Candidate candidate = {.report = i, .tree = tree};
   const LocalMechanism* mechanism = definition.mechanisms[tree].get();
   if (definition.terms->shows_values()) {
-    const absl::StatusOr<Row> row = DecodePublicValues(
+    const StatusOr<Row> row = DecodePublicValues(
         *definition.terms->schema, (*definition.forest)[tree], reports.public_values(i));
     if (!row.ok()) return std::nullopt;
     candidate.leaves = definition.counters[tree].LeavesOf(*row);
@@ -105,15 +105,14 @@ std::optional<Submission::Candidate> ReadReport(const StudyDefinition& definitio
 
 // The same for a study that is joined by ids, whose features are in the store. Sets `candidate` if
 // the outcome is kAccepted.
-absl::StatusOr<ReportOutcome> ReadJoinedReport(const StudyDefinition& definition,
-                                               const storage::Store& store,
-                                               const ReportBatch& reports, uint32_t i,
-                                               const TicketDraw& draw,
-                                               Submission::Candidate& candidate) {
+StatusOr<ReportOutcome> ReadJoinedReport(const StudyDefinition& definition,
+                                         const storage::Store& store, const ReportBatch& reports,
+                                         uint32_t i, const TicketDraw& draw,
+                                         Submission::Candidate& candidate) {
   const uint32_t tree = draw.Tree(static_cast<uint32_t>(definition.mechanisms.size()));
   const ConsistentCounter& counter = definition.counters[tree];
   const LocalMechanism& mechanism = counter.MechanismFor(1);
-  const absl::string_view id = reports.public_values(i);
+  const std::string_view id = reports.public_values(i);
   if (!CheckJoinId(id).ok() || !mechanism.Check(reports.payload(i)).ok()) {
     return ReportOutcome::kBadPayload;
   }
@@ -127,10 +126,9 @@ absl::StatusOr<ReportOutcome> ReadJoinedReport(const StudyDefinition& definition
 }
 
 // The outcome so far of report `i`, whose ticket is good; sets `candidate` if it is kAccepted.
-absl::StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition,
-                                          const storage::Store& store, const ReportBatch& reports,
-                                          uint32_t i, const TicketDraw& draw,
-                                          Submission::Candidate& candidate) {
+StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition, const storage::Store& store,
+                                    const ReportBatch& reports, uint32_t i, const TicketDraw& draw,
+                                    Submission::Candidate& candidate) {
   if (!definition.terms->joined_by.empty()) {
     return ReadJoinedReport(definition, store, reports, i, draw, candidate);
   }
@@ -148,8 +146,7 @@ struct Looks {
 };
 
 // Judges each report not yet rejected by its ticket and its payload.
-absl::Status JudgeEach(Submission& batch, const TicketAuthority& authority,
-                       const storage::Store& store) {
+Status JudgeEach(Submission& batch, const TicketAuthority& authority, const storage::Store& store) {
   const StudyDefinition& definition = batch.study->definition();
   const DifferentTickets different = TellTicketsApart(batch.reports);
   const std::vector<Ticket> tickets = TicketsOf(batch.reports, different.firsts);
@@ -180,10 +177,10 @@ absl::Status JudgeEach(Submission& batch, const TicketAuthority& authority,
     candidate.ticket = *issued[t];
     batch.candidates.push_back(std::move(candidate));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-Submission RefusedWith(absl::Status status) {
+Submission RefusedWith(Status status) {
   Submission refused;
   refused.refused = std::move(status);
   return refused;
@@ -199,7 +196,7 @@ size_t Submission::Bytes() const {
          repeats.size() * sizeof(Repeat);
 }
 
-Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
+Submission JudgeReports(std::shared_ptr<Study> study, std::string_view fingerprint_bytes,
                         ReportBatch reports, const TicketAuthority& authority,
                         const storage::Store& store, int64_t now_unix_seconds) {
   Submission batch;
@@ -209,7 +206,7 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
   batch.reports = std::move(reports);
   if (batch.reports.empty() || batch.outcomes[0] != ReportOutcome::kAccepted) return batch;
 
-  const absl::Status judged = JudgeEach(batch, authority, store);
+  const Status judged = JudgeEach(batch, authority, store);
   return judged.ok() ? std::move(batch) : RefusedWith(judged);
 }
 
@@ -223,7 +220,7 @@ Submission JudgeStoredReports(std::shared_ptr<Study> study, ReportBatch reports,
   }
   batch.study = std::move(study);
   batch.reports = std::move(reports);
-  const absl::Status judged = JudgeEach(batch, authority, store);
+  const Status judged = JudgeEach(batch, authority, store);
   return judged.ok() ? std::move(batch) : RefusedWith(judged);
 }
 
@@ -250,11 +247,11 @@ class Group {
  public:
   explicit Group(absl::Span<Submission> batches) : batches_(batches) {}
 
-  absl::Status Commit(storage::Store& store) {
+  Status Commit(storage::Store& store) {
     for (Submission& batch : batches_) Decide(batch);
     for (auto& [study, tally] : tallies_) AddUp(*study, tally);
     const storage::StoreBatch writes = MakeWrites();
-    const absl::Status stored = writes.puts().empty() ? absl::OkStatus() : store.Apply(writes);
+    const Status stored = writes.puts().empty() ? OkStatus() : store.Apply(writes);
     if (stored.ok()) {
       Publish();
     } else {
@@ -418,7 +415,7 @@ class Group {
 
 }  // namespace
 
-absl::Status CommitGroup(absl::Span<Submission> group, storage::Store& store) {
+Status CommitGroup(absl::Span<Submission> group, storage::Store& store) {
   return Group(group).Commit(store);
 }
 

@@ -8,11 +8,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/study/study.h"
@@ -47,7 +47,7 @@ struct Submission {
   std::vector<ReportOutcome> outcomes;  // one per report; kAccepted for candidates
   std::vector<Candidate> candidates;
   std::vector<Repeat> repeats;
-  absl::Status refused;  // if not OK, the answer to the whole batch
+  Status refused;  // if not OK, the answer to the whole batch
   SubmitDone done;
   // Set if the reports were stored before they were judged, so that neither a seal nor the clock
   // rejects them. Called on the committer with their outcomes; adds further writes to the atomic
@@ -66,7 +66,7 @@ struct Submission {
 //
 // Errors   what the store or the system's cryptography returns, in Submission::refused.
 // Threads  safe to call from several at once.
-Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
+Submission JudgeReports(std::shared_ptr<Study> study, std::string_view fingerprint_bytes,
                         ReportBatch reports, const TicketAuthority& authority,
                         const storage::Store& store, int64_t now_unix_seconds);
 
@@ -86,7 +86,7 @@ Submission JudgeStoredReports(std::shared_ptr<Study> study, ReportBatch reports,
 //            batch.
 // Errors     What the store returns; then nothing is counted for any submission.
 // Threads    one group at a time.
-absl::Status CommitGroup(absl::Span<Submission> group, storage::Store& store);
+Status CommitGroup(absl::Span<Submission> group, storage::Store& store);
 
 }  // namespace coppice::curator
 

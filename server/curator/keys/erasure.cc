@@ -1,26 +1,28 @@
 #include "server/curator/keys/erasure.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/keys/store_keys.h"
 
 namespace coppice::curator {
 
-void NoteErased(absl::string_view study, storage::StoreBatch& batch) {
+void NoteErased(std::string_view study, storage::StoreBatch& batch) {
   batch.Put(ErasedKey(study), "");
 }
 
-absl::Status PurgeErased(storage::Store& store) {
+Status PurgeErased(storage::Store& store) {
   std::vector<std::string> notes;
-  COPPICE_RETURN_IF_ERROR(store.Scan(kErasedPrefix, [&](absl::string_view key, absl::string_view) {
+  COPPICE_RETURN_IF_ERROR(store.Scan(kErasedPrefix, [&](std::string_view key, std::string_view) {
     notes.emplace_back(key);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   for (const std::string& note : notes) {
-    const absl::string_view study = absl::StripSuffix(absl::StripPrefix(note, kErasedPrefix), "/");
+    const std::string_view study = StripSuffix(StripPrefix(note, kErasedPrefix), "/");
     for (const std::string& prefix : PrefixesToPurge(study)) {
       COPPICE_RETURN_IF_ERROR(store.Purge(prefix));
     }
@@ -28,7 +30,7 @@ absl::Status PurgeErased(storage::Store& store) {
     done.Delete(note);
     COPPICE_RETURN_IF_ERROR(store.Apply(done));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::curator

@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "common/terms/sha256.h"
 
 namespace coppice::curator {
@@ -18,19 +18,19 @@ namespace coppice::curator {
 // operator adds ids, so nobody else can search for two that collide.
 using JoinId = std::array<uint8_t, 16>;
 
-inline JoinId JoinIdOf(absl::string_view study, absl::string_view id) {
+inline JoinId JoinIdOf(std::string_view study, std::string_view id) {
   const Sha256Digest digest = Sha256({study, "/", id});
   JoinId join_id;
   std::copy_n(digest.begin(), join_id.size(), join_id.begin());
   return join_id;
 }
 
-inline absl::string_view AsBytes(const JoinId& id) {
+inline std::string_view AsBytes(const JoinId& id) {
   return {reinterpret_cast<const char*>(id.data()), id.size()};
 }
 
 // Nothing unless `bytes` has the length of a JoinId.
-inline std::optional<JoinId> JoinIdFromBytes(absl::string_view bytes) {
+inline std::optional<JoinId> JoinIdFromBytes(std::string_view bytes) {
   JoinId id;
   if (bytes.size() != id.size()) return std::nullopt;
   std::copy(bytes.begin(), bytes.end(), id.begin());

@@ -4,10 +4,11 @@
 #include <openssl/rand.h>
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
@@ -28,10 +29,10 @@ struct StoredKey {
 
 std::string NameOf(const PublicKey& key) {
   const KeyId id = KeyIdOf(key);
-  return absl::BytesToHexString(std::string(id.begin(), id.end()));
+  return BytesToHexString(std::string(id.begin(), id.end()));
 }
 
-absl::StatusOr<SigningKey> KeyOfSeed(absl::string_view bytes) {
+StatusOr<SigningKey> KeyOfSeed(std::string_view bytes) {
   SigningKey::Seed seed;
   if (bytes.size() != seed.size())
     return storage::CorruptRecord(kManifestKeyKey, "has no key's length");
@@ -39,7 +40,7 @@ absl::StatusOr<SigningKey> KeyOfSeed(absl::string_view bytes) {
   return SigningKey::FromSeed(seed);
 }
 
-absl::StatusOr<StoredKey> DecodeKey(const v1::ManifestKeyRecord& record) {
+StatusOr<StoredKey> DecodeKey(const v1::ManifestKeyRecord& record) {
   const auto public_key = ParsePublicKeyBytes(record.public_key());
   const auto endorsements = FromProto(record.endorsements());
   if (!public_key.ok() || !endorsements.ok()) {
@@ -58,7 +59,7 @@ absl::StatusOr<StoredKey> DecodeKey(const v1::ManifestKeyRecord& record) {
   return stored;
 }
 
-absl::StatusOr<std::optional<StoredKey>> LoadKey(const storage::Store& store) {
+StatusOr<std::optional<StoredKey>> LoadKey(const storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(kManifestKeyKey));
   if (!bytes.has_value()) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const auto record,
@@ -67,7 +68,7 @@ absl::StatusOr<std::optional<StoredKey>> LoadKey(const storage::Store& store) {
   return stored;
 }
 
-absl::Status SaveKey(storage::Store& store, const StoredKey& stored) {
+Status SaveKey(storage::Store& store, const StoredKey& stored) {
   v1::ManifestKeyRecord record;
   if (stored.key.has_value()) {
     record.mutable_seed()->assign(stored.key->seed().begin(), stored.key->seed().end());
@@ -81,33 +82,33 @@ absl::Status SaveKey(storage::Store& store, const StoredKey& stored) {
   return store.Apply(batch);
 }
 
-absl::Status NotTheKeyBefore(const PublicKey& before, const PublicKey& given) {
-  return absl::FailedPreconditionError(absl::StrCat(
+Status NotTheKeyBefore(const PublicKey& before, const PublicKey& given) {
+  return FailedPreconditionError(StrCat(
       "--signing-key is ", NameOf(given), " and the studies here are signed by ", NameOf(before),
       ": give that one, with this one as --next-signing-key, so that devices follow; if the old "
       "key "
       "is lost or stolen, add --break-key-chain, and give every device the new key"));
 }
 
-absl::Status NoKey(const PublicKey& before) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("the key ", NameOf(before),
-                   " that signs this curator's studies is kept in a file: give it as "
-                   "--signing-key"));
+Status NoKey(const PublicKey& before) {
+  return FailedPreconditionError(
+      StrCat("the key ", NameOf(before),
+             " that signs this curator's studies is kept in a file: give it as "
+             "--signing-key"));
 }
 
-absl::StatusOr<SigningKey> MakeKey() {
+StatusOr<SigningKey> MakeKey() {
   SigningKey::Seed seed;
   if (RAND_priv_bytes(seed.data(), static_cast<int>(seed.size())) != 1) {
-    return absl::UnavailableError("the system random source failed");
+    return UnavailableError("the system random source failed");
   }
-  absl::StatusOr<SigningKey> key = SigningKey::FromSeed(seed);
+  StatusOr<SigningKey> key = SigningKey::FromSeed(seed);
   OPENSSL_cleanse(seed.data(), seed.size());
   return key;
 }
 
 // The key of a first start or of a broken chain.
-absl::StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
+StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
   if (given.key.has_value()) {
     return StoredKey{.public_key = given.key->public_key(), .key = {}, .endorsements = {}};
   }
@@ -116,7 +117,7 @@ absl::StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
 }
 
 // The private key for `stored`, wherever it is kept.
-absl::StatusOr<SigningKey> WholeKeyOf(const StoredKey& stored, const SigningKeys& given) {
+StatusOr<SigningKey> WholeKeyOf(const StoredKey& stored, const SigningKeys& given) {
   if (given.key.has_value()) {
     if (given.key->public_key() == stored.public_key) return *given.key;
     return NotTheKeyBefore(stored.public_key, given.key->public_key());
@@ -127,8 +128,8 @@ absl::StatusOr<SigningKey> WholeKeyOf(const StoredKey& stored, const SigningKeys
 
 // What the store keeps after the rotation: no private key. The old one is dropped and the new one
 // stays in its file.
-absl::StatusOr<StoredKey> Rotate(const StoredKey& stored, const SigningKey& old_key,
-                                 const SigningKey& next, int64_t now) {
+StatusOr<StoredKey> Rotate(const StoredKey& stored, const SigningKey& old_key,
+                           const SigningKey& next, int64_t now) {
   StoredKey rotated{
       .public_key = next.public_key(), .key = {}, .endorsements = stored.endorsements};
   COPPICE_ASSIGN_OR_RETURN(
@@ -142,14 +143,14 @@ absl::StatusOr<StoredKey> Rotate(const StoredKey& stored, const SigningKey& old_
 
 }  // namespace
 
-absl::Status ManifestAuthority::CheckStored(const storage::Store& store) {
+Status ManifestAuthority::CheckStored(const storage::Store& store) {
   return LoadKey(store).status();
 }
 
-absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(storage::Store& store,
-                                                                           const SigningKeys& given,
-                                                                           int64_t now_unix_seconds,
-                                                                           Rotation rotation) {
+StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(storage::Store& store,
+                                                                     const SigningKeys& given,
+                                                                     int64_t now_unix_seconds,
+                                                                     Rotation rotation) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<StoredKey> stored, LoadKey(store));
   const auto opened = [](const SigningKey& signer, const StoredKey& from) {
     return std::unique_ptr<ManifestAuthority>(new ManifestAuthority(signer, from.endorsements));
@@ -177,7 +178,7 @@ absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(stora
   return next;
 }
 
-absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest manifest) {
+StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest manifest) {
   manifest.key = KeyIdOf(keys_.key);
   std::string bytes = SerializeManifest(manifest);
   const MutexLock lock(mutex_);
@@ -191,16 +192,15 @@ absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Ma
   return kept;
 }
 
-ModelSigner ManifestAuthority::SignerOf(absl::string_view domain) const {
-  return [domain, key = key_,
-          keys = keys_](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+ModelSigner ManifestAuthority::SignerOf(std::string_view domain) const {
+  return [domain, key = key_, keys = keys_](std::string_view bytes) -> StatusOr<ModelSignature> {
     COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(domain, bytes));
     return ModelSignature{
         .signature = signature, .key = keys.key, .endorsements = keys.endorsements};
   };
 }
 
-void ManifestAuthority::Forget(absl::string_view study) {
+void ManifestAuthority::Forget(std::string_view study) {
   const MutexLock lock(mutex_);
   signed_.erase(std::string(study));
 }

@@ -7,14 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/key_chain.h"
 #include "common/terms/manifest.h"
 #include "common/terms/signature.h"
@@ -50,25 +49,23 @@ class ManifestAuthority {
  public:
   // Called at a rotation with the old key and a signer with the next key, before the store has the
   // rotation. Its signatures stay valid after a crash, because they carry the endorsement.
-  using Rotation =
-      absl::FunctionRef<absl::Status(const PublicKey& before, const ModelSigner& next)>;
-  static absl::Status SignNothingAnew(const PublicKey&, const ModelSigner&) {
-    return absl::OkStatus();
-  }
+  using Rotation = absl::FunctionRef<Status(const PublicKey& before, const ModelSigner& next)>;
+  static Status SignNothingAnew(const PublicKey&, const ModelSigner&) { return OkStatus(); }
 
   // Finds the key in the store or in `given`, or makes one. A rotation takes effect once, so the
   // same keys may be given at every start.
-  static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(
-      storage::Store& store, const SigningKeys& given, int64_t now_unix_seconds,
-      Rotation rotation = SignNothingAnew);
+  static StatusOr<std::unique_ptr<ManifestAuthority>> Open(storage::Store& store,
+                                                           const SigningKeys& given,
+                                                           int64_t now_unix_seconds,
+                                                           Rotation rotation = SignNothingAnew);
 
   // DataLoss if the store's record does not parse or fit. Changes nothing.
-  static absl::Status CheckStored(const storage::Store& store);
+  static Status CheckStored(const storage::Store& store);
 
   const CuratorKeys& keys() const { return keys_; }
 
   // Proves to the party that drew the challenge that this curator holds the key.
-  absl::StatusOr<Signature> Prove(absl::string_view challenge) const {
+  StatusOr<Signature> Prove(std::string_view challenge) const {
     return key_.Sign(kCuratorDomain, challenge);
   }
   // Signs models that this curator made. May outlive the authority.
@@ -76,23 +73,22 @@ class ManifestAuthority {
   // Signs heads of the audit log. May outlive the authority too.
   ModelSigner SignerOfAuditHeads() const { return SignerOf(kAuditDomain); }
   // Signs `manifest`, with its key id filled in. Returns the same object until the content changes.
-  absl::StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
+  StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
   // Drops the manifest of a deleted study.
-  void Forget(absl::string_view study);
+  void Forget(std::string_view study);
 
  private:
   ManifestAuthority(const SigningKey& key, KeyChain endorsements)
       : key_(key), keys_{key.public_key(), std::move(endorsements)} {}
 
   // `domain` must be a constant.
-  ModelSigner SignerOf(absl::string_view domain) const;
+  ModelSigner SignerOf(std::string_view domain) const;
 
   const SigningKey key_;
   const CuratorKeys keys_;
   Mutex mutex_;
   // By study.
-  absl::flat_hash_map<std::string, std::shared_ptr<const SignedManifest>> signed_
-      ABSL_GUARDED_BY(mutex_);
+  StringMap<std::shared_ptr<const SignedManifest>> signed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::curator

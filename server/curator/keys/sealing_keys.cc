@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/erasure.h"
 #include "server/curator/keys/store_keys.h"
@@ -34,13 +36,13 @@ std::string StringOf(const Bytes& bytes) {
 }
 
 template <typename Bytes>
-bool ReadBytes(absl::string_view from, Bytes& to) {
+bool ReadBytes(std::string_view from, Bytes& to) {
   if (from.size() != to.size()) return false;
   std::copy(from.begin(), from.end(), to.begin());
   return true;
 }
 
-void PutKey(absl::string_view study, const StudySealingKey& key, storage::StoreBatch& batch) {
+void PutKey(std::string_view study, const StudySealingKey& key, storage::StoreBatch& batch) {
   WipedRecord wiped;
   wiped.record.set_suite(static_cast<uint32_t>(key.aead));
   wiped.record.set_public_key(StringOf(key.public_key));
@@ -50,7 +52,7 @@ void PutKey(absl::string_view study, const StudySealingKey& key, storage::StoreB
   batch.Put(SealingKeyKey(study, key.name), wiped.record.SerializeAsString());
 }
 
-absl::StatusOr<StudySealingKey> NewKey(int64_t now_unix_seconds, uint64_t sequence) {
+StatusOr<StudySealingKey> NewKey(int64_t now_unix_seconds, uint64_t sequence) {
   COPPICE_ASSIGN_OR_RETURN(const seal::SealingKey pair, seal::SealingKey::Generate());
   return StudySealingKey{.name = seal::SealingKeyIdOf(kSuite, pair.public_key()),
                          .aead = kSuite,
@@ -60,14 +62,14 @@ absl::StatusOr<StudySealingKey> NewKey(int64_t now_unix_seconds, uint64_t sequen
                          .first_sequence = sequence};
 }
 
-absl::StatusOr<std::optional<seal::SealingKey>> DecodeSecret(
-    absl::string_view key, absl::string_view bytes, const seal::SealingPublicKey& public_key) {
+StatusOr<std::optional<seal::SealingKey>> DecodeSecret(std::string_view key, std::string_view bytes,
+                                                       const seal::SealingPublicKey& public_key) {
   if (bytes.empty()) return std::nullopt;
   seal::SealingKey::Secret secret;
   if (!ReadBytes(bytes, secret)) {
     return storage::CorruptRecord(key, "has a secret of another length");
   }
-  absl::StatusOr<seal::SealingKey> pair = seal::SealingKey::FromSecret(secret);
+  StatusOr<seal::SealingKey> pair = seal::SealingKey::FromSecret(secret);
   OPENSSL_cleanse(secret.data(), secret.size());
   if (!pair.ok()) return pair.status();
   if (pair->public_key() != public_key) {
@@ -76,8 +78,8 @@ absl::StatusOr<std::optional<seal::SealingKey>> DecodeSecret(
   return *std::move(pair);
 }
 
-absl::StatusOr<StudySealingKey> DecodeSealingKey(absl::string_view study, absl::string_view key,
-                                                 absl::string_view bytes) {
+StatusOr<StudySealingKey> DecodeSealingKey(std::string_view study, std::string_view key,
+                                           std::string_view bytes) {
   WipedRecord wiped;
   const v1::SealingKeyRecord& record = wiped.record;
   if (!wiped.record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -103,21 +105,20 @@ absl::StatusOr<StudySealingKey> DecodeSealingKey(absl::string_view study, absl::
 
 }  // namespace
 
-absl::StatusOr<SealingKeys> SealingKeys::Make(absl::string_view study, int64_t now_unix_seconds,
-                                              storage::StoreBatch& batch) {
+StatusOr<SealingKeys> SealingKeys::Make(std::string_view study, int64_t now_unix_seconds,
+                                        storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(StudySealingKey first, NewKey(now_unix_seconds, 1));
   PutKey(study, first, batch);
   return SealingKeys({std::move(first)});
 }
 
-absl::StatusOr<SealingKeys> SealingKeys::Load(const storage::Store& store,
-                                              absl::string_view study) {
+StatusOr<SealingKeys> SealingKeys::Load(const storage::Store& store, std::string_view study) {
   const std::string prefix = SealingPrefix(study);
   std::vector<StudySealingKey> keys;
-  COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
+  COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](std::string_view key, std::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(StudySealingKey decoded, DecodeSealingKey(study, key, bytes));
     keys.push_back(std::move(decoded));
-    return absl::OkStatus();
+    return OkStatus();
   }));
   if (keys.empty()) return storage::CorruptRecord(prefix, "has no key, and the study needs one");
   std::sort(keys.begin(), keys.end(), [](const StudySealingKey& a, const StudySealingKey& b) {
@@ -134,16 +135,16 @@ absl::StatusOr<SealingKeys> SealingKeys::Load(const storage::Store& store,
   return SealingKeys(std::move(keys));
 }
 
-absl::StatusOr<SealingKeys> SealingKeys::Rotate(absl::string_view study, int64_t now_unix_seconds,
-                                                storage::StoreBatch& batch) const {
+StatusOr<SealingKeys> SealingKeys::Rotate(std::string_view study, int64_t now_unix_seconds,
+                                          storage::StoreBatch& batch) const {
   if (erased()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the sealing keys of study ", study, " are erased: it takes no more reports"));
+    return FailedPreconditionError(
+        StrCat("the sealing keys of study ", study, " are erased: it takes no more reports"));
   }
   if (size() >= kMaxKeys) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", study, " has ", kMaxKeys,
-                     " sealing keys, the most that one may have: make a new study"));
+    return FailedPreconditionError(
+        StrCat("study ", study, " has ", kMaxKeys,
+               " sealing keys, the most that one may have: make a new study"));
   }
   COPPICE_ASSIGN_OR_RETURN(StudySealingKey next,
                            NewKey(now_unix_seconds, current().first_sequence + 1));
@@ -153,7 +154,7 @@ absl::StatusOr<SealingKeys> SealingKeys::Rotate(absl::string_view study, int64_t
   return rotated;
 }
 
-SealingKeys SealingKeys::Erase(absl::string_view study, storage::StoreBatch& batch) const {
+SealingKeys SealingKeys::Erase(std::string_view study, storage::StoreBatch& batch) const {
   SealingKeys without = *this;
   // In a sealed store deleting the prefix deletes the key that the secrets are sealed under.
   batch.DeletePrefix(SealingPrefix(study));

@@ -6,12 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/encrypt/sealing_key.h"
 #include "common/terms/relay_promise.h"
 #include "server/store/store.h"
@@ -40,18 +39,18 @@ class SealingKeys {
   static constexpr size_t kMaxKeys = 1000;
 
   // The first key of a new study.
-  static absl::StatusOr<SealingKeys> Make(absl::string_view study, int64_t now_unix_seconds,
-                                          storage::StoreBatch& batch);
+  static StatusOr<SealingKeys> Make(std::string_view study, int64_t now_unix_seconds,
+                                    storage::StoreBatch& batch);
   // DataLoss if a record does not parse, records do not belong together, or there is none.
-  static absl::StatusOr<SealingKeys> Load(const storage::Store& store, absl::string_view study);
+  static StatusOr<SealingKeys> Load(const storage::Store& store, std::string_view study);
 
   // Returns the keys with one more. FailedPrecondition once they are erased or number kMaxKeys.
-  absl::StatusOr<SealingKeys> Rotate(absl::string_view study, int64_t now_unix_seconds,
-                                     storage::StoreBatch& batch) const;
+  StatusOr<SealingKeys> Rotate(std::string_view study, int64_t now_unix_seconds,
+                               storage::StoreBatch& batch) const;
 
   // Returns the keys without secrets: nobody can open what is sealed for them from then on. Apply
   // the batch, then call PurgeErased() (erasure.h).
-  SealingKeys Erase(absl::string_view study, storage::StoreBatch& batch) const;
+  SealingKeys Erase(std::string_view study, storage::StoreBatch& batch) const;
 
   const StudySealingKey& current() const { return keys_.back(); }
   size_t size() const { return keys_.size(); }

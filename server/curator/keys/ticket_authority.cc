@@ -13,18 +13,20 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/keys/store_keys.h"
 
 namespace coppice::curator {
 namespace {
 
 // Each prefix separates its use of the curator's key from every other use.
-constexpr absl::string_view kTicketPrefix = "coppice.v1.ticket";
-constexpr absl::string_view kSubmissionTokenPrefix = "coppice.v1.submission_token";
+constexpr std::string_view kTicketPrefix = "coppice.v1.ticket";
+constexpr std::string_view kSubmissionTokenPrefix = "coppice.v1.submission_token";
 
 using AesKey = std::array<uint8_t, 32>;
 constexpr size_t kBlock = 16;  // bytes of an AES block
@@ -34,10 +36,10 @@ static_assert(kTicketIdBytes == kBlock && kTicketMacBytes == kBlock &&
 // Set in runs of tokens, clear in runs of tickets.
 constexpr uint64_t kTokenRun = uint64_t{1} << 63;
 
-absl::Status FillRandom(absl::Span<uint8_t> out) {
+Status FillRandom(absl::Span<uint8_t> out) {
   // Only 1 is success; 0 and -1 are not.
-  if (RAND_priv_bytes(out.data(), static_cast<int>(out.size())) == 1) return absl::OkStatus();
-  return absl::UnavailableError("the system random source failed");
+  if (RAND_priv_bytes(out.data(), static_cast<int>(out.size())) == 1) return OkStatus();
+  return UnavailableError("the system random source failed");
 }
 
 enum class Direction : int { kDecrypt = 0, kEncrypt = 1 };
@@ -48,14 +50,14 @@ class BlockCipher {
  public:
   explicit BlockCipher(Direction direction) : direction_(direction) {}
 
-  absl::Status Transform(const AesKey& key, absl::Span<uint8_t> blocks) {
+  Status Transform(const AesKey& key, absl::Span<uint8_t> blocks) {
     int size = 0;
     const bool done = Use(key) &&
                       EVP_CipherUpdate(context_.get(), blocks.data(), &size, blocks.data(),
                                        static_cast<int>(blocks.size())) == 1 &&
                       static_cast<size_t>(size) == blocks.size();
     if (!done) key_.reset();
-    return done ? absl::OkStatus() : absl::InternalError("OpenSSL cannot compute AES-256");
+    return done ? OkStatus() : InternalError("OpenSSL cannot compute AES-256");
   }
 
  private:
@@ -79,7 +81,7 @@ class BlockCipher {
   std::optional<AesKey> key_;
 };
 
-absl::Status TransformBlocks(Direction direction, const AesKey& key, absl::Span<uint8_t> blocks) {
+Status TransformBlocks(Direction direction, const AesKey& key, absl::Span<uint8_t> blocks) {
   thread_local BlockCipher encrypt(Direction::kEncrypt);
   thread_local BlockCipher decrypt(Direction::kDecrypt);
   return (direction == Direction::kEncrypt ? encrypt : decrypt).Transform(key, blocks);
@@ -109,16 +111,15 @@ std::vector<uint8_t> IdsOf(absl::Span<const Ticket> tickets) {
 
 // Parses tokens, which have the shape of tickets. InvalidArgument for a wrong length or a
 // duplicate.
-absl::StatusOr<std::vector<Ticket>> ParseTokens(absl::Span<const std::string> tokens) {
+StatusOr<std::vector<Ticket>> ParseTokens(absl::Span<const std::string> tokens) {
   std::vector<Ticket> parsed;
   std::set<std::string> seen;
   for (const std::string& token : tokens) {
-    const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(token);
+    const StatusOr<Ticket> ticket = Ticket::FromBytes(token);
     if (!ticket.ok() || !seen.insert(token).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("submission_tokens: number ", parsed.size() + 1,
-                       ticket.ok() ? " came before: each is good for one ticket"
-                                   : " is none: they have 32 bytes"));
+      return InvalidArgumentError(StrCat("submission_tokens: number ", parsed.size() + 1,
+                                         ticket.ok() ? " came before: each is good for one ticket"
+                                                     : " is none: they have 32 bytes"));
     }
     parsed.push_back(*ticket);
   }
@@ -140,7 +141,7 @@ void TicketAuthority::DerivedKeys::Keep(const Fingerprint& fingerprint, const Ke
   keys_.insert_or_assign(fingerprint, keys);
 }
 
-absl::StatusOr<TicketAuthority> TicketAuthority::Open(storage::Store& store) {
+StatusOr<TicketAuthority> TicketAuthority::Open(storage::Store& store) {
   std::array<uint8_t, sizeof(uint64_t)> run{};
   COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(run)));
   const uint64_t run_number = std::bit_cast<uint64_t>(run) & ~kTokenRun;
@@ -148,7 +149,7 @@ absl::StatusOr<TicketAuthority> TicketAuthority::Open(storage::Store& store) {
   Key key;
   if (stored.has_value()) {
     if (stored->size() != key.size()) {
-      return absl::DataLossError("the ticket key in the store does not have 32 bytes");
+      return DataLossError("the ticket key in the store does not have 32 bytes");
     }
     std::copy(stored->begin(), stored->end(), key.begin());
     return TicketAuthority(key, run_number);
@@ -161,8 +162,8 @@ absl::StatusOr<TicketAuthority> TicketAuthority::Open(storage::Store& store) {
 }
 
 // The halves of HMAC-SHA-512 of prefix and terms.
-absl::StatusOr<TicketAuthority::Keys> TicketAuthority::Derive(
-    absl::string_view prefix, absl::Span<const uint8_t> terms) const {
+StatusOr<TicketAuthority::Keys> TicketAuthority::Derive(std::string_view prefix,
+                                                        absl::Span<const uint8_t> terms) const {
   std::string message(prefix);
   message.append(terms.begin(), terms.end());
   std::array<uint8_t, 2 * sizeof(Key)> derived{};
@@ -171,20 +172,19 @@ absl::StatusOr<TicketAuthority::Keys> TicketAuthority::Derive(
            reinterpret_cast<const unsigned char*>(message.data()), message.size(), derived.data(),
            &size) == nullptr ||
       size != derived.size()) {
-    return absl::InternalError("OpenSSL cannot compute HMAC-SHA-512");
+    return InternalError("OpenSSL cannot compute HMAC-SHA-512");
   }
   return std::bit_cast<Keys>(derived);
 }
 
-absl::StatusOr<TicketAuthority::Keys> TicketAuthority::TicketKeys(
-    const Fingerprint& fingerprint) const {
+StatusOr<TicketAuthority::Keys> TicketAuthority::TicketKeys(const Fingerprint& fingerprint) const {
   if (const std::optional<Keys> known = derived_->Find(fingerprint)) return *known;
   COPPICE_ASSIGN_OR_RETURN(const Keys keys, Derive(kTicketPrefix, fingerprint));
   derived_->Keep(fingerprint, keys);
   return keys;
 }
 
-absl::StatusOr<TicketAuthority::Keys> TicketAuthority::TokenKeys() const {
+StatusOr<TicketAuthority::Keys> TicketAuthority::TokenKeys() const {
   return Derive(kSubmissionTokenPrefix, {});
 }
 
@@ -195,8 +195,8 @@ std::vector<TicketSerial> TicketAuthority::NextSerials(uint64_t run, size_t coun
   return serials;
 }
 
-absl::StatusOr<std::vector<Ticket>> TicketAuthority::Sign(absl::Span<const TicketSerial> serials,
-                                                          const Keys& keys) {
+StatusOr<std::vector<Ticket>> TicketAuthority::Sign(absl::Span<const TicketSerial> serials,
+                                                    const Keys& keys) {
   std::vector<Ticket> tickets(serials.size());
   std::vector<uint8_t> blocks(serials.size() * kBlock);
   for (size_t i = 0; i < serials.size(); ++i) WriteSerial(serials[i], &blocks[i * kBlock]);
@@ -211,7 +211,7 @@ absl::StatusOr<std::vector<Ticket>> TicketAuthority::Sign(absl::Span<const Ticke
   return tickets;
 }
 
-absl::StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Verify(
+StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Verify(
     absl::Span<const Ticket> tickets, const Keys& keys) {
   std::vector<uint8_t> macs = IdsOf(tickets);
   std::vector<uint8_t> serials = macs;
@@ -225,13 +225,13 @@ absl::StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Verify
   return good;
 }
 
-absl::StatusOr<std::vector<Ticket>> TicketAuthority::Issue(const Fingerprint& fingerprint,
-                                                           size_t count) const {
+StatusOr<std::vector<Ticket>> TicketAuthority::Issue(const Fingerprint& fingerprint,
+                                                     size_t count) const {
   COPPICE_ASSIGN_OR_RETURN(const Keys keys, TicketKeys(fingerprint));
   return Sign(NextSerials(run_, count), keys);
 }
 
-absl::StatusOr<std::vector<std::string>> TicketAuthority::IssueTokens(size_t count) const {
+StatusOr<std::vector<std::string>> TicketAuthority::IssueTokens(size_t count) const {
   COPPICE_ASSIGN_OR_RETURN(const Keys keys, TokenKeys());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> made,
                            Sign(NextSerials(run_ | kTokenRun, count), keys));
@@ -241,7 +241,7 @@ absl::StatusOr<std::vector<std::string>> TicketAuthority::IssueTokens(size_t cou
   return tokens;
 }
 
-absl::StatusOr<std::vector<Ticket>> TicketAuthority::IssueFor(
+StatusOr<std::vector<Ticket>> TicketAuthority::IssueFor(
     const Fingerprint& fingerprint, absl::Span<const std::string> tokens) const {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> parsed, ParseTokens(tokens));
   COPPICE_ASSIGN_OR_RETURN(const Keys token_keys, TokenKeys());
@@ -251,9 +251,9 @@ absl::StatusOr<std::vector<Ticket>> TicketAuthority::IssueFor(
   serials.reserve(issued.size());
   for (const std::optional<TicketSerial>& serial : issued) {
     if (!serial.has_value()) {
-      return absl::PermissionDeniedError(
-          absl::StrCat("submission_tokens: number ", serials.size() + 1,
-                       " was not issued here; ask whoever runs the study for one"));
+      return PermissionDeniedError(
+          StrCat("submission_tokens: number ", serials.size() + 1,
+                 " was not issued here; ask whoever runs the study for one"));
     }
     serials.push_back(*serial);
   }
@@ -261,7 +261,7 @@ absl::StatusOr<std::vector<Ticket>> TicketAuthority::IssueFor(
   return Sign(serials, keys);
 }
 
-absl::StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Recognize(
+StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Recognize(
     absl::Span<const Ticket> tickets, const Fingerprint& fingerprint) const {
   COPPICE_ASSIGN_OR_RETURN(const Keys keys, TicketKeys(fingerprint));
   return Verify(tickets, keys);

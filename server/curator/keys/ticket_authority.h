@@ -10,14 +10,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/numeric/int128.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/terms/terms.h"
 #include "common/terms/ticket.h"
 #include "server/store/store.h"
@@ -56,19 +56,19 @@ using TicketSerial = absl::uint128;
 class TicketAuthority {
  public:
   // Loads the key from the store, or makes and stores one.
-  static absl::StatusOr<TicketAuthority> Open(storage::Store& store);
+  static StatusOr<TicketAuthority> Open(storage::Store& store);
 
-  absl::StatusOr<std::vector<Ticket>> Issue(const Fingerprint& fingerprint, size_t count) const;
+  StatusOr<std::vector<Ticket>> Issue(const Fingerprint& fingerprint, size_t count) const;
   // The ticket of each of `tokens`, in their order. InvalidArgument if one has a wrong length or
   // comes twice; PermissionDenied if one was not issued here. Messages give the token's number,
   // from 1, and do not show it.
-  absl::StatusOr<std::vector<Ticket>> IssueFor(const Fingerprint& fingerprint,
-                                               absl::Span<const std::string> tokens) const;
+  StatusOr<std::vector<Ticket>> IssueFor(const Fingerprint& fingerprint,
+                                         absl::Span<const std::string> tokens) const;
   // `count` fresh submission tokens of kTicketIdBytes + kTicketMacBytes bytes each.
-  absl::StatusOr<std::vector<std::string>> IssueTokens(size_t count) const;
+  StatusOr<std::vector<std::string>> IssueTokens(size_t count) const;
   // The serials of `tickets`, in their order; none for a ticket that this curator did not issue for
   // these terms.
-  absl::StatusOr<std::vector<std::optional<TicketSerial>>> Recognize(
+  StatusOr<std::vector<std::optional<TicketSerial>>> Recognize(
       absl::Span<const Ticket> tickets, const Fingerprint& fingerprint) const;
 
  private:
@@ -92,16 +92,16 @@ class TicketAuthority {
   };
   TicketAuthority(const Key& key, uint64_t run) : key_(key), run_(run) {}
 
-  absl::StatusOr<Keys> TicketKeys(const Fingerprint& fingerprint) const;
-  absl::StatusOr<Keys> TokenKeys() const;
-  absl::StatusOr<Keys> Derive(absl::string_view prefix, absl::Span<const uint8_t> terms) const;
+  StatusOr<Keys> TicketKeys(const Fingerprint& fingerprint) const;
+  StatusOr<Keys> TokenKeys() const;
+  StatusOr<Keys> Derive(std::string_view prefix, absl::Span<const uint8_t> terms) const;
   // The next `count` serials of a run.
   std::vector<TicketSerial> NextSerials(uint64_t run, size_t count) const;
 
-  static absl::StatusOr<std::vector<Ticket>> Sign(absl::Span<const TicketSerial> serials,
-                                                  const Keys& keys);
-  static absl::StatusOr<std::vector<std::optional<TicketSerial>>> Verify(
-      absl::Span<const Ticket> tickets, const Keys& keys);
+  static StatusOr<std::vector<Ticket>> Sign(absl::Span<const TicketSerial> serials,
+                                            const Keys& keys);
+  static StatusOr<std::vector<std::optional<TicketSerial>>> Verify(absl::Span<const Ticket> tickets,
+                                                                   const Keys& keys);
 
   Key key_;
   uint64_t run_;

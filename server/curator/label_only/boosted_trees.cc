@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/find_leaves.h"
 
@@ -44,7 +45,7 @@ class BoostedTreeGrower {
   BoostedTreeGrower(const RowBins& bins, const BoostOptions& options, const RowColumns& left)
       : bins_(bins), options_(options), left_(left), stride_(left.size() + 1) {}
 
-  absl::StatusOr<BoostedTree> Grow(std::vector<uint32_t> rows) {
+  StatusOr<BoostedTree> Grow(std::vector<uint32_t> rows) {
     OpenLeaf root{.rows = std::move(rows)};
     root.histograms = HistogramsOf(root.rows);
     FindSplit(root);
@@ -166,7 +167,7 @@ class BoostedTreeGrower {
     open.push_back(std::move(right));
   }
 
-  absl::StatusOr<BoostedTree> Finish(const std::vector<OpenLeaf>& open) {
+  StatusOr<BoostedTree> Finish(const std::vector<OpenLeaf>& open) {
     std::vector<std::vector<double>> values(nodes_.size());
     for (const OpenLeaf& leaf : open) {
       for (size_t k = 1; k < stride_; ++k) {
@@ -265,10 +266,9 @@ void RowBins::SetCategories(size_t feature) {
   }
 }
 
-absl::StatusOr<std::vector<BoostedTree>> Boost(const RowBins& bins,
-                                               absl::Span<const uint32_t> subset,
-                                               const BoostOptions& options, RowColumns& left,
-                                               const CancelCheck& cancel) {
+StatusOr<std::vector<BoostedTree>> Boost(const RowBins& bins, absl::Span<const uint32_t> subset,
+                                         const BoostOptions& options, RowColumns& left,
+                                         const CancelCheck& cancel) {
   std::vector<BoostedTree> trees;
   if (subset.empty()) return trees;
   trees.push_back(MeanTree(subset, left));

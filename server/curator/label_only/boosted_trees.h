@@ -18,11 +18,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/table/table.h"
 
 namespace coppice::curator {
 
@@ -70,10 +70,9 @@ struct BoostedTree {
 
 // Returns trees whose sum fits `left` at the rows of `subset`, mean included, and subtracts their
 // predictions from `left` at all rows. Returns none for an empty subset.
-absl::StatusOr<std::vector<BoostedTree>> Boost(const RowBins& bins,
-                                               absl::Span<const uint32_t> subset,
-                                               const BoostOptions& options, RowColumns& left,
-                                               const CancelCheck& cancel = {});
+StatusOr<std::vector<BoostedTree>> Boost(const RowBins& bins, absl::Span<const uint32_t> subset,
+                                         const BoostOptions& options, RowColumns& left,
+                                         const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 

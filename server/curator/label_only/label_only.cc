@@ -8,8 +8,8 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/number_labels.h"
@@ -31,7 +31,7 @@ struct FoldPredictions {
 };
 using Folds = std::array<FoldPredictions, kFolds>;
 
-absl::Status CheckLabelReports(const AdditiveForest& offset, const LabelReports& reports) {
+Status CheckLabelReports(const AdditiveForest& offset, const LabelReports& reports) {
   const uint32_t classes = reports.rows == nullptr ? 0 : reports.rows->schema().num_outputs();
   bool fits = classes >= 2 && !offset.forest.empty() &&
               offset.forest.size() == offset.leaves.size() &&
@@ -45,8 +45,8 @@ absl::Status CheckLabelReports(const AdditiveForest& offset, const LabelReports&
       fits = fits && leaf.probabilities.size() == classes;
     }
   }
-  if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError("the reports do not have the shape of the offset");
+  if (fits) return OkStatus();
+  return InvalidArgumentError("the reports do not have the shape of the offset");
 }
 
 // The single column of two classes is the second's.
@@ -94,8 +94,8 @@ BoostOptions OptionsFor(size_t reports, double noise) {
           .min_leaf = std::max(1.0, std::min(tenth, std::max(kMinLeafReports, kMinLeaf * noise)))};
 }
 
-absl::StatusOr<Folds> BoostFolds(const LabelReports& reports, const std::vector<uint32_t>& folds,
-                                 const RowColumns& left, double noise, const CancelCheck& cancel) {
+StatusOr<Folds> BoostFolds(const LabelReports& reports, const std::vector<uint32_t>& folds,
+                           const RowColumns& left, double noise, const CancelCheck& cancel) {
   const RowBins bins(*reports.rows);
   const BoostOptions options = OptionsFor(folds.size(), noise);
   Folds result;
@@ -150,9 +150,9 @@ struct Candidate {
   }
 };
 
-absl::StatusOr<Candidate> BoostFrom(AdditiveForest offset, const LabelReports& reports,
-                                    const std::vector<uint32_t>& folds, double noise,
-                                    const CancelCheck& cancel) {
+StatusOr<Candidate> BoostFrom(AdditiveForest offset, const LabelReports& reports,
+                              const std::vector<uint32_t>& folds, double noise,
+                              const CancelCheck& cancel) {
   Candidate result{.offset = std::move(offset), .offsets = {}, .boosted = {}};
   result.offsets = SubtractOffset(result.offset, reports);
   COPPICE_ASSIGN_OR_RETURN(result.boosted,
@@ -295,8 +295,8 @@ AdditiveForest NoOffset(uint32_t classes) {
   return {.forest = {Tree::SingleLeaf()}, .leaves = {{level}}};
 }
 
-absl::StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const LabelReports& reports,
-                                               const CancelCheck& cancel) {
+StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const LabelReports& reports,
+                                         const CancelCheck& cancel) {
   COPPICE_RETURN_IF_ERROR(CheckLabelReports(offset, reports));
   LabelOnlyFit fit{.model = std::move(offset), .noise_per_report = MeanSquare(reports.margins)};
   if (reports.rows->num_rows() == 0) return fit;

@@ -26,14 +26,14 @@
 
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
-#include "common/schema/schema.h"
 #include "common/model/model.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/curator/label_only/boosted_trees.h"
 
 namespace coppice::curator {
@@ -70,8 +70,8 @@ struct LabelOnlyFit {
   double noise_per_report = 0;  // v
 };
 
-absl::StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const LabelReports& reports,
-                                               const CancelCheck& cancel = {});
+StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const LabelReports& reports,
+                                         const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 

@@ -1,23 +1,24 @@
 #include "server/curator/partition/by_value.h"
 
 #include <cstddef>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::curator {
 namespace {
 
 // Quotes a name that contains a character which could be taken for the text after it.
-std::string PlainOrQuoted(absl::string_view name) {
-  if (name.find_first_of(" =\"\\") == absl::string_view::npos) return std::string(name);
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(name), "\"");
+std::string PlainOrQuoted(std::string_view name) {
+  if (name.find_first_of(" =\"\\") == std::string_view::npos) return std::string(name);
+  return StrCat("\"", absl::Utf8SafeCEscape(name), "\"");
 }
 
 template <typename Wanted>
@@ -34,7 +35,7 @@ bool IsCategorical(const Feature& feature) { return feature.type == FeatureType:
 bool CanBeInFront(const Feature& feature) { return feature.is_public && IsCategorical(feature); }
 
 std::string ListOrNone(const std::vector<std::string>& names) {
-  return names.empty() ? "there is none" : absl::StrCat("there are ", ListOf(names));
+  return names.empty() ? "there is none" : StrCat("there are ", ListOf(names));
 }
 
 // The question before copy `copy`, which must not be the last.
@@ -60,19 +61,19 @@ void AppendCopy(absl::Span<const Node> tree, std::vector<Node>& nodes) {
 // For all trees: keeps messages well below the largest answer that clients take, 64 MiB.
 constexpr size_t kMaxCopiedNodes = size_t{1} << 22;
 
-absl::Status CheckSize(const Tree& tree, const Feature& asked) {
+Status CheckSize(const Tree& tree, const Feature& asked) {
   const size_t copies = NumCopies(asked);
   const size_t nodes = copies * tree.nodes().size() + copies - 1;
   const size_t depth = copies - 1 + tree.depth();
-  if (nodes <= kMaxNodes && depth <= kMaxModelDepth) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("partition.by_feature: ", asked.name, " has ", asked.values.size(),
-                   " values, and with a copy behind each a tree would have ", nodes,
-                   " nodes and depth ", depth, "; at most ", kMaxNodes, " and ", kMaxModelDepth,
-                   " fit: take a feature with fewer values, or smaller trees"));
+  if (nodes <= kMaxNodes && depth <= kMaxModelDepth) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("partition.by_feature: ", asked.name, " has ", asked.values.size(),
+             " values, and with a copy behind each a tree would have ", nodes, " nodes and depth ",
+             depth, "; at most ", kMaxNodes, " and ", kMaxModelDepth,
+             " fit: take a feature with fewer values, or smaller trees"));
 }
 
-absl::StatusOr<Tree> PutInFront(const Tree& tree, const Schema& schema, uint32_t feature) {
+StatusOr<Tree> PutInFront(const Tree& tree, const Schema& schema, uint32_t feature) {
   const Feature& asked = schema.features()[feature];
   COPPICE_RETURN_IF_ERROR(CheckSize(tree, asked));
   const auto size = static_cast<uint32_t>(tree.nodes().size());
@@ -89,7 +90,7 @@ absl::StatusOr<Tree> PutInFront(const Tree& tree, const Schema& schema, uint32_t
 }
 
 // The subtree left of the first question, if there is one; else the tree itself.
-absl::StatusOr<Tree> FirstCopy(const Tree& tree, const Schema& schema) {
+StatusOr<Tree> FirstCopy(const Tree& tree, const Schema& schema) {
   const absl::Span<const Node> nodes = tree.nodes();
   if (nodes[0].kind == SplitKind::kLeaf) return tree;
   std::vector<Node> first(nodes.begin() + 1, nodes.begin() + nodes[0].right);
@@ -107,16 +108,16 @@ std::string FeatureValue::ToString() const {
   const std::string name = PlainOrQuoted(feature);
   switch (kind) {
     case Kind::kCategory:
-      return absl::StrCat(name, " = ", category);
+      return StrCat(name, " = ", category);
     case Kind::kMissing:
-      return absl::StrCat(name, " is missing");
+      return StrCat(name, " is missing");
     case Kind::kOther:
-      return absl::StrCat(name, " is none of the known");
+      return StrCat(name, " is none of the known");
   }
   return name;
 }
 
-absl::StatusOr<EncodedValue> EncodeValue(const Schema& schema, const FeatureValue& value) {
+StatusOr<EncodedValue> EncodeValue(const Schema& schema, const FeatureValue& value) {
   for (uint32_t i = 0; i < schema.num_features(); ++i) {
     const Feature& feature = schema.features()[i];
     if (feature.name != value.feature || !IsCategorical(feature)) continue;
@@ -128,23 +129,22 @@ absl::StatusOr<EncodedValue> EncodeValue(const Schema& schema, const FeatureValu
       if (feature.values[code] != value.category) continue;
       return EncodedValue{.feature = i, .value = static_cast<double>(code)};
     }
-    return absl::InvalidArgumentError(absl::StrCat("where.category: ", feature.name,
-                                                   " has no value \"", value.category, "\"; ",
-                                                   ListOrNone(feature.values)));
+    return InvalidArgumentError(StrCat("where.category: ", feature.name, " has no value \"",
+                                       value.category, "\"; ", ListOrNone(feature.values)));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("where.feature: the study has no categorical feature \"", value.feature, "\"; ",
-                   ListOrNone(NamesOf(schema, IsCategorical))));
+  return InvalidArgumentError(StrCat("where.feature: the study has no categorical feature \"",
+                                     value.feature, "\"; ",
+                                     ListOrNone(NamesOf(schema, IsCategorical))));
 }
 
-absl::StatusOr<uint32_t> FindByFeature(const Schema& schema, absl::string_view name) {
+StatusOr<uint32_t> FindByFeature(const Schema& schema, std::string_view name) {
   for (uint32_t i = 0; i < schema.num_features(); ++i) {
     const Feature& feature = schema.features()[i];
     if (feature.name == name && CanBeInFront(feature)) return i;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "partition.by_feature: \"", name, "\" is no public categorical feature of the schema; ",
-      ListOrNone(NamesOf(schema, CanBeInFront))));
+  return InvalidArgumentError(StrCat("partition.by_feature: \"", name,
+                                     "\" is no public categorical feature of the schema; ",
+                                     ListOrNone(NamesOf(schema, CanBeInFront))));
 }
 
 uint32_t CopyOf(const Schema& schema, const EncodedValue& value) {
@@ -166,17 +166,16 @@ std::vector<uint32_t> NodesOfValues(const Tree& tree, uint32_t copies) {
   return nodes;
 }
 
-absl::StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& schema,
-                                        uint32_t feature) {
+StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& schema, uint32_t feature) {
   const Feature& asked = schema.features()[feature];
   size_t nodes = 0;
   for (const Tree& tree : forest) nodes += NumCopies(asked) * tree.nodes().size();
   if (nodes > kMaxCopiedNodes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("partition.by_feature: ", asked.name, " has ", asked.values.size(),
-                     " values, and with a copy behind each the trees would have ", nodes,
-                     " nodes in all; at most ", kMaxCopiedNodes,
-                     " fit an answer: take a feature with fewer values, or fewer trees"));
+    return InvalidArgumentError(
+        StrCat("partition.by_feature: ", asked.name, " has ", asked.values.size(),
+               " values, and with a copy behind each the trees would have ", nodes,
+               " nodes in all; at most ", kMaxCopiedNodes,
+               " fit an answer: take a feature with fewer values, or fewer trees"));
   }
   Forest result;
   for (const Tree& tree : forest) {
@@ -186,16 +185,15 @@ absl::StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& sche
   return result;
 }
 
-absl::StatusOr<Forest> TakeValuesFromFront(const Forest& forest, const Schema& schema,
-                                           uint32_t feature) {
+StatusOr<Forest> TakeValuesFromFront(const Forest& forest, const Schema& schema, uint32_t feature) {
   Forest result;
   for (const Tree& tree : forest) {
     COPPICE_ASSIGN_OR_RETURN(Tree first, FirstCopy(tree, schema));
     COPPICE_ASSIGN_OR_RETURN(const Tree again, PutInFront(first, schema, feature));
     if (again != tree) {
-      return absl::InvalidArgumentError(absl::StrCat("partition.by_feature: tree ", result.size(),
-                                                     " does not begin with the values of ",
-                                                     schema.features()[feature].name));
+      return InvalidArgumentError(StrCat("partition.by_feature: tree ", result.size(),
+                                         " does not begin with the values of ",
+                                         schema.features()[feature].name));
     }
     result.push_back(std::move(first));
   }

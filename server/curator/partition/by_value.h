@@ -16,12 +16,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 
 namespace coppice::curator {
 
@@ -48,10 +48,10 @@ struct EncodedValue {
   }
 };
 // For an unknown feature or category, the error lists the known ones.
-absl::StatusOr<EncodedValue> EncodeValue(const Schema& schema, const FeatureValue& value);
+StatusOr<EncodedValue> EncodeValue(const Schema& schema, const FeatureValue& value);
 
 // The position of the public categorical feature called `name`, which trees can begin with.
-absl::StatusOr<uint32_t> FindByFeature(const Schema& schema, absl::string_view name);
+StatusOr<uint32_t> FindByFeature(const Schema& schema, std::string_view name);
 
 // The number of copies of a tree: one per value in vocabulary order, then missing, then other.
 inline uint32_t NumCopies(const Feature& feature) {
@@ -64,11 +64,9 @@ uint32_t CopyOf(const Schema& schema, const EncodedValue& value);
 std::vector<uint32_t> NodesOfValues(const Tree& tree, uint32_t copies);
 
 // `feature` must be one that FindByFeature() returned.
-absl::StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& schema,
-                                        uint32_t feature);
+StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& schema, uint32_t feature);
 // Inverts PutValuesInFront().
-absl::StatusOr<Forest> TakeValuesFromFront(const Forest& forest, const Schema& schema,
-                                           uint32_t feature);
+StatusOr<Forest> TakeValuesFromFront(const Forest& forest, const Schema& schema, uint32_t feature);
 
 }  // namespace coppice::curator
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/hybrid_grower.h"
@@ -86,9 +86,9 @@ struct OutOfBag {
   size_t leaves = 0;
 };
 
-absl::StatusOr<OutOfBag> GrowOutOfBag(const HybridRows& hybrid, const Table& rows,
-                                      const std::vector<double>& y, const PartitionOptions& options,
-                                      const CancelCheck& cancel) {
+StatusOr<OutOfBag> GrowOutOfBag(const HybridRows& hybrid, const Table& rows,
+                                const std::vector<double>& y, const PartitionOptions& options,
+                                const CancelCheck& cancel) {
   OutOfBag result{.score = std::vector<double>(y.size(), 0)};
   for (uint32_t t = 0; t < options.trees; ++t) {
     COPPICE_ASSIGN_OR_RETURN(const BaggedTree grown, GrowBaggedTree(hybrid, options, t, cancel));
@@ -103,9 +103,8 @@ struct Trial {
   size_t leaves = 0;
 };
 
-absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
-                              const std::vector<double>& y, const PartitionOptions& options,
-                              const CancelCheck& cancel) {
+StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows, const std::vector<double>& y,
+                        const PartitionOptions& options, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const OutOfBag unseen, GrowOutOfBag(hybrid, rows, y, options, cancel));
   const std::vector<double>& score = unseen.score;
   Trial trial{.correlation = 0, .leaves = unseen.leaves};
@@ -131,12 +130,11 @@ double ExpectedInformation(double reports, const Budget& epsilon) {
   return reports / (std::min(of_bit, of_set) + kSampling);
 }
 
-absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
-                                                  const PartitionOptions& base,
-                                                  double expected_information,
-                                                  const CancelCheck& cancel) {
+StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows, const PartitionOptions& base,
+                                            double expected_information,
+                                            const CancelCheck& cancel) {
   const size_t n = public_rows.num_rows();
-  if (n == 0) return absl::InvalidArgumentError("a partition needs at least one public row");
+  if (n == 0) return InvalidArgumentError("a partition needs at least one public row");
   PartitionOptions options = base;
   options.rule = SplitRule::kHybrid;
   options.criterion = Criterion::kEntropy;

@@ -21,10 +21,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
+#include "common/table/table.h"
 #include "server/curator/partition/partition.h"
 
 namespace coppice::curator {
@@ -41,10 +41,9 @@ inline constexpr double kDefaultReports = 10'000;
 
 // The options to grow with: `base` with rule, depth, leaves and trees replaced. InvalidArgument if
 // there is no public row.
-absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
-                                                  const PartitionOptions& base,
-                                                  double expected_information,
-                                                  const CancelCheck& cancel = {});
+StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows, const PartitionOptions& base,
+                                            double expected_information,
+                                            const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/partition/split_search.h"
 
 namespace coppice::curator {
@@ -58,16 +59,15 @@ class SchemaGrower {
     nodes_.emplace_back();
   }
 
-  absl::StatusOr<Tree> Grow(const CancelCheck& cancel) && {
+  StatusOr<Tree> Grow(const CancelCheck& cancel) && {
     while (!cells_.empty()) {
       COPPICE_RETURN_IF_ERROR(cancel());
       const OpenCell cell = std::move(cells_.back());
       cells_.pop_back();
       if (cell.depth == options_.max_depth || LongestOf(cell) == 0) continue;
       if (nodes_.size() + 2 > kMaxNodes / options_.trees) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the partition would have more than ", kMaxNodes,
-                         " nodes: lower max_depth or take fewer trees"));
+        return InvalidArgumentError(StrCat("the partition would have more than ", kMaxNodes,
+                                           " nodes: lower max_depth or take fewer trees"));
       }
       Divide(cell, ChooseFeature(cell));
     }
@@ -133,11 +133,11 @@ class SchemaGrower {
 
 }  // namespace
 
-absl::StatusOr<Table> RowsFromSchema(const std::shared_ptr<const Schema>& schema, uint64_t seed) {
+StatusOr<Table> RowsFromSchema(const std::shared_ptr<const Schema>& schema, uint64_t seed) {
   if (schema->num_features() > kMaxFeaturesFromSchema) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a partition without public rows takes at most ", kMaxFeaturesFromSchema,
-                     " features, and the schema has ", schema->num_features()));
+    return InvalidArgumentError(StrCat("a partition without public rows takes at most ",
+                                       kMaxFeaturesFromSchema, " features, and the schema has ",
+                                       schema->num_features()));
   }
   std::vector<std::vector<double>> columns;
   for (size_t f = 0; f < schema->num_features(); ++f) {
@@ -162,8 +162,8 @@ absl::StatusOr<Table> RowsFromSchema(const std::shared_ptr<const Schema>& schema
   return table;
 }
 
-absl::StatusOr<Tree> GrowTreeFromSchema(const Schema& schema, const PartitionOptions& options,
-                                        PublicRandom& random, const CancelCheck& cancel) {
+StatusOr<Tree> GrowTreeFromSchema(const Schema& schema, const PartitionOptions& options,
+                                  PublicRandom& random, const CancelCheck& cancel) {
   return SchemaGrower(schema, options, random).Grow(cancel);
 }
 

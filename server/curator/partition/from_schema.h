@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 
@@ -28,14 +28,14 @@ inline constexpr size_t kMaxFeaturesFromSchema = 2048;
 // category as often as any other, in a separate order for every feature. No value is missing. All
 // rows have the first class or the middle of the target's range, which callers must not use.
 // InvalidArgument for too many features.
-absl::StatusOr<Table> RowsFromSchema(const std::shared_ptr<const Schema>& schema, uint64_t seed);
+StatusOr<Table> RowsFromSchema(const std::shared_ptr<const Schema>& schema, uint64_t seed);
 
 // Grows one tree by an edge rule whose edges are the declared ranges and vocabularies. Nothing
 // ranks the cuts: of the longest edges max_edge takes the first, random_max_edge any. Categories
 // leave in vocabulary order, a missing value goes left. All cells are cut down to max_depth.
 // InvalidArgument if all trees together would have more than kMaxNodes nodes.
-absl::StatusOr<Tree> GrowTreeFromSchema(const Schema& schema, const PartitionOptions& options,
-                                        PublicRandom& random, const CancelCheck& cancel);
+StatusOr<Tree> GrowTreeFromSchema(const Schema& schema, const PartitionOptions& options,
+                                  PublicRandom& random, const CancelCheck& cancel);
 
 }  // namespace coppice::curator
 

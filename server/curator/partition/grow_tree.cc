@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/types/optional.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/partition/split_search.h"
@@ -219,17 +220,16 @@ class Grower {
     cells_.push_back({0, 0, {0, rows.num_rows()}, CellBox(rows)});
   }
 
-  absl::StatusOr<Tree> Grow() && {
+  StatusOr<Tree> Grow() && {
     while (!cells_.empty()) {
       COPPICE_RETURN_IF_ERROR(cancel_());
       const Cell cell = std::move(cells_.back());
       cells_.pop_back();
-      const absl::optional<Split> split = FindSplit(cell);
+      const std::optional<Split> split = FindSplit(cell);
       if (!split.has_value()) continue;
       if (nodes_.size() + 2 > kMaxNodes) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the partition would have more than ", kMaxNodes,
-                         " nodes: lower max_depth or raise min_leaf"));
+        return InvalidArgumentError(StrCat("the partition would have more than ", kMaxNodes,
+                                           " nodes: lower max_depth or raise min_leaf"));
       }
       Divide(cell, split->node);
     }
@@ -237,30 +237,30 @@ class Grower {
   }
 
  private:
-  absl::optional<Split> FindSplit(const Cell& cell) {
-    if (cell.depth == options_.max_depth || cell.rows.size() < 2) return absl::nullopt;
+  std::optional<Split> FindSplit(const Cell& cell) {
+    if (cell.depth == options_.max_depth || cell.rows.size() < 2) return std::nullopt;
     search_.SetCell(rows_.Rows(cell.rows));
     return options_.rule == SplitRule::kCart ? CartSplit(cell) : EdgeSplit(cell);
   }
 
   // Cuts one of the longest edges: the best, or a random one.
-  absl::optional<Split> EdgeSplit(const Cell& cell) {
+  std::optional<Split> EdgeSplit(const Cell& cell) {
     const double longest = cell.box.longest();
-    if (longest == 0) return absl::nullopt;
+    if (longest == 0) return std::nullopt;
     std::vector<Split> splits;
     for (uint32_t f = 0; f < schema_.num_features(); ++f) {
       if (cell.box.length(f) < longest - kTie) continue;
-      const absl::optional<Split> split = AlongEdge(cell.box, f);
+      const std::optional<Split> split = AlongEdge(cell.box, f);
       if (split.has_value()) splits.push_back(*split);
     }
-    if (splits.empty()) return absl::nullopt;
+    if (splits.empty()) return std::nullopt;
     if (options_.rule == SplitRule::kRandomMaxEdge) return splits[random_.Below(splits.size())];
     return Best(splits);
   }
 
   // Rows with a missing value are split off first if they fill a leaf of their own.
-  absl::optional<Split> AlongEdge(const CellBox& box, uint32_t f) {
-    absl::optional<Split> missing = search_.Missing(f);
+  std::optional<Split> AlongEdge(const CellBox& box, uint32_t f) {
+    std::optional<Split> missing = search_.Missing(f);
     if (missing.has_value()) return missing;
     if (schema_.features()[f].type == FeatureType::kNumeric) {
       return search_.Threshold(f, box.middle(schema_, f));
@@ -270,20 +270,20 @@ class Grower {
   }
 
   // The largest decrease over all features. Without a decrease there is no cut.
-  absl::optional<Split> CartSplit(const Cell& cell) {
+  std::optional<Split> CartSplit(const Cell& cell) {
     std::vector<Split> splits;
     for (uint32_t f = 0; f < schema_.num_features(); ++f) {
       const bool numeric = schema_.features()[f].type == FeatureType::kNumeric;
-      const absl::optional<Split> by_value =
+      const std::optional<Split> by_value =
           numeric ? search_.BestThreshold(f, rows_.SortedBy(f, cell.rows))
                   : search_.BestCategory(f);
       if (by_value.has_value()) splits.push_back(*by_value);
-      const absl::optional<Split> missing = search_.Missing(f);
+      const std::optional<Split> missing = search_.Missing(f);
       if (missing.has_value()) splits.push_back(*missing);
     }
-    if (splits.empty()) return absl::nullopt;
+    if (splits.empty()) return std::nullopt;
     const Split& best = Best(splits);
-    if (best.decrease <= kTie) return absl::nullopt;
+    if (best.decrease <= kTie) return std::nullopt;
     return best;
   }
 
@@ -321,8 +321,8 @@ class Grower {
 
 }  // namespace
 
-absl::StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
-                              PublicRandom& random, const CancelCheck& cancel) {
+StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
+                        PublicRandom& random, const CancelCheck& cancel) {
   return Grower(public_rows, options, random, cancel).Grow();
 }
 

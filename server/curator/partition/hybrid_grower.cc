@@ -5,11 +5,12 @@
 #include <deque>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/types/optional.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/partition/number_labels.h"
 #include "server/curator/partition/split_search.h"
 
@@ -110,7 +111,7 @@ class HybridGrower {
     }
   }
 
-  absl::StatusOr<Tree> Grow() {
+  StatusOr<Tree> Grow() {
     nodes_.emplace_back();
     cells_.push_back({.node = 0, .depth = 0, .begin = 0, .end = rows_in_bag_.size()});
     size_t leaves = 1;
@@ -118,11 +119,11 @@ class HybridGrower {
       COPPICE_RETURN_IF_ERROR(cancel_());
       const NodeRows cell = cells_.front();
       cells_.pop_front();
-      const absl::optional<Cut> cut = FindCut(cell);
+      const std::optional<Cut> cut = FindCut(cell);
       if (!cut.has_value()) continue;
       if (nodes_.size() + 2 > kMaxNodes) {
-        return absl::InvalidArgumentError(absl::StrCat("the partition would have more than ",
-                                                       kMaxNodes, " nodes: raise min_leaf"));
+        return InvalidArgumentError(
+            StrCat("the partition would have more than ", kMaxNodes, " nodes: raise min_leaf"));
       }
       Divide(cell, *cut);
       ++leaves;
@@ -131,13 +132,13 @@ class HybridGrower {
   }
 
  private:
-  absl::optional<Cut> FindCut(const NodeRows& cell) {
-    if (cell.depth == options_.max_depth) return absl::nullopt;
+  std::optional<Cut> FindCut(const NodeRows& cell) {
+    if (cell.depth == options_.max_depth) return std::nullopt;
     Count(cell);
-    if (total_ < 2 * uint64_t{options_.min_leaf}) return absl::nullopt;
+    if (total_ < 2 * uint64_t{options_.min_leaf}) return std::nullopt;
     if (options_.few_features) Shuffle();
     if (mixed_) {
-      absl::optional<Cut> cut = BestOf([&](uint32_t f) {
+      std::optional<Cut> cut = BestOf([&](uint32_t f) {
         return rows_.columns()[f].numeric ? BestThreshold(f, cell) : BestCategory(f, cell);
       });
       if (cut.has_value()) return cut;
@@ -177,12 +178,12 @@ class HybridGrower {
   // The best cut of the considered features: all of them, or the first third of a random order and
   // then one after another until one can be cut.
   template <typename Find>
-  absl::optional<Cut> BestOf(Find find) const {
+  std::optional<Cut> BestOf(Find find) const {
     const size_t first = options_.few_features ? (order_.size() + 2) / 3 : order_.size();
-    absl::optional<Cut> best;
+    std::optional<Cut> best;
     for (size_t i = 0; i < order_.size(); ++i) {
       if (i >= first && best.has_value()) break;
-      const absl::optional<Cut> cut = find(order_[i]);
+      const std::optional<Cut> cut = find(order_[i]);
       if (cut.has_value() && (!best.has_value() || cut->merit > best->merit + kLevel)) best = cut;
     }
     return best;
@@ -229,10 +230,10 @@ class HybridGrower {
            (f[total_ - sides.left] - sides.sum_right);
   }
 
-  absl::optional<Cut> BestThreshold(uint32_t feature, const NodeRows& cell) {
+  std::optional<Cut> BestThreshold(uint32_t feature, const NodeRows& cell) {
     const HybridRows::Column& column = rows_.columns()[feature];
     const absl::Span<const uint32_t> rows = List(feature, cell);
-    absl::optional<Cut> best;
+    std::optional<Cut> best;
     Sides sides = Start();
     for (size_t i = 0; i + 1 < rows.size(); ++i) {
       MoveRowLeft(rows[i], sides);
@@ -243,7 +244,7 @@ class HybridGrower {
     return best;
   }
 
-  absl::optional<Cut> BestCategory(uint32_t feature, const NodeRows& cell) {
+  std::optional<Cut> BestCategory(uint32_t feature, const NodeRows& cell) {
     const HybridRows::Column& column = rows_.columns()[feature];
     const size_t classes = all_.size();
     categories_.assign(column.codes * classes, 0);
@@ -253,7 +254,7 @@ class HybridGrower {
       if (rows_.numbers().empty()) continue;
       numbers_of_category_[column.code[row]] += drawn_[row] * rows_.numbers()[row];
     }
-    absl::optional<Cut> best;
+    std::optional<Cut> best;
     for (uint32_t code = 0; code < column.codes; ++code) {
       Sides sides = Start();
       for (uint32_t k = 0; k < classes; ++k) MoveLeft(k, categories_[code * classes + k], sides);
@@ -264,14 +265,14 @@ class HybridGrower {
     return best;
   }
 
-  static void Keep(const Cut& cut, absl::optional<Cut>& best) {
+  static void Keep(const Cut& cut, std::optional<Cut>& best) {
     if (cut.merit > kLevel && (!best.has_value() || cut.merit > best->merit + kLevel)) best = cut;
   }
 
   // The most even cut of a feature, with the feature's spread as merit.
-  absl::optional<Cut> SpreadCut(uint32_t feature, const NodeRows& cell) {
+  std::optional<Cut> SpreadCut(uint32_t feature, const NodeRows& cell) {
     const HybridRows::Column& column = rows_.columns()[feature];
-    absl::optional<Cut> best;
+    std::optional<Cut> best;
     uint64_t best_gap = std::numeric_limits<uint64_t>::max();
     const auto consider = [&](uint32_t code, uint64_t left, double spread) {
       const uint64_t gap = left * 2 > total_ ? left * 2 - total_ : total_ - left * 2;
@@ -428,9 +429,9 @@ HybridRows::HybridRows(const Table& rows, bool use_labels)
   }
 }
 
-absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
-                                    const HybridOptions& options, PublicRandom& random,
-                                    const CancelCheck& cancel) {
+StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
+                              const HybridOptions& options, PublicRandom& random,
+                              const CancelCheck& cancel) {
   return HybridGrower(rows, drawn, options, random, cancel).Grow();
 }
 

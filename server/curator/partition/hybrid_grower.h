@@ -24,11 +24,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/table/table.h"
 #include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
@@ -79,9 +79,9 @@ struct HybridOptions {
 };
 
 // `drawn[row]` is how often the row is in the bag, whose total must be 1 to num_rows().
-absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
-                                    const HybridOptions& options, PublicRandom& random,
-                                    const CancelCheck& cancel = {});
+StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
+                              const HybridOptions& options, PublicRandom& random,
+                              const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 

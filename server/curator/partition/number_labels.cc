@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::curator {
@@ -33,7 +34,7 @@ NumberRange ChooseRounding(const Table& public_rows, bool use_labels) {
           .high = target.min + target.span() * (mean + reach)};
 }
 
-absl::StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range) {
+StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range) {
   const Schema& schema = public_rows.schema();
   if (!schema.target().has_value()) return public_rows;
   COPPICE_ASSIGN_OR_RETURN(

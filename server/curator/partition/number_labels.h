@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "common/table/table.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
+#include "common/schema/schema.h"
+#include "common/table/table.h"
 
 namespace coppice::curator {
 
@@ -35,7 +35,7 @@ NumberRange ChooseRounding(const Table& public_rows, bool use_labels);
 
 // The rows with their numbers clamped to `range`, which becomes the target of their schema. Rows
 // with classes are returned unchanged.
-absl::StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range);
+StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range);
 
 // The place of the row's number between the ends of the schema's target, from 0 to 1.
 double PlaceOf(const Table& rows, size_t row);

@@ -1,12 +1,13 @@
 #include "server/curator/partition/partition.h"
 
 #include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/partition/hybrid_grower.h"
 #include "server/curator/partition/public_random.h"
@@ -16,38 +17,38 @@ namespace {
 
 constexpr uint32_t kMaxTrees = 1024;
 
-absl::Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
+Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
   if (options.max_depth > kMaxDepth) {
-    return absl::InvalidArgumentError(absl::StrCat("max_depth must be from 0 to ", kMaxDepth));
+    return InvalidArgumentError(StrCat("max_depth must be from 0 to ", kMaxDepth));
   }
   if (options.from_schema && (options.use_labels || options.rule == SplitRule::kCart)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "a partition without public rows has no labels: take hybrid, max_edge or random_max_edge");
   }
   if (options.from_schema && options.rule == SplitRule::kMaxEdge && options.trees > 1) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "max_edge without public rows grows the same tree each time: take random_max_edge");
   }
   const bool without_labels = !options.use_labels && !options.from_schema;
   if (options.rule != SplitRule::kHybrid && (options.max_leaves != 0 || without_labels)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "a limit on the leaves and a partition without labels are for the hybrid rule");
   }
   if (public_rows.schema().target() && options.use_labels && options.rule != SplitRule::kHybrid) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "where a number is to be predicted, partitions are grown by the hybrid rule");
   }
-  if (options.min_leaf < 1) return absl::InvalidArgumentError("min_leaf must be at least 1");
+  if (options.min_leaf < 1) return InvalidArgumentError("min_leaf must be at least 1");
   if (options.trees < 1 || options.trees > kMaxTrees) {
-    return absl::InvalidArgumentError(absl::StrCat("trees must be from 1 to ", kMaxTrees));
+    return InvalidArgumentError(StrCat("trees must be from 1 to ", kMaxTrees));
   }
   if (public_rows.num_rows() == 0) {
-    return absl::InvalidArgumentError("a partition needs at least one public row");
+    return InvalidArgumentError("a partition needs at least one public row");
   }
   if (public_rows.num_rows() > std::numeric_limits<uint32_t>::max()) {
-    return absl::InvalidArgumentError("a partition takes fewer than 2^32 public rows");
+    return InvalidArgumentError("a partition takes fewer than 2^32 public rows");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 Table Bootstrap(const Table& rows, PublicRandom& random) {
@@ -56,8 +57,8 @@ Table Bootstrap(const Table& rows, PublicRandom& random) {
   return rows.Select(drawn);
 }
 
-absl::StatusOr<Tree> GrowOne(const Table& public_rows, const PartitionOptions& options,
-                             PublicRandom& random, const CancelCheck& cancel) {
+StatusOr<Tree> GrowOne(const Table& public_rows, const PartitionOptions& options,
+                       PublicRandom& random, const CancelCheck& cancel) {
   if (options.from_schema) {
     return GrowTreeFromSchema(public_rows.schema(), options, random, cancel);
   }
@@ -65,8 +66,8 @@ absl::StatusOr<Tree> GrowOne(const Table& public_rows, const PartitionOptions& o
   return GrowTree(Bootstrap(public_rows, random), options, random, cancel);
 }
 
-absl::StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptions& options,
-                                  const CancelCheck& cancel) {
+StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptions& options,
+                            const CancelCheck& cancel) {
   const HybridRows rows(public_rows, options.use_labels);
   Forest forest;
   for (uint32_t t = 0; t < options.trees; ++t) {
@@ -78,15 +79,15 @@ absl::StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptio
 
 }  // namespace
 
-absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name) {
+StatusOr<SplitRule> ParseSplitRule(std::string_view name) {
   for (const SplitRule rule :
        {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart, SplitRule::kHybrid}) {
     if (name == SplitRuleName(rule)) return rule;
   }
-  return absl::InvalidArgumentError("split rule must be max_edge, random_max_edge, cart or hybrid");
+  return InvalidArgumentError("split rule must be max_edge, random_max_edge, cart or hybrid");
 }
 
-absl::string_view SplitRuleName(SplitRule rule) {
+std::string_view SplitRuleName(SplitRule rule) {
   switch (rule) {
     case SplitRule::kMaxEdge:
       return "max_edge";
@@ -100,14 +101,14 @@ absl::string_view SplitRuleName(SplitRule rule) {
   return "";
 }
 
-absl::StatusOr<Criterion> ParseCriterion(absl::string_view name) {
+StatusOr<Criterion> ParseCriterion(std::string_view name) {
   for (const Criterion criterion : {Criterion::kGini, Criterion::kEntropy}) {
     if (name == CriterionName(criterion)) return criterion;
   }
-  return absl::InvalidArgumentError("criterion must be gini or entropy");
+  return InvalidArgumentError("criterion must be gini or entropy");
 }
 
-absl::string_view CriterionName(Criterion criterion) {
+std::string_view CriterionName(Criterion criterion) {
   switch (criterion) {
     case Criterion::kGini:
       return "gini";
@@ -117,8 +118,8 @@ absl::string_view CriterionName(Criterion criterion) {
   return "";
 }
 
-absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
-                                          uint32_t tree, const CancelCheck& cancel) {
+StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
+                                    uint32_t tree, const CancelCheck& cancel) {
   PublicRandom random(options.seed, tree);
   const bool bagged = options.trees > 1;
   std::vector<uint32_t> drawn(rows.num_rows(), bagged ? 0 : 1);
@@ -133,8 +134,8 @@ absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const Partitio
   return BaggedTree{.tree = std::move(grown), .drawn = std::move(drawn)};
 }
 
-absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
-                                     const CancelCheck& cancel) {
+StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
+                               const CancelCheck& cancel) {
   COPPICE_RETURN_IF_ERROR(CheckOptions(public_rows, options));
   if (options.rule == SplitRule::kHybrid) return GrowHybrid(public_rows, options, cancel);
   Forest forest;

@@ -37,13 +37,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/table/table.h"
 
 namespace coppice::curator {
 
@@ -53,10 +53,10 @@ class PublicRandom;  // public_random.h
 enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid };
 enum class Criterion { kGini, kEntropy };
 
-absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name);  // "max_edge", ...
-absl::string_view SplitRuleName(SplitRule rule);
-absl::StatusOr<Criterion> ParseCriterion(absl::string_view name);  // "gini", "entropy"
-absl::string_view CriterionName(Criterion criterion);
+StatusOr<SplitRule> ParseSplitRule(std::string_view name);  // "max_edge", ...
+std::string_view SplitRuleName(SplitRule rule);
+StatusOr<Criterion> ParseCriterion(std::string_view name);  // "gini", "entropy"
+std::string_view CriterionName(Criterion criterion);
 
 struct PartitionOptions {
   SplitRule rule = SplitRule::kMaxEdge;
@@ -85,17 +85,17 @@ struct BaggedTree {
   Tree tree;
   std::vector<uint32_t> drawn;
 };
-absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
-                                          uint32_t tree, const CancelCheck& cancel = {});
+StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
+                                    uint32_t tree, const CancelCheck& cancel = {});
 
 // One tree by one of the other rules (grow_tree.cc). InvalidArgument if it would have more than
 // kMaxNodes nodes.
-absl::StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
-                              PublicRandom& random, const CancelCheck& cancel);
+StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
+                        PublicRandom& random, const CancelCheck& cancel);
 
 // InvalidArgument: options out of range, or no public row. Calls `cancel` before each cell.
-absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
-                                     const CancelCheck& cancel = {});
+StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
+                               const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/string_view.h"
 #include "common/schema/number.h"
 
 namespace coppice::curator {
@@ -37,7 +37,7 @@ double WeightedImpurity(Criterion criterion, absl::Span<const uint64_t> counts) 
 }
 
 // Keeps the better of two, the earlier on a tie. Returns whether it took the candidate.
-bool Improve(absl::optional<Split>& best, absl::optional<Split> candidate) {
+bool Improve(std::optional<Split>& best, std::optional<Split> candidate) {
   if (!candidate.has_value()) return false;
   if (best.has_value() && candidate->decrease <= best->decrease + kTie) return false;
   best = std::move(candidate);
@@ -72,8 +72,7 @@ double Midpoint(double low, double high) {
   const auto end = std::to_chars(digits, digits + sizeof(digits), middle,
                                  std::chars_format::general, /*precision=*/12);
   const double rounded =
-      ParseFinite(absl::string_view(digits, static_cast<size_t>(end.ptr - digits)))
-          .value_or(middle);
+      ParseFinite(std::string_view(digits, static_cast<size_t>(end.ptr - digits))).value_or(middle);
   const bool close = std::abs(rounded - middle) <= 1e-9 * (high - low);
   return close && rounded > low && rounded <= high ? rounded : middle;
 }
@@ -114,8 +113,8 @@ double SplitSearch::Decrease(absl::Span<const uint64_t> left) const {
   return ImpurityDecrease(criterion_, all_, left);
 }
 
-absl::optional<Split> SplitSearch::Judge(SplitKind kind, uint32_t feature, double threshold,
-                                         absl::Span<const uint64_t> left) {
+std::optional<Split> SplitSearch::Judge(SplitKind kind, uint32_t feature, double threshold,
+                                        absl::Span<const uint64_t> left) {
   const uint64_t left_rows = TotalCount(left);
   const uint64_t right_rows = cell_.size() - left_rows - missing_rows_;
   Split split;
@@ -124,16 +123,16 @@ absl::optional<Split> SplitSearch::Judge(SplitKind kind, uint32_t feature, doubl
   split.node.threshold = threshold;
   split.node.missing_left = left_rows >= right_rows;
   // If a side had only missing values, this would really be a cut by missingness.
-  if (left_rows == 0 || right_rows == 0) return absl::nullopt;
+  if (left_rows == 0 || right_rows == 0) return std::nullopt;
   if (missing_rows_ == 0) {
-    if (!LeavesEnough(left_rows)) return absl::nullopt;
+    if (!LeavesEnough(left_rows)) return std::nullopt;
     split.decrease = Decrease(left);
     return split;
   }
   for (size_t k = 0; k < left.size(); ++k) left_and_missing_[k] = left[k] + missing_[k];
   const bool may_left = LeavesEnough(left_rows + missing_rows_);
   const bool may_right = LeavesEnough(left_rows);
-  if (!may_left && !may_right) return absl::nullopt;
+  if (!may_left && !may_right) return std::nullopt;
   const double if_left = Decrease(left_and_missing_), if_right = Decrease(left);
   if (!may_left || !may_right) {
     split.node.missing_left = may_left;
@@ -144,9 +143,9 @@ absl::optional<Split> SplitSearch::Judge(SplitKind kind, uint32_t feature, doubl
   return split;
 }
 
-absl::optional<Split> SplitSearch::Missing(uint32_t feature) {
+std::optional<Split> SplitSearch::Missing(uint32_t feature) {
   CountMissing(feature);
-  if (!LeavesEnough(missing_rows_)) return absl::nullopt;
+  if (!LeavesEnough(missing_rows_)) return std::nullopt;
   Split split;
   split.node.kind = SplitKind::kMissing;
   split.node.feature = feature;
@@ -154,7 +153,7 @@ absl::optional<Split> SplitSearch::Missing(uint32_t feature) {
   return split;
 }
 
-absl::optional<Split> SplitSearch::Threshold(uint32_t feature, double threshold) {
+std::optional<Split> SplitSearch::Threshold(uint32_t feature, double threshold) {
   CountMissing(feature);
   ClassCounts left(all_.size(), 0);
   const absl::Span<const double> column = rows_.column(feature);
@@ -164,11 +163,11 @@ absl::optional<Split> SplitSearch::Threshold(uint32_t feature, double threshold)
   return Judge(SplitKind::kNumeric, feature, threshold, left);
 }
 
-absl::optional<Split> SplitSearch::BestThreshold(uint32_t feature,
-                                                 absl::Span<const uint32_t> sorted) {
+std::optional<Split> SplitSearch::BestThreshold(uint32_t feature,
+                                                absl::Span<const uint32_t> sorted) {
   CountMissing(feature);
   ClassCounts left(all_.size(), 0);
-  absl::optional<Split> best;
+  std::optional<Split> best;
   std::pair<double, double> winner;
   const absl::Span<const double> column = rows_.column(feature);
   const size_t present = sorted.size() - missing_rows_;
@@ -198,11 +197,11 @@ ClassCounts SplitSearch::CountCategories(uint32_t feature) const {
   return counts;
 }
 
-absl::optional<Split> SplitSearch::BestCategory(uint32_t feature) {
+std::optional<Split> SplitSearch::BestCategory(uint32_t feature) {
   CountMissing(feature);
   const ClassCounts counts = CountCategories(feature);
   const size_t classes = all_.size();
-  absl::optional<Split> best;
+  std::optional<Split> best;
   for (size_t c = 0; c * classes < counts.size(); ++c) {
     Improve(best, Judge(SplitKind::kCategory, feature, static_cast<double>(c),
                         absl::MakeConstSpan(counts).subspan(c * classes, classes)));
@@ -210,17 +209,17 @@ absl::optional<Split> SplitSearch::BestCategory(uint32_t feature) {
   return best;
 }
 
-absl::optional<Split> SplitSearch::MostFrequentCategory(uint32_t feature) {
+std::optional<Split> SplitSearch::MostFrequentCategory(uint32_t feature) {
   CountMissing(feature);
   const ClassCounts counts = CountCategories(feature);
   const size_t classes = all_.size();
-  absl::optional<Split> best;
+  std::optional<Split> best;
   uint64_t most = 0;
   for (size_t c = 0; c * classes < counts.size(); ++c) {
     const auto category = absl::MakeConstSpan(counts).subspan(c * classes, classes);
     const uint64_t rows = TotalCount(category);
     if (rows <= most) continue;
-    absl::optional<Split> split =
+    std::optional<Split> split =
         Judge(SplitKind::kCategory, feature, static_cast<double>(c), category);
     if (!split.has_value()) continue;
     most = rows;

@@ -10,12 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "absl/types/optional.h"
 #include "absl/types/span.h"
-#include "common/table/table.h"
 #include "common/model/tree.h"
+#include "common/table/table.h"
 #include "server/curator/partition/partition.h"
 
 namespace coppice::curator {
@@ -61,20 +61,20 @@ class SplitSearch {
   // Each returns nothing if every cut of its kind leaves fewer than min_leaf rows on a side.
 
   // Missing | present.
-  absl::optional<Split> Missing(uint32_t feature);
+  std::optional<Split> Missing(uint32_t feature);
   // Below `threshold` | the rest.
-  absl::optional<Split> Threshold(uint32_t feature, double threshold);
+  std::optional<Split> Threshold(uint32_t feature, double threshold);
   // Half-way between two neighbouring values. `sorted` is the cell in the feature's order, with
   // missing values last.
-  absl::optional<Split> BestThreshold(uint32_t feature, absl::Span<const uint32_t> sorted);
+  std::optional<Split> BestThreshold(uint32_t feature, absl::Span<const uint32_t> sorted);
   // One category | the rest: the largest decrease, or the category with the most rows.
-  absl::optional<Split> BestCategory(uint32_t feature);
-  absl::optional<Split> MostFrequentCategory(uint32_t feature);
+  std::optional<Split> BestCategory(uint32_t feature);
+  std::optional<Split> MostFrequentCategory(uint32_t feature);
 
  private:
   // The cut with `left` of the rows of known value on its left; places the rows of `missing_`.
-  absl::optional<Split> Judge(SplitKind kind, uint32_t feature, double threshold,
-                              absl::Span<const uint64_t> left);
+  std::optional<Split> Judge(SplitKind kind, uint32_t feature, double threshold,
+                             absl::Span<const uint64_t> left);
   double Decrease(absl::Span<const uint64_t> left) const;
   bool LeavesEnough(uint64_t left_rows) const;
   void CountMissing(uint32_t feature);

@@ -1,6 +1,7 @@
 #include "server/curator/planning/plan_json.h"
 
 #include "absl/strings/str_format.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
@@ -42,9 +43,9 @@ Json StudyJson(const PlannedStudy& study, bool with_accuracy, bool numbers) {
 
 }  // namespace
 
-absl::StatusOr<PlannedStudy> PlanStudy(const Planner& planner, const Schema& schema,
-                                       const Budget& epsilon, const MechanismCost& cost,
-                                       uint64_t devices, const CancelCheck& cancel) {
+StatusOr<PlannedStudy> PlanStudy(const Planner& planner, const Schema& schema,
+                                 const Budget& epsilon, const MechanismCost& cost, uint64_t devices,
+                                 const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const StudyForecast forecast,
                            planner.Forecast(static_cast<double>(devices), cost, cancel));
   return PlannedStudy{.epsilon = epsilon,

@@ -13,13 +13,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
+#include "common/model/certificate.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
-#include "common/model/certificate.h"
+#include "common/table/table.h"
 #include "server/curator/estimation/plan.h"
 
 namespace coppice::curator {
@@ -34,9 +34,9 @@ struct PlannedStudy {
 };
 
 // `schema` must be that of the planner's public rows.
-absl::StatusOr<PlannedStudy> PlanStudy(const Planner& planner, const Schema& schema,
-                                       const Budget& epsilon, const MechanismCost& cost,
-                                       uint64_t devices, const CancelCheck& cancel = {});
+StatusOr<PlannedStudy> PlanStudy(const Planner& planner, const Schema& schema,
+                                 const Budget& epsilon, const MechanismCost& cost, uint64_t devices,
+                                 const CancelCheck& cancel = {});
 
 // The score on the public rows of always answering one class (how often it is right) or the mean
 // (the root mean squared error).

@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
 #include "server/curator/intake/submission.h"
 #include "server/curator/keys/sealing_keys.h"
@@ -42,13 +43,13 @@ RelayBatch Advanced(RelayBatch batch, absl::Span<const ReportOutcome> outcomes) 
 class Answer {
  public:
   SubmitDone Done() {
-    return [this](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
+    return [this](StatusOr<std::vector<ReportOutcome>> outcomes) {
       const MutexLock lock(mutex_);
       status_ = outcomes.status();
       came_.NotifyAll();
     };
   }
-  absl::Status Wait() {
+  Status Wait() {
     const MutexLock lock(mutex_);
     while (!status_.has_value()) came_.Wait(mutex_);
     return *status_;
@@ -57,7 +58,7 @@ class Answer {
  private:
   Mutex mutex_;
   CondVar came_;
-  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Status> status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -68,7 +69,7 @@ class BatchOpener::Worker {
  public:
   explicit Worker(BatchOpener& owner) : owner_(owner) {}
 
-  absl::StatusOr<seal::ReportOpener*> OpenerOf(const Study& study, const SealingKeyName& name) {
+  StatusOr<seal::ReportOpener*> OpenerOf(const Study& study, const SealingKeyName& name) {
     if (opener_.has_value() && fingerprint_ == study.definition().fingerprint && name_ == name) {
       return &*opener_;
     }
@@ -79,8 +80,8 @@ class BatchOpener::Worker {
     const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
     const StudySealingKey* const key = keys == nullptr ? nullptr : keys->Find(name);
     if (key == nullptr || !key->secret.has_value()) {
-      return absl::DataLossError(
-          absl::StrCat("study ", study.id(), ": the key that opens one of its batches is lost"));
+      return DataLossError(
+          StrCat("study ", study.id(), ": the key that opens one of its batches is lost"));
     }
     seal::ReportSealing sealing = SealingOf(study.definition());
     sealing.aead = key->aead;
@@ -137,9 +138,9 @@ void BatchOpener::Stop() {
   for (std::thread& thread : threads) thread.join();
 }
 
-absl::Status BatchOpener::TakeError() {
+Status BatchOpener::TakeError() {
   const MutexLock lock(mutex_);
-  return std::exchange(error_, absl::OkStatus());
+  return std::exchange(error_, OkStatus());
 }
 
 void BatchOpener::Run() {
@@ -180,11 +181,11 @@ bool BatchOpener::Begin() {
   const Study& study = *job->batch.study;
   mutex_.Unlock();
   const size_t bytes = SealingOf(study.definition()).ciphertext_bytes();
-  const absl::Status listed = VisitSpool(store_, study.id(), job->batch.id, bytes,
-                                         [&](uint64_t first_report, const SealedReports&) {
-                                           job->records.push_back(first_report);
-                                           return absl::OkStatus();
-                                         });
+  const Status listed = VisitSpool(store_, study.id(), job->batch.id, bytes,
+                                   [&](uint64_t first_report, const SealedReports&) {
+                                     job->records.push_back(first_report);
+                                     return OkStatus();
+                                   });
   mutex_.Lock();
   job->is_listed = true;
   if (!listed.ok()) {
@@ -197,7 +198,7 @@ bool BatchOpener::Begin() {
   return true;
 }
 
-void BatchOpener::Done(const Task& task, const absl::Status& status) {
+void BatchOpener::Done(const Task& task, const Status& status) {
   const MutexLock lock(mutex_);
   if (!status.ok()) {
     task.job->failed = true;
@@ -218,10 +219,9 @@ void BatchOpener::EndJob() {
     return;
   }
   if (!failed) {
-    error_ = absl::DataLossError(
-        absl::StrCat("study ", batch.study->id(),
-                     ": reports of one of its batches are lost, so it gets no final "
-                     "model; coppiced check says more"));
+    error_ = DataLossError(StrCat("study ", batch.study->id(),
+                                  ": reports of one of its batches are lost, so it gets no final "
+                                  "model; coppiced check says more"));
   }
   batch.not_before = absl::Now() + batch.pause;
   batch.pause = std::min(batch.pause * 2, kLongestPause);
@@ -265,43 +265,43 @@ bool BatchOpener::PauseBeforeRetry(absl::Duration pause) {
   return !stopping_;
 }
 
-absl::Status BatchOpener::Judge(Worker& worker, const Task& task) {
+Status BatchOpener::Judge(Worker& worker, const Task& task) {
   const Pending& batch = task.job->batch;
   const Study& study = *batch.study;
   const std::optional<RelayBatch> record = study.batches().OfEpoch(batch.epoch);
-  if (!IsThere(study) || !record.has_value()) return absl::OkStatus();
+  if (!IsThere(study) || !record.has_value()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(seal::ReportOpener* const opener,
                            worker.OpenerOf(study, record->header.sealing_key));
   ReportBatch reports;
   std::vector<bool> is_open;
-  const auto open = [&](const SealedReports& sealed) -> absl::Status {
+  const auto open = [&](const SealedReports& sealed) -> Status {
     reports.Reserve(sealed.size(), sealed.tickets.size() + sealed.ciphertexts.size());
     for (size_t i = 0; i < sealed.size(); ++i) {
       COPPICE_ASSIGN_OR_RETURN(const Ticket ticket, Ticket::FromBytes(sealed.ticket(i)));
-      const absl::StatusOr<std::string> payload =
+      const StatusOr<std::string> payload =
           opener->Open(ticket, sealed.encapsulation(i), sealed.ciphertext(i));
       // Other errors say nothing about the report.
-      if (!payload.ok() && !absl::IsInvalidArgument(payload.status())) return payload.status();
+      if (!payload.ok() && !IsInvalidArgument(payload.status())) return payload.status();
       reports.Add(sealed.ticket(i), payload.ok() ? *payload : "");
       is_open.push_back(payload.ok());
     }
-    return absl::OkStatus();
+    return OkStatus();
   };
   COPPICE_RETURN_IF_ERROR(VisitSpoolRecord(store_, study.id(), batch.id, task.first_report,
                                            SealingOf(study.definition()).ciphertext_bytes(), open));
-  return reports.empty() ? absl::OkStatus() : Count(task, reports, is_open);
+  return reports.empty() ? OkStatus() : Count(task, reports, is_open);
 }
 
-absl::Status BatchOpener::Count(const Task& task, const ReportBatch& reports,
-                                const std::vector<bool>& is_open) {
+Status BatchOpener::Count(const Task& task, const ReportBatch& reports,
+                          const std::vector<bool>& is_open) {
   const Pending& batch = task.job->batch;
   const MutexLock lock(counting_);
   // The previous holder may have given up on a write that is on disk all the same.
-  if (IsStopping()) return absl::CancelledError("no more batches are opened");
+  if (IsStopping()) return CancelledError("no more batches are opened");
   absl::Duration pause = kFirstPause;
   for (;;) {
     const std::optional<RelayBatch> before = batch.study->batches().OfEpoch(batch.epoch);
-    if (!before.has_value()) return absl::OkStatus();  // the batch is deleted
+    if (!before.has_value()) return OkStatus();  // the batch is deleted
     std::optional<RelayBatch> after;
     Submission submission = JudgeStoredReports(batch.study, reports, is_open, authority_, store_);
     submission.also_write = [&](absl::Span<const ReportOutcome> outcomes,
@@ -313,20 +313,20 @@ absl::Status BatchOpener::Count(const Task& task, const ReportBatch& reports,
     Answer answer;
     submission.done = answer.Done();
     intake_.Submit(std::move(submission));
-    const absl::Status status = answer.Wait();
+    const Status status = answer.Wait();
     if (status.ok()) return Finish(*batch.study, after);
     if (!PauseBeforeRetry(pause)) return status;
     pause = std::min(pause * 2, kLongestPause);
   }
 }
 
-absl::Status BatchOpener::Finish(Study& study, const std::optional<RelayBatch>& counted) {
-  if (!counted.has_value()) return absl::OkStatus();  // the study is deleted or retired
+Status BatchOpener::Finish(Study& study, const std::optional<RelayBatch>& counted) {
+  if (!counted.has_value()) return OkStatus();  // the study is deleted or retired
   study.batches().Replace(*counted);
-  if (counted->state != BatchState::kCounted) return absl::OkStatus();
+  if (counted->state != BatchState::kCounted) return OkStatus();
   return intake_.RunOnCommitter([&] {
     study.DropSpentOnceCounted();
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 

@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
 #include "common/terms/merkle.h"
 #include "common/wire/proto/relay_promise.h"
@@ -20,28 +22,25 @@
 namespace coppice::curator {
 namespace {
 
-absl::Status NotTaken(const Study& study, absl::string_view why) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("study ", study.id(), " does not take this batch: ", why));
+Status NotTaken(const Study& study, std::string_view why) {
+  return FailedPreconditionError(StrCat("study ", study.id(), " does not take this batch: ", why));
 }
 
 // Checks that the study's relay signed the header.
-absl::Status CheckSignature(const RelaySettings& relay, const BatchPart& part,
-                            Signature& signature) {
+Status CheckSignature(const RelaySettings& relay, const BatchPart& part, Signature& signature) {
   if (part.signature.size() != signature.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("signature: must have ", signature.size(),
-                                                   " bytes, has ", part.signature.size()));
+    return InvalidArgumentError(
+        StrCat("signature: must have ", signature.size(), " bytes, has ", part.signature.size()));
   }
   std::copy(part.signature.begin(), part.signature.end(), signature.begin());
-  if (IsSignedBy(relay.relay_key, kBatchDomain, part.header, signature)) return absl::OkStatus();
-  return absl::PermissionDeniedError(
+  if (IsSignedBy(relay.relay_key, kBatchDomain, part.header, signature)) return OkStatus();
+  return PermissionDeniedError(
       "signature: is not the one that the study's relay makes of this header");
 }
 
-absl::Status CheckHeader(const Study& study, const RelaySettings& relay,
-                         const BatchHeader& header) {
+Status CheckHeader(const Study& study, const RelaySettings& relay, const BatchHeader& header) {
   if (header.study != study.id()) {
-    return absl::InvalidArgumentError("header: is of another study than the call");
+    return InvalidArgumentError("header: is of another study than the call");
   }
   if (header.relay_key != KeyIdOf(relay.relay_key)) {
     return NotTaken(study, "its header names another relay's key");
@@ -49,12 +48,12 @@ absl::Status CheckHeader(const Study& study, const RelaySettings& relay,
   if (header.fingerprint != study.definition().fingerprint) {
     return NotTaken(study, "it was made for other terms");
   }
-  if (header.min_batch >= relay.min_batch) return absl::OkStatus();
-  return NotTaken(study, absl::StrCat("devices were promised batches of ", header.min_batch,
-                                      " reports, and the study asks for ", relay.min_batch));
+  if (header.min_batch >= relay.min_batch) return OkStatus();
+  return NotTaken(study, StrCat("devices were promised batches of ", header.min_batch,
+                                " reports, and the study asks for ", relay.min_batch));
 }
 
-absl::StatusOr<RelayBatch> ReadHeader(const Study& study, const BatchPart& part) {
+StatusOr<RelayBatch> ReadHeader(const Study& study, const BatchPart& part) {
   const std::optional<RelaySettings>& relay = study.definition().settings.relay;
   if (!relay.has_value()) {
     return NotTaken(study, "it has no relay, and takes reports from devices themselves");
@@ -66,30 +65,29 @@ absl::StatusOr<RelayBatch> ReadHeader(const Study& study, const BatchPart& part)
   return batch;
 }
 
-absl::Status AfterSealing(const Study& study) {
+Status AfterSealing(const Study& study) {
   return NotTaken(study, "it is sealed, and no batch begins or goes on after that");
 }
 
 // Whether a batch without any stored part may begin.
-absl::Status CheckBegins(Study& study, const BatchHeader& header) {
+Status CheckBegins(Study& study, const BatchHeader& header) {
   if (study.AdmissionOutcome() != ReportOutcome::kAccepted) return AfterSealing(study);
   const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
   if (keys == nullptr || keys->Find(header.sealing_key) == nullptr) {
     return NotTaken(study, "it is sealed for a key that the study does not have");
   }
   if (study.batches().InState(BatchState::kReceiving).size() >= StudyBatches::kMaxReceiving) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(StudyBatches::kMaxReceiving, " batches of study ", study.id(),
-                     " have begun and not come as a whole: finish one of them first"));
+    return ResourceExhaustedError(
+        StrCat(StudyBatches::kMaxReceiving, " batches of study ", study.id(),
+               " have begun and not come as a whole: finish one of them first"));
   }
-  if (study.batches().size() < StudyBatches::kMaxBatches) return absl::OkStatus();
-  return NotTaken(study, absl::StrCat("it has ", StudyBatches::kMaxBatches,
-                                      " batches, the most that one may have: make a new study"));
+  if (study.batches().size() < StudyBatches::kMaxBatches) return OkStatus();
+  return NotTaken(study, StrCat("it has ", StudyBatches::kMaxBatches,
+                                " batches, the most that one may have: make a new study"));
 }
 
-absl::Status Busy(const Study& study, absl::string_view with) {
-  return absl::AbortedError(
-      absl::StrCat("study ", study.id(), ": ", with, "; send this part again"));
+Status Busy(const Study& study, std::string_view with) {
+  return AbortedError(StrCat("study ", study.id(), ": ", with, "; send this part again"));
 }
 
 BatchProgress ProgressOf(const RelayBatch& batch) {
@@ -107,7 +105,7 @@ class Receiver {
         ciphertext_bytes_(SealingOf(study.definition()).ciphertext_bytes()) {}
 
   // Returns the batch, with this part added if it is the next one.
-  absl::StatusOr<RelayBatch> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
+  StatusOr<RelayBatch> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
     if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
     std::optional<RelayBatch> known = study_.batches().OfEpoch(batch.header.epoch);
     if (known.has_value() && known->id != batch.id) {
@@ -134,7 +132,7 @@ class Receiver {
 
   // Whether the disk holds what the relay signed. The root comes from disk and not from the
   // received parts, because the stored reports are what is judged. Slow, so no lock is held.
-  absl::StatusOr<bool> IsWhole(const RelayBatch& batch) const {
+  StatusOr<bool> IsWhole(const RelayBatch& batch) const {
     MerkleRootStream root;
     uint64_t found = 0;
     const auto visit = [&](uint64_t, const SealedReports& reports) {
@@ -142,13 +140,13 @@ class Receiver {
         root.Add({reports.ticket(i), reports.encapsulation(i), reports.ciphertext(i)});
       }
       found += reports.size();
-      return absl::OkStatus();
+      return OkStatus();
     };
     COPPICE_RETURN_IF_ERROR(Visit(batch, visit));
     return found == batch.received && root.Root() == batch.header.root;
   }
 
-  absl::StatusOr<RelayBatch> Finish(const RelayBatch& batch, bool is_whole) {
+  StatusOr<RelayBatch> Finish(const RelayBatch& batch, bool is_whole) {
     if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
     std::optional<RelayBatch> next = study_.batches().OfEpoch(batch.header.epoch);
     // Meanwhile the study may have been sealed, or another call may have finished the batch.
@@ -162,26 +160,24 @@ class Receiver {
   }
 
  private:
-  static absl::Status CheckSize(const RelayBatch& batch, const SealedReports& reports) {
+  static Status CheckSize(const RelayBatch& batch, const SealedReports& reports) {
     const uint64_t room = batch.header.reports - batch.received;
     const uint64_t most = std::min(kMaxReportsPerPart, room);
     if (reports.size() > most) {
-      return absl::InvalidArgumentError(absl::StrCat("tickets: must be of at most ", most,
-                                                     " reports here, are of ", reports.size(),
-                                                     "; a part has at most ", kMaxReportsPerPart));
+      return InvalidArgumentError(StrCat("tickets: must be of at most ", most,
+                                         " reports here, are of ", reports.size(),
+                                         "; a part has at most ", kMaxReportsPerPart));
     }
     const uint64_t least = LeastReportsOfPart(batch.header.reports, reports.bytes_each());
-    if (reports.size() >= std::min(least, room)) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("tickets: must be of at least ", least, " reports, are of ", reports.size(),
-                     "; only the last part of a batch may be smaller: send ", most, " at once"));
+    if (reports.size() >= std::min(least, room)) return OkStatus();
+    return InvalidArgumentError(
+        StrCat("tickets: must be of at least ", least, " reports, are of ", reports.size(),
+               "; only the last part of a batch may be smaller: send ", most, " at once"));
   }
 
-  absl::Status NoStudy() const {
-    return absl::NotFoundError(absl::StrCat("there is no study ", study_.id()));
-  }
+  Status NoStudy() const { return NotFoundError(StrCat("there is no study ", study_.id())); }
 
-  absl::Status StorePart(RelayBatch& batch, const BatchPart& part) {
+  Status StorePart(RelayBatch& batch, const BatchPart& part) {
     const SealedReports reports{.tickets = part.tickets,
                                 .encapsulated = part.encapsulated,
                                 .ciphertexts = part.ciphertexts,
@@ -196,34 +192,33 @@ class Receiver {
     writes.Put(SpoolKey(study_.id(), batch.id, batch.received), EncodeSpool(reports));
     COPPICE_RETURN_IF_ERROR(Store(std::move(writes), next));
     batch = std::move(next);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status FindLastTicket(RelayBatch& batch) {
-    if (batch.last_ticket.has_value()) return absl::OkStatus();
+  Status FindLastTicket(RelayBatch& batch) {
+    if (batch.last_ticket.has_value()) return OkStatus();
     std::string last;
     const auto visit = [&](uint64_t, const SealedReports& reports) {
       last = std::string(reports.ticket(reports.size() - 1));
-      return absl::OkStatus();
+      return OkStatus();
     };
     COPPICE_RETURN_IF_ERROR(Visit(batch, visit));
     batch.last_ticket = std::move(last);
     study_.batches().Set(batch);  // so that rejected parts do not read it all again
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Visit(
+  Status Visit(
       const RelayBatch& batch,
-      absl::FunctionRef<absl::Status(uint64_t first_report, const SealedReports& reports)> visit)
-      const {
+      absl::FunctionRef<Status(uint64_t first_report, const SealedReports& reports)> visit) const {
     return OfStore(VisitSpool(store_, study_.id(), batch.id, ciphertext_bytes_, visit));
   }
 
-  absl::Status Store(storage::StoreBatch writes, const RelayBatch& next) {
+  Status Store(storage::StoreBatch writes, const RelayBatch& next) {
     writes.Put(BatchKey(study_.id(), next.id), EncodeBatch(next));
     COPPICE_RETURN_IF_ERROR(OfStore(store_.Apply(writes)));
     study_.batches().Set(next);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   storage::Store& store_;
@@ -232,8 +227,7 @@ class Receiver {
   const size_t ciphertext_bytes_;
 };
 
-absl::StatusOr<RelayBatch> Check(Receiver& receiver, StudyBatches& batches,
-                                 const RelayBatch& batch) {
+StatusOr<RelayBatch> Check(Receiver& receiver, StudyBatches& batches, const RelayBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const bool is_whole, receiver.IsWhole(batch));
   const MutexLock lock(batches.receiving());
   return receiver.Finish(batch, is_whole);
@@ -241,13 +235,12 @@ absl::StatusOr<RelayBatch> Check(Receiver& receiver, StudyBatches& batches,
 
 }  // namespace
 
-absl::Status OfStore(const absl::Status& status) {
-  if (status.ok() || absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
-      absl::IsNotFound(status)) {
+Status OfStore(const Status& status) {
+  if (status.ok() || IsUnavailable(status) || IsResourceExhausted(status) || IsNotFound(status)) {
     return status;
   }
-  return absl::UnavailableError(absl::StrCat(
-      "the curator's store failed: send the same part again later; ", status.message()));
+  return UnavailableError(
+      StrCat("the curator's store failed: send the same part again later; ", status.message()));
 }
 
 uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each) {
@@ -256,16 +249,15 @@ uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each) {
   return std::min({kMinReportsPerPart, by_bytes, reports_of_batch / 4});
 }
 
-absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, SpoolRoom& room, Study& study,
-                                          const BatchPart& part, int64_t now_unix_seconds) {
+StatusOr<BatchProgress> ReceivePart(storage::Store& store, SpoolRoom& room, Study& study,
+                                    const BatchPart& part, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(RelayBatch batch, ReadHeader(study, part));
   Receiver receiver(store, room, study);
   StudyBatches& batches = study.batches();
   if (!batches.receiving().TryLock()) {
     return Busy(study, "another part of a batch is being taken in");
   }
-  const absl::StatusOr<RelayBatch> received =
-      receiver.Receive(std::move(batch), part, now_unix_seconds);
+  const StatusOr<RelayBatch> received = receiver.Receive(std::move(batch), part, now_unix_seconds);
   batches.receiving().Unlock();
   COPPICE_RETURN_IF_ERROR(received.status());
   const bool has_come =
@@ -274,7 +266,7 @@ absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, SpoolRoom& room
   if (!batches.BeginCheck(received->header.epoch)) {
     return Busy(study, "all of this batch has come, and its root is being found");
   }
-  const absl::StatusOr<RelayBatch> finished = Check(receiver, batches, *received);
+  const StatusOr<RelayBatch> finished = Check(receiver, batches, *received);
   batches.EndCheck(received->header.epoch);
   COPPICE_RETURN_IF_ERROR(finished.status());
   return ProgressOf(*finished);

@@ -4,11 +4,10 @@
 #define COPPICE_SERVER_CURATOR_SPOOL_BATCH_RECEIVER_H_
 
 #include <cstdint>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/curator/spool/spool_room.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_batches.h"
@@ -18,12 +17,12 @@ namespace coppice::curator {
 
 // A part of a batch, as received. The columns are as in SealedReports.
 struct BatchPart {
-  absl::string_view header;
-  absl::string_view signature;
+  std::string_view header;
+  std::string_view signature;
   uint64_t first_report = 0;
-  absl::string_view tickets{};
-  absl::string_view encapsulated{};
-  absl::string_view ciphertexts{};
+  std::string_view tickets{};
+  std::string_view encapsulated{};
+  std::string_view ciphertexts{};
 };
 
 struct BatchProgress {
@@ -36,7 +35,7 @@ struct BatchProgress {
 // The status that a relay gets for the store's `status`. Most become Unavailable, because they say
 // nothing about the batch and a relay gives up a batch on FailedPrecondition. A full disk stays
 // ResourceExhausted, and a study deleted meanwhile NotFound.
-absl::Status OfStore(const absl::Status& status);
+Status OfStore(const Status& status);
 
 // The least reports of a part, except a batch's last, if each report has `bytes_each` bytes.
 uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each);
@@ -58,8 +57,8 @@ uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each);
 //            batch's root is being computed. Unavailable: the store failed, as OfStore() says.
 // Threads    safe to share. StudyBatches::receiving() is only tried, and held for one write; after
 //            a start also while the last ticket of the earlier parts is looked up.
-absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, SpoolRoom& room, Study& study,
-                                          const BatchPart& part, int64_t now_unix_seconds);
+StatusOr<BatchProgress> ReceivePart(storage::Store& store, SpoolRoom& room, Study& study,
+                                    const BatchPart& part, int64_t now_unix_seconds);
 
 // Adds to the batch that seals a study the removal of the reports of incomplete batches, because
 // nobody would send the rest. Their records stay: the curator has seen some of these reports. The

@@ -15,11 +15,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/keys/ticket_authority.h"
@@ -58,7 +57,7 @@ class BatchOpener {
   void Stop();
 
   // The last error since the previous call, or OK.
-  absl::Status TakeError();
+  Status TakeError();
 
   // Whether no thread holds a private key of the study. Waits briefly for threads about to forget
   // it; each forgets its key once it has nothing to open.
@@ -93,7 +92,7 @@ class BatchOpener {
   std::optional<Task> Next(Worker& worker);
   // Forgets the worker's key, if it holds one.
   void LetForget(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Done(const Task& task, const absl::Status& status);
+  void Done(const Task& task, const Status& status);
   // Makes the first batch that is due the current one and lists its records, releasing the mutex
   // meanwhile. Returns false if none is due.
   bool Begin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -107,11 +106,10 @@ class BatchOpener {
   // Returns false after Stop().
   bool PauseBeforeRetry(absl::Duration pause);
 
-  absl::Status Judge(Worker& worker, const Task& task);
-  absl::Status Count(const Task& task, const ReportBatch& reports,
-                     const std::vector<bool>& is_open);
+  Status Judge(Worker& worker, const Task& task);
+  Status Count(const Task& task, const ReportBatch& reports, const std::vector<bool>& is_open);
   // Updates memory after `counted` is stored.
-  absl::Status Finish(Study& study, const std::optional<RelayBatch>& counted);
+  Status Finish(Study& study, const std::optional<RelayBatch>& counted);
 
   storage::Store& store_;
   Intake& intake_;
@@ -129,7 +127,7 @@ class BatchOpener {
   std::shared_ptr<Job> job_ ABSL_GUARDED_BY(mutex_);
   // How many threads hold a private key of the study with these terms.
   absl::flat_hash_map<Fingerprint, size_t> key_holders_ ABSL_GUARDED_BY(mutex_);
-  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  Status error_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
 };
@@ -150,27 +148,27 @@ class BatchSpool {
         opener_(store, intake, authority, 0) {}
 
   // Errors as ReceivePart().
-  absl::StatusOr<BatchProgress> Receive(const std::shared_ptr<Study>& study, const BatchPart& part,
-                                        int64_t now_unix_seconds);
+  StatusOr<BatchProgress> Receive(const std::shared_ptr<Study>& study, const BatchPart& part,
+                                  int64_t now_unix_seconds);
 
   // Continues with the stored batches of these studies.
   void Resume(absl::Span<const std::shared_ptr<Study>> studies);
 
   // Runs `change` on the committer while no part of a batch is received. `change` gets a batch of
   // writes that drops incomplete batches, and stores it; memory follows.
-  absl::Status Seal(Study& study, absl::FunctionRef<absl::Status(storage::StoreBatch)> change);
+  Status Seal(Study& study, absl::FunctionRef<Status(storage::StoreBatch)> change);
   // The same for retiring a study.
-  absl::Status Retire(Study& study, absl::FunctionRef<absl::Status(storage::StoreBatch)> change);
+  Status Retire(Study& study, absl::FunctionRef<Status(storage::StoreBatch)> change);
 
   // The same for deleting a study with all its data.
-  absl::Status Delete(Study& study, absl::FunctionRef<absl::Status()> change);
+  Status Delete(Study& study, absl::FunctionRef<Status()> change);
 
   // Erases the keys of a sealed study once no report waits to be opened. If a thread still holds
   // one, the next call erases them.
-  absl::Status EraseKeysOnceCounted(Study& study);
+  Status EraseKeysOnceCounted(Study& study);
 
   // The last error in opening batches since the previous call, or OK.
-  absl::Status TakeError() { return opener_.TakeError(); }
+  Status TakeError() { return opener_.TakeError(); }
 
   // The bytes that relays' batches take of the limits.
   uint64_t BytesTaken() const { return room_.BytesTaken(); }

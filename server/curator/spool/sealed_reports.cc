@@ -1,11 +1,11 @@
 #include "server/curator/spool/sealed_reports.h"
 
 #include <optional>
+#include <string_view>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_sealing.h"
@@ -14,30 +14,29 @@
 namespace coppice::curator {
 namespace {
 
-absl::Status BadColumn(absl::string_view field, size_t bytes_each, size_t reports, size_t bytes) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      field, ": must have ", bytes_each, " bytes for each of ", reports, " reports, has ", bytes));
+Status BadColumn(std::string_view field, size_t bytes_each, size_t reports, size_t bytes) {
+  return InvalidArgumentError(StrCat(field, ": must have ", bytes_each, " bytes for each of ",
+                                     reports, " reports, has ", bytes));
 }
 
-absl::Status VisitRecord(absl::string_view key, absl::string_view bytes, size_t ciphertext_bytes,
-                         absl::FunctionRef<absl::Status(const SealedReports& reports)> visit) {
+Status VisitRecord(std::string_view key, std::string_view bytes, size_t ciphertext_bytes,
+                   absl::FunctionRef<Status(const SealedReports& reports)> visit) {
   COPPICE_ASSIGN_OR_RETURN(const v1::SpoolRecord record,
                            storage::ParseRecord<v1::SpoolRecord>(key, bytes));
   const SealedReports reports{.tickets = record.tickets(),
                               .encapsulated = record.encapsulated(),
                               .ciphertexts = record.ciphertexts(),
                               .ciphertext_bytes = ciphertext_bytes};
-  const absl::Status sound = CheckSealedReports(reports, "");
+  const Status sound = CheckSealedReports(reports, "");
   if (!sound.ok() || reports.size() == 0) {
-    return storage::CorruptRecord(key,
-                                  absl::StrCat("has no sound columns (", sound.message(), ")"));
+    return storage::CorruptRecord(key, StrCat("has no sound columns (", sound.message(), ")"));
   }
   return visit(reports);
 }
 
 }  // namespace
 
-absl::Status CheckSealedReports(const SealedReports& reports, absl::string_view after) {
+Status CheckSealedReports(const SealedReports& reports, std::string_view after) {
   const size_t count = reports.size();
   if (reports.tickets.size() != count * kSpooledTicketBytes) {
     return BadColumn("tickets", kSpooledTicketBytes, count, reports.tickets.size());
@@ -51,12 +50,12 @@ absl::Status CheckSealedReports(const SealedReports& reports, absl::string_view 
   for (size_t i = 0; i < count; ++i) {
     // char_traits compares bytes as unsigned.
     if (reports.ticket(i) <= after) {
-      return absl::InvalidArgumentError(
+      return InvalidArgumentError(
           "tickets: must increase over the whole batch, and no two are the same");
     }
     after = reports.ticket(i);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::string EncodeSpool(const SealedReports& reports) {
@@ -67,14 +66,14 @@ std::string EncodeSpool(const SealedReports& reports) {
   return record.SerializeAsString();
 }
 
-absl::Status VisitSpool(
-    const storage::Store& store, absl::string_view study, const Sha256Digest& batch,
+Status VisitSpool(
+    const storage::Store& store, std::string_view study, const Sha256Digest& batch,
     size_t ciphertext_bytes,
-    absl::FunctionRef<absl::Status(uint64_t first_report, const SealedReports& reports)> visit) {
+    absl::FunctionRef<Status(uint64_t first_report, const SealedReports& reports)> visit) {
   const std::string prefix = BatchSpoolPrefix(study, batch);
-  return store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
+  return store.Scan(prefix, [&](std::string_view key, std::string_view bytes) {
     uint64_t first_report = 0;
-    if (!absl::SimpleAtoi(absl::StripPrefix(key, prefix), &first_report)) {
+    if (!SimpleAtoi(StripPrefix(key, prefix), &first_report)) {
       return storage::CorruptRecord(key, "is at no position");
     }
     return VisitRecord(key, bytes, ciphertext_bytes,
@@ -82,22 +81,21 @@ absl::Status VisitSpool(
   });
 }
 
-absl::Status VisitSpoolRecord(const storage::Store& store, absl::string_view study,
-                              const Sha256Digest& batch, uint64_t first_report,
-                              size_t ciphertext_bytes,
-                              absl::FunctionRef<absl::Status(const SealedReports& reports)> visit) {
+Status VisitSpoolRecord(const storage::Store& store, std::string_view study,
+                        const Sha256Digest& batch, uint64_t first_report, size_t ciphertext_bytes,
+                        absl::FunctionRef<Status(const SealedReports& reports)> visit) {
   const std::string key = SpoolKey(study, batch, first_report);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
-  if (!bytes.has_value()) return absl::OkStatus();
+  if (!bytes.has_value()) return OkStatus();
   return VisitRecord(key, *bytes, ciphertext_bytes, visit);
 }
 
-absl::Status CheckSpool(const storage::Store& store, const Study& study) {
+Status CheckSpool(const storage::Store& store, const Study& study) {
   uint64_t all = 0;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(SpoolPrefix(study.id()), [&](absl::string_view, absl::string_view) {
+      store.Scan(SpoolPrefix(study.id()), [&](std::string_view, std::string_view) {
         ++all;
-        return absl::OkStatus();
+        return OkStatus();
       }));
   const size_t bytes = SealingOf(study.definition()).ciphertext_bytes();
   for (const BatchState state : {BatchState::kReceiving, BatchState::kStored}) {
@@ -107,15 +105,15 @@ absl::Status CheckSpool(const storage::Store& store, const Study& study) {
                                          [&](uint64_t, const SealedReports& record) {
                                            reports += record.size();
                                            --all;
-                                           return absl::OkStatus();
+                                           return OkStatus();
                                          }));
       if (reports == batch.waiting()) continue;
-      return storage::CorruptRecord(BatchKey(study.id(), batch.id),
-                                    absl::StrCat("says that ", batch.waiting(),
-                                                 " reports wait, and the spool has ", reports));
+      return storage::CorruptRecord(
+          BatchKey(study.id(), batch.id),
+          StrCat("says that ", batch.waiting(), " reports wait, and the spool has ", reports));
     }
   }
-  if (all == 0) return absl::OkStatus();
+  if (all == 0) return OkStatus();
   return storage::CorruptRecord(SpoolPrefix(study.id()), "has reports of no batch that waits");
 }
 

@@ -6,11 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 #include "server/curator/study/study.h"
 #include "server/store/store.h"
@@ -22,48 +21,47 @@ inline constexpr size_t kEncapsulatedBytes = 32;
 
 // Columns of the same number of reports, in ticket order. Does not own the bytes.
 struct SealedReports {
-  absl::string_view tickets{};
-  absl::string_view encapsulated{};
-  absl::string_view ciphertexts{};
+  std::string_view tickets{};
+  std::string_view encapsulated{};
+  std::string_view ciphertexts{};
   size_t ciphertext_bytes = 1;  // per report
 
   size_t size() const { return tickets.size() / kSpooledTicketBytes; }
   size_t bytes_each() const { return kSpooledTicketBytes + kEncapsulatedBytes + ciphertext_bytes; }
-  absl::string_view ticket(size_t i) const {
+  std::string_view ticket(size_t i) const {
     return tickets.substr(i * kSpooledTicketBytes, kSpooledTicketBytes);
   }
-  absl::string_view encapsulation(size_t i) const {
+  std::string_view encapsulation(size_t i) const {
     return encapsulated.substr(i * kEncapsulatedBytes, kEncapsulatedBytes);
   }
-  absl::string_view ciphertext(size_t i) const {
+  std::string_view ciphertext(size_t i) const {
     return ciphertexts.substr(i * ciphertext_bytes, ciphertext_bytes);
   }
 };
 
 // InvalidArgument, naming the field, unless the columns have the same number of reports and their
 // tickets increase and follow `after`, which is "" for the first part of a batch.
-absl::Status CheckSealedReports(const SealedReports& reports, absl::string_view after);
+Status CheckSealedReports(const SealedReports& reports, std::string_view after);
 
 std::string EncodeSpool(const SealedReports& reports);
 
 // Calls `visit` with each record of a batch's spool, in the order of its reports, and the position
 // of its first report. Holds one record at a time. DataLoss for a record that does not parse or has
 // another length; else what the store or `visit` returns.
-absl::Status VisitSpool(
-    const storage::Store& store, absl::string_view study, const Sha256Digest& batch,
+Status VisitSpool(
+    const storage::Store& store, std::string_view study, const Sha256Digest& batch,
     size_t ciphertext_bytes,
-    absl::FunctionRef<absl::Status(uint64_t first_report, const SealedReports& reports)> visit);
+    absl::FunctionRef<Status(uint64_t first_report, const SealedReports& reports)> visit);
 
 // Calls `visit` with the record at this position. Without such a record, because its reports are
 // judged, it does nothing. Errors as VisitSpool().
-absl::Status VisitSpoolRecord(const storage::Store& store, absl::string_view study,
-                              const Sha256Digest& batch, uint64_t first_report,
-                              size_t ciphertext_bytes,
-                              absl::FunctionRef<absl::Status(const SealedReports& reports)> visit);
+Status VisitSpoolRecord(const storage::Store& store, std::string_view study,
+                        const Sha256Digest& batch, uint64_t first_report, size_t ciphertext_bytes,
+                        absl::FunctionRef<Status(const SealedReports& reports)> visit);
 
 // DataLoss, naming the batch's record, unless the spool has the number of reports that each of the
 // study's batches says are waiting, and no others. Reads the whole spool.
-absl::Status CheckSpool(const storage::Store& store, const Study& study);
+Status CheckSpool(const storage::Store& store, const Study& study);
 
 }  // namespace coppice::curator
 

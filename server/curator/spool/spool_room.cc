@@ -1,6 +1,9 @@
 #include "server/curator/spool/spool_room.h"
 
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/curator/spool/sealed_reports.h"
 #include "server/curator/study/study_sealing.h"
 
@@ -13,9 +16,9 @@ uint64_t BytesOf(const Study& study, uint64_t reports) {
   return reports * each.bytes_each();
 }
 
-absl::Status NoRoom(absl::string_view whose, uint64_t taken, uint64_t wanted, uint64_t limit,
-                    absl::string_view setting) {
-  return absl::ResourceExhaustedError(absl::StrCat(
+Status NoRoom(std::string_view whose, uint64_t taken, uint64_t wanted, uint64_t limit,
+              std::string_view setting) {
+  return ResourceExhaustedError(StrCat(
       "no room for a batch of ", wanted, " bytes: ", whose, " have taken ", taken, " of ", limit,
       " bytes (", setting, " of the curator): keep the batch, and send it when earlier ones are ",
       "counted; one that is too large by itself needs a higher limit"));
@@ -23,7 +26,7 @@ absl::Status NoRoom(absl::string_view whose, uint64_t taken, uint64_t wanted, ui
 
 }  // namespace
 
-absl::StatusOr<SpoolRoom::Place> SpoolRoom::Take(const Study& study, const BatchHeader& header) {
+StatusOr<SpoolRoom::Place> SpoolRoom::Take(const Study& study, const BatchHeader& header) {
   const PublicKey& relay = study.definition().settings.relay->relay_key;
   const uint64_t wanted = BytesOf(study, header.reports);
   uint64_t of_all = 0;

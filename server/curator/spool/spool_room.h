@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/signature.h"
 #include "server/curator/study/study.h"
@@ -56,7 +56,7 @@ class SpoolRoom {
       : limits_(limits), all_studies_(std::move(all_studies)) {}
 
   // Takes room for a new batch. ResourceExhausted names the setting of the curator that limits it.
-  absl::StatusOr<Place> Take(const Study& study, const BatchHeader& header);
+  StatusOr<Place> Take(const Study& study, const BatchHeader& header);
 
   // The room that all batches have.
   uint64_t BytesTaken() const;

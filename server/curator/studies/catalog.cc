@@ -1,11 +1,12 @@
 #include "server/curator/studies/catalog.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/keys/erasure.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/models_with_lost_reports.h"
@@ -16,8 +17,8 @@ namespace coppice::curator {
 namespace {
 
 // The ID of a key "KIND/ID/".
-absl::string_view IdOfKey(absl::string_view key, absl::string_view prefix) {
-  return absl::StripSuffix(absl::StripPrefix(key, prefix), "/");
+std::string_view IdOfKey(std::string_view key, std::string_view prefix) {
+  return StripSuffix(StripPrefix(key, prefix), "/");
 }
 
 }  // namespace
@@ -33,21 +34,21 @@ storage::StoreBatch RemovalOf(const Study& study, int64_t now_unix_seconds) {
   return batch;
 }
 
-absl::Status Catalog::Load(const storage::Store& store) {
+Status Catalog::Load(const storage::Store& store) {
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kStudyPrefix, [&](absl::string_view key, absl::string_view bytes) {
+      store.Scan(kStudyPrefix, [&](std::string_view key, std::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study,
                                  LoadStudy(store, IdOfKey(key, kStudyPrefix), bytes));
         Add(std::move(study));
-        return absl::OkStatus();
+        return OkStatus();
       }));
-  return store.Scan(kTombstonePrefix, [&](absl::string_view key, absl::string_view bytes) {
+  return store.Scan(kTombstonePrefix, [&](std::string_view key, std::string_view bytes) {
     const std::string id(IdOfKey(key, kTombstonePrefix));
     COPPICE_ASSIGN_OR_RETURN(const StudyOrigin origin, DecodeTombstone(id, bytes));
     const MutexLock lock(mutex_);
     tombstones_.insert(id);
     study_of_request_[origin] = id;
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
@@ -63,12 +64,12 @@ void Catalog::Remove(const Study& study) {
   studies_.erase(study.id());
 }
 
-std::shared_ptr<Study> Catalog::Find(absl::string_view id) const {
+std::shared_ptr<Study> Catalog::Find(std::string_view id) const {
   const MutexLock lock(mutex_);
   return FindLocked(id);
 }
 
-absl::Status Catalog::StoreCounts(storage::Store& store) const {
+Status Catalog::StoreCounts(storage::Store& store) const {
   storage::StoreBatch batch;
   std::vector<std::shared_ptr<Study>> studies = All();
   std::erase_if(studies, [](const std::shared_ptr<Study>& study) {
@@ -77,20 +78,20 @@ absl::Status Catalog::StoreCounts(storage::Store& store) const {
   for (const std::shared_ptr<Study>& study : studies) {
     batch.Put(CountsKey(study->id()), EncodeCounts(study->CountsSoFar()));
   }
-  if (studies.empty()) return absl::OkStatus();
+  if (studies.empty()) return OkStatus();
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   for (const std::shared_ptr<Study>& study : studies) study->counts_are_behind = false;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-std::shared_ptr<Study> Catalog::FindLocked(absl::string_view id) const {
+std::shared_ptr<Study> Catalog::FindLocked(std::string_view id) const {
   const auto it = studies_.find(id);
   return it == studies_.end() ? nullptr : it->second;
 }
 
-absl::StatusOr<std::shared_ptr<Study>> Catalog::Get(absl::string_view id) const {
+StatusOr<std::shared_ptr<Study>> Catalog::Get(std::string_view id) const {
   std::shared_ptr<Study> study = Find(id);
-  if (study == nullptr) return absl::NotFoundError(absl::StrCat("there is no study ", id));
+  if (study == nullptr) return NotFoundError(StrCat("there is no study ", id));
   return study;
 }
 
@@ -111,19 +112,19 @@ std::vector<std::shared_ptr<Study>> Catalog::All() const {
   return all;
 }
 
-absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(const StudyOrigin& origin,
-                                                       absl::string_view request_hash) const {
+StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(const StudyOrigin& origin,
+                                                 std::string_view request_hash) const {
   const MutexLock lock(mutex_);
   const auto it = study_of_request_.find(origin);
   if (it == study_of_request_.end()) return nullptr;
   std::shared_ptr<Study> study = FindLocked(it->second);
   if (study == nullptr) {
-    return absl::AlreadyExistsError(absl::StrCat("request_id: the study ", it->second,
-                                                 " that it made was deleted; choose another"));
+    return AlreadyExistsError(
+        StrCat("request_id: the study ", it->second, " that it made was deleted; choose another"));
   }
   if (study->definition().request_hash != request_hash) {
-    return absl::AlreadyExistsError(absl::StrCat("request_id: it made the study ", it->second,
-                                                 " from another request; choose another"));
+    return AlreadyExistsError(StrCat("request_id: it made the study ", it->second,
+                                     " from another request; choose another"));
   }
   return study;
 }
@@ -133,28 +134,28 @@ bool Catalog::HasRequest(const StudyOrigin& origin) const {
   return study_of_request_.contains(origin);
 }
 
-absl::Status Catalog::CheckQuota(const std::string& owner, uint64_t most) const {
-  if (most == 0) return absl::OkStatus();
+Status Catalog::CheckQuota(const std::string& owner, uint64_t most) const {
+  if (most == 0) return OkStatus();
   const MutexLock lock(mutex_);
   const auto owned =
       static_cast<uint64_t>(std::count_if(studies_.begin(), studies_.end(), [&](const auto& study) {
         return study.second->definition().owner == owner;
       }));
-  if (owned < most) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      owner, " may have ", most, most == 1 ? " study" : " studies", ", and has: delete one first"));
+  if (owned < most) return OkStatus();
+  return ResourceExhaustedError(StrCat(owner, " may have ", most, most == 1 ? " study" : " studies",
+                                       ", and has: delete one first"));
 }
 
-absl::Status Catalog::CheckUnused(absl::string_view id) const {
+Status Catalog::CheckUnused(std::string_view id) const {
   const MutexLock lock(mutex_);
   if (tombstones_.contains(id)) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("study_id: the study ", id, " was deleted, and ids are never used again"));
+    return AlreadyExistsError(
+        StrCat("study_id: the study ", id, " was deleted, and ids are never used again"));
   }
   if (studies_.contains(id)) {
-    return absl::AlreadyExistsError(absl::StrCat("study_id: there is a study ", id, " already"));
+    return AlreadyExistsError(StrCat("study_id: there is a study ", id, " already"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::curator

@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "absl/container/btree_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
 #include "server/curator/study/study_record.h"
@@ -31,44 +30,44 @@ storage::StoreBatch RemovalOf(const Study& study, int64_t now_unix_seconds);
 class Catalog {
  public:
   // Adds every study and tombstone of the store. DataLoss if one does not parse or add up.
-  absl::Status Load(const storage::Store& store);
+  Status Load(const storage::Store& store);
 
   // Writes rejections that no group has written. Skips a study while the store may be ahead of
   // memory, since its counts must be written with everything else. Runs on the committer.
-  absl::Status StoreCounts(storage::Store& store) const;
+  Status StoreCounts(storage::Store& store) const;
 
   void Add(std::shared_ptr<Study> study);
   // Replaces the study by a tombstone.
   void Remove(const Study& study);
 
   // Null if there is no such study.
-  std::shared_ptr<Study> Find(absl::string_view id) const;
+  std::shared_ptr<Study> Find(std::string_view id) const;
   // As Find(), but NotFound, naming the id, if there is none.
-  absl::StatusOr<std::shared_ptr<Study>> Get(absl::string_view id) const;
+  StatusOr<std::shared_ptr<Study>> Get(std::string_view id) const;
   std::vector<StudyInfo> List(const Page& page) const;
   std::vector<std::shared_ptr<Study>> All() const;
 
   // The study that this request made, or null if it made none. AlreadyExists if the request had
   // another hash than `request_hash` or the study was deleted.
-  absl::StatusOr<std::shared_ptr<Study>> MadeBy(const StudyOrigin& origin,
-                                                absl::string_view request_hash) const;
+  StatusOr<std::shared_ptr<Study>> MadeBy(const StudyOrigin& origin,
+                                          std::string_view request_hash) const;
   // Whether this request made a study, deleted or not.
   bool HasRequest(const StudyOrigin& origin) const;
   // ResourceExhausted if `owner` has `most` studies or more; 0 means no limit.
-  absl::Status CheckQuota(const std::string& owner, uint64_t most) const;
+  Status CheckQuota(const std::string& owner, uint64_t most) const;
   // AlreadyExists if a study has or had this id.
-  absl::Status CheckUnused(absl::string_view id) const;
+  Status CheckUnused(std::string_view id) const;
 
  private:
-  std::shared_ptr<Study> FindLocked(absl::string_view id) const
+  std::shared_ptr<Study> FindLocked(std::string_view id) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
-  absl::btree_map<std::string, std::shared_ptr<Study>> studies_ ABSL_GUARDED_BY(mutex_);
+  StringMap<std::shared_ptr<Study>> studies_ ABSL_GUARDED_BY(mutex_);
   // By the request that made them; includes ids of deleted studies.
   absl::btree_map<StudyOrigin, std::string> study_of_request_ ABSL_GUARDED_BY(mutex_);
   // The ids of deleted studies.
-  absl::btree_set<std::string> tombstones_ ABSL_GUARDED_BY(mutex_);
+  StringSet tombstones_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::curator

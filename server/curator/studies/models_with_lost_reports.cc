@@ -1,5 +1,8 @@
 #include "server/curator/studies/models_with_lost_reports.h"
 
+#include <string_view>
+
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/store/store_record.h"
@@ -15,17 +18,17 @@ std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study,
   return record.SerializeAsString();
 }
 
-absl::Status ModelsWithLostReports::Load(const storage::Store& store) {
-  return store.Scan(kOutlivedPrefix, [this](absl::string_view key, absl::string_view bytes) {
+Status ModelsWithLostReports::Load(const storage::Store& store) {
+  return store.Scan(kOutlivedPrefix, [this](std::string_view key, std::string_view bytes) {
     return Add(key, bytes);
   });
 }
 
-absl::Status ModelsWithLostReports::Add(absl::string_view key, absl::string_view bytes) {
+Status ModelsWithLostReports::Add(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::OutlivedModelRecord record,
                            storage::ParseRecord<v1::OutlivedModelRecord>(key, bytes));
   reports_[std::string(key)] = record.model_reports();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 bool ModelsWithLostReports::Has(const ModelReports& model) const {

@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/store.h"
 
 namespace coppice::curator {
@@ -22,12 +21,12 @@ struct ModelReports {
   uint64_t reports = 0;
 };
 
-inline constexpr absl::string_view kOutlivedPrefix = "outlived/";
-inline std::string OutlivedPrefix(absl::string_view study) {
-  return absl::StrCat(kOutlivedPrefix, study, "/");
+inline constexpr std::string_view kOutlivedPrefix = "outlived/";
+inline std::string OutlivedPrefix(std::string_view study) {
+  return StrCat(kOutlivedPrefix, study, "/");
 }
-inline std::string OutlivedKey(absl::string_view study, absl::string_view model) {
-  return absl::StrCat(OutlivedPrefix(study), model);
+inline std::string OutlivedKey(std::string_view study, std::string_view model) {
+  return StrCat(OutlivedPrefix(study), model);
 }
 
 std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study, int64_t unix_seconds);
@@ -42,9 +41,9 @@ std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study, in
 // Errors     DataLoss for a record that does not parse, naming its key.
 class ModelsWithLostReports {
  public:
-  absl::Status Load(const storage::Store& store);
+  Status Load(const storage::Store& store);
   // Adds one record.
-  absl::Status Add(absl::string_view key, absl::string_view bytes);
+  Status Add(std::string_view key, std::string_view bytes);
 
   bool Has(const ModelReports& model) const;
 

@@ -1,12 +1,13 @@
 #include "server/curator/studies/reconcile.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
@@ -15,10 +16,10 @@
 namespace coppice::curator {
 namespace {
 
-absl::Status DifferenceError(absl::string_view study, absl::string_view one, uint64_t count,
-                             absl::string_view other, uint64_t other_count) {
-  return absl::InternalError(absl::StrCat("the counts of study ", study, " do not reconcile: ", one,
-                                          " ", count, ", ", other, " ", other_count));
+Status DifferenceError(std::string_view study, std::string_view one, uint64_t count,
+                       std::string_view other, uint64_t other_count) {
+  return InternalError(StrCat("the counts of study ", study, " do not reconcile: ", one, " ", count,
+                              ", ", other, " ", other_count));
 }
 
 std::vector<ModelReports> ReportsOfModels(const models::Models& models) {
@@ -27,7 +28,7 @@ std::vector<ModelReports> ReportsOfModels(const models::Models& models) {
   for (;;) {
     const std::vector<models::ModelSummary> some = models.List("", page);
     for (const models::ModelSummary& summary : some) {
-      absl::StatusOr<std::string> study = ParseName(kStudies, summary.source);
+      StatusOr<std::string> study = ParseName(kStudies, summary.source);
       if (!study.ok()) continue;  // it is a job's model
       all.push_back({.study = *std::move(study),
                      .model = summary.id,
@@ -56,7 +57,7 @@ StudyTotals TotalsOf(Study& study, uint64_t received, uint64_t waiting) {
           .spent_tickets = study.spent().size()};
 }
 
-absl::Status ReconcileTotals(const StudyTotals& totals) {
+Status ReconcileTotals(const StudyTotals& totals) {
   const uint64_t accounted = totals.answered + totals.failed + totals.waiting;
   if (totals.received != accounted) {
     return DifferenceError(totals.study, "received", totals.received,
@@ -74,19 +75,19 @@ absl::Status ReconcileTotals(const StudyTotals& totals) {
     return DifferenceError(totals.study, "accepted", totals.accepted, "spent tickets",
                            totals.spent_tickets);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study) {
+Status ReconcileModel(const ModelReports& model, const StudyReports& study) {
   const bool is_final = model.model == study.final_model;
   const bool fits = is_final ? model.reports == study.accepted : model.reports <= study.accepted;
-  if (fits) return absl::OkStatus();
-  return DifferenceError(
-      model.study, "accepted", study.accepted,
-      absl::StrCat(is_final ? "in its final model " : "in its model ", model.model), model.reports);
+  if (fits) return OkStatus();
+  return DifferenceError(model.study, "accepted", study.accepted,
+                         StrCat(is_final ? "in its final model " : "in its model ", model.model),
+                         model.reports);
 }
 
-absl::Status ReconcileModels(
+Status ReconcileModels(
     const models::Models& models, const ModelsWithLostReports& lost,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of) {
   for (const ModelReports& model : ReportsOfModels(models)) {
@@ -94,7 +95,7 @@ absl::Status ReconcileModels(
     const std::optional<StudyReports> study = reports_of(model.study);
     if (study.has_value()) COPPICE_RETURN_IF_ERROR(ReconcileModel(model, *study));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::optional<StudyReports> ReportsOf(const Catalog& catalog, const std::string& study) {
@@ -104,8 +105,7 @@ std::optional<StudyReports> ReportsOf(const Catalog& catalog, const std::string&
                       .final_model = found->Life().final_model};
 }
 
-absl::Status ReconcileStored(const storage::Store& store, absl::string_view study,
-                             const Counts& counts) {
+Status ReconcileStored(const storage::Store& store, std::string_view study, const Counts& counts) {
   const std::string key = CountsKey(study);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
   if (!bytes.has_value())
@@ -113,29 +113,28 @@ absl::Status ReconcileStored(const storage::Store& store, absl::string_view stud
   COPPICE_ASSIGN_OR_RETURN(const Counts stored, DecodeCounts(key, *bytes));
   for (size_t outcome = 0; outcome < counts.outcomes.size(); ++outcome) {
     if (stored.outcomes[outcome] == counts.outcomes[outcome]) continue;
-    return DifferenceError(study, absl::StrCat("reports of outcome ", outcome),
-                           counts.outcomes[outcome], "in the store", stored.outcomes[outcome]);
+    return DifferenceError(study, StrCat("reports of outcome ", outcome), counts.outcomes[outcome],
+                           "in the store", stored.outcomes[outcome]);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ReconcileBatches(const storage::Store& store, const Study& study) {
+Status ReconcileBatches(const storage::Store& store, const Study& study) {
   // Retiring dropped the batches that were not fully counted, with their counts so far.
   if (!study.definition().settings.relay.has_value() || study.Life().retired) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   Counts of_batches;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(BatchPrefix(study.id()), [&](absl::string_view key, absl::string_view bytes) {
+      store.Scan(BatchPrefix(study.id()), [&](std::string_view key, std::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(const RelayBatch batch, DecodeBatch(study.id(), key, bytes));
         of_batches = of_batches + Counts{.outcomes = batch.outcomes};
-        return absl::OkStatus();
+        return OkStatus();
       }));
   return ReconcileStored(store, study.id(), of_batches);
 }
 
-absl::Status ReconcileStudies(const storage::Store& store, const Catalog& catalog,
-                              const Intake& intake) {
+Status ReconcileStudies(const storage::Store& store, const Catalog& catalog, const Intake& intake) {
   const std::vector<std::shared_ptr<Study>> studies = catalog.All();
   const std::vector<Intake::IntakeCounts> counts = intake.CountsFor(studies);
   for (size_t i = 0; i < studies.size(); ++i) {
@@ -146,7 +145,7 @@ absl::Status ReconcileStudies(const storage::Store& store, const Catalog& catalo
     COPPICE_RETURN_IF_ERROR(ReconcileStored(store, study.id(), study.CountsSoFar()));
     COPPICE_RETURN_IF_ERROR(ReconcileBatches(store, study));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::curator

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/studies/catalog.h"
 #include "server/curator/studies/models_with_lost_reports.h"
@@ -42,7 +42,7 @@ StudyTotals TotalsOf(Study& study, uint64_t received, uint64_t waiting);
 
 // Checks that received = answered + failed + waiting, answered = outcomes, and accepted = in the
 // sums = spent tickets.
-absl::Status ReconcileTotals(const StudyTotals& totals);
+Status ReconcileTotals(const StudyTotals& totals);
 
 // The reports that the models of a study can rest on.
 struct StudyReports {
@@ -52,29 +52,27 @@ struct StudyReports {
 
 // Checks that a model rests on no more reports than were accepted, and a final model on all of
 // them.
-absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study);
+Status ReconcileModel(const ModelReports& model, const StudyReports& study);
 
 // Checks all models of studies except those in `lost`, in one pass. `reports_of` returns a study's
 // reports, or nothing if the study no longer exists. Safe while reports come in and models are
 // built: all models are read before the first study, a study's reports only grow, and a model rests
 // on reports accepted before it.
-absl::Status ReconcileModels(
+Status ReconcileModels(
     const models::Models& models, const ModelsWithLostReports& lost,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of);
 // Nothing if the study was deleted or a repair has put it aside.
 std::optional<StudyReports> ReportsOf(const Catalog& catalog, const std::string& study);
 
 // Checks that the store holds `counts` for the study.
-absl::Status ReconcileStored(const storage::Store& store, absl::string_view study,
-                             const Counts& counts);
+Status ReconcileStored(const storage::Store& store, std::string_view study, const Counts& counts);
 
 // Checks that the outcomes of all the study's batches add up to the study's, as stored: reports
 // reach a relayed study only through batches.
-absl::Status ReconcileBatches(const storage::Store& store, const Study& study);
+Status ReconcileBatches(const storage::Store& store, const Study& study);
 
 // Checks all studies. Runs on the committer.
-absl::Status ReconcileStudies(const storage::Store& store, const Catalog& catalog,
-                              const Intake& intake);
+Status ReconcileStudies(const storage::Store& store, const Catalog& catalog, const Intake& intake);
 
 }  // namespace coppice::curator
 

@@ -4,14 +4,16 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/base/rate_limiter.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/intake/intake.h"
@@ -55,14 +57,14 @@ class StoredStudies final : public Studies {
                         .answer_beside_commits = limits.answer_beside_commits}),
         spool_(store, intake_, authority_, limits.spool, [this] { return catalog_.All(); }) {}
 
-  absl::Status Load() {
+  Status Load() {
     COPPICE_RETURN_IF_ERROR(catalog_.Load(store_));
     spool_.Resume(catalog_.All());
     return lost_reports_.Load(store_);
   }
 
   using Studies::Create;
-  absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) override {
+  StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) override {
     COPPICE_RETURN_IF_ERROR(ValidateRequest(spec));
     const std::string hash = HashRequest(spec);
     const MutexLock lock(change_mutex_);
@@ -89,14 +91,14 @@ class StoredStudies final : public Studies {
     return catalog_.HasRequest({.owner = spec.owner, .request_id = spec.request_id});
   }
 
-  std::optional<StudyInfo> FindInfo(absl::string_view id) const override {
+  std::optional<StudyInfo> FindInfo(std::string_view id) const override {
     const std::shared_ptr<Study> study = catalog_.Find(id);
     if (study == nullptr) return std::nullopt;
     return study->Info();
   }
 
   using Studies::Get;
-  absl::StatusOr<StudyInfo> Get(absl::string_view id, Viewer viewer) override {
+  StatusOr<StudyInfo> Get(std::string_view id, Viewer viewer) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     // Read before the outcomes: if no report of the batches waits, the outcomes include all.
@@ -109,20 +111,20 @@ class StoredStudies final : public Studies {
     return info;
   }
 
-  absl::StatusOr<ReportSteps> ReportsOverTime(absl::string_view id) const override {
+  StatusOr<ReportSteps> ReportsOverTime(std::string_view id) const override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     return study->ReportsOverTime(clock_());
   }
 
   std::vector<StudyInfo> List(const Page& page) const override { return catalog_.List(page); }
 
-  std::optional<std::string> OwnerOf(absl::string_view id) const override {
+  std::optional<std::string> OwnerOf(std::string_view id) const override {
     const std::shared_ptr<Study> study = catalog_.Find(id);
     if (study == nullptr) return std::nullopt;
     return study->definition().owner;
   }
 
-  absl::StatusOr<StudyInfo> Seal(absl::string_view id) override {
+  StatusOr<StudyInfo> Seal(std::string_view id) override {
     const MutexLock lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
@@ -132,7 +134,7 @@ class StoredStudies final : public Studies {
     return study->Info();
   }
 
-  absl::Status Delete(absl::string_view id) override {
+  Status Delete(std::string_view id) override {
     const MutexLock lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim removal,
@@ -140,8 +142,8 @@ class StoredStudies final : public Studies {
     return spool_.Delete(*study, [&] { return Erase(*study); });
   }
 
-  absl::StatusOr<StudyInfo> RotateSealingKey(absl::string_view id,
-                                             const SealingKeyName& current) override {
+  StatusOr<StudyInfo> RotateSealingKey(std::string_view id,
+                                       const SealingKeyName& current) override {
     const MutexLock lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
@@ -150,8 +152,7 @@ class StoredStudies final : public Studies {
     return study->Info();
   }
 
-  absl::StatusOr<uint64_t> AddJoinRows(absl::string_view id,
-                                       absl::Span<const JoinRow> rows) override {
+  StatusOr<uint64_t> AddJoinRows(std::string_view id, absl::Span<const JoinRow> rows) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(CheckJoinRows(study->definition(), rows));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
@@ -164,8 +165,8 @@ class StoredStudies final : public Studies {
     return count;
   }
 
-  absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
-                                  absl::Span<const std::string> submission_tokens) override {
+  StatusOr<Offer> MakeOffer(std::string_view id, uint32_t count,
+                            absl::Span<const std::string> submission_tokens) override {
     COPPICE_RETURN_IF_ERROR(CheckCount("tickets", count, kMaxTicketsPerOffer));
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
@@ -187,15 +188,15 @@ class StoredStudies final : public Studies {
   }
 
   CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }
-  absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const override {
+  StatusOr<Signature> ProveKey(std::string_view challenge) const override {
     return manifests_->Prove(challenge);
   }
-  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
+  StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
     COPPICE_RETURN_IF_ERROR(CheckCount("count", count, kMaxTokensPerCall));
     return authority_.IssueTokens(count);
   }
 
-  void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
+  void Submit(std::string_view id, std::string_view fingerprint_bytes, ReportBatch reports,
               SubmitDone done) override {
     const int64_t now = clock_();
     std::shared_ptr<Study> study = catalog_.Find(id);
@@ -210,23 +211,22 @@ class StoredStudies final : public Studies {
     intake_.Submit(std::move(batch));
   }
 
-  absl::StatusOr<BatchProgress> DeliverBatch(absl::string_view id, const BatchPart& part) override {
+  StatusOr<BatchProgress> DeliverBatch(std::string_view id, const BatchPart& part) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(OfStore(SealIfOver(*study)));
     return spool_.Receive(study, part, clock_());
   }
 
   using Studies::BuildModel;
-  absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study_id,
-                                               absl::string_view model_id,
-                                               const EstimatorOptions& asked,
-                                               const CancelCheck& cancel) override {
+  StatusOr<models::ModelInfo> BuildModel(std::string_view study_id, std::string_view model_id,
+                                         const EstimatorOptions& asked,
+                                         const CancelCheck& cancel) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(study_id));
     COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options, OptionsFor(*study, asked));
     COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", model_id));
     const MutexLock lock(change_mutex_);
     COPPICE_RETURN_IF_ERROR(cancel());
-    const absl::StatusOr<models::ModelSummary> existing = models_.Describe(model_id);
+    const StatusOr<models::ModelSummary> existing = models_.Describe(model_id);
     if (existing.ok()) {
       COPPICE_RETURN_IF_ERROR(CheckSameModel(*existing, study_id, options));
       return models_.Get(model_id);
@@ -240,8 +240,8 @@ class StoredStudies final : public Studies {
   }
 
   using Studies::GetCounts;
-  absl::StatusOr<StudyCounts> GetCounts(absl::string_view id, const CountsRequest& request,
-                                        Viewer viewer) override {
+  StatusOr<StudyCounts> GetCounts(std::string_view id, const CountsRequest& request,
+                                  Viewer viewer) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     COPPICE_RETURN_IF_ERROR(study->CheckNoneWaits());
@@ -250,19 +250,19 @@ class StoredStudies final : public Studies {
     if (!is_early || study->Life().seen_early) return counts;
     // Noted once the request is known to be good, and read anew: a study sealed instead is final.
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter([&] {
-      return study->SumsAreFinal() ? absl::OkStatus() : StoreLife(*study, SeenEarly(study->Life()));
+      return study->SumsAreFinal() ? OkStatus() : StoreLife(*study, SeenEarly(study->Life()));
     }));
     COPPICE_RETURN_IF_ERROR(study->CheckNoneWaits());
     return CountStudy(store_, *study, request);
   }
 
-  absl::StatusOr<PublicSide> GetPublicSide(absl::string_view id) override {
+  StatusOr<PublicSide> GetPublicSide(std::string_view id) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     return LoadPublicSide(store_, *study);
   }
 
-  absl::Status Sweep() override {
-    absl::Status status;
+  Status Sweep() override {
+    Status status;
     for (const std::shared_ptr<Study>& study : catalog_.All()) {
       status.Update(SealIfOver(*study));
       study->LookForAlarms();
@@ -275,7 +275,7 @@ class StoredStudies final : public Studies {
     return status;
   }
 
-  absl::Status Reconcile() override {
+  Status Reconcile() override {
     COPPICE_RETURN_IF_ERROR(ReconcileModels(
         models_, lost_reports_, [this](const std::string& id) { return ReportsOf(catalog_, id); }));
     return intake_.RunOnCommitter([this] { return ReconcileStudies(store_, catalog_, intake_); });
@@ -295,67 +295,67 @@ class StoredStudies final : public Studies {
 
  private:
   SubmitDone CountUnknown(SubmitDone done) {
-    return [this, done = std::move(done)](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
+    return [this, done = std::move(done)](StatusOr<std::vector<ReportOutcome>> outcomes) {
       if (outcomes.ok()) of_no_study_ += outcomes->size();
       done(std::move(outcomes));
     };
   }
 
-  absl::Status CheckTakesNow(const Study& study, size_t reports) {
+  Status CheckTakesNow(const Study& study, size_t reports) {
     COPPICE_RETURN_IF_ERROR(CheckTakesDirectReports(study));
     if (reports_per_second_ == 0 ||
         report_limiter_.Take(study.id(), static_cast<double>(reports)) <= absl::ZeroDuration()) {
-      return absl::OkStatus();
+      return OkStatus();
     }
-    return absl::ResourceExhaustedError(
-        absl::StrCat("more than ", reports_per_second_, " reports of this study in a second"));
+    return ResourceExhaustedError(
+        StrCat("more than ", reports_per_second_, " reports of this study in a second"));
   }
 
   // Seals a study whose time is over durably before anyone hears of it, so that setting the clock
   // back cannot reopen it.
-  absl::Status SealIfOver(Study& study) {
+  Status SealIfOver(Study& study) {
     if (study.AdmissionOutcome() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
-      return absl::OkStatus();
+      return OkStatus();
     }
     return SealAs(study, [&] { return study.LifeOnceOver(); });
   }
 
-  absl::Status SealAs(Study& study, absl::FunctionRef<StudyLife()> next) {
+  Status SealAs(Study& study, absl::FunctionRef<StudyLife()> next) {
     return spool_.Seal(study, [&](storage::StoreBatch batch) {
       return StoreLife(study, next(), std::move(batch));
     });
   }
 
   // Runs on the committer. Writes nothing if the study has been deleted.
-  absl::Status StoreLife(Study& study, const StudyLife& next, storage::StoreBatch batch = {}) {
+  Status StoreLife(Study& study, const StudyLife& next, storage::StoreBatch batch = {}) {
     if (study.AdmissionOutcome() == ReportOutcome::kUnknownStudy)
       return catalog_.Get(study.id()).status();
     if (next != study.Life())
       batch.Put(StudyKey(study.id()), EncodeStudy(study.definition(), next));
     if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.Advance(next);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Skipped while a model is being built from these records; the next sweep retries.
-  absl::Status RetireUnlessBusy(Study& study) {
-    if (!change_mutex_.TryLock()) return absl::OkStatus();
-    const absl::Status retired = Retire(study);
+  Status RetireUnlessBusy(Study& study) {
+    if (!change_mutex_.TryLock()) return OkStatus();
+    const Status retired = Retire(study);
     change_mutex_.Unlock();
     return retired;
   }
 
-  absl::Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
+  Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     COPPICE_RETURN_IF_ERROR(spool_.Retire(study, [&](storage::StoreBatch batch) {
       for (const std::string& prefix : PrefixesToRetire(study.id())) batch.DeletePrefix(prefix);
       if (MustBePurged(study)) NoteErased(study.id(), batch);
       return StoreLife(study, Retired(study.Life()), std::move(batch));
     }));
     bases_.Forget(study.id());
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Erase(Study& study) {
+  Status Erase(Study& study) {
     const std::string& id = study.id();
     COPPICE_RETURN_IF_ERROR(store_.Apply(RemovalOf(study, clock_())));
     study.MarkDeleted();
@@ -363,17 +363,17 @@ class StoredStudies final : public Studies {
     models_.RemoveOf(MakeName(kStudies, id));
     bases_.Forget(id);
     manifests_->Forget(id);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::StatusOr<std::string> ChooseId(const StudySpec& spec) const {
+  StatusOr<std::string> ChooseId(const StudySpec& spec) const {
     if (!spec.id.empty()) COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(spec.id));
     return models::IdOrRandom(spec.id, spec.may_draw);
   }
 
-  absl::StatusOr<models::ModelInfo> MakeModel(Study& study, const std::string& wanted,
-                                              const EstimatorOptions& options,
-                                              const CancelCheck& cancel) {
+  StatusOr<models::ModelInfo> MakeModel(Study& study, const std::string& wanted,
+                                        const EstimatorOptions& options,
+                                        const CancelCheck& cancel) {
     COPPICE_ASSIGN_OR_RETURN(std::string id, models::IdOrRandom(wanted));
     COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim claim, models_.Claim(id));
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
@@ -430,11 +430,10 @@ class StoredStudies final : public Studies {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(storage::Store& store,
-                                                       models::Models& models,
-                                                       std::function<int64_t()> clock,
-                                                       const SigningKeys& signing_keys,
-                                                       const StudiesLimits& limits) {
+StatusOr<std::unique_ptr<Studies>> Studies::Open(storage::Store& store, models::Models& models,
+                                                 std::function<int64_t()> clock,
+                                                 const SigningKeys& signing_keys,
+                                                 const StudiesLimits& limits) {
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
   const auto sign_anew = std::bind_front(models::Models::SignAnew, std::ref(store));

@@ -9,14 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
 #include "common/base/page.h"
+#include "common/base/status.h"
 #include "common/terms/terms.h"
 #include "common/wire/proto/packed_forest.h"
 #include "server/curator/estimation/estimator.h"
@@ -107,48 +106,46 @@ class Studies {
   // built models, is signed from now on by this curator's key, and must outlive the studies. A
   // changed key signs the stored models anew, so load `models` after this. `clock` returns seconds
   // since 1970; it dates records and decides when a study's time is over.
-  static absl::StatusOr<std::unique_ptr<Studies>> Open(storage::Store& store,
-                                                       models::Models& models,
-                                                       std::function<int64_t()> clock,
-                                                       const SigningKeys& signing_keys = {},
-                                                       const StudiesLimits& limits = {});
+  static StatusOr<std::unique_ptr<Studies>> Open(storage::Store& store, models::Models& models,
+                                                 std::function<int64_t()> clock,
+                                                 const SigningKeys& signing_keys = {},
+                                                 const StudiesLimits& limits = {});
   virtual ~Studies() = default;
 
   // Calls `cancel` while the partition grows, and creates nothing if that stops it.
   // ResourceExhausted if the owner has as many studies as allowed.
-  virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) = 0;
-  absl::StatusOr<StudyInfo> Create(const StudySpec& spec) { return Create(spec, CancelCheck()); }
+  virtual StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) = 0;
+  StatusOr<StudyInfo> Create(const StudySpec& spec) { return Create(spec, CancelCheck()); }
   // Whether the request made a study before, so that Create() would make none.
   virtual bool WasCreated(const StudySpec& /*spec*/) const { return false; }
   // The study as List() shows it; none if there is no such study.
-  virtual std::optional<StudyInfo> FindInfo(absl::string_view /*id*/) const { return std::nullopt; }
+  virtual std::optional<StudyInfo> FindInfo(std::string_view /*id*/) const { return std::nullopt; }
   // Includes the alarms, and so costs as much as an estimate. Leaves them out below the study's
   // minimum of reports, since they tell of the mean label as a model would, while sealed reports of
   // a sealed study wait, and for a reader while the study is open. Seals a study whose time is
   // over.
-  virtual absl::StatusOr<StudyInfo> Get(absl::string_view id, Viewer viewer) = 0;
-  absl::StatusOr<StudyInfo> Get(absl::string_view id) { return Get(id, Viewer::kOperator); }
+  virtual StatusOr<StudyInfo> Get(std::string_view id, Viewer viewer) = 0;
+  StatusOr<StudyInfo> Get(std::string_view id) { return Get(id, Viewer::kOperator); }
   // The study's reports over time, since it was loaded or made. Costs no estimate.
-  virtual absl::StatusOr<ReportSteps> ReportsOverTime(absl::string_view id) const = 0;
+  virtual StatusOr<ReportSteps> ReportsOverTime(std::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   // Nothing if there is no such study.
-  virtual std::optional<std::string> OwnerOf(absl::string_view id) const = 0;
-  virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;
+  virtual std::optional<std::string> OwnerOf(std::string_view id) const = 0;
+  virtual StatusOr<StudyInfo> Seal(std::string_view id) = 0;
   // FailedPrecondition while an endpoint serves a model of the study (models.h).
-  virtual absl::Status Delete(absl::string_view id) = 0;
+  virtual Status Delete(std::string_view id) = 0;
 
   // Gives an open relayed study its next sealing key, which later manifests name. Repeating the
   // call gives no further key (study_sealing.h).
-  virtual absl::StatusOr<StudyInfo> RotateSealingKey(absl::string_view id,
-                                                     const SealingKeyName& current) = 0;
+  virtual StatusOr<StudyInfo> RotateSealingKey(std::string_view id,
+                                               const SealingKeyName& current) = 0;
 
   // Adds features of ids to an open study that is joined by ids (StudySpec::joined_by), all of the
   // call or none, and returns how many ids it has. Skips ids that are there with the same features,
   // so a call may be repeated. FailedPrecondition if the study is sealed or not joined by ids;
   // InvalidArgument as CheckJoinRows(), and for an id that already has other features
   // (join_rows.h).
-  virtual absl::StatusOr<uint64_t> AddJoinRows(absl::string_view id,
-                                               absl::Span<const JoinRow> rows) = 0;
+  virtual StatusOr<uint64_t> AddJoinRows(std::string_view id, absl::Span<const JoinRow> rows) = 0;
 
   // What a device needs: the terms and the trees as bytes, and tickets.
   struct Offer {
@@ -166,21 +163,21 @@ class Studies {
   // FailedPrecondition if the study is sealed, which this does if its time is over, and before the
   // first AddJoinRows() of a study that is joined by ids. InvalidArgument unless there are `count`
   // tokens, or none if the study requires none; else as IssueFor().
-  virtual absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
-                                          absl::Span<const std::string> submission_tokens) = 0;
-  absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count) {
+  virtual StatusOr<Offer> MakeOffer(std::string_view id, uint32_t count,
+                                    absl::Span<const std::string> submission_tokens) = 0;
+  StatusOr<Offer> MakeOffer(std::string_view id, uint32_t count) {
     return MakeOffer(id, count, {});
   }
 
   // Issues `count` fresh submission tokens, 1 to kMaxTokensPerCall, valid for every study that
   // requires them.
   static constexpr uint32_t kMaxTokensPerCall = 10'000;
-  virtual absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) = 0;
+  virtual StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) = 0;
 
   // The keys that sign the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;
   // Signs a challenge with the current key, under kCuratorDomain.
-  virtual absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const = 0;
+  virtual StatusOr<Signature> ProveKey(std::string_view challenge) const = 0;
 
   // Judges each report separately and calls `done` once, with one outcome per report in the same
   // order, after everything accepted is durable. `done` runs on another thread or on any thread
@@ -189,25 +186,23 @@ class Studies {
   // counted, and the caller retries the same bytes. ResourceExhausted if too much is queued or too
   // many reports come per second. FailedPrecondition for a study that takes reports only from its
   // relay.
-  virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
-                      ReportBatch reports, SubmitDone done) = 0;
+  virtual void Submit(std::string_view id, std::string_view fingerprint_bytes, ReportBatch reports,
+                      SubmitDone done) = 0;
 
   // Stores the next part of a batch of the study's relay (batch_receiver.h). A complete batch is
   // opened and counted in the background, even after the study is sealed.
-  virtual absl::StatusOr<BatchProgress> DeliverBatch(absl::string_view id,
-                                                     const BatchPart& part) = 0;
+  virtual StatusOr<BatchProgress> DeliverBatch(std::string_view id, const BatchPart& part) = 0;
 
   // Builds a model. That is post-processing: it may be repeated, and while the study is open too.
   // The first model of all reports of a sealed study is its final one; the model and that fact are
   // stored in one step. FailedPrecondition while sealed reports of a sealed study wait, and below
   // the study's minimum of reports (of those with the value that `options` may name). Builds
   // nothing if `cancel` stops it.
-  virtual absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study,
-                                                       absl::string_view model_id,
-                                                       const EstimatorOptions& options,
-                                                       const CancelCheck& cancel) = 0;
-  absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
-                                               const EstimatorOptions& options) {
+  virtual StatusOr<models::ModelInfo> BuildModel(std::string_view study, std::string_view model_id,
+                                                 const EstimatorOptions& options,
+                                                 const CancelCheck& cancel) = 0;
+  StatusOr<models::ModelInfo> BuildModel(std::string_view study, std::string_view model_id,
+                                         const EstimatorOptions& options) {
     return BuildModel(study, model_id, options, CancelCheck());
   }
 
@@ -216,15 +211,15 @@ class Studies {
   // minimum of reports, after its sums were deleted, and while no report has answered in the tree.
   // InvalidArgument for a tree that does not exist, and as BreakDownTree(). While the study is
   // open, counts for a reader end the promise to readers of its models.
-  virtual absl::StatusOr<StudyCounts> GetCounts(absl::string_view id, const CountsRequest& request,
-                                                Viewer viewer) = 0;
-  absl::StatusOr<StudyCounts> GetCounts(absl::string_view id, const CountsRequest& request) {
+  virtual StatusOr<StudyCounts> GetCounts(std::string_view id, const CountsRequest& request,
+                                          Viewer viewer) = 0;
+  StatusOr<StudyCounts> GetCounts(std::string_view id, const CountsRequest& request) {
     return GetCounts(id, request, Viewer::kOperator);
   }
 
   // FailedPrecondition if the study has no public rows: it was made from its schema alone, or its
   // retention is over.
-  virtual absl::StatusOr<PublicSide> GetPublicSide(absl::string_view id) = 0;
+  virtual StatusOr<PublicSide> GetPublicSide(std::string_view id) = 0;
 
   // Does what is due by the clock: seals studies whose time is over, retires those whose retention
   // is over, writes the rejections since the last sweep, and looks for alarms. Call it about every
@@ -233,11 +228,11 @@ class Studies {
   // It looks at a study's sums when its reports have grown by half since the last look, and once
   // more when they are final. That makes about fifty looks for a billion reports, and each is
   // equally likely to raise a false alarm.
-  virtual absl::Status Sweep() = 0;
+  virtual Status Sweep() = 0;
 
   // Checks that counts kept in different places agree (reconcile.h). Internal names the study and
   // the numbers that differ. Waits for a turn between two groups of reports.
-  virtual absl::Status Reconcile() = 0;
+  virtual Status Reconcile() = 0;
 
   // The number of reports since the process started that named no study. Excludes reports of a
   // study that was deleted while they waited.

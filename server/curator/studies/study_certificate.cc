@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/terms/signature.h"
 #include "server/curator/estimation/readers_bound.h"
@@ -20,13 +19,12 @@ namespace {
 
 std::string PartitionSource(const StudyDefinition& definition) {
   if (definition.partition.from_schema) return "the partition, made from the schema alone";
-  return absl::StrCat("the ", definition.public_rows,
-                      " public rows, and the partition grown from them");
+  return StrCat("the ", definition.public_rows, " public rows, and the partition grown from them");
 }
 
 std::string PublicFeatureNames(const Schema& schema) {
-  return absl::StrJoin(schema.public_features(), ", ", [&](std::string* out, uint32_t feature) {
-    absl::StrAppend(out, schema.features()[feature].name);
+  return StrJoin(schema.public_features(), ", ", [&](std::string* out, uint32_t feature) {
+    StrAppend(out, schema.features()[feature].name);
   });
 }
 
@@ -35,29 +33,28 @@ std::string Neighbours(const Terms& terms) {
   if (schema.public_features().empty())
     return "any value of one device's row for any other (local)";
   if (!terms.joined_by.empty()) {
-    return absl::StrCat("any label of one device for any other, its ", terms.joined_by,
-                        " and the features that the curator joins by it as they are: ",
-                        PublicFeatureNames(schema), " (local)");
+    return StrCat("any label of one device for any other, its ", terms.joined_by,
+                  " and the features that the curator joins by it as they are: ",
+                  PublicFeatureNames(schema), " (local)");
   }
-  return absl::StrCat(
-      schema.all_public() ? "any label of one device for any other"
-                          : "any label and private features of one device for any others",
-      ", its public features as they are: ", PublicFeatureNames(schema), " (local)");
+  return StrCat(schema.all_public() ? "any label of one device for any other"
+                                    : "any label and private features of one device for any others",
+                ", its public features as they are: ", PublicFeatureNames(schema), " (local)");
 }
 
 std::vector<std::string> PublicInputs(const StudyDefinition& definition, bool seen_early) {
   std::vector<std::string> inputs = {"the schema: bounds, vocabularies and classes",
                                      PartitionSource(definition), "the number of reports"};
   if (const std::optional<NumberRange>& range = definition.terms->rounding) {
-    inputs.push_back(absl::StrCat("the range that numbers are rounded within: ", range->low, " to ",
-                                  range->high));
+    inputs.push_back(
+        StrCat("the range that numbers are rounded within: ", range->low, " to ", range->high));
   }
   if (definition.terms->shows_values()) {
     inputs.push_back(definition.terms->joined_by.empty()
                          ? "what reports show in the clear: the values of the public features"
-                         : absl::StrCat("what reports show in the clear, the id ",
-                                        definition.terms->joined_by,
-                                        ", and the features that the curator had of it"));
+                         : StrCat("what reports show in the clear, the id ",
+                                  definition.terms->joined_by,
+                                  ", and the features that the curator had of it"));
   } else if (seen_early) {
     inputs.emplace_back(
         "a model or counts that were shown, or may have been, before the last report had come: "
@@ -70,7 +67,7 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition, bool se
 
 // The mass of the study's trees or of the model's, whichever is larger: pruning changes the number
 // of leaves.
-absl::StatusOr<double> LargestMass(const StudyDefinition& definition, const Forest& forest) {
+StatusOr<double> LargestMass(const StudyDefinition& definition, const Forest& forest) {
   const Terms& terms = *definition.terms;
   std::vector<uint32_t> leaves;
   for (const Tree& tree : forest) leaves.push_back(tree.num_leaves());
@@ -134,7 +131,7 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
 void SetPromises(const StudyDefinition& definition, const Forest& forest,
                  Certificate& certificate) {
   const Terms& terms = *definition.terms;
-  const absl::StatusOr<double> mass = LargestMass(definition, forest);
+  const StatusOr<double> mass = LargestMass(definition, forest);
   if (certificate.readers.dishonest_millionths > 0) {
     certificate.readers =
         mass.ok() ? BoundForReaders(*terms.schema, terms.epsilon, *mass, certificate.reports)

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/model/model.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/estimation/smooth.h"
@@ -38,65 +40,65 @@ bool UsesPublicLabels(const EstimatorOptions& options) {
 }
 
 // `what` is requested: "model" or "counts".
-absl::Status CheckNotRetired(const Study& study, absl::string_view what) {
-  if (!study.Life().retired) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+Status CheckNotRetired(const Study& study, std::string_view what) {
+  if (!study.Life().retired) return OkStatus();
+  return FailedPreconditionError(StrCat(
       "the study ", study.id(), " gives no further ", what, ": its sums were deleted ",
       study.definition().settings.retention_days, " days after sealing; its models are there"));
 }
 
-absl::Status CheckHasPublicRows(const Study& study) {
+Status CheckHasPublicRows(const Study& study) {
   if (study.definition().partition.from_schema) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the study ", study.id(), " was made from its schema alone: there are no ",
-                     "public rows that a forecast could rest on"));
+    return FailedPreconditionError(StrCat("the study ", study.id(),
+                                          " was made from its schema alone: there are no ",
+                                          "public rows that a forecast could rest on"));
   }
-  if (!study.Life().retired) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the study ", study.id(), " gives no further forecast: its public rows were ",
-                   "deleted ", study.definition().settings.retention_days, " days after sealing"));
+  if (!study.Life().retired) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("the study ", study.id(), " gives no further forecast: its public rows were ",
+             "deleted ", study.definition().settings.retention_days, " days after sealing"));
 }
 
 // `kind` names the reports: "accepted reports", ...
-absl::Status CheckEnoughReports(const StudyInfo& info, uint64_t reports, absl::string_view kind,
-                                absl::string_view what) {
-  if (reports >= info.settings.min_reports) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+Status CheckEnoughReports(const StudyInfo& info, uint64_t reports, std::string_view kind,
+                          std::string_view what) {
+  if (reports >= info.settings.min_reports) return OkStatus();
+  return FailedPreconditionError(StrCat(
       "the study ", info.id, " has ", reports, " ", kind, ", and gives no ", what, " below ",
       info.settings.min_reports, " (min_reports): ",
       info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
 }
 
-absl::Status CheckEnoughReports(const StudyInfo& info, absl::string_view what) {
+Status CheckEnoughReports(const StudyInfo& info, std::string_view what) {
   return CheckEnoughReports(info, info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)],
                             "accepted reports", what);
 }
 
-absl::Status CheckEnoughReportsWhere(const StudyInfo& info, const EstimatorOptions& options,
-                                     uint64_t reports) {
-  if (!options.where) return absl::OkStatus();
-  return CheckEnoughReports(
-      info, reports, absl::StrCat("accepted reports where ", options.where->ToString()), "model");
+Status CheckEnoughReportsWhere(const StudyInfo& info, const EstimatorOptions& options,
+                               uint64_t reports) {
+  if (!options.where) return OkStatus();
+  return CheckEnoughReports(info, reports,
+                            StrCat("accepted reports where ", options.where->ToString()), "model");
 }
 
 // Checks that the study can tell which reports have the value that `options` name.
-absl::Status CheckTellsWhere(const Study& study, const EstimatorOptions& options) {
-  if (!options.where) return absl::OkStatus();
+Status CheckTellsWhere(const Study& study, const EstimatorOptions& options) {
+  if (!options.where) return OkStatus();
   const StudyDefinition& definition = study.definition();
   const Schema& schema = *definition.terms->schema;
   COPPICE_RETURN_IF_ERROR(EncodeValue(schema, *options.where).status());
   const std::string& by_feature = definition.partition.by_feature;
   if (!KeepsLabels(definition) && by_feature != options.where->feature) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPreconditionError(StrCat(
         "where: the study ", study.id(), " does not tell its reports apart by ",
         options.where->feature, ", it is by ", by_feature.empty() ? "no feature" : by_feature,
         ": create a study with partition.by_feature (study create --by) of a public feature"));
   }
   if (options.evidence == Evidence::kPublic) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "where: says of which reports, and public labels alone are of none: take another evidence");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // The batches behind sums read since `counted_before` batches were counted. None if the sums may
@@ -114,18 +116,16 @@ SumsState StateOfSums(const Study& study) {
   return {.are_final = are_final, .seen_early = study.Life().seen_early};
 }
 
-absl::Status CheckTree(const Study& study, uint32_t tree) {
-  if (tree < study.num_trees()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("tree: the study ", study.id(), " has no tree ",
-                                                 tree, ", its trees are 0 to ",
-                                                 study.num_trees() - 1));
+Status CheckTree(const Study& study, uint32_t tree) {
+  if (tree < study.num_trees()) return OkStatus();
+  return InvalidArgumentError(StrCat("tree: the study ", study.id(), " has no tree ", tree,
+                                     ", its trees are 0 to ", study.num_trees() - 1));
 }
 
 // Estimates each tree from its own sums and collapses leaves that pruning made equal.
-absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
-                                    const StudyProgress& progress, const Table& public_rows,
-                                    const EstimatorOptions& options, Certificate certificate,
-                                    const CancelCheck& cancel) {
+StatusOr<Model> EstimateTrees(const StudyDefinition& definition, const StudyProgress& progress,
+                              const Table& public_rows, const EstimatorOptions& options,
+                              Certificate certificate, const CancelCheck& cancel) {
   EstimatorOptions of_partition = options;
   of_partition.max_depth = definition.partition.max_depth;
   Forest forest;
@@ -147,10 +147,10 @@ absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
 }
 
 // `sums` must be those of the model forest.
-absl::StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& definition,
-                                                         const std::vector<SharedSums>& sums,
-                                                         const Table& public_rows,
-                                                         const CancelCheck& cancel) {
+StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& definition,
+                                                   const std::vector<SharedSums>& sums,
+                                                   const Table& public_rows,
+                                                   const CancelCheck& cancel) {
   std::vector<PrivateCounts> counts;
   for (size_t t = 0; t < sums.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
@@ -164,19 +164,19 @@ absl::StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& 
 }
 
 // Converts leaves of numbers from the terms' range to the target's bounds.
-absl::StatusOr<Model> AdditiveModel(const Terms& terms, Forest forest,
-                                    std::vector<std::vector<LeafPrediction>> leaves,
-                                    Certificate certificate) {
+StatusOr<Model> AdditiveModel(const Terms& terms, Forest forest,
+                              std::vector<std::vector<LeafPrediction>> leaves,
+                              Certificate certificate) {
   if (terms.rounding.has_value()) PlaceInBounds(*terms.rounding, *terms.schema->target(), leaves);
   return Model::Create(*terms.schema, std::move(forest), std::move(leaves), std::move(certificate),
                        LeafKind::kAdditive);
 }
 
 // Estimates all trees of the forest together.
-absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
-                                     const std::vector<SharedSums>& sums, const Table& public_rows,
-                                     const SmoothBasis& basis, const EstimatorOptions& options,
-                                     Certificate certificate, const CancelCheck& cancel) {
+StatusOr<Model> EstimateForest(const StudyDefinition& definition,
+                               const std::vector<SharedSums>& sums, const Table& public_rows,
+                               const SmoothBasis& basis, const EstimatorOptions& options,
+                               Certificate certificate, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
                            CountsOfTrees(definition, sums, public_rows, cancel));
   const Forest& forest = *definition.model_forest;
@@ -187,16 +187,16 @@ absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
   return AdditiveModel(*definition.terms, forest, std::move(fit.leaves), std::move(certificate));
 }
 
-absl::StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
-                                                    const EstimatorOptions& options) {
+StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
+                                              const EstimatorOptions& options) {
   if (!options.where) return std::nullopt;
   return EncodeValue(schema, *options.where);
 }
 
 // The sums by tree: of all reports or, where the study is by a feature, of those with one value.
-absl::StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definition,
-                                                const StudyProgress& progress,
-                                                const EstimatorOptions& options) {
+StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definition,
+                                          const StudyProgress& progress,
+                                          const EstimatorOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<EncodedValue> where,
                            WhereOf(*definition.terms->schema, options));
   if (KeepsLabels(definition)) where.reset();  // the value then selects reports, not sums
@@ -208,11 +208,10 @@ absl::StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definitio
 }
 
 // For studies with all features public: boosts trees on the reports' labels over the public forest.
-absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& study,
-                                         const std::vector<SharedSums>& sums,
-                                         const Table& public_rows, const SmoothBasis& basis,
-                                         const EstimatorOptions& options, Certificate certificate,
-                                         const CancelCheck& cancel) {
+StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& study,
+                                   const std::vector<SharedSums>& sums, const Table& public_rows,
+                                   const SmoothBasis& basis, const EstimatorOptions& options,
+                                   Certificate certificate, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
   const Schema& schema = *definition.terms->schema;
   COPPICE_ASSIGN_OR_RETURN(const std::optional<EncodedValue> where, WhereOf(schema, options));
@@ -233,16 +232,16 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
   const LabelReports reports = {.rows = &labels.rows, .margins = labels.margins};
   COPPICE_ASSIGN_OR_RETURN(LabelOnlyFit fit, EstimateLabelOnly(std::move(offset), reports, cancel));
   if (fit.model.forest.size() > kMaxTrees) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("estimator: the study's ", offset_trees, " trees and those that are boosted ",
-                     "are more than ", kMaxTrees, " that a model may have; take evidence reports"));
+    return InvalidArgumentError(StrCat("estimator: the study's ", offset_trees,
+                                       " trees and those that are boosted ", "are more than ",
+                                       kMaxTrees, " that a model may have; take evidence reports"));
   }
   certificate.diagnosis =
       absl::StrFormat("labels alone are private: trees boosted on them count with weight %.2f%s",
                       fit.alpha, fit.has_offset ? "" : ", and public labels are left out");
   if (labels.rows.num_rows() < certificate.reports) {
-    absl::StrAppend(&certificate.diagnosis, "; learnt from the first ", labels.rows.num_rows(),
-                    " reports, which is what memory holds");
+    StrAppend(&certificate.diagnosis, "; learnt from the first ", labels.rows.num_rows(),
+              " reports, which is what memory holds");
   }
   return AdditiveModel(*definition.terms, std::move(fit.model.forest), std::move(fit.model.leaves),
                        std::move(certificate));
@@ -253,7 +252,7 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
 std::vector<std::optional<uint64_t>> KnownRows(const StudyDefinition& definition,
                                                const StudyProgress& progress, uint32_t tree) {
   const Schema& schema = *definition.terms->schema;
-  const absl::StatusOr<uint32_t> feature = FindByFeature(schema, definition.partition.by_feature);
+  const StatusOr<uint32_t> feature = FindByFeature(schema, definition.partition.by_feature);
   if (!feature.ok()) return {};  // the study is by no feature
   const uint32_t copies = NumCopies(schema.features()[*feature]);
   std::vector<uint64_t> of_values(2 * (size_t{copies} - 1));
@@ -271,11 +270,11 @@ std::vector<std::optional<uint64_t>> KnownRows(const StudyDefinition& definition
 
 }  // namespace
 
-absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
+StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
   COPPICE_RETURN_IF_ERROR(CheckTellsWhere(study, asked));
   if (study.definition().partition.use_labels) return asked;
   if (UsesPublicLabels(asked)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "the study ignores its public labels, so a model of it goes by reports alone: take "
         "smooth, or weighted with lambda 0");
   }
@@ -283,40 +282,39 @@ absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions
   return asked;
 }
 
-absl::Status CheckGivesModel(const Study& study) {
+Status CheckGivesModel(const Study& study) {
   COPPICE_RETURN_IF_ERROR(CheckNotRetired(study, "model"));
   return CheckEnoughReports(study.Info(), "model");
 }
 
-absl::Status CheckGivesCounts(const Study& study) {
+Status CheckGivesCounts(const Study& study) {
   COPPICE_RETURN_IF_ERROR(CheckNotRetired(study, "counts"));
   return CheckEnoughReports(study.Info(), "counts");
 }
 
-absl::Status CheckModelBytes(const models::ModelInfo& info, uint64_t most) {
-  if (most == 0) return absl::OkStatus();
+Status CheckModelBytes(const models::ModelInfo& info, uint64_t most) {
+  if (most == 0) return OkStatus();
   const uint64_t bytes = models::ToProto(info).ByteSizeLong();
-  if (bytes <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("max_model_bytes: the model has ", bytes, " bytes, and ", most,
-                   " are allowed: raise max_model_bytes, delete other models if their owner has a "
-                   "quota, or make a study of fewer leaves"));
+  if (bytes <= most) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("max_model_bytes: the model has ", bytes, " bytes, and ", most,
+             " are allowed: raise max_model_bytes, delete other models if their owner has a "
+             "quota, or make a study of fewer leaves"));
 }
 
-absl::Status CheckSameModel(const models::ModelSummary& existing, absl::string_view study,
-                            const EstimatorOptions& options) {
+Status CheckSameModel(const models::ModelSummary& existing, std::string_view study,
+                      const EstimatorOptions& options) {
   const std::string& estimator = existing.certificate->estimator;
   if (existing.source == MakeName(kStudies, study) && estimator == options.ToString()) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", existing.id,
-                                               " already, of ", existing.source, " by estimator ",
-                                               estimator));
+  return AlreadyExistsError(StrCat("model_id: there is a model ", existing.id, " already, of ",
+                                   existing.source, " by estimator ", estimator));
 }
 
-absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
-                                    const Table& public_rows, const SmoothBasis* basis,
-                                    const EstimatorOptions& options, const CancelCheck& cancel) {
+StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
+                              const Table& public_rows, const SmoothBasis* basis,
+                              const EstimatorOptions& options, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
   const SumsState state = StateOfSums(study);
   const uint64_t counted_before = study.batches().Summary(0).counted;
@@ -328,11 +326,11 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
   for (const SharedSums& of_tree : sums) reports += of_tree->reports;
   Certificate certificate = MakeCertificate(definition, options, reports, state, batches);
   if (definition.terms->rounding.has_value() && options.kind != EstimatorKind::kSmooth) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "estimator: the study is of numbers, weighted and prune are for classes; take smooth");
   }
   if (definition.terms->shows_values() && options.kind != EstimatorKind::kSmooth) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "estimator: the study has public features, so its reports are not about all leaves; take "
         "smooth");
   }
@@ -348,10 +346,10 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
   return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);
 }
 
-absl::StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& study) {
+StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& study) {
   const StudyDefinition& definition = study.definition();
   COPPICE_RETURN_IF_ERROR(CheckHasPublicRows(study));
-  absl::StatusOr<Table> rows = LoadRows(store, study);
+  StatusOr<Table> rows = LoadRows(store, study);
   COPPICE_RETURN_IF_ERROR(CheckHasPublicRows(study));  // the retention may have ended meanwhile
   COPPICE_RETURN_IF_ERROR(rows.status());
   return PublicSide{.terms = definition.terms,
@@ -361,12 +359,12 @@ absl::StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Stu
                     .relay = definition.settings.relay};
 }
 
-absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
-                                       const CountsRequest& request) {
+StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
+                                 const CountsRequest& request) {
   COPPICE_RETURN_IF_ERROR(CheckGivesCounts(study));
   COPPICE_RETURN_IF_ERROR(CheckTree(study, request.tree));
   const StudyProgress progress = study.Progress();
-  const absl::StatusOr<Table> public_rows = LoadRows(store, study);
+  const StatusOr<Table> public_rows = LoadRows(store, study);
   // The retention may have ended since the check.
   COPPICE_RETURN_IF_ERROR(CheckGivesCounts(study));
   COPPICE_RETURN_IF_ERROR(public_rows.status());

@@ -4,13 +4,12 @@
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
 
 #include <cstdint>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
+#include "common/table/table.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/studies/studies.h"
@@ -22,20 +21,20 @@ namespace coppice::curator {
 // Returns `asked`, adapted to the study. A study that ignores its public labels is estimated from
 // its reports alone. InvalidArgument for an estimator that needs them and for a value that the
 // schema lacks. FailedPrecondition if the study does not tell its reports apart by value.
-absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked);
+StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked);
 
 // FailedPrecondition if the study gives no model now: its sums were deleted or it has too few
 // accepted reports.
-absl::Status CheckGivesModel(const Study& study);
+Status CheckGivesModel(const Study& study);
 // The same check for counts.
-absl::Status CheckGivesCounts(const Study& study);
+Status CheckGivesCounts(const Study& study);
 
 // InvalidArgument if the model's message has more than `most` bytes; 0 is no limit.
-absl::Status CheckModelBytes(const models::ModelInfo& info, uint64_t most);
+Status CheckModelBytes(const models::ModelInfo& info, uint64_t most);
 
 // OK if the same request made `existing`, the model with the requested id; else AlreadyExists.
-absl::Status CheckSameModel(const models::ModelSummary& existing, absl::string_view study,
-                            const EstimatorOptions& options);
+Status CheckSameModel(const models::ModelSummary& existing, std::string_view study,
+                      const EstimatorOptions& options);
 
 // What the promise to readers depends on.
 struct SumsState {
@@ -59,16 +58,16 @@ void SetPromises(const StudyDefinition& definition, const Forest& forest, Certif
 // before each tree and in between. `store` holds the reports where all features are public.
 // FailedPrecondition if fewer than the study's minimum of reports have the value that `options`
 // name.
-absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
-                                    const Table& public_rows, const SmoothBasis* basis,
-                                    const EstimatorOptions& options, const CancelCheck& cancel);
+StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
+                              const Table& public_rows, const SmoothBasis* basis,
+                              const EstimatorOptions& options, const CancelCheck& cancel);
 
 // Errors as Studies::GetPublicSide().
-absl::StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& study);
+StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& study);
 
 // Breaks the current sums down as Studies::GetCounts() does; `store` holds the public rows.
-absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
-                                       const CountsRequest& request);
+StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
+                                 const CountsRequest& request);
 
 }  // namespace coppice::curator
 

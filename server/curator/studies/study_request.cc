@@ -2,11 +2,13 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -22,20 +24,20 @@
 
 namespace coppice::curator {
 
-absl::Status ValidateRequest(const StudySpec& spec) {
+Status ValidateRequest(const StudySpec& spec) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", spec.id));
   if (spec.public_rows == nullptr || spec.public_rows->num_rows() == 0) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "public_rows: needs at least one row; if there are none, set partition.from_schema");
   }
-  if (spec.accept_leak) return absl::OkStatus();
+  if (spec.accept_leak) return OkStatus();
   return InField("schema", spec.public_rows->schema().CheckNothingFromPrivateRows());
 }
 
-absl::Status CheckCount(absl::string_view field, uint32_t count, uint32_t most) {
-  if (count >= 1 && count <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(field, ": must be 1 to ", most, ", is ", count));
+Status CheckCount(std::string_view field, uint32_t count, uint32_t most) {
+  if (count >= 1 && count <= most) return OkStatus();
+  return InvalidArgumentError(StrCat(field, ": must be 1 to ", most, ", is ", count));
 }
 
 std::string HashRequest(const StudySpec& spec) {
@@ -43,21 +45,21 @@ std::string HashRequest(const StudySpec& spec) {
   const std::string schema = ToProto(spec.public_rows->schema()).SerializeAsString();
   const std::string rows = EncodeRows(*spec.public_rows);
   // The sizes separate the parts, so the end of one cannot pass for the start of the next.
-  const std::string rest = absl::StrCat(
-      schema.size(), " ", rows.size(), " ", spec.id, " ", spec.epsilon.nanos(), " ",
-      spec.mechanism.has_value() ? static_cast<int>(*spec.mechanism) : 0, " ",
-      spec.max_payload_bytes, " ", spec.expected_devices, " ", SplitRuleName(partition.rule), " ",
-      CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
-      partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
-      " ", spec.choose_size, " ", CanonicalText(spec.settings),
-      partition.from_schema ? " from_schema" : "",
-      spec.rounding
-          ? absl::StrFormat(" rounding %.17g %.17g", spec.rounding->low, spec.rounding->high)
-          : "",
-      partition.by_feature.empty()
-          ? ""
-          : absl::StrCat(" by_feature ", partition.by_feature.size(), " ", partition.by_feature),
-      spec.joined_by.empty() ? "" : " joined_by ", spec.joined_by);
+  const std::string rest =
+      StrCat(schema.size(), " ", rows.size(), " ", spec.id, " ", spec.epsilon.nanos(), " ",
+             spec.mechanism.has_value() ? static_cast<int>(*spec.mechanism) : 0, " ",
+             spec.max_payload_bytes, " ", spec.expected_devices, " ", SplitRuleName(partition.rule),
+             " ", CriterionName(partition.criterion), " ", partition.max_depth, " ",
+             partition.min_leaf, " ", partition.trees, " ", partition.seed, " ",
+             partition.max_leaves, " ", partition.use_labels, " ", spec.choose_size, " ",
+             CanonicalText(spec.settings), partition.from_schema ? " from_schema" : "",
+             spec.rounding
+                 ? absl::StrFormat(" rounding %.17g %.17g", spec.rounding->low, spec.rounding->high)
+                 : "",
+             partition.by_feature.empty()
+                 ? ""
+                 : StrCat(" by_feature ", partition.by_feature.size(), " ", partition.by_feature),
+             spec.joined_by.empty() ? "" : " joined_by ", spec.joined_by);
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -65,11 +67,11 @@ std::string HashRequest(const StudySpec& spec) {
 namespace {
 
 // The range that devices round their numbers within; none for classes.
-absl::StatusOr<std::optional<NumberRange>> ResolveRounding(const StudySpec& spec) {
+StatusOr<std::optional<NumberRange>> ResolveRounding(const StudySpec& spec) {
   const std::optional<Target>& target = spec.public_rows->schema().target();
   if (!target.has_value()) {
     if (!spec.rounding.has_value()) return std::nullopt;
-    return absl::InvalidArgumentError("rounding: is for numbers; the schema has classes");
+    return InvalidArgumentError("rounding: is for numbers; the schema has classes");
   }
   const NumberRange rounding =
       spec.rounding.value_or(ChooseRounding(*spec.public_rows, spec.partition.use_labels));
@@ -77,11 +79,11 @@ absl::StatusOr<std::optional<NumberRange>> ResolveRounding(const StudySpec& spec
   return std::optional<NumberRange>(rounding);
 }
 
-absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec, const Table& public_rows,
-                                                  const CancelCheck& cancel) {
+StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec, const Table& public_rows,
+                                            const CancelCheck& cancel) {
   if (!spec.choose_size) return spec.partition;
   if (spec.partition.rule != SplitRule::kHybrid) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "partition.choose_size: is for the hybrid rule; state max_depth and min_leaf for another");
   }
   const double devices =
@@ -97,19 +99,19 @@ struct MechanismDecision {
   std::string reason;
 };
 
-absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
-                                                  const PartitionOptions& partition,
-                                                  const Forest& forest) {
+StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
+                                            const PartitionOptions& partition,
+                                            const Forest& forest) {
   size_t leaves = 0;
   for (const Tree& tree : forest) leaves += tree.num_leaves();
   std::string size;
   if (spec.choose_size) {
-    size = absl::StrCat(forest.size(), " trees of about ", leaves / forest.size(), " leaves, ");
+    size = StrCat(forest.size(), " trees of about ", leaves / forest.size(), " leaves, ");
     if (partition.from_schema) {
-      absl::StrAppend(&size, "spread evenly over the schema's bounds");
+      StrAppend(&size, "spread evenly over the schema's bounds");
     } else {
-      absl::StrAppend(&size, "at least ", partition.min_leaf, " of ", spec.public_rows->num_rows(),
-                      " public rows in each");
+      StrAppend(&size, "at least ", partition.min_leaf, " of ", spec.public_rows->num_rows(),
+                " public rows in each");
     }
   }
   if (spec.mechanism.has_value())
@@ -120,14 +122,13 @@ absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
       const MechanismChoice choice,
       ChooseMechanism(spec.epsilon, schema.all_public() ? Forest{Tree::SingleLeaf()} : forest,
                       schema.num_outputs(), spec.max_payload_bytes));
-  return MechanismDecision{
-      .mechanism = choice.cost.kind,
-      .reason = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
+  return MechanismDecision{.mechanism = choice.cost.kind,
+                           .reason = size.empty() ? choice.why : StrCat(choice.why, "; ", size)};
 }
 
 // The forest as devices receive it.
-absl::StatusOr<Forest> OfferedForest(const Forest& grown, const PartitionOptions& partition,
-                                     const Schema& schema) {
+StatusOr<Forest> OfferedForest(const Forest& grown, const PartitionOptions& partition,
+                               const Schema& schema) {
   if (partition.by_feature.empty()) return grown;
   COPPICE_ASSIGN_OR_RETURN(const uint32_t feature, FindByFeature(schema, partition.by_feature));
   return PutValuesInFront(grown, schema, feature);
@@ -135,9 +136,9 @@ absl::StatusOr<Forest> OfferedForest(const Forest& grown, const PartitionOptions
 
 }  // namespace
 
-absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::string& id,
-                                                    int64_t created_unix_seconds,
-                                                    const CancelCheck& cancel) {
+StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::string& id,
+                                              int64_t created_unix_seconds,
+                                              const CancelCheck& cancel) {
   const Schema& schema = spec.public_rows->schema();
   if (!spec.partition.by_feature.empty()) {
     COPPICE_RETURN_IF_ERROR(FindByFeature(schema, spec.partition.by_feature).status());

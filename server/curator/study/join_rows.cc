@@ -1,12 +1,13 @@
 #include "server/curator/study/join_rows.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/public_values.h"
 #include "common/wire/proto/field_error.h"
 #include "coppice/v1/storage.pb.h"
@@ -21,46 +22,46 @@ std::string EncodeFeatures(const StudyDefinition& definition, RowView row) {
   return EncodePublicValues(*definition.terms->schema, definition.forest->front(), row);
 }
 
-absl::StatusOr<Row> DecodeFeatures(const StudyDefinition& definition, absl::string_view key,
-                                   absl::string_view bytes) {
-  absl::StatusOr<Row> row =
+StatusOr<Row> DecodeFeatures(const StudyDefinition& definition, std::string_view key,
+                             std::string_view bytes) {
+  StatusOr<Row> row =
       DecodePublicValues(*definition.terms->schema, definition.forest->front(), bytes);
   if (!row.ok()) return storage::CorruptRecord(key, "does not fit the study's schema");
   return row;
 }
 
-absl::Status HasOtherFeatures(size_t i, absl::string_view id) {
-  return InField(ElementName("rows", i),
-                 absl::InvalidArgumentError(
-                     absl::StrCat("id \"", Printable(id),
+Status HasOtherFeatures(size_t i, std::string_view id) {
+  return InField(
+      ElementName("rows", i),
+      InvalidArgumentError(StrCat("id \"", Printable(id),
                                   "\" has other features already, which stay: a report of it may "
                                   "have been counted; nothing of this call was added")));
 }
 
 }  // namespace
 
-absl::Status CheckJoinRows(const StudyDefinition& definition, absl::Span<const JoinRow> rows) {
+Status CheckJoinRows(const StudyDefinition& definition, absl::Span<const JoinRow> rows) {
   if (definition.terms->joined_by.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", definition.terms->study,
-                     " is not joined by an id: its devices send their own features"));
+    return FailedPreconditionError(
+        StrCat("study ", definition.terms->study,
+               " is not joined by an id: its devices send their own features"));
   }
   if (rows.empty() || rows.size() > kMaxJoinRowsPerCall) {
-    return FieldError(
-        "rows", absl::StrCat("must be 1 to ", kMaxJoinRowsPerCall, " a call, are ", rows.size()));
+    return FieldError("rows",
+                      StrCat("must be 1 to ", kMaxJoinRowsPerCall, " a call, are ", rows.size()));
   }
   for (size_t i = 0; i < rows.size(); ++i) {
-    absl::Status status = CheckJoinId(rows[i].id);
+    Status status = CheckJoinId(rows[i].id);
     if (status.ok()) status = definition.terms->schema->Validate(rows[i].row);
     if (!status.ok()) return InField(ElementName("rows", i), status);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& study,
-                                     absl::Span<const JoinRow> rows, storage::StoreBatch& batch) {
+StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& study,
+                               absl::Span<const JoinRow> rows, storage::StoreBatch& batch) {
   const StudyDefinition& definition = study.definition();
-  absl::flat_hash_map<std::string, std::string> added;
+  StringMap<std::string> added;
   for (size_t i = 0; i < rows.size(); ++i) {
     std::string key = JoinKey(study.id(), JoinIdOf(study.id(), rows[i].id));
     std::string features = EncodeFeatures(definition, rows[i].row);
@@ -81,20 +82,19 @@ absl::StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& s
   return count;
 }
 
-absl::Status StoreJoinRows(storage::Store& store, Study& study, const storage::StoreBatch& batch,
-                           uint64_t count) {
+Status StoreJoinRows(storage::Store& store, Study& study, const storage::StoreBatch& batch,
+                     uint64_t count) {
   if (study.AdmissionOutcome() != ReportOutcome::kAccepted) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the study ", study.id(), " is sealed or deleted: no id is added to it"));
+    return FailedPreconditionError(
+        StrCat("the study ", study.id(), " is sealed or deleted: no id is added to it"));
   }
   if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   study.SetJoinRows(count);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<std::optional<Row>> FindJoinRow(const storage::Store& store,
-                                               const StudyDefinition& definition,
-                                               const JoinId& id) {
+StatusOr<std::optional<Row>> FindJoinRow(const storage::Store& store,
+                                         const StudyDefinition& definition, const JoinId& id) {
   const std::string key = JoinKey(definition.terms->study, id);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> features, store.Get(key));
   if (!features.has_value()) return std::optional<Row>();
@@ -102,7 +102,7 @@ absl::StatusOr<std::optional<Row>> FindJoinRow(const storage::Store& store,
   return std::make_optional(std::move(row));
 }
 
-absl::StatusOr<uint64_t> LoadJoinCount(const storage::Store& store, absl::string_view study) {
+StatusOr<uint64_t> LoadJoinCount(const storage::Store& store, std::string_view study) {
   const std::string key = JoinCountKey(study);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
   if (!bytes.has_value()) return 0;
@@ -111,10 +111,10 @@ absl::StatusOr<uint64_t> LoadJoinCount(const storage::Store& store, absl::string
   return record.rows();
 }
 
-absl::StatusOr<absl::flat_hash_set<JoinId>> LoadAnsweredIds(const storage::Store& store,
-                                                            absl::string_view study) {
+StatusOr<absl::flat_hash_set<JoinId>> LoadAnsweredIds(const storage::Store& store,
+                                                      std::string_view study) {
   absl::flat_hash_set<JoinId> answered;
-  const auto add = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
+  const auto add = [&](std::string_view key, std::string_view bytes) -> Status {
     COPPICE_ASSIGN_OR_RETURN(const auto record,
                              storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));
     for (const v1::LabelReportsRecord::Report& report : record.reports()) {
@@ -123,24 +123,24 @@ absl::StatusOr<absl::flat_hash_set<JoinId>> LoadAnsweredIds(const storage::Store
         return storage::CorruptRecord(key, "has a report without an id, or an id twice");
       }
     }
-    return absl::OkStatus();
+    return OkStatus();
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(LabelsPrefix(study), add));
   return answered;
 }
 
-absl::Status CheckStoredJoinRows(const storage::Store& store, const Study& study) {
+Status CheckStoredJoinRows(const storage::Store& store, const Study& study) {
   const std::string count_key = JoinCountKey(study.id());
   uint64_t rows = 0;
-  const auto check = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
-    if (key == count_key) return absl::OkStatus();
+  const auto check = [&](std::string_view key, std::string_view bytes) -> Status {
+    if (key == count_key) return OkStatus();
     ++rows;
     return DecodeFeatures(study.definition(), key, bytes).status();
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(JoinPrefix(study.id()), check));
-  if (rows == study.join_rows()) return absl::OkStatus();
-  return storage::CorruptRecord(
-      count_key, absl::StrCat("says ", study.join_rows(), " rows, and there are ", rows));
+  if (rows == study.join_rows()) return OkStatus();
+  return storage::CorruptRecord(count_key,
+                                StrCat("says ", study.join_rows(), " rows, and there are ", rows));
 }
 
 }  // namespace coppice::curator

@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/curator/keys/join_id.h"
 #include "server/curator/study/study.h"
 #include "server/store/store.h"
@@ -23,33 +23,33 @@ namespace coppice::curator {
 
 // InvalidArgument, naming the first wrong row, unless there are 1 to kMaxJoinRowsPerCall rows, each
 // with an id that a report can show and a row that fits the study's schema.
-absl::Status CheckJoinRows(const StudyDefinition& definition, absl::Span<const JoinRow> rows);
+Status CheckJoinRows(const StudyDefinition& definition, absl::Span<const JoinRow> rows);
 
 // Puts the rows that the study lacks into `batch`, with the new number of ids, and returns that
 // number. InvalidArgument, naming the id, if one already has other features in the study or in
 // `rows`. The rows must have passed CheckJoinRows().
-absl::StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& study,
-                                     absl::Span<const JoinRow> rows, storage::StoreBatch& batch);
+StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& study,
+                               absl::Span<const JoinRow> rows, storage::StoreBatch& batch);
 
 // Stores such a batch, and shows the study's new number of ids. FailedPrecondition if the study is
 // sealed or deleted by now. Runs on the committer.
-absl::Status StoreJoinRows(storage::Store& store, Study& study, const storage::StoreBatch& batch,
-                           uint64_t count);
+Status StoreJoinRows(storage::Store& store, Study& study, const storage::StoreBatch& batch,
+                     uint64_t count);
 
 // The features of an id, or nothing if the study has none for it. DataLoss if they do not fit.
-absl::StatusOr<std::optional<Row>> FindJoinRow(const storage::Store& store,
-                                               const StudyDefinition& definition, const JoinId& id);
+StatusOr<std::optional<Row>> FindJoinRow(const storage::Store& store,
+                                         const StudyDefinition& definition, const JoinId& id);
 
 // The number of ids with features in the study; 0 before the first.
-absl::StatusOr<uint64_t> LoadJoinCount(const storage::Store& store, absl::string_view study);
+StatusOr<uint64_t> LoadJoinCount(const storage::Store& store, std::string_view study);
 
 // The ids that have been counted, from the reports that the study keeps. DataLoss if an id is there
 // twice.
-absl::StatusOr<absl::flat_hash_set<JoinId>> LoadAnsweredIds(const storage::Store& store,
-                                                            absl::string_view study);
+StatusOr<absl::flat_hash_set<JoinId>> LoadAnsweredIds(const storage::Store& store,
+                                                      std::string_view study);
 
 // DataLoss unless every row fits and their number is the one stored.
-absl::Status CheckStoredJoinRows(const storage::Store& store, const Study& study);
+Status CheckStoredJoinRows(const storage::Store& store, const Study& study);
 
 }  // namespace coppice::curator
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/terms/public_values.h"
 #include "coppice/v1/storage.pb.h"
@@ -22,23 +24,23 @@ struct Wanted {
 };
 
 // The features of the report's row; nothing if they cannot be found.
-absl::StatusOr<std::optional<Row>> FeaturesOf(const storage::Store& store,
-                                              const StudyDefinition& definition,
-                                              absl::string_view public_values) {
+StatusOr<std::optional<Row>> FeaturesOf(const storage::Store& store,
+                                        const StudyDefinition& definition,
+                                        std::string_view public_values) {
   if (!definition.terms->joined_by.empty()) {
     const std::optional<JoinId> id = JoinIdFromBytes(public_values);
     if (!id.has_value()) return std::optional<Row>();
     return FindJoinRow(store, definition, *id);
   }
-  absl::StatusOr<Row> row =
+  StatusOr<Row> row =
       DecodePublicValues(*definition.terms->schema, definition.forest->front(), public_values);
   if (!row.ok()) return std::optional<Row>();
   return std::make_optional(*std::move(row));
 }
 
-absl::Status AddStored(const storage::Store& store, absl::string_view key,
-                       const v1::LabelReportsRecord::Report& report, const Wanted& wanted,
-                       bool fits, StoredLabels& labels) {
+Status AddStored(const storage::Store& store, std::string_view key,
+                 const v1::LabelReportsRecord::Report& report, const Wanted& wanted, bool fits,
+                 StoredLabels& labels) {
   const StudyDefinition& definition = wanted.definition;
   const LocalMechanism& mechanism = definition.counters.front().MechanismFor(1);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Row> row,
@@ -47,9 +49,9 @@ absl::Status AddStored(const storage::Store& store, absl::string_view key,
       report.column() >= mechanism.columns()) {
     return storage::CorruptRecord(key, "holds a report that was never accepted");
   }
-  if (wanted.where && !wanted.where->Holds(*row)) return absl::OkStatus();
+  if (wanted.where && !wanted.where->Holds(*row)) return OkStatus();
   ++labels.found;
-  if (!fits) return absl::OkStatus();
+  if (!fits) return OkStatus();
   const Schema& schema = labels.rows.schema();
   if (schema.target().has_value()) {
     labels.rows.AppendTarget(*row, kMissingValue);
@@ -59,7 +61,7 @@ absl::Status AddStored(const storage::Store& store, absl::string_view key,
   const std::vector<double> margins =
       LabelMargins(schema, mechanism, {.payload = report.payload(), .column = report.column()});
   for (size_t k = 0; k < margins.size(); ++k) labels.margins[k].push_back(margins[k]);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -75,9 +77,8 @@ std::string EncodeLabels(absl::Span<const LabelReport> reports) {
   return record.SerializeAsString();
 }
 
-absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
-                                        uint64_t reports,
-                                        const std::optional<EncodedValue>& where) {
+StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study, uint64_t reports,
+                                  const std::optional<EncodedValue>& where) {
   const std::shared_ptr<const Schema>& schema = study.definition().terms->schema;
   StoredLabels labels = {.rows = Table(schema),
                          .margins = RowColumns(MarginColumns(schema->num_outputs()))};
@@ -89,9 +90,9 @@ absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study
   const uint64_t looked_at = where ? reports : std::min(reports, wanted.fitting);
   if (!where) labels.rows.Reserve(looked_at);
   uint64_t seen = 0;
-  const auto add = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
+  const auto add = [&](std::string_view key, std::string_view bytes) -> Status {
     // Skips reports that were counted later or do not fit.
-    if (seen >= looked_at) return absl::OkStatus();
+    if (seen >= looked_at) return OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const auto record,
                              storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));
     const bool fits = labels.rows.num_rows() < wanted.fitting;
@@ -99,7 +100,7 @@ absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study
       COPPICE_RETURN_IF_ERROR(AddStored(store, key, report, wanted, fits, labels));
     }
     seen += static_cast<uint64_t>(record.reports_size());
-    return absl::OkStatus();
+    return OkStatus();
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(LabelsPrefix(study.id()), add));
   if (seen == reports || (looked_at < reports && seen >= looked_at)) return labels;

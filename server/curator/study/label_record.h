@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/table/table.h"
 #include "server/curator/label_only/label_only.h"
 #include "server/curator/partition/by_value.h"
@@ -31,8 +31,8 @@ inline bool KeepsLabels(const StudyDefinition& definition) {
 
 struct LabelReport {
   // As the report showed them or, in a study that is joined by ids, its id's JoinId.
-  absl::string_view public_values;
-  absl::string_view payload;
+  std::string_view public_values;
+  std::string_view payload;
   uint32_t column = 0;
 };
 
@@ -50,9 +50,8 @@ inline constexpr uint64_t kMaxLabelValues = uint64_t{1} << 27;
 
 // Loads the reports with the value `where`, or all, among the first `reports` counted; as many as
 // fit, in whole groups.
-absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
-                                        uint64_t reports,
-                                        const std::optional<EncodedValue>& where = std::nullopt);
+StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study, uint64_t reports,
+                                  const std::optional<EncodedValue>& where = std::nullopt);
 
 }  // namespace coppice::curator
 

@@ -1,5 +1,6 @@
 #include "server/curator/study/partition_message.h"
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/field_error.h"
 
@@ -20,7 +21,7 @@ v1::SplitRule RuleToProto(SplitRule rule) {
   return v1::SPLIT_RULE_UNSPECIFIED;
 }
 
-absl::StatusOr<SplitRule> RuleFromProto(v1::SplitRule proto) {
+StatusOr<SplitRule> RuleFromProto(v1::SplitRule proto) {
   switch (proto) {
     case v1::SPLIT_RULE_MAX_EDGE:
       return SplitRule::kMaxEdge;
@@ -39,7 +40,7 @@ v1::Criterion CriterionToProto(Criterion criterion) {
   return criterion == Criterion::kGini ? v1::CRITERION_GINI : v1::CRITERION_ENTROPY;
 }
 
-absl::StatusOr<Criterion> CriterionFromProto(v1::Criterion proto) {
+StatusOr<Criterion> CriterionFromProto(v1::Criterion proto) {
   switch (proto) {
     case v1::CRITERION_GINI:
       return Criterion::kGini;
@@ -67,7 +68,7 @@ v1::PartitionOptions ToProto(const PartitionOptions& options) {
   return proto;
 }
 
-absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
+StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
   COPPICE_ASSIGN_OR_RETURN(const SplitRule rule, RuleFromProto(proto.rule()));
   COPPICE_ASSIGN_OR_RETURN(const Criterion criterion, CriterionFromProto(proto.criterion()));
   return PartitionOptions{.rule = rule,

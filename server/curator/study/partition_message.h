@@ -3,7 +3,7 @@
 #ifndef COPPICE_SERVER_CURATOR_STUDY_PARTITION_MESSAGE_H_
 #define COPPICE_SERVER_CURATOR_STUDY_PARTITION_MESSAGE_H_
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "coppice/v1/study.pb.h"
 #include "server/curator/partition/partition.h"
 
@@ -13,7 +13,7 @@ v1::PartitionOptions ToProto(const PartitionOptions& options);
 
 // InvalidArgument for a rule or criterion that this version does not know. The grower checks the
 // numbers' bounds.
-absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto);
+StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto);
 
 }  // namespace coppice::curator
 

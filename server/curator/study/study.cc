@@ -5,8 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/study/study_sealing.h"
@@ -14,8 +15,7 @@
 namespace coppice::curator {
 namespace {
 
-absl::StatusOr<std::vector<ConsistentCounter>> MakeCounters(const Terms& terms,
-                                                            const Forest& forest) {
+StatusOr<std::vector<ConsistentCounter>> MakeCounters(const Terms& terms, const Forest& forest) {
   uint32_t most_leaves = 1;
   for (const Tree& tree : forest) {
     most_leaves = std::max(most_leaves, tree.num_leaves());
@@ -30,24 +30,24 @@ absl::StatusOr<std::vector<ConsistentCounter>> MakeCounters(const Terms& terms,
   return counters;
 }
 
-absl::Status AddModelForest(StudyDefinition& definition) {
+Status AddModelForest(StudyDefinition& definition) {
   const std::string& by_feature = definition.partition.by_feature;
   definition.model_forest = definition.forest;
-  if (by_feature.empty()) return absl::OkStatus();
+  if (by_feature.empty()) return OkStatus();
   const Schema& schema = *definition.terms->schema;
   COPPICE_ASSIGN_OR_RETURN(const uint32_t feature, FindByFeature(schema, by_feature));
   COPPICE_ASSIGN_OR_RETURN(Forest behind, TakeValuesFromFront(*definition.forest, schema, feature));
   definition.model_forest = std::make_shared<const Forest>(std::move(behind));
   COPPICE_ASSIGN_OR_RETURN(definition.counters_behind_values,
                            MakeCounters(*definition.terms, *definition.model_forest));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CheckNumberOfSums(const StudyDefinition& definition) {
+Status CheckNumberOfSums(const StudyDefinition& definition) {
   uint64_t sums = 0;
   for (size_t t = 0; t < definition.mechanisms.size(); ++t) sums += SumSize(definition, t);
-  if (sums <= kMaxSums) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
+  if (sums <= kMaxSums) return OkStatus();
+  return InvalidArgumentError(StrCat(
       "the partition needs ", sums, " sums, the curator keeps at most ", kMaxSums,
       ": lower max_depth or trees",
       definition.partition.by_feature.empty() ? "" : ", or take a by_feature with fewer values"));
@@ -67,8 +67,8 @@ size_t SumSize(const StudyDefinition& definition, size_t tree) {
   return definition.mechanisms[tree]->sum_size();
 }
 
-absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
-                                                    PartitionOptions partition) {
+StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
+                                              PartitionOptions partition) {
   StudyDefinition definition;
   definition.partition = std::move(partition);
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(terms_bytes));
@@ -144,26 +144,26 @@ ReportOutcome Study::AdmissionOfStored() const {
   return progress_.life.retired ? ReportOutcome::kStudySealed : ReportOutcome::kAccepted;
 }
 
-absl::Status Study::CheckGivesTickets(size_t tickets, size_t tokens) const {
+Status Study::CheckGivesTickets(size_t tickets, size_t tokens) const {
   const ReportOutcome admission = AdmissionOutcome();
   if (admission != ReportOutcome::kAccepted) {
     const bool expired = admission == ReportOutcome::kStudyExpired;
-    return absl::FailedPreconditionError(
-        absl::StrCat("the study ", id(), expired ? " is sealed, its time is over" : " is sealed",
-                     ": it takes no more reports"));
+    return FailedPreconditionError(StrCat("the study ", id(),
+                                          expired ? " is sealed, its time is over" : " is sealed",
+                                          ": it takes no more reports"));
   }
   if (!definition_.terms->joined_by.empty() && join_rows() == 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the study ", id(), " has no features of any ", definition_.terms->joined_by,
-                     " yet, so it would refuse every report: `coppice study join` adds them"));
+    return FailedPreconditionError(
+        StrCat("the study ", id(), " has no features of any ", definition_.terms->joined_by,
+               " yet, so it would refuse every report: `coppice study join` adds them"));
   }
   const size_t wanted = definition_.settings.require_submission_token ? tickets : 0;
-  if (tokens == wanted) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("submission_tokens: the study ", id(),
-                   wanted == 0 ? " asks for none, leave them out"
-                               : absl::StrCat(" asks for one a ticket, so for ", wanted),
-                   "; there are ", tokens));
+  if (tokens == wanted) return OkStatus();
+  return InvalidArgumentError(StrCat("submission_tokens: the study ", id(),
+                                     wanted == 0
+                                         ? " asks for none, leave them out"
+                                         : StrCat(" asks for one a ticket, so for ", wanted),
+                                     "; there are ", tokens));
 }
 
 bool Study::IsOver(int64_t now_unix_seconds) const {
@@ -243,13 +243,12 @@ std::optional<StudyRelayInfo> Study::RelayInfo() const {
   return info;
 }
 
-absl::Status Study::CheckNoneWaits() const {
-  if (Life().state == StudyState::kOpen) return absl::OkStatus();
+Status Study::CheckNoneWaits() const {
+  if (Life().state == StudyState::kOpen) return OkStatus();
   const uint64_t waiting = batches_.waiting();
-  if (waiting == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(waiting, " sealed reports of study ", id(),
-                   " wait to be opened: try again when they are counted"));
+  if (waiting == 0) return OkStatus();
+  return FailedPreconditionError(StrCat(waiting, " sealed reports of study ", id(),
+                                        " wait to be opened: try again when they are counted"));
 }
 
 std::shared_ptr<const SealingKeys> Study::sealing_keys() const {

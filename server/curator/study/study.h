@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/terms/manifest.h"
 #include "common/terms/terms.h"
@@ -63,8 +62,8 @@ struct StudyDefinition {
 // trees do not begin with the values that `partition` names; DataLoss if the forest is not the one
 // that the terms stand for.
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
-absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
-                                                    PartitionOptions partition);
+StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
+                                              PartitionOptions partition);
 
 // The number of sums of one of the study's trees.
 size_t SumSize(const StudyDefinition& definition, size_t tree);
@@ -122,7 +121,7 @@ class Study {
   // FailedPrecondition if the study is sealed, or joined by ids and without features of any id:
   // devices would spend their epsilon on reports that the study rejects. InvalidArgument unless
   // there is one submission token per ticket if the study requires them, else none.
-  absl::Status CheckGivesTickets(size_t tickets, size_t tokens) const;
+  Status CheckGivesTickets(size_t tickets, size_t tokens) const;
   // Whether the study's time is over.
   bool IsOver(int64_t now_unix_seconds) const;
   // Whether its retention is over and the retained data is still there.
@@ -166,7 +165,7 @@ class Study {
   const StudyBatches& batches() const { return batches_; }
   // FailedPrecondition while the study is sealed and some of its reports wait to be opened: its
   // counts are neither final nor still open.
-  absl::Status CheckNoneWaits() const;
+  Status CheckNoneWaits() const;
 
   // Moves on to the next life, which must be stored. A sealed study drops its spent tickets, unless
   // a batch still needs them, and its answered ids; a retired one its sums, the number of joined

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/relay_promise.h"
 #include "coppice/v1/storage.pb.h"
@@ -47,8 +49,7 @@ bool AddsUp(const RelayBatch& batch) {
   return false;
 }
 
-absl::Status ReadCounts(absl::string_view key, const v1::BatchRecord& record,
-                        OutcomeCounts& outcomes) {
+Status ReadCounts(std::string_view key, const v1::BatchRecord& record, OutcomeCounts& outcomes) {
   for (const v1::ReportCount& count : record.counts()) {
     const int outcome = count.outcome();
     if (outcome <= 0 || outcome >= static_cast<int>(outcomes.size()) || outcomes[outcome] != 0) {
@@ -56,7 +57,7 @@ absl::Status ReadCounts(absl::string_view key, const v1::BatchRecord& record,
     }
     outcomes[outcome] = count.reports();
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // How many reports hide one of the batch, as far as is known. The curator has seen reports of every
@@ -92,15 +93,15 @@ std::string EncodeBatch(const RelayBatch& batch) {
   return record.SerializeAsString();
 }
 
-absl::StatusOr<RelayBatch> DecodeBatch(absl::string_view study, absl::string_view key,
-                                       absl::string_view bytes) {
+StatusOr<RelayBatch> DecodeBatch(std::string_view study, std::string_view key,
+                                 std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::BatchRecord record,
                            storage::ParseRecord<v1::BatchRecord>(key, bytes));
   RelayBatch batch{.id = Sha256({record.header()}),
                    .received = record.received(),
                    .judged = record.judged(),
                    .created_unix_seconds = record.created_unix_seconds()};
-  const absl::StatusOr<BatchHeader> header = ParseBatchHeader(record.header());
+  const StatusOr<BatchHeader> header = ParseBatchHeader(record.header());
   if (!header.ok() || record.signature().size() != batch.signature.size()) {
     return storage::CorruptRecord(key, "has no header of a batch, or no signature of one");
   }
@@ -115,13 +116,13 @@ absl::StatusOr<RelayBatch> DecodeBatch(absl::string_view study, absl::string_vie
   return batch;
 }
 
-absl::Status StudyBatches::Load(const storage::Store& store, absl::string_view study) {
+Status StudyBatches::Load(const storage::Store& store, std::string_view study) {
   std::vector<RelayBatch> batches;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(BatchPrefix(study), [&](absl::string_view key, absl::string_view bytes) {
+      store.Scan(BatchPrefix(study), [&](std::string_view key, std::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(RelayBatch batch, DecodeBatch(study, key, bytes));
         batches.push_back(std::move(batch));
-        return absl::OkStatus();
+        return OkStatus();
       }));
   std::sort(batches.begin(), batches.end(), [](const RelayBatch& a, const RelayBatch& b) {
     return std::tie(a.created_unix_seconds, a.id) < std::tie(b.created_unix_seconds, b.id);
@@ -132,7 +133,7 @@ absl::Status StudyBatches::Load(const storage::Store& store, absl::string_view s
     }
     Set(batch);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void StudyBatches::Set(const RelayBatch& batch) {

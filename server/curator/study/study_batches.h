@@ -8,15 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/sha256.h"
 #include "common/terms/signature.h"
@@ -51,8 +50,8 @@ RelayBatch Dropped(RelayBatch batch);
 
 std::string EncodeBatch(const RelayBatch& batch);
 // DataLoss, naming the key, if the record does not parse, belongs elsewhere or does not add up.
-absl::StatusOr<RelayBatch> DecodeBatch(absl::string_view study, absl::string_view key,
-                                       absl::string_view bytes);
+StatusOr<RelayBatch> DecodeBatch(std::string_view study, std::string_view key,
+                                 std::string_view bytes);
 
 // The batches of one study.
 //
@@ -68,7 +67,7 @@ class StudyBatches {
   static constexpr size_t kMaxReceiving = 16;
 
   // Reads the stored batches. DataLoss as DecodeBatch(), and for two batches of one deal.
-  absl::Status Load(const storage::Store& store, absl::string_view study);
+  Status Load(const storage::Store& store, std::string_view study);
 
   // Adds the batch, or replaces the one of its deal.
   void Set(const RelayBatch& batch);

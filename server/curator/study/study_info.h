@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/table/table.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/sha256.h"
@@ -61,7 +60,7 @@ struct StudySpec {
   uint64_t most_owned = 0;   // the most studies that the owner may have; 0: no limit
   bool accept_leak = false;  // take a schema that is marked as read from private rows
   // Refuses an id that the curator drew (server/store/models/ids.h); null refuses none.
-  std::function<absl::Status(const std::string& id)> may_draw{};
+  std::function<Status(const std::string& id)> may_draw{};
 };
 
 // The features of one id, for a study that is joined by ids.
@@ -137,7 +136,7 @@ struct StudyInfo {
 
 // Called once, with one outcome per report in the order of the batch. After an error none may be
 // assumed counted, and the caller retries the same bytes.
-using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
+using SubmitDone = std::function<void(StatusOr<std::vector<ReportOutcome>>)>;
 
 }  // namespace coppice::curator
 

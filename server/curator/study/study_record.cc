@@ -2,14 +2,13 @@
 
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/spent_tickets.h"
@@ -29,11 +28,11 @@ static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
 static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
-absl::StatusOr<StudyDefinition> DecodeDefinition(absl::string_view id, v1::StudyRecord& record) {
+StatusOr<StudyDefinition> DecodeDefinition(std::string_view id, v1::StudyRecord& record) {
   const std::string key = StudyKey(id);
-  const absl::StatusOr<PartitionOptions> partition = FromProto(record.partition());
+  const StatusOr<PartitionOptions> partition = FromProto(record.partition());
   if (!partition.ok()) return storage::CorruptRecord(key, "has an unknown split rule or criterion");
-  absl::StatusOr<StudyDefinition> definition =
+  StatusOr<StudyDefinition> definition =
       DefinitionFromTerms(std::move(*record.mutable_terms()),
                           PackTrees({record.trees().begin(), record.trees().end()}), *partition);
   if (!definition.ok()) return storage::CorruptRecord(key, definition.status().message());
@@ -45,13 +44,13 @@ absl::StatusOr<StudyDefinition> DecodeDefinition(absl::string_view id, v1::Study
   definition->request_hash = record.request_hash();
   definition->owner = record.owner();
   definition->choice = record.choice();
-  const absl::StatusOr<StudySettings> settings = FromProto(record.settings());
+  const StatusOr<StudySettings> settings = FromProto(record.settings());
   if (!settings.ok()) return storage::CorruptRecord(key, settings.status().message());
   definition->settings = *settings;
   return definition;
 }
 
-absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecord& record) {
+StatusOr<StudyLife> DecodeLife(std::string_view key, const v1::StudyRecord& record) {
   if (record.state() < v1::STUDY_STATE_OPEN || record.state() > v1::STUDY_STATE_BUILT) {
     return storage::CorruptRecord(key, "has an unknown state");
   }
@@ -73,18 +72,17 @@ absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecor
 }
 
 // The last part of the key of a tree's sums is the tree's number.
-absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, size_t num_trees) {
+StatusOr<uint32_t> TreeOfKey(std::string_view id, std::string_view key, size_t num_trees) {
   uint32_t tree = 0;
-  if (!absl::SimpleAtoi(absl::StripPrefix(key, SumsPrefix(id)), &tree) || tree >= num_trees) {
+  if (!SimpleAtoi(StripPrefix(key, SumsPrefix(id)), &tree) || tree >= num_trees) {
     return storage::CorruptRecord(key, "is of a tree that the study does not have");
   }
   return tree;
 }
 
 // Replaces the sums that have a record; trees without reports have none.
-absl::Status LoadSums(const storage::Store& store, absl::string_view id,
-                      std::vector<SharedSums>& sums) {
-  return store.Scan(SumsPrefix(id), [&](absl::string_view key, absl::string_view bytes) {
+Status LoadSums(const storage::Store& store, std::string_view id, std::vector<SharedSums>& sums) {
+  return store.Scan(SumsPrefix(id), [&](std::string_view key, std::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(const uint32_t tree, TreeOfKey(id, key, sums.size()));
     COPPICE_ASSIGN_OR_RETURN(const v1::SumsRecord record,
                              storage::ParseRecord<v1::SumsRecord>(key, bytes));
@@ -93,7 +91,7 @@ absl::Status LoadSums(const storage::Store& store, absl::string_view id,
     }
     sums[tree] = std::make_shared<const TreeSums>(TreeSums{
         .sums = {record.sums().begin(), record.sums().end()}, .reports = record.reports()});
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
@@ -101,7 +99,7 @@ bool IsRejection(int outcome) {
   return outcome >= v1::REPORT_OUTCOME_UNKNOWN_STUDY && outcome <= v1::REPORT_OUTCOME_UNKNOWN_ID;
 }
 
-absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& record) {
+StatusOr<Counts> CountsOf(std::string_view key, const v1::CountsRecord& record) {
   Counts counts;
   counts.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = record.accepted();
   counts.outcomes[static_cast<size_t>(ReportOutcome::kDuplicate)] = record.duplicate();
@@ -120,8 +118,8 @@ absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& r
   return counts;
 }
 
-absl::StatusOr<StudyProgress> LoadProgress(const storage::Store& store, absl::string_view id,
-                                           const StudyDefinition& definition, StudyLife life) {
+StatusOr<StudyProgress> LoadProgress(const storage::Store& store, std::string_view id,
+                                     const StudyDefinition& definition, StudyLife life) {
   StudyProgress progress = NoProgress(definition);
   progress.life = std::move(life);
   COPPICE_RETURN_IF_ERROR(LoadSums(store, id, progress.sums));
@@ -139,12 +137,11 @@ absl::StatusOr<StudyProgress> LoadProgress(const storage::Store& store, absl::st
   return progress;
 }
 
-absl::Status SpendStored(absl::string_view key, TicketSerial ticket, SpentTickets& spent) {
-  return spent.Insert(ticket) ? absl::OkStatus()
-                              : storage::CorruptRecord(key, "counts a ticket twice");
+Status SpendStored(std::string_view key, TicketSerial ticket, SpentTickets& spent) {
+  return spent.Insert(ticket) ? OkStatus() : storage::CorruptRecord(key, "counts a ticket twice");
 }
 
-absl::Status DecodeSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
+Status DecodeSpent(std::string_view key, std::string_view bytes, SpentTickets& spent) {
   COPPICE_ASSIGN_OR_RETURN(const v1::SpentRecord record,
                            storage::ParseRecord<v1::SpentRecord>(key, bytes));
   for (const v1::SpentRecord::Run& run : record.runs()) {
@@ -154,12 +151,12 @@ absl::Status DecodeSpent(absl::string_view key, absl::string_view bytes, SpentTi
       COPPICE_RETURN_IF_ERROR(SpendStored(key, absl::MakeUint128(run.run(), low), spent));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Before format 3 a record held the ids of tickets, which are rejected now. They are read as if
 // they were serials: only their number still matters, which must equal the reports'.
-absl::Status DecodeOldSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
+Status DecodeOldSpent(std::string_view key, std::string_view bytes, SpentTickets& spent) {
   if (bytes.size() % kTicketIdBytes != 0)
     return storage::CorruptRecord(key, "ends inside a ticket");
   for (; !bytes.empty(); bytes.remove_prefix(kTicketIdBytes)) {
@@ -167,51 +164,51 @@ absl::Status DecodeOldSpent(absl::string_view key, absl::string_view bytes, Spen
     std::memcpy(&ticket, bytes.data(), kTicketIdBytes);
     COPPICE_RETURN_IF_ERROR(SpendStored(key, ticket, spent));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, absl::string_view id) {
+StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, std::string_view id) {
   SpentTickets spent;
-  const auto add = [&](absl::string_view key, absl::string_view bytes) {
-    return absl::EndsWith(key, kSerialsSuffix) ? DecodeSpent(key, bytes, spent)
-                                               : DecodeOldSpent(key, bytes, spent);
+  const auto add = [&](std::string_view key, std::string_view bytes) {
+    return EndsWith(key, kSerialsSuffix) ? DecodeSpent(key, bytes, spent)
+                                         : DecodeOldSpent(key, bytes, spent);
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(SpentPrefix(id), add));
   return spent;
 }
 
 // Loads the spent tickets of a study that still looks tickets up.
-absl::Status LoadSpent(const storage::Store& store, Study& study) {
+Status LoadSpent(const storage::Store& store, Study& study) {
   if (study.Life().state != StudyState::kOpen && !study.batches().has_stored()) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   COPPICE_ASSIGN_OR_RETURN(study.spent(), LoadSpentTickets(store, study.id()));
   if (study.spent().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   return storage::CorruptRecord(SpentPrefix(study.id()),
                                 "does not have one ticket a counted report");
 }
 
-absl::Status LoadSealingKeys(const storage::Store& store, Study& study) {
+Status LoadSealingKeys(const storage::Store& store, Study& study) {
   const StudyLife life = study.Life();
-  if (!study.definition().settings.relay.has_value() || life.retired) return absl::OkStatus();
+  if (!study.definition().settings.relay.has_value() || life.retired) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(SealingKeys keys, SealingKeys::Load(store, study.id()));
   if (keys.erased() && life.state == StudyState::kOpen) {
     return storage::CorruptRecord(SealingPrefix(study.id()), "is erased, and the study is open");
   }
   study.SetSealingKeys(std::move(keys));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Loads the number of joined rows and, while the study is open, the counted ids.
-absl::Status LoadJoined(const storage::Store& store, Study& study) {
+Status LoadJoined(const storage::Store& store, Study& study) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t rows, LoadJoinCount(store, study.id()));
   study.SetJoinRows(rows);
-  if (study.Life().state != StudyState::kOpen) return absl::OkStatus();
+  if (study.Life().state != StudyState::kOpen) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(study.answered_ids(), LoadAnsweredIds(store, study.id()));
   if (study.answered_ids().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   return storage::CorruptRecord(LabelsPrefix(study.id()), "does not have one id a counted report");
 }
@@ -270,7 +267,7 @@ std::string EncodeCounts(const Counts& counts) {
   return record.SerializeAsString();
 }
 
-absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes) {
+StatusOr<Counts> DecodeCounts(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord record,
                            storage::ParseRecord<v1::CountsRecord>(key, bytes));
   return CountsOf(key, record);
@@ -322,8 +319,8 @@ std::string EncodeTombstone(const StudyOrigin& origin, int64_t deleted_unix_seco
   return record.SerializeAsString();
 }
 
-absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, absl::string_view id,
-                                                 absl::string_view bytes) {
+StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, std::string_view id,
+                                           std::string_view bytes) {
   const std::string key = StudyKey(id);
   COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record,
                            storage::ParseRecord<v1::StudyRecord>(key, bytes));
@@ -359,7 +356,7 @@ bool AppendLabelled(const v1::PublicRowsRecord& record, size_t row, RowView valu
 
 }  // namespace
 
-absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
+StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
   const std::string key = RowsKey(study.id());
   COPPICE_ASSIGN_OR_RETURN(const v1::PublicRowsRecord record,
                            storage::ReadRecord<v1::PublicRowsRecord>(store, key));
@@ -377,14 +374,14 @@ absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) 
   for (size_t row = 0; row < rows; ++row) {
     const RowView values(record.values().data() + row * features, features);
     if (!schema->Validate(values).ok() || !AppendLabelled(record, row, values, table)) {
-      return storage::CorruptRecord(key, absl::StrCat("has a bad row ", row));
+      return storage::CorruptRecord(key, StrCat("has a bad row ", row));
     }
   }
   if (!rounding.has_value()) return table;
   return CutNumbers(table, *rounding);
 }
 
-absl::StatusOr<StudyOrigin> DecodeTombstone(absl::string_view id, absl::string_view bytes) {
+StatusOr<StudyOrigin> DecodeTombstone(std::string_view id, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(v1::TombstoneRecord record,
                            storage::ParseRecord<v1::TombstoneRecord>(TombstoneKey(id), bytes));
   return StudyOrigin{.owner = std::move(*record.mutable_owner()),

@@ -9,11 +9,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/table/table.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/study/study.h"
@@ -40,16 +39,16 @@ StudyOrigin OriginOf(const Study& study);
 std::string EncodeTombstone(const StudyOrigin& origin, int64_t deleted_unix_seconds);
 
 // `key` names the record in errors.
-absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes);
+StatusOr<Counts> DecodeCounts(std::string_view key, std::string_view bytes);
 
 // Loads the study whose StudyRecord is `bytes`, with its counts and sums, and with its spent
 // tickets while it is open or has stored batches.
-absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, absl::string_view id,
-                                                 absl::string_view bytes);
+StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, std::string_view id,
+                                           std::string_view bytes);
 // Loads the study's public rows.
-absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study);
+StatusOr<Table> LoadRows(const storage::Store& store, const Study& study);
 // Returns the request that a tombstone names.
-absl::StatusOr<StudyOrigin> DecodeTombstone(absl::string_view id, absl::string_view bytes);
+StatusOr<StudyOrigin> DecodeTombstone(std::string_view id, std::string_view bytes);
 
 }  // namespace coppice::curator
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "common/terms/relay_promise.h"
 #include "server/curator/study/study.h"
@@ -18,25 +18,25 @@ seal::ReportSealing SealingOf(const StudyDefinition& definition);
 
 // InvalidArgument, saying what to change, if the settings name a relay but the study cannot have
 // one: its reports show more than their sealed payload, or are too long to be sealed.
-absl::Status CheckRelayable(const StudyDefinition& definition);
+Status CheckRelayable(const StudyDefinition& definition);
 
 // FailedPrecondition, worded for senders of reports, for a study that has a relay.
-absl::Status CheckTakesDirectReports(const Study& study);
+Status CheckTakesDirectReports(const Study& study);
 
 // Adds the first key of a new relayed study to the batch that stores it; nothing without a relay.
-absl::Status AddFirstSealingKey(Study& study, int64_t now_unix_seconds, storage::StoreBatch& batch);
+Status AddFirstSealingKey(Study& study, int64_t now_unix_seconds, storage::StoreBatch& batch);
 
 // Gives an open study its next sealing key, in one batch. Aborted unless `current` is its current
 // key, so that a repeated call rotates once. FailedPrecondition for a study without a relay, for a
 // sealed one, and as SealingKeys::Rotate(). Runs on the committer.
-absl::Status RotateSealingKey(storage::Store& store, Study& study, const SealingKeyName& current,
-                              int64_t now_unix_seconds);
+Status RotateSealingKey(storage::Store& store, Study& study, const SealingKeyName& current,
+                        int64_t now_unix_seconds);
 
 // Erases the secrets of a sealed study's keys, in one batch: from then on nobody can open its
 // sealed reports. PurgeErased(), which every sweep calls, then removes them from the files. OK if
 // they are already erased or there are none. FailedPrecondition while the study is open. Runs on
 // the committer.
-absl::Status EraseSealingKeys(storage::Store& store, Study& study);
+Status EraseSealingKeys(storage::Store& store, Study& study);
 
 // Whether deleted records of the study must leave the store's files (keys/erasure.h).
 bool MustBePurged(const Study& study);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/relay_promise.h"
 #include "common/wire/proto/field_error.h"
 #include "common/wire/proto/manifest.h"
@@ -21,7 +21,7 @@ constexpr uint64_t kDefaultMinReports = 1;
 constexpr uint32_t kMillionths = 1'000'000;
 constexpr uint64_t kAttoOne = 1'000'000'000'000'000'000;
 
-absl::string_view AsText(const PublicKey& key) {
+std::string_view AsText(const PublicKey& key) {
   return {reinterpret_cast<const char*>(key.data()), key.size()};
 }
 
@@ -39,27 +39,27 @@ v1::RelaySettings ToProto(const RelaySettings& relay) {
   return proto;
 }
 
-absl::StatusOr<RelaySettings> FromProto(const v1::RelaySettings& proto) {
+StatusOr<RelaySettings> FromProto(const v1::RelaySettings& proto) {
   if (HasUnknownFields(proto)) {
     return FieldError("settings.relay", "has a setting that this version does not know");
   }
-  absl::StatusOr<PublicKey> key = ParsePublicKeyBytes(proto.relay_key());
+  StatusOr<PublicKey> key = ParsePublicKeyBytes(proto.relay_key());
   if (!key.ok()) return InField("settings.relay.relay_key", key.status());
   if (proto.min_batch() < kLeastMinBatch || proto.min_batch() > kMaxEpochTickets) {
-    return FieldError("settings.relay.min_batch",
-                      absl::StrCat("must be ", kLeastMinBatch, " to ", kMaxEpochTickets, ", is ",
-                                   proto.min_batch()));
+    return FieldError(
+        "settings.relay.min_batch",
+        StrCat("must be ", kLeastMinBatch, " to ", kMaxEpochTickets, ", is ", proto.min_batch()));
   }
   if (proto.dishonest_millionths() >= kMillionths) {
     return FieldError("settings.relay.dishonest_millionths",
-                      absl::StrCat("must be below ", kMillionths, ": at least one report of a ",
-                                   "batch must be honest"));
+                      StrCat("must be below ", kMillionths, ": at least one report of a ",
+                             "batch must be honest"));
   }
   const uint64_t most = kAttoOne / 10 / proto.min_batch();
   if (proto.delta_atto() > most) {
     return FieldError("settings.relay.delta_atto",
-                      absl::StrCat("must be at most ", most, ", a tenth of one in min_batch, is ",
-                                   proto.delta_atto(), ": the promise may fail for somebody"));
+                      StrCat("must be at most ", most, ", a tenth of one in min_batch, is ",
+                             proto.delta_atto(), ": the promise may fail for somebody"));
   }
   return RelaySettings{.relay_key = *key,
                        .min_batch = proto.min_batch(),
@@ -70,8 +70,8 @@ absl::StatusOr<RelaySettings> FromProto(const v1::RelaySettings& proto) {
 }
 
 // A token fixes its ticket, so the curator that gave the token would know whose the report is.
-absl::Status CheckNoTokens(const v1::StudySettings& proto) {
-  if (!proto.require_submission_token()) return absl::OkStatus();
+Status CheckNoTokens(const v1::StudySettings& proto) {
+  if (!proto.require_submission_token()) return OkStatus();
   return FieldError("settings.require_submission_token",
                     "must not be set where reports come through a relay: a token would tell the "
                     "curator whose report it is. The relay admits devices itself");
@@ -89,7 +89,7 @@ v1::StudySettings ToProto(const StudySettings& settings) {
   return proto;
 }
 
-absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto) {
+StatusOr<StudySettings> FromProto(const v1::StudySettings& proto) {
   if (HasUnknownFields(proto)) {
     return FieldError("settings", "has a setting that this version does not know");
   }
@@ -107,17 +107,17 @@ absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto) {
   return settings;
 }
 
-absl::Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds) {
+Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds) {
   if (settings.expires_unix_seconds == 0 || settings.expires_unix_seconds > now_unix_seconds) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   return FieldError("settings.expires_unix_seconds",
-                    absl::StrCat("must be 0 or in the future, is ", settings.expires_unix_seconds,
-                                 ", and now is ", now_unix_seconds));
+                    StrCat("must be 0 or in the future, is ", settings.expires_unix_seconds,
+                           ", and now is ", now_unix_seconds));
 }
 
-absl::Status CheckAnotherParty(const StudySettings& settings, const PublicKey& curator) {
-  if (!settings.relay.has_value() || settings.relay->relay_key != curator) return absl::OkStatus();
+Status CheckAnotherParty(const StudySettings& settings, const PublicKey& curator) {
+  if (!settings.relay.has_value() || settings.relay->relay_key != curator) return OkStatus();
   return FieldError("settings.relay.relay_key",
                     "is this curator's own: a relay is another party, with a key of its own "
                     "(`coppice-relay keygen` prints it)");
@@ -125,12 +125,12 @@ absl::Status CheckAnotherParty(const StudySettings& settings, const PublicKey& c
 
 std::string CanonicalText(const StudySettings& settings) {
   std::string text =
-      absl::StrCat(settings.min_reports, " ", settings.expires_unix_seconds, " ",
-                   settings.retention_days, settings.require_submission_token ? " tokens" : "");
+      StrCat(settings.min_reports, " ", settings.expires_unix_seconds, " ", settings.retention_days,
+             settings.require_submission_token ? " tokens" : "");
   if (settings.relay.has_value()) {
     const RelaySettings& relay = *settings.relay;
-    absl::StrAppend(&text, " relay ", absl::BytesToHexString(AsText(relay.relay_key)), " ",
-                    relay.min_batch, " ", relay.dishonest_millionths, " ", relay.delta_atto);
+    StrAppend(&text, " relay ", BytesToHexString(AsText(relay.relay_key)), " ", relay.min_batch,
+              " ", relay.dishonest_millionths, " ", relay.delta_atto);
   }
   return text;
 }

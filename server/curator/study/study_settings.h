@@ -11,8 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
 
 namespace coppice::v1 {
@@ -50,14 +49,14 @@ v1::StudySettings ToProto(const StudySettings& settings);
 // InvalidArgument for a value that no study can have and for a setting that this version does not
 // know, so no study is made without something that was requested. A relay's delta of 0 becomes
 // kDefaultRelayDeltaAtto, or the largest allowed if that is less.
-absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
+StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
 
 // InvalidArgument unless a study made now would be open. A request that has already made its study
 // is not checked again.
-absl::Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds);
+Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds);
 
 // InvalidArgument if the relay would be the curator itself, from which it could hide nothing.
-absl::Status CheckAnotherParty(const StudySettings& settings, const PublicKey& curator);
+Status CheckAnotherParty(const StudySettings& settings, const PublicKey& curator);
 
 // The settings' part of a request's stored hash. A setting that was added later must not show while
 // it has its default, or earlier requests would no longer match.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "server/serving/access/role.h"
 
 namespace CLI {
@@ -25,10 +25,9 @@ struct NewToken {
 };
 // `expires` is RFC 3339, or empty for never. Without `resources` the token covers what its name
 // owns.
-absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
-                                      const std::vector<std::string>& roles,
-                                      const std::string& expires,
-                                      const std::vector<std::string>& resources = {});
+StatusOr<NewToken> MakeNewToken(const std::string& name, const std::vector<std::string>& roles,
+                                const std::string& expires,
+                                const std::vector<std::string>& resources = {});
 
 // Each adds its command or commands (`token`, `key-file`, the offline ones) to `program`, for
 // documentation.

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/base/status.h"
 #include "common/command_line/command_line.h"
 #include "common/command_line/reference.h"
 #include "server/daemon/commands/commands.h"
@@ -63,7 +64,7 @@ int KeyFileCommand(int argc, const char* const* argv) {
   if (flags.out.empty() == flags.add.empty()) {
     return Complain(program, "give --out FILE for a new file, or --add FILE for one that is there");
   }
-  const absl::StatusOr<std::string> id =
+  const StatusOr<std::string> id =
       flags.add.empty() ? vault::MakeKeyFile(flags.out) : vault::AddKey(flags.add);
   if (!id.ok()) {
     std::cerr << ErrorPrefix(program) << id.status().message() << "\n";

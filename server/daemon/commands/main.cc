@@ -7,13 +7,15 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "server/process/log.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/commands/serve.h"
 #include "server/daemon/config/flags.h"
+#include "server/process/log.h"
 
 namespace coppice::daemon {
 namespace {
@@ -22,14 +24,13 @@ namespace {
 // addresses.
 const Log* library_log = nullptr;
 void LogFromGrpc(gpr_log_func_args* args) {
-  library_log->Write(LogLevel::kDebug, "grpc",
-                     {{"source", absl::StrCat(args->file, ":", args->line)}});
+  library_log->Write(LogLevel::kDebug, "grpc", {{"source", StrCat(args->file, ":", args->line)}});
 }
 
 // The same for protobuf, whose text names fields of requests: clients decide how many lines come.
 void LogFromProtobuf(google::protobuf::LogLevel level, const char* file, int line,
                      const std::string& message) {
-  const std::string source = absl::StrCat(file, ":", line);
+  const std::string source = StrCat(file, ":", line);
   if (level < google::protobuf::LOGLEVEL_FATAL) {
     return library_log->Write(LogLevel::kDebug, "protobuf", {{"source", source}});
   }
@@ -41,8 +42,8 @@ int Main(int argc, const char* const* argv) {
   google::protobuf::SetLogHandler(nullptr);  // readers report parse errors themselves
   // Debian's Abseil checks every lock for deadlocks, gRPC's included, which slows small calls.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
-  if (argc > 1 && absl::string_view(argv[1]) == "key-file")
+  if (argc > 1 && std::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
+  if (argc > 1 && std::string_view(argv[1]) == "key-file")
     return KeyFileCommand(argc - 1, argv + 1);
   if (const std::optional<int> done = RunOffline(argc, argv)) return *done;
   if (const std::optional<int> done = RunReference(argc, argv)) return *done;
@@ -51,7 +52,7 @@ int Main(int argc, const char* const* argv) {
   if (exit_code >= 0) return exit_code;
   Log log(flags.log_level, flags.json);
   if (flags.check_config) {
-    const absl::Status status = CheckConfig(flags);
+    const Status status = CheckConfig(flags);
     if (!status.ok()) std::cerr << "coppiced: " << status.message() << "\n";
     if (status.ok()) std::cerr << "coppiced: the configuration is good\n";
     return status.ok() ? kExitDone : kExitFailed;
@@ -59,7 +60,7 @@ int Main(int argc, const char* const* argv) {
   library_log = &log;
   gpr_set_log_function(LogFromGrpc);
   google::protobuf::SetLogHandler(LogFromProtobuf);
-  const absl::Status status = Serve(
+  const Status status = Serve(
       flags, [&] { return ReadFlagsAgain(argc, argv); }, log);
   gpr_set_log_function(nullptr);
   google::protobuf::SetLogHandler(nullptr);

@@ -5,16 +5,17 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/command_line/command_line.h"
 #include "common/command_line/reference.h"
 #include "server/daemon/commands/commands.h"
@@ -104,10 +105,9 @@ void PrintFindings(const OfflineFlags& flags, const maintenance::Findings& findi
                       {"read", counts}});
   }
   std::vector<std::string> counts;
-  for (const auto& [kind, count] : findings.counts)
-    counts.push_back(absl::StrCat(count, " ", kind));
+  for (const auto& [kind, count] : findings.counts) counts.push_back(StrCat(count, " ", kind));
   std::cout << findings.problems.size() << " problems, " << findings.notes.size()
-            << " notes. Read, by kind: " << absl::StrJoin(counts, ", ") << "\n";
+            << " notes. Read, by kind: " << StrJoin(counts, ", ") << "\n";
 }
 
 void PrintSteps(const OfflineFlags& flags, const std::string& kind,
@@ -129,32 +129,32 @@ void PrintBackup(const OfflineFlags& flags, const storage::StoreBackup& backup) 
 
 // The data directory for a command that works on files. InvalidArgument with the advice `instead`
 // if the store is a database.
-absl::StatusOr<std::string> DataDirOf(const OfflineFlags& flags, absl::string_view instead) {
+StatusOr<std::string> DataDirOf(const OfflineFlags& flags, std::string_view instead) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
   if (!location.is_postgres()) return location.address();
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgumentError(StrCat(
       "--store is in PostgreSQL, and this works on the files of a data directory: ", instead));
 }
 
 // NotFound if there is no store, so that none is created.
-absl::Status CheckHoldsStore(const storage::StoreLocation& location) {
+Status CheckHoldsStore(const storage::StoreLocation& location) {
   if (location.is_postgres()) {
     return storage::OpenPostgresStoreForReading(location.address()).status();
   }
   COPPICE_ASSIGN_OR_RETURN(const bool there,
                            storage::HoldsStore(storage::StoreFolder(location.address())));
-  if (there) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat(location.address(), " holds no store"));
+  if (there) return OkStatus();
+  return NotFoundError(StrCat(location.address(), " holds no store"));
 }
 
 // Each command returns the exit code.
 
-absl::StatusOr<int> Check(const OfflineFlags& flags) {
+StatusOr<int> Check(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<vault::KeyFile> keys, LoadKeyFile(flags.key_file));
-  absl::StatusOr<maintenance::Findings> findings = absl::InternalError("");
+  StatusOr<maintenance::Findings> findings = InternalError("");
   {
     const Line line;
     findings = maintenance::CheckStore(location, line.Progress(), keys);
@@ -165,7 +165,7 @@ absl::StatusOr<int> Check(const OfflineFlags& flags) {
 }
 
 // Opens the store without the summary of a model that does not parse, and reads no model.
-absl::StatusOr<int> DropModel(const OfflineFlags& flags) {
+StatusOr<int> DropModel(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
   COPPICE_RETURN_IF_ERROR(CheckHoldsStore(location));
@@ -184,10 +184,10 @@ absl::StatusOr<int> DropModel(const OfflineFlags& flags) {
   return kExitDone;
 }
 
-absl::StatusOr<int> Repair(const OfflineFlags& flags) {
+StatusOr<int> Repair(const OfflineFlags& flags) {
   if (!flags.drop_model.empty()) {
     if (!flags.dry_run) return DropModel(flags);
-    return absl::InvalidArgumentError("--drop-model deletes one model: it has no --dry-run");
+    return InvalidArgumentError("--drop-model deletes one model: it has no --dry-run");
   }
   COPPICE_ASSIGN_OR_RETURN(const std::string data_dir,
                            DataDirOf(flags, "restore a base backup of the database instead"));
@@ -199,11 +199,11 @@ absl::StatusOr<int> Repair(const OfflineFlags& flags) {
     return findings.problems.empty() ? kExitDone : kExitFailed;
   }
   if (flags.folder.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--backup DIR is missing: the files as they are now are copied there first. Or use "
         "--dry-run, which changes nothing");
   }
-  absl::StatusOr<maintenance::RepairResult> result = absl::InternalError("");
+  StatusOr<maintenance::RepairResult> result = InternalError("");
   {
     const Line line;
     result = maintenance::RepairStore(data_dir, flags.folder, Now(), line.Progress(), keys);
@@ -214,7 +214,7 @@ absl::StatusOr<int> Repair(const OfflineFlags& flags) {
   return result->left.problems.empty() ? kExitDone : kExitFailed;
 }
 
-absl::StatusOr<int> Backup(const OfflineFlags& flags) {
+StatusOr<int> Backup(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::string data_dir,
                            DataDirOf(flags, "use pg_basebackup of the database server instead"));
   COPPICE_RETURN_IF_ERROR(CheckHoldsStore(storage::StoreLocation::DataDir(data_dir)));
@@ -228,7 +228,7 @@ absl::StatusOr<int> Backup(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(
       const storage::StoreBackup backup,
       store->Backup({.folder = flags.folder, .keep = flags.keep, .progress = [&](uint64_t bytes) {
-                       tell(absl::StrCat(bytes >> 20, " MiB written"));
+                       tell(StrCat(bytes >> 20, " MiB written"));
                        return true;
                      }}));
   PrintBackup(flags, backup);
@@ -247,16 +247,16 @@ constexpr char kForgets[] =
     "again as if nothing were spent. With the daemon's --spending-journal the losses are known "
     "and the names stay taken. Jobs that were waiting or running fail, and stay charged.";
 
-absl::StatusOr<int> Restore(const OfflineFlags& flags) {
+StatusOr<int> Restore(const OfflineFlags& flags) {
   if (flags.list) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::StoreBackup> backups,
                              storage::ListBackups(flags.folder));
     for (const storage::StoreBackup& backup : backups) PrintBackup(flags, backup);
     return kExitDone;
   }
-  if (flags.data_dir.empty()) return absl::InvalidArgumentError("--data-dir DIR is missing");
+  if (flags.data_dir.empty()) return InvalidArgumentError("--data-dir DIR is missing");
   COPPICE_ASSIGN_OR_RETURN(const std::optional<vault::KeyFile> keys, LoadKeyFile(flags.key_file));
-  absl::StatusOr<maintenance::RestoreResult> result = absl::InternalError("");
+  StatusOr<maintenance::RestoreResult> result = InternalError("");
   {
     const Line line;
     result = maintenance::RestoreStore(flags.folder, flags.backup_id, flags.data_dir, Now(),
@@ -276,7 +276,7 @@ absl::StatusOr<int> Restore(const OfflineFlags& flags) {
   return kExitFailed;
 }
 
-absl::StatusOr<int> Assign(const OfflineFlags& flags) {
+StatusOr<int> Assign(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const owners::Patterns resources,
                            owners::Patterns::Parse(flags.resources));
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
@@ -288,24 +288,24 @@ absl::StatusOr<int> Assign(const OfflineFlags& flags) {
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   std::vector<std::string> assigned;
   COPPICE_RETURN_IF_ERROR(
-      maintenance::RunAudited(*store, Now(), "store/assign-owner", [&]() -> absl::Status {
+      maintenance::RunAudited(*store, Now(), "store/assign-owner", [&]() -> Status {
         COPPICE_ASSIGN_OR_RETURN(assigned,
                                  maintenance::AssignOwner(*store, flags.owner, resources));
-        return absl::OkStatus();
+        return OkStatus();
       }));
   for (const std::string& name : assigned) {
-    PrintLine(flags, "assigned", name, absl::StrCat("belongs to ", flags.owner));
+    PrintLine(flags, "assigned", name, StrCat("belongs to ", flags.owner));
   }
   return kExitDone;
 }
 
-absl::StatusOr<int> AssignDatasets(const OfflineFlags& flags) {
+StatusOr<int> AssignDatasets(const OfflineFlags& flags) {
   OfflineFlags datasets = flags;
   datasets.resources = {"datasets/*"};
   return Assign(datasets);
 }
 
-absl::StatusOr<int> Copy(const OfflineFlags& flags) {
+StatusOr<int> Copy(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation from,
                            storage::StoreLocation::Parse(flags.folder));
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation to,
@@ -328,7 +328,7 @@ absl::StatusOr<int> Copy(const OfflineFlags& flags) {
 constexpr const char* kCommands[] = {"check",   "repair",       "backup",         "copy",
                                      "restore", "assign-owner", "assign-datasets"};
 
-using Command = absl::StatusOr<int> (*)(const OfflineFlags&);
+using Command = StatusOr<int> (*)(const OfflineFlags&);
 
 void AddDataDir(CLI::App& app, OfflineFlags& flags) {
   app.add_option("--data-dir", flags.data_dir, "The daemon's data directory")->type_name("DIR");
@@ -468,11 +468,11 @@ std::optional<int> RunOffline(int argc, const char* const* argv) {
     const std::string unknown = UnknownWordText(app);
     return Complain("coppiced " + name, unknown.empty() ? error.what() : unknown);
   }
-  const absl::StatusOr<int> code = command(flags);
+  const StatusOr<int> code = command(flags);
   if (code.ok()) return *code;
   std::cerr << ErrorPrefix("coppiced " + name) << code.status().message() << "\n";
   if (flags.json) std::cout << JsonError(code.status()) << "\n";
-  return absl::IsInvalidArgument(code.status()) ? kExitUsage : kExitFailed;
+  return IsInvalidArgument(code.status()) ? kExitUsage : kExitFailed;
 }
 
 }  // namespace coppice::daemon

@@ -6,11 +6,13 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/postgres/postgres_store.h"
 
 namespace coppice::daemon {
@@ -18,11 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status FileError(absl::string_view flag, const std::string& path, int error) {
-  return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": ", std::strerror(error)));
+Status FileError(std::string_view flag, const std::string& path, int error) {
+  return FailedPreconditionError(StrCat(flag, " ", path, ": ", std::strerror(error)));
 }
 
-void LogRotation(absl::string_view former_key, const Log& log) {
+void LogRotation(std::string_view former_key, const Log& log) {
   log.Info("key rotated",
            {{"former_key", std::string(former_key)},
             {"advice",
@@ -30,7 +32,7 @@ void LogRotation(absl::string_view former_key, const Log& log) {
              "that was made before is to be restored"}});
 }
 
-void LogStep(vault::VaultStep step, absl::string_view former_key, const Log& log) {
+void LogStep(vault::VaultStep step, std::string_view former_key, const Log& log) {
   switch (step) {
     case vault::VaultStep::kSealing:
       log.Info("sealing the store",
@@ -44,56 +46,54 @@ void LogStep(vault::VaultStep step, absl::string_view former_key, const Log& log
   }
 }
 
-absl::StatusOr<vault::KeyFile> ReadKeyFile(const std::string& path) {
-  absl::StatusOr<vault::KeyFile> keys = vault::KeyFile::Load(path);
+StatusOr<vault::KeyFile> ReadKeyFile(const std::string& path) {
+  StatusOr<vault::KeyFile> keys = vault::KeyFile::Load(path);
   if (keys.ok()) return keys;
-  return absl::Status(keys.status().code(), absl::StrCat("--key-file ", keys.status().message()));
+  return Status(keys.status().code(), StrCat("--key-file ", keys.status().message()));
 }
 
-absl::Status CheckDataDir(const std::string& data_dir) {
+Status CheckDataDir(const std::string& data_dir) {
   std::error_code ignored;
   fs::path path = fs::absolute(data_dir, ignored).lexically_normal();
   while (!fs::exists(path, ignored) && path.has_relative_path()) path = path.parent_path();
   if (!fs::is_directory(path, ignored)) return FileError("--data-dir", data_dir, ENOTDIR);
   if (::access(path.c_str(), W_OK | X_OK) != 0) return FileError("--data-dir", data_dir, errno);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<vault::KeyedStore> OpenLeasedStore(const std::string& uri,
-                                                  const storage::Lease& lease,
-                                                  const vault::KeyOptions& options) {
+StatusOr<vault::KeyedStore> OpenLeasedStore(const std::string& uri, const storage::Lease& lease,
+                                            const vault::KeyOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<storage::Store> disk,
                            storage::OpenPostgresStore(uri, lease));
   return vault::KeyedStore::Open(std::move(disk), options);
 }
 
-absl::Status MakeDataDir(const std::string& data_dir) {
+Status MakeDataDir(const std::string& data_dir) {
   COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
   std::error_code error;
   fs::create_directories(data_dir, error);
-  return error ? FileError("--data-dir", data_dir, error.value()) : absl::OkStatus();
+  return error ? FileError("--data-dir", data_dir, error.value()) : OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path) {
+StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path) {
   if (path.empty()) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(path));
   return keys;
 }
 
-absl::Status CheckLocation(const DaemonFlags& flags) {
+Status CheckLocation(const DaemonFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
-  return location.is_postgres() ? absl::OkStatus() : CheckDataDir(location.address());
+  return location.is_postgres() ? OkStatus() : CheckDataDir(location.address());
 }
 
-absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
-                               const DaemonFlags& flags) {
-  if (path.empty()) return absl::OkStatus();
+Status CheckOutsideStore(std::string_view flag, const std::string& path, const DaemonFlags& flags) {
+  if (path.empty()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
-  const std::pair<absl::string_view, std::string> folders[] = {
+  const std::pair<std::string_view, std::string> folders[] = {
       {"--data-dir", location.is_postgres() ? "" : location.address()},
       {"--backup-dir", flags.backup_dir}};
   for (const auto& [folder_flag, folder_path] : folders) {
@@ -104,31 +104,30 @@ absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
     if (error) return FileError(flag, path, error.value());
     const fs::path relative = file.lexically_relative(folder);
     if (relative.empty() || *relative.begin() == "..") continue;
-    return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " is inside ", folder_flag,
-                                                   ": it must survive that folder; put it on "
-                                                   "another disk"));
+    return InvalidArgumentError(StrCat(flag, " ", path, " is inside ", folder_flag,
+                                       ": it must survive that folder; put it on "
+                                       "another disk"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
-                                            const storage::Lease* lease) {
+StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
+                                      const storage::Lease* lease) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
   if (!location.is_postgres()) COPPICE_RETURN_IF_ERROR(MakeDataDir(location.address()));
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
   vault::KeyOptions options;
   COPPICE_ASSIGN_OR_RETURN(options.keys, LoadKeyFile(flags.key_file));
-  options.tell = [&log](vault::VaultStep step, absl::string_view former_key) {
+  options.tell = [&log](vault::VaultStep step, std::string_view former_key) {
     LogStep(step, former_key, log);
   };
-  absl::StatusOr<vault::KeyedStore> store =
-      lease == nullptr ? vault::OpenKeyedStore(location, options)
-                       : OpenLeasedStore(location.address(), *lease, options);
+  StatusOr<vault::KeyedStore> store = lease == nullptr
+                                          ? vault::OpenKeyedStore(location, options)
+                                          : OpenLeasedStore(location.address(), *lease, options);
   if (!store.ok()) {
-    return absl::Status(store.status().code(),
-                        absl::StrCat(location.is_postgres() ? "--store " : "--data-dir ",
-                                     location.Shown(), ": ", store.status().message()));
+    return Status(store.status().code(), StrCat(location.is_postgres() ? "--store " : "--data-dir ",
+                                                location.Shown(), ": ", store.status().message()));
   }
   if (store->sealed() != nullptr) {
     log.Info("store is sealed", {{"key", store->sealed()->master_id()}});
@@ -141,11 +140,11 @@ absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log&
   return store;
 }
 
-absl::Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log) {
+Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log) {
   COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(flags.key_file));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> former, store.Rewrap(std::move(keys)));
   if (former.has_value()) LogRotation(*former, log);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::daemon

@@ -5,36 +5,34 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "server/process/log.h"
+#include "common/base/status.h"
 #include "server/daemon/config/flags.h"
+#include "server/process/log.h"
 #include "server/store/postgres/lease.h"
 #include "server/store/vault/keyed_store.h"
 
 namespace coppice::daemon {
 
 // The keys of --key-file; none without it. Errors name the flag.
-absl::StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path);
+StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path);
 
 // FailedPrecondition, naming the flag, if the store's data directory can neither be used nor made.
 // Changes nothing, and calls no database.
-absl::Status CheckLocation(const DaemonFlags& flags);
+Status CheckLocation(const DaemonFlags& flags);
 
 // InvalidArgument if the file `path` of `flag` is inside the data directory or the folder of
 // backups: it would be lost, copied and restored together with the data that it protects.
-absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
-                               const DaemonFlags& flags);
+Status CheckOutsideStore(std::string_view flag, const std::string& path, const DaemonFlags& flags);
 
 // Opens the daemon's store, sealed if there is a key file, and logs which it is. In a fleet `lease`
 // is that of the leading curator and must outlive the store.
-absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
-                                            const storage::Lease* lease = nullptr);
+StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
+                                      const storage::Lease* lease = nullptr);
 
 // Reads the key file again and wraps the store's keys under its first key.
-absl::Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log);
+Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log);
 
 }  // namespace coppice::daemon
 

@@ -6,18 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/process/log.h"
-#include "server/process/process.h"
-#include "server/process/certificates.h"
-#include "server/process/connections.h"
-#include "server/serving/access/access_control.h"
-#include "server/store/audit_log/audit_log.h"
+#include "common/base/text.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/daemon/commands/open_store.h"
 #include "server/daemon/config/flags.h"
@@ -27,56 +23,60 @@
 #include "server/daemon/transport/console.h"
 #include "server/daemon/transport/tls.h"
 #include "server/datasets/ledger/spending_journal.h"
+#include "server/process/certificates.h"
+#include "server/process/connections.h"
+#include "server/process/log.h"
+#include "server/process/process.h"
+#include "server/serving/access/access_control.h"
+#include "server/store/audit_log/audit_log.h"
 #include "server/store/rocksdb/database_files.h"
 #include "server/store/vault/keyed_store.h"
 
 namespace coppice::daemon {
 namespace {
 
-absl::StatusOr<TlsFiles> LoadTls(const DaemonFlags& flags) {
+StatusOr<TlsFiles> LoadTls(const DaemonFlags& flags) {
   return LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now());
 }
 
 // Null without TLS.
-absl::StatusOr<std::unique_ptr<Certificates>> LoadCertificates(const DaemonFlags& flags) {
+StatusOr<std::unique_ptr<Certificates>> LoadCertificates(const DaemonFlags& flags) {
   if (flags.insecure) return nullptr;
   COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
   return std::make_unique<Certificates>(std::move(files));
 }
 
 // Null without a policy.
-absl::StatusOr<std::unique_ptr<access::AccessControl>> LoadPolicy(const DaemonFlags& flags) {
+StatusOr<std::unique_ptr<access::AccessControl>> LoadPolicy(const DaemonFlags& flags) {
   if (flags.policy.empty()) return nullptr;
-  absl::StatusOr<std::unique_ptr<access::AccessControl>> access =
+  StatusOr<std::unique_ptr<access::AccessControl>> access =
       access::AccessControl::Open(flags.policy, /*takes_certificates=*/!flags.client_ca.empty());
   if (!access.ok()) {
-    return absl::Status(access.status().code(),
-                        absl::StrCat("--policy ", access.status().message()));
+    return Status(access.status().code(), StrCat("--policy ", access.status().message()));
   }
   return access;
 }
 
-absl::StatusOr<std::optional<SigningKey>> LoadSigningKey(absl::string_view flag,
-                                                         const std::string& path) {
+StatusOr<std::optional<SigningKey>> LoadSigningKey(std::string_view flag, const std::string& path) {
   if (path.empty()) return std::nullopt;
-  absl::StatusOr<std::string> pem = ReadTextFile(path);
+  StatusOr<std::string> pem = ReadTextFile(path);
   if (!pem.ok()) {
-    return absl::Status(pem.status().code(), absl::StrCat(flag, " ", pem.status().message()));
+    return Status(pem.status().code(), StrCat(flag, " ", pem.status().message()));
   }
-  absl::StatusOr<SigningKey> key = SigningKey::FromPem(*pem);
+  StatusOr<SigningKey> key = SigningKey::FromPem(*pem);
   OPENSSL_cleanse(pem->data(), pem->size());
   if (key.ok()) return *key;
-  return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " ", key.status().message()));
+  return InvalidArgumentError(StrCat(flag, " ", path, " ", key.status().message()));
 }
 
-absl::StatusOr<curator::SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
+StatusOr<curator::SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
   curator::SigningKeys keys{.key = {}, .next = {}, .break_chain = flags.break_key_chain};
   COPPICE_ASSIGN_OR_RETURN(keys.key, LoadSigningKey("--signing-key", flags.signing_key));
   COPPICE_ASSIGN_OR_RETURN(keys.next, LoadSigningKey("--next-signing-key", flags.next_signing_key));
   return keys;
 }
 
-absl::StatusOr<DaemonFiles> LoadDaemonFiles(const DaemonFlags& flags) {
+StatusOr<DaemonFiles> LoadDaemonFiles(const DaemonFlags& flags) {
   DaemonFiles files;
   COPPICE_ASSIGN_OR_RETURN(files.certificates, LoadCertificates(flags));
   COPPICE_ASSIGN_OR_RETURN(files.access, LoadPolicy(flags));
@@ -87,29 +87,28 @@ absl::StatusOr<DaemonFiles> LoadDaemonFiles(const DaemonFlags& flags) {
 }
 
 // Null without the flag.
-absl::StatusOr<std::unique_ptr<ledger::SpendingJournal>> OpenSpendingJournal(
-    const DaemonFlags& flags) {
+StatusOr<std::unique_ptr<ledger::SpendingJournal>> OpenSpendingJournal(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
   if (flags.spending_journal.empty()) return nullptr;
-  absl::StatusOr<std::unique_ptr<ledger::SpendingJournal>> journal =
+  StatusOr<std::unique_ptr<ledger::SpendingJournal>> journal =
       ledger::SpendingJournal::Open(flags.spending_journal);
   if (journal.ok()) return journal;
-  return absl::Status(journal.status().code(),
-                      absl::StrCat("--spending-journal: ", journal.status().message()));
+  return Status(journal.status().code(),
+                StrCat("--spending-journal: ", journal.status().message()));
 }
 
-absl::Status CheckBackupDir(const std::string& folder) {
-  const absl::Status checked = storage::CheckPrivateFolder(folder);
+Status CheckBackupDir(const std::string& folder) {
+  const Status checked = storage::CheckPrivateFolder(folder);
   if (checked.ok()) return checked;
-  return absl::Status(checked.code(), absl::StrCat("--backup-dir: ", checked.message()));
+  return Status(checked.code(), StrCat("--backup-dir: ", checked.message()));
 }
 
-absl::Status ServeAlone(const DaemonProcess& process) {
+Status ServeAlone(const DaemonProcess& process) {
   const DaemonFlags& flags = process.flags;
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStore(flags, process.log));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
                            LoadCurator(process, *store));
-  if (flags.self_test) return absl::OkStatus();
+  if (flags.self_test) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(
       const std::unique_ptr<ServingCurator> serving,
       ServingCurator::Start(
@@ -119,7 +118,7 @@ absl::Status ServeAlone(const DaemonProcess& process) {
            .access = process.files.access.get(),
            .http = HttpOptionsOf(flags, process.files.console, process.files.site)},
           *curator, process.log));
-  const absl::Status told = TellPort(flags, serving->port(), process.log);
+  const Status told = TellPort(flags, serving->port(), process.log);
   const Reloads reloads = MakeReloads(process, store.sealed(), &curator->audit());
   if (told.ok()) WaitForStop(process, reloads);
   serving->Stop();
@@ -129,24 +128,24 @@ absl::Status ServeAlone(const DaemonProcess& process) {
 
 }  // namespace
 
-absl::StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags) {
+StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags) {
   return LoadPeerTlsFiles(flags.peer_cert, flags.peer_key, flags.peer_ca, flags.client_ca,
                           absl::Now());
 }
 
-std::function<absl::Status()> Audited(audit::AuditLog& audit, absl::string_view part,
-                                      std::function<absl::Status()> reload) {
-  return [&audit, part, reload = std::move(reload)]() -> absl::Status {
+std::function<Status()> Audited(audit::AuditLog& audit, std::string_view part,
+                                std::function<Status()> reload) {
+  return [&audit, part, reload = std::move(reload)]() -> Status {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t call, audit.Begin(audit::NewAuditEvent(
                                                       audit::kDaemonActor, "daemon/reload", part)));
-    const absl::Status status = reload();
+    const Status status = reload();
     audit.End(call, audit::CodeName(status.code()));
     return status;
   };
 }
 
-absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
-                                                           storage::Store& store) {
+StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
+                                                     storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ledger::SpendingJournal> journal,
                            OpenSpendingJournal(process.flags));
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCurator> curator,
@@ -160,22 +159,22 @@ absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& 
 Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed,
                     audit::AuditLog* audit) {
   Reloads reloads;
-  const auto add = [&](absl::string_view part, std::function<absl::Status()> reload) {
+  const auto add = [&](std::string_view part, std::function<Status()> reload) {
     reloads.Add(std::string(part),
                 audit == nullptr ? std::move(reload) : Audited(*audit, part, std::move(reload)));
   };
-  add("log-level", [&process]() -> absl::Status {
+  add("log-level", [&process]() -> Status {
     COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, process.read_flags());
     process.log.SetLevel(now.log_level);
-    return absl::OkStatus();
+    return OkStatus();
   });
   const DaemonFiles& files = process.files;
   if (files.certificates != nullptr) {
-    add("certificates", [&process]() -> absl::Status {
+    add("certificates", [&process]() -> Status {
       COPPICE_ASSIGN_OR_RETURN(TlsFiles tls, LoadTls(process.flags));
       WarnOfOpenKeyFiles(process.flags, process.log);
       process.files.certificates->Replace(std::move(tls));
-      return absl::OkStatus();
+      return OkStatus();
     });
   }
   if (files.access != nullptr) {
@@ -194,12 +193,12 @@ void WaitForStop(const DaemonProcess& process, const Reloads& reloads) {
   process.log.Info("stopping", {{"signal", signal}});
 }
 
-absl::Status TellPort(const DaemonFlags& flags, int port, const Log& log) {
-  log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(port)}});
-  return flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, port);
+Status TellPort(const DaemonFlags& flags, int port, const Log& log) {
+  log.Info("serving", {{"listen", flags.listen}, {"port", StrCat(port)}});
+  return flags.port_file.empty() ? OkStatus() : WritePortFile(flags.port_file, port);
 }
 
-absl::Status CheckConfig(const DaemonFlags& flags) {
+Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadDaemonFiles(flags).status());
   if (!flags.peer_cert.empty()) COPPICE_RETURN_IF_ERROR(LoadPeerTls(flags).status());
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
@@ -210,7 +209,7 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
   return CheckLocation(flags);
 }
 
-absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log) {
+Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log) {
   const StopSignals signals;
   RaiseFileLimit();
   COPPICE_ASSIGN_OR_RETURN(const DaemonFiles files, LoadDaemonFiles(flags));

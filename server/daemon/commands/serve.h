@@ -6,31 +6,31 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "server/process/log.h"
-#include "server/process/process.h"
-#include "server/process/certificates.h"
-#include "server/serving/access/access_control.h"
-#include "server/store/audit_log/audit_log.h"
+#include "common/base/status.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/operation/loaded_curator.h"
 #include "server/daemon/transport/tls.h"
+#include "server/process/certificates.h"
+#include "server/process/log.h"
+#include "server/process/process.h"
+#include "server/serving/access/access_control.h"
+#include "server/store/audit_log/audit_log.h"
 #include "server/store/store.h"
 #include "server/store/vault/sealed_store.h"
 
 namespace coppice::daemon {
 
 // Reads the flags again, with their file.
-using FlagReader = std::function<absl::StatusOr<DaemonFlags>()>;
+using FlagReader = std::function<StatusOr<DaemonFlags>()>;
 
 // Serves until SIGTERM or SIGINT. The error says what prevented the start or ended serving.
-absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log);
+Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log);
 
 // Reads every file that the flags name, as the start would, and changes nothing.
-absl::Status CheckConfig(const DaemonFlags& flags);
+Status CheckConfig(const DaemonFlags& flags);
 
 // The parts of Serve() share the following.
 
@@ -53,12 +53,12 @@ struct DaemonProcess {
 };
 
 // Loads the curator of a store and tests it.
-absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
-                                                           storage::Store& store);
+StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
+                                                     storage::Store& store);
 
 // Wraps a reload of `part` so that the audit log, which must outlive it, records the result.
-std::function<absl::Status()> Audited(audit::AuditLog& audit, absl::string_view part,
-                                      std::function<absl::Status()> reload);
+std::function<Status()> Audited(audit::AuditLog& audit, std::string_view part,
+                                std::function<Status()> reload);
 
 // The reloads that SIGHUP runs. `sealed` and `audit` belong to a loaded curator; without `audit`
 // reloads are not audited. All must outlive the result.
@@ -69,13 +69,13 @@ Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed = n
 void WaitForStop(const DaemonProcess& process, const Reloads& reloads);
 
 // Loads the files of --peer-cert, --peer-key and --peer-ca.
-absl::StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags);
+StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags);
 
 // Logs that the daemon serves, and writes --port-file.
-absl::Status TellPort(const DaemonFlags& flags, int port, const Log& log);
+Status TellPort(const DaemonFlags& flags, int port, const Log& log);
 
 // Serves as one of several curators on a database, of which one leads (docs/fleet.md).
-absl::Status ServeInFleet(const DaemonProcess& process);
+Status ServeInFleet(const DaemonProcess& process);
 
 }  // namespace coppice::daemon
 

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/daemon/commands/open_store.h"
 #include "server/daemon/commands/serve.h"
 #include "server/daemon/fleet/front.h"
@@ -41,9 +43,7 @@ absl::Duration BetweenLooks(const DaemonFlags& flags) {
 }
 
 // Whether this curator may still answer; the error carries the time to wait.
-absl::Status CheckMayAnswer(const Lease& lease) {
-  return service::AskToWait(lease.Check(), kRetryAfter);
-}
+Status CheckMayAnswer(const Lease& lease) { return service::AskToWait(lease.Check(), kRetryAfter); }
 
 // One curator of a fleet: it follows, and leads at most once.
 class FleetCurator {
@@ -55,19 +55,19 @@ class FleetCurator {
         peer_certificates_(peer_certificates),
         following_(Reloading(nullptr, nullptr)) {}
 
-  absl::Status Run() {
+  Status Run() {
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LeaseCandidate> candidate, Join());
-    if (candidate == nullptr) return absl::OkStatus();
+    if (candidate == nullptr) return OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Lease> lease, Follow(*candidate));
-    if (lease == nullptr) return absl::OkStatus();
-    const absl::Status led = Lead(*lease);
-    const absl::Status released = lease->Release();
+    if (lease == nullptr) return OkStatus();
+    const Status led = Lead(*lease);
+    const Status released = lease->Release();
     if (!released.ok()) Warn("lease not released", released);
     return led;
   }
 
  private:
-  void Warn(absl::string_view event, const absl::Status& why) const {
+  void Warn(std::string_view event, const Status& why) const {
     process_.log.Warning(event, {{"reason", std::string(why.message())}});
   }
 
@@ -75,13 +75,13 @@ class FleetCurator {
   Reloads Reloading(vault::SealedStore* sealed, audit::AuditLog* audit) {
     Reloads reloads = MakeReloads(process_, sealed, audit);
     if (peer_certificates_ == nullptr) return reloads;
-    const std::function<absl::Status()> reload = [this]() -> absl::Status {
+    const std::function<Status()> reload = [this]() -> Status {
       COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadPeerTls(process_.flags));
       front_.Replace(files.client_ca, files.certificate, files.key);
       peer_certificates_->Replace(std::move(files));
-      return absl::OkStatus();
+      return OkStatus();
     };
-    constexpr absl::string_view kPart = "peer-certificates";
+    constexpr std::string_view kPart = "peer-certificates";
     reloads.Add(std::string(kPart), audit == nullptr ? reload : Audited(*audit, kPart, reload));
     return reloads;
   }
@@ -109,28 +109,28 @@ class FleetCurator {
   }
 
   // Null if the process was told to stop.
-  absl::StatusOr<std::unique_ptr<LeaseCandidate>> Join() {
+  StatusOr<std::unique_ptr<LeaseCandidate>> Join() {
     COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                              LocationOf(process_.flags.store, process_.flags.data_dir));
     for (;;) {
-      absl::StatusOr<std::unique_ptr<LeaseCandidate>> candidate = LeaseCandidate::Join(
+      StatusOr<std::unique_ptr<LeaseCandidate>> candidate = LeaseCandidate::Join(
           location.address(), {.address = PeerAddress(process_.flags),
                                .length = absl::Seconds(process_.flags.lease_seconds),
                                .on_lost = [this] { EndAfterLoss(); }});
       if (candidate.ok()) return candidate;
-      if (!absl::IsUnavailable(candidate.status())) return candidate.status();
+      if (!IsUnavailable(candidate.status())) return candidate.status();
       TellTrouble(candidate.status());
       if (ToldToStop()) return nullptr;
     }
   }
 
   // Forwards calls until this curator leads. Null if the process was told to stop.
-  absl::StatusOr<std::unique_ptr<Lease>> Follow(LeaseCandidate& candidate) {
+  StatusOr<std::unique_ptr<Lease>> Follow(LeaseCandidate& candidate) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::unique_ptr<metrics::MetricsPage> page,
         ServeFollowerMetrics(process_.flags, [this] { return reaches_leader_.load(); }));
     for (;;) {
-      absl::StatusOr<std::unique_ptr<Lease>> lease = candidate.TryTake();
+      StatusOr<std::unique_ptr<Lease>> lease = candidate.TryTake();
       if (lease.ok() && *lease != nullptr) return *std::move(lease);
       TellTrouble(lease.status());
       TellLeader(candidate.leader());  // also if this curator may not lead
@@ -141,7 +141,7 @@ class FleetCurator {
   }
 
   // Logs when the database stops answering, when its error changes, and when it recovers.
-  void TellTrouble(const absl::Status& status) {
+  void TellTrouble(const Status& status) {
     if (status == trouble_) return;
     trouble_ = status;
     if (status.ok()) return process_.log.Info("database answers");
@@ -153,26 +153,26 @@ class FleetCurator {
     if (leader.address == leader_) return;
     leader_ = leader.address;
     process_.log.Info("following", {{"leader", leader_.empty() ? "nobody" : leader_},
-                                    {"epoch", absl::StrCat(leader.epoch)}});
+                                    {"epoch", StrCat(leader.epoch)}});
   }
 
   // Retries while the database is unavailable and the lease lasts.
-  absl::StatusOr<vault::KeyedStore> OpenStoreUnder(const Lease& lease) {
+  StatusOr<vault::KeyedStore> OpenStoreUnder(const Lease& lease) {
     for (;;) {
-      absl::StatusOr<vault::KeyedStore> store = OpenStore(process_.flags, process_.log, &lease);
-      if (!absl::IsUnavailable(store.status()) || !lease.Check().ok()) return store;
+      StatusOr<vault::KeyedStore> store = OpenStore(process_.flags, process_.log, &lease);
+      if (!IsUnavailable(store.status()) || !lease.Check().ok()) return store;
       TellTrouble(store.status());
       if (ToldToStop()) return store;
     }
   }
 
-  absl::Status Lead(const Lease& lease) {
+  Status Lead(const Lease& lease) {
     const DaemonFlags& flags = process_.flags;
     const FleetLead lead{.address = PeerAddress(flags),
                          .epoch = lease.epoch(),
                          .since = absl::Now(),
                          .lease_length = absl::Seconds(flags.lease_seconds)};
-    process_.log.Info("leading", {{"epoch", absl::StrCat(lease.epoch())}});
+    process_.log.Info("leading", {{"epoch", StrCat(lease.epoch())}});
     front_.SetReady(false);
     COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStoreUnder(lease));
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
@@ -192,21 +192,21 @@ class FleetCurator {
     process_.log.Info("serving the fleet", {{"listen", flags.peer_listen}});
     WaitForStop(process_, Reloading(store.sealed(), &curator->audit()));
     serving->Stop();
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   const DaemonProcess& process_;
   Front& front_;
   Certificates* const peer_certificates_;
   const Reloads following_;
-  absl::Status trouble_;
+  Status trouble_;
   std::string leader_;
   std::atomic<bool> reaches_leader_{false};
 };
 
 }  // namespace
 
-absl::Status ServeInFleet(const DaemonProcess& process) {
+Status ServeInFleet(const DaemonProcess& process) {
   const DaemonFlags& flags = process.flags;
   COPPICE_RETURN_IF_ERROR(CheckConfig(flags));  // fail now rather than when this curator must lead
   TlsFiles peers;
@@ -227,8 +227,7 @@ absl::Status ServeInFleet(const DaemonProcess& process) {
   COPPICE_RETURN_IF_ERROR(TellPort(flags, front->port(), process.log));
   std::optional<Certificates> certificates;
   if (!flags.insecure) certificates.emplace(std::move(peers));
-  const absl::Status ended =
-      FleetCurator(process, *front, certificates ? &*certificates : nullptr).Run();
+  const Status ended = FleetCurator(process, *front, certificates ? &*certificates : nullptr).Run();
   front->Stop(kFrontGrace);
   process.log.Info("stopped");
   return ended;

@@ -3,14 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/command_line/reference.h"
-#include "server/serving/access/bearer_token.h"
-#include "server/serving/access/policy_file.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
+#include "server/serving/access/bearer_token.h"
+#include "server/serving/access/policy_file.h"
 
 namespace coppice::daemon {
 namespace {
@@ -62,23 +62,21 @@ void DescribeToken(CLI::App& program) {
   AddTokenFlags(*program.add_subcommand("token"), never_filled);
 }
 
-absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
-                                      const std::vector<std::string>& roles,
-                                      const std::string& expires,
-                                      const std::vector<std::string>& resources) {
+StatusOr<NewToken> MakeNewToken(const std::string& name, const std::vector<std::string>& roles,
+                                const std::string& expires,
+                                const std::vector<std::string>& resources) {
   NewToken made;
   COPPICE_ASSIGN_OR_RETURN(made.token, access::MakeBearerToken());
   const Sha256Digest hash = access::HashOfToken(made.token);
   nlohmann::ordered_json entry = {
       {"name", name},
-      {"sha256", absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()})},
+      {"sha256", BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()})},
       {"roles", roles}};
   if (!resources.empty()) entry["resources"] = resources;
   if (!expires.empty()) entry["expires"] = expires;
   made.entry = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   // Never hands out a token that the daemon would refuse.
-  COPPICE_RETURN_IF_ERROR(
-      access::ParsePolicy(absl::StrCat("{\"tokens\":[", made.entry, "]}")).status());
+  COPPICE_RETURN_IF_ERROR(access::ParsePolicy(StrCat("{\"tokens\":[", made.entry, "]}")).status());
   return made;
 }
 
@@ -94,7 +92,7 @@ int TokenCommand(int argc, const char* const* argv) {
     const std::string unknown = UnknownWordText(app);
     return Complain("coppiced token", unknown.empty() ? error.what() : unknown);
   }
-  const absl::StatusOr<NewToken> made =
+  const StatusOr<NewToken> made =
       MakeNewToken(flags.name, flags.roles, flags.expires, flags.resources);
   if (!made.ok()) {
     std::cerr << "coppiced token: " << made.status().message() << "\n";

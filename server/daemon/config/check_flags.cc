@@ -2,11 +2,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/command_line/listen_address.h"
 #include "server/daemon/config/flags.h"
 
@@ -14,110 +12,108 @@ namespace coppice::daemon {
 namespace {
 
 // Origins must be written as browsers send them: scheme, host and port alone.
-absl::Status CheckHttpFlags(const DaemonFlags& flags) {
+Status CheckHttpFlags(const DaemonFlags& flags) {
   if (flags.http_listen.empty() && !flags.http_allow_origin.empty()) {
-    return absl::InvalidArgumentError(
-        "--http-allow-origin wants --http-listen HOST:PORT beside it");
+    return InvalidArgumentError("--http-allow-origin wants --http-listen HOST:PORT beside it");
   }
   for (const auto& [flag, folder] :
        {std::pair("--console", flags.console), std::pair("--site", flags.site)}) {
     if (flags.http_listen.empty() && folder.value_or(kNoFolder) != kNoFolder) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(flag, " wants --http-listen HOST:PORT beside it, where browsers find it"));
+      return InvalidArgumentError(
+          StrCat(flag, " wants --http-listen HOST:PORT beside it, where browsers find it"));
     }
   }
   for (const std::string& origin : flags.http_allow_origin) {
     const size_t scheme = origin.find("://");
-    const bool is_web = absl::StartsWith(origin, "https://") || absl::StartsWith(origin, "http://");
+    const bool is_web = StartsWith(origin, "https://") || StartsWith(origin, "http://");
     const bool is_plain = origin.find_first_of("/?#*@ \t\r\n\"", scheme + 3) == std::string::npos &&
-                          absl::AsciiStrToLower(origin) == origin;
+                          AsciiStrToLower(origin) == origin;
     if (is_web && is_plain && origin.size() > scheme + 3) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         "--http-allow-origin wants an origin as browsers send it, such as https://lab.example or "
         "http://127.0.0.1:3000, in lower case and without a path; it is \"",
         origin, "\""));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CheckFleetFlags(const DaemonFlags& flags) {
+Status CheckFleetFlags(const DaemonFlags& flags) {
   if (!flags.in_fleet()) {
     const bool any = !flags.peer_address.empty() || !flags.peer_cert.empty() ||
                      !flags.peer_key.empty() || !flags.peer_ca.empty();
-    if (!any) return absl::OkStatus();
-    return absl::InvalidArgumentError(
+    if (!any) return OkStatus();
+    return InvalidArgumentError(
         "--peer-address, --peer-cert, --peer-key and --peer-ca are for a fleet: they want "
         "--peer-listen HOST:PORT");
   }
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
   if (!location.is_postgres()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--peer-listen wants --store postgresql://...: the curators of a fleet share a database");
   }
   COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--peer-listen", flags.peer_listen));
   const std::string& shown = flags.peer_address.empty() ? flags.peer_listen : flags.peer_address;
   COPPICE_ASSIGN_OR_RETURN(const HostPort address, ParseListen("--peer-address", shown));
   if (listen.port == 0 || address.port == 0) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--peer-listen and --peer-address want a port that is not 0: the other curators call it");
   }
   if (address.host == "0.0.0.0" || address.host == "[::]") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--peer-address is missing: \"", shown,
-        "\" is every address of this machine; give one that the other curators reach"));
+    return InvalidArgumentError(
+        StrCat("--peer-address is missing: \"", shown,
+               "\" is every address of this machine; give one that the other curators reach"));
   }
   COPPICE_ASSIGN_OR_RETURN(const HostPort front, ParseListen("--listen", flags.listen));
   if (front.port == listen.port) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--listen and --peer-listen want different ports: clients call the one, curators the "
         "other");
   }
   if (flags.insecure && !IsLoopback(listen.host)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--insecure wants a loopback address in --peer-listen, such as 127.0.0.1:9443");
   }
   const int files = !flags.peer_cert.empty() + !flags.peer_key.empty() + !flags.peer_ca.empty();
   if (flags.insecure && files > 0) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--insecure wants no --peer-cert, --peer-key or --peer-ca: leave out the one or the "
         "others");
   }
   if (!flags.insecure && files < 3) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--peer-listen wants --peer-cert, --peer-key and --peer-ca, by which the curators of a "
         "fleet know each other; make an authority for them alone");
   }
   if (flags.self_test) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--self-test wants no --peer-listen: the curator that leads works on the store");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
-                                                  const std::string& data_dir) {
+StatusOr<storage::StoreLocation> LocationOf(const std::string& store, const std::string& data_dir) {
   if (store.empty() && data_dir.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--store is missing: give --store rocksdb:DIR, which --data-dir DIR is short for, or "
         "--store postgresql://HOST/DATABASE");
   }
   if (store.empty()) return storage::StoreLocation::DataDir(data_dir);
   if (!data_dir.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--store and --data-dir both say where the store is: leave one of them out");
   }
-  absl::StatusOr<storage::StoreLocation> location = storage::StoreLocation::Parse(store);
+  StatusOr<storage::StoreLocation> location = storage::StoreLocation::Parse(store);
   if (location.ok()) return location;
-  return absl::InvalidArgumentError(absl::StrCat("--store: ", location.status().message()));
+  return InvalidArgumentError(StrCat("--store: ", location.status().message()));
 }
 
-absl::Status CheckFlags(const DaemonFlags& flags) {
+Status CheckFlags(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LocationOf(flags.store, flags.data_dir).status());
   if (flags.break_key_chain && (flags.signing_key.empty() || !flags.next_signing_key.empty())) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--break-key-chain wants --signing-key FILE, the new key, and no --next-signing-key");
   }
   COPPICE_RETURN_IF_ERROR(CheckFleetFlags(flags));
@@ -128,7 +124,7 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
   const bool any_tls =
       !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
   if (flags.insecure && any_tls) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
         "others");
   }
@@ -141,34 +137,34 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
   const bool is_local = IsLoopback(listen.host);
   const bool is_http_local = IsLoopback(http_listen.host);
   if (flags.insecure && !(is_local && is_http_local)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--insecure wants a loopback address in ", is_local ? "--http-listen" : "--listen",
-        ", such as 127.0.0.1:8443, not \"", is_local ? flags.http_listen : flags.listen,
-        "\"; to serve other machines use --tls-cert and --tls-key"));
+    return InvalidArgumentError(
+        StrCat("--insecure wants a loopback address in ", is_local ? "--http-listen" : "--listen",
+               ", such as 127.0.0.1:8443, not \"", is_local ? flags.http_listen : flags.listen,
+               "\"; to serve other machines use --tls-cert and --tls-key"));
   }
   if (flags.insecure && !flags.policy.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--insecure wants no --policy: without TLS, whoever listens would read the tokens; use "
         "--tls-cert and --tls-key");
   }
   if (!flags.insecure && flags.tls_cert.empty() && flags.tls_key.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--tls-cert and --tls-key are missing. Make a pair for testing with "
         "`deploy/make-certs.sh DIR`, then add --tls-cert DIR/server.crt --tls-key DIR/server.key; "
         "or, on this machine only, use --insecure");
   }
   if (!flags.insecure && (flags.tls_cert.empty() || flags.tls_key.empty())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
-        " FILE beside it: TLS needs a certificate and its key"));
+    return InvalidArgumentError(
+        StrCat(flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
+               " FILE beside it: TLS needs a certificate and its key"));
   }
   if (flags.policy.empty() && !(is_local && is_http_local)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         is_local ? "--http-listen " : "--listen ", is_local ? flags.http_listen : flags.listen,
         " is open to other machines, and so wants --policy FILE, which says who may do what "
         "(coppiced --help shows one); without it take a loopback address, such as 127.0.0.1:8443"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::daemon

@@ -5,10 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/config_file.h"
 #include "common/command_line/reference.h"
@@ -282,20 +279,20 @@ int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
   } catch (const CLI::Error& error) {
     return Complain("coppiced", InWords(app, error));
   }
-  const absl::Status status = CheckFlags(flags);
+  const Status status = CheckFlags(flags);
   return status.ok() ? -1 : Complain("coppiced", status.message());
 }
 
-absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
+StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
   CLI::App app;
   DaemonFlags flags;
   DescribeDaemon(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ConfigError& error) {
-    return absl::InvalidArgumentError(ConfigErrorText(app, error));
+    return InvalidArgumentError(ConfigErrorText(app, error));
   } catch (const CLI::Error& error) {
-    return absl::InvalidArgumentError(InWords(app, error));
+    return InvalidArgumentError(InWords(app, error));
   }
   COPPICE_RETURN_IF_ERROR(CheckFlags(flags));
   return flags;

@@ -8,13 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/rate_limiter.h"
+#include "common/base/status.h"
 #include "common/command_line/complain.h"
-#include "server/process/log.h"
 #include "server/daemon/config/limits.h"
+#include "server/process/log.h"
 #include "server/serving/service/ticket_limits.h"
 #include "server/store/store_location.h"
 
@@ -80,15 +78,14 @@ int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags);
 
 // Reads the flags again, for a config file that may have changed. InvalidArgument instead of output
 // on the terminal.
-absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv);
+StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv);
 
 // The location of the store, from the flags --store and --data-dir. InvalidArgument unless one of
 // them is given and names a store.
-absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
-                                                  const std::string& data_dir);
+StatusOr<storage::StoreLocation> LocationOf(const std::string& store, const std::string& data_dir);
 
 // InvalidArgument, naming the flag and what it wants, if the flags do not fit together.
-absl::Status CheckFlags(const DaemonFlags& flags);
+Status CheckFlags(const DaemonFlags& flags);
 
 // Warns, as server/process/process.h does, for each private key in `flags`.
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log);

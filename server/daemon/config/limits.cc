@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/numbers.h"
+#include "common/base/text.h"
 
 namespace coppice::daemon {
 namespace {
@@ -36,8 +36,7 @@ void AddSeconds(CLI::App& app, const std::string& flag, uint64_t& seconds,
 // A rate must allow a whole batch of reports, or such a call would never pass.
 std::string CheckRate(const std::string& text) {
   uint64_t rate = 0;
-  return absl::SimpleAtoi(text, &rate) && (rate == 0 || rate >= 1000) ? ""
-                                                                      : "wants 0, or at least 1000";
+  return SimpleAtoi(text, &rate) && (rate == 0 || rate >= 1000) ? "" : "wants 0, or at least 1000";
 }
 
 }  // namespace

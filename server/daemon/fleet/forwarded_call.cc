@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "server/serving/access/bearer_token.h"
-#include "server/serving/gate/byte_load.h"
-#include "server/serving/gate/call_record.h"
+#include "common/base/text.h"
 #include "server/daemon/fleet/leader_gate.h"
 #include "server/daemon/transport/access.h"
 #include "server/daemon/transport/fronts.h"
+#include "server/serving/access/bearer_token.h"
+#include "server/serving/gate/byte_load.h"
+#include "server/serving/gate/call_record.h"
 
 namespace coppice::daemon {
 namespace {
@@ -86,7 +86,7 @@ std::optional<Sha256Digest> ForwardedCall::FindCertificate() const {
 }
 
 void ForwardedCall::AddClientMetadata() {
-  const auto add = [this](absl::string_view key, const auto& change) {
+  const auto add = [this](std::string_view key, const auto& change) {
     const auto [begin, end] =
         context_.client_metadata().equal_range(grpc::string_ref(key.data(), key.size()));
     for (auto entry = begin; entry != end; ++entry) {
@@ -232,8 +232,7 @@ grpc::Status ForwardedCall::StatusForClient(const grpc::Status& status) {
 }
 
 void ForwardedCall::AskToRetryAfter(absl::Duration wait) {
-  context_.AddTrailingMetadata("grpc-retry-pushback-ms",
-                               absl::StrCat(absl::ToInt64Milliseconds(wait)));
+  context_.AddTrailingMetadata("grpc-retry-pushback-ms", StrCat(absl::ToInt64Milliseconds(wait)));
 }
 
 void ForwardedCall::OnCancel() {

@@ -11,26 +11,27 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/process/connections.h"
-#include "server/serving/access/bearer_token.h"
-#include "server/serving/access/method_table.h"
-#include "server/serving/gate/access_gate.h"
-#include "server/serving/gate/byte_load.h"
+#include "common/base/text.h"
 #include "server/daemon/fleet/forwarded_call.h"
 #include "server/daemon/fleet/http_sender.h"
 #include "server/daemon/fleet/leader_gate.h"
 #include "server/daemon/fleet/leader_link.h"
 #include "server/daemon/transport/bounds.h"
 #include "server/http/server.h"
+#include "server/process/connections.h"
+#include "server/serving/access/bearer_token.h"
+#include "server/serving/access/method_table.h"
+#include "server/serving/gate/access_gate.h"
+#include "server/serving/gate/byte_load.h"
 
 namespace coppice::daemon {
 namespace {
@@ -39,7 +40,7 @@ constexpr char kReadyService[] = "ready";
 constexpr absl::Duration kIdleGrace = absl::Milliseconds(200);
 
 // A leader of another version may have methods missing from this table; it sets their deadlines.
-absl::Duration ForwardingDeadlineOf(absl::string_view path) {
+absl::Duration ForwardingDeadlineOf(std::string_view path) {
   const access::Method* const method = access::FindMethod(path);
   return method == nullptr ? absl::InfiniteDuration() : method->deadline;
 }
@@ -62,7 +63,7 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
         credentials_(
             MakePeerCredentials(options.peer_ca_pem, options.certificate_pem, options.key_pem)) {}
 
-  absl::Status Listen(const FrontOptions& options) {
+  Status Listen(const FrontOptions& options) {
     if (!options.http.listen.empty()) {
       COPPICE_ASSIGN_OR_RETURN(http_secret_, access::MakeBearerToken());
       http_secret_hash_ = access::HashOfToken(http_secret_);
@@ -81,13 +82,13 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
     builder.SetOption(std::make_unique<WithoutPlugins>());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
-      return absl::UnavailableError(
-          absl::StrCat("--listen ", options.listen,
-                       ": cannot be had. Is another process on this port, or the address "
-                       "of another machine? Port 0 takes a free port"));
+      return UnavailableError(
+          StrCat("--listen ", options.listen,
+                 ": cannot be had. Is another process on this port, or the address "
+                 "of another machine? Port 0 takes a free port"));
     }
     SetReady(false);
-    return options.http.listen.empty() ? absl::OkStatus() : ListenToHttp(options);
+    return options.http.listen.empty() ? OkStatus() : ListenToHttp(options);
   }
 
   int port() const override { return port_; }
@@ -127,7 +128,7 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
   }
 
  private:
-  absl::Status ListenToHttp(const FrontOptions& options) {
+  Status ListenToHttp(const FrontOptions& options) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetMaxSendMessageSize(-1);
@@ -137,7 +138,7 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
                                                .gate = open_gate_,
                                                .answers = answers_,
                                                .sender = sender_.get()}));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   grpc::ServerGenericBidiReactor* CreateReactor(
@@ -173,9 +174,9 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Front>> Front::Start(const FrontOptions& options) {
+StatusOr<std::unique_ptr<Front>> Front::Start(const FrontOptions& options) {
   auto front = std::make_unique<GrpcFront>(options);
-  const absl::Status status = front->Listen(options);
+  const Status status = front->Listen(options);
   if (!status.ok()) return status;
   return front;
 }

@@ -27,12 +27,12 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "server/process/log.h"
-#include "server/process/certificates.h"
+#include "common/base/status.h"
 #include "server/daemon/config/limits.h"
 #include "server/daemon/transport/server.h"
+#include "server/process/certificates.h"
+#include "server/process/log.h"
 
 namespace coppice::daemon {
 
@@ -54,7 +54,7 @@ class Front {
   virtual ~Front() = default;
 
   // Unavailable if the address cannot be used.
-  static absl::StatusOr<std::unique_ptr<Front>> Start(const FrontOptions& options);
+  static StatusOr<std::unique_ptr<Front>> Start(const FrontOptions& options);
 
   virtual int port() const = 0;
   virtual int http_port() const = 0;  // 0: no HTTP

@@ -9,19 +9,19 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/serving/access/method_table.h"
-#include "server/serving/gate/call_record.h"
+#include "common/base/text.h"
 #include "server/daemon/fleet/forwarded_call.h"
 #include "server/daemon/transport/fronts.h"
-#include "server/serving/grpc/message_bytes.h"
+#include "server/serving/access/method_table.h"
 #include "server/serving/calls/retry_after.h"
+#include "server/serving/gate/call_record.h"
+#include "server/serving/grpc/message_bytes.h"
 
 namespace coppice::daemon {
 namespace {
@@ -43,25 +43,25 @@ void Describe(const http::SentCall& call, const std::string& secret, grpc::Clien
   }
 }
 
-absl::Status EndOf(const grpc::Status& status, const grpc::ClientContext& context) {
-  if (status.ok()) return absl::OkStatus();
+Status EndOf(const grpc::Status& status, const grpc::ClientContext& context) {
+  if (status.ok()) return OkStatus();
   // The front sees such a call as one whose client is gone.
   if (status.error_code() == grpc::StatusCode::CANCELLED &&
       context.deadline() <= std::chrono::system_clock::now()) {
-    return absl::DeadlineExceededError("the call's time is over");
+    return DeadlineExceededError("the call's time is over");
   }
-  absl::Status end(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  Status end(static_cast<StatusCode>(status.error_code()), status.error_message());
   const auto& metadata = context.GetServerTrailingMetadata();
   const auto found = metadata.find("grpc-retry-pushback-ms");
   int64_t wait = 0;
   if (found == metadata.end() ||
-      !absl::SimpleAtoi(absl::string_view(found->second.data(), found->second.size()), &wait)) {
+      !SimpleAtoi(std::string_view(found->second.data(), found->second.size()), &wait)) {
     return end;
   }
   return service::AskToWait(std::move(end), absl::Milliseconds(wait));
 }
 
-absl::Status UnreadableAnswer() { return absl::InternalError("the answer is not readable"); }
+Status UnreadableAnswer() { return InternalError("the answer is not readable"); }
 
 struct SentUnary {
   grpc::ClientContext context;
@@ -77,8 +77,8 @@ class SentStream final : public service::StreamHandler,
   SentStream(const Message& response, service::StreamCall& answers)
       : response_(response), answers_(answers) {}
 
-  absl::Status Start(const std::shared_ptr<grpc::Channel>& front, const std::string& secret,
-                     const http::SentCall& call, const Message& request) {
+  Status Start(const std::shared_ptr<grpc::Channel>& front, const std::string& secret,
+               const http::SentCall& call, const Message& request) {
     COPPICE_RETURN_IF_ERROR(rpc::Serialize(request, request_));
     Describe(call, secret, context_);
     grpc::GenericStub(front).PrepareBidiStreamingCall(&context_, std::string(call.path), {}, this);
@@ -87,13 +87,13 @@ class SentStream final : public service::StreamHandler,
     StartWriteLast(&request_, {});
     StartRead(&answer_);
     StartCall();
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // gRPC's events.
   void OnReadDone(bool ok) override {
     if (!ok) return RemoveHold();
-    const absl::Status written = WriteAnswer();
+    const Status written = WriteAnswer();
     if (written.ok()) return;
     own_status_ = written;
     context_.TryCancel();
@@ -114,8 +114,8 @@ class SentStream final : public service::StreamHandler,
   void OnDone() override {}
 
  private:
-  absl::Status WriteAnswer() {
-    const absl::StatusOr<std::string> bytes = rpc::ToString(answer_);
+  Status WriteAnswer() {
+    const StatusOr<std::string> bytes = rpc::ToString(answer_);
     const std::unique_ptr<Message> message(response_.New());
     if (!bytes.ok() || !message->ParseFromString(*bytes)) return UnreadableAnswer();
     return answers_.Write(*message);
@@ -125,7 +125,7 @@ class SentStream final : public service::StreamHandler,
   service::StreamCall& answers_;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_, answer_;
-  absl::Status own_status_;  // replaces the leader's
+  Status own_status_;  // replaces the leader's
   std::shared_ptr<SentStream> self_;
 };
 
@@ -135,11 +135,11 @@ std::deque<service::RegisteredMethod> MethodsWithoutHandlers() {
   std::deque<service::RegisteredMethod> methods;
   auto* const factory = google::protobuf::MessageFactory::generated_factory();
   for (const access::Method& method : access::AllMethods()) {
-    if (!absl::StartsWith(method.path, "/coppice."))
+    if (!StartsWith(method.path, "/coppice."))
       continue;  // HTTP serves neither health nor reflection
     const auto* const descriptor =
         google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
-            absl::StrReplaceAll(method.path.substr(1), {{"/", "."}}));
+            StrReplaceAll(method.path.substr(1), {{"/", "."}}));
     if (descriptor == nullptr) continue;
     const Message* const request = factory->GetPrototype(descriptor->input_type());
     const Message* const response = factory->GetPrototype(descriptor->output_type());
@@ -157,7 +157,7 @@ std::deque<service::RegisteredMethod> MethodsWithoutHandlers() {
 std::function<void()> HttpSender::Send(const http::SentCall& call, const Message& request,
                                        std::shared_ptr<service::UnaryExchange> exchange) {
   const auto sent = std::make_shared<SentUnary>();
-  const absl::Status written = rpc::Serialize(request, sent->request);
+  const Status written = rpc::Serialize(request, sent->request);
   if (!written.ok()) {
     exchange->Fail(written);
     return [] {};
@@ -167,7 +167,7 @@ std::function<void()> HttpSender::Send(const http::SentCall& call, const Message
       &sent->context, std::string(call.path), {}, &sent->request, &sent->response,
       [sent, exchange = std::move(exchange)](const grpc::Status& status) {
         if (!status.ok()) return exchange->Fail(EndOf(status, sent->context));
-        absl::StatusOr<std::string> bytes = rpc::ToString(sent->response);
+        StatusOr<std::string> bytes = rpc::ToString(sent->response);
         if (!bytes.ok()) return exchange->Fail(UnreadableAnswer());
         service::MessagePieces pieces(1);
         pieces.front().own = *std::move(bytes);
@@ -176,9 +176,9 @@ std::function<void()> HttpSender::Send(const http::SentCall& call, const Message
   return [sent] { sent->context.TryCancel(); };
 }
 
-absl::StatusOr<service::StreamHandlerPtr> HttpSender::SendStream(const http::SentCall& call,
-                                                                 const Message& request,
-                                                                 service::StreamCall& answers) {
+StatusOr<service::StreamHandlerPtr> HttpSender::SendStream(const http::SentCall& call,
+                                                           const Message& request,
+                                                           service::StreamCall& answers) {
   const auto stream = std::make_shared<SentStream>(*call.response, answers);
   COPPICE_RETURN_IF_ERROR(stream->Start(front_, secret_, call, request));
   return stream;

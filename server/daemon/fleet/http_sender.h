@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/status.h"
 #include "server/http/calls.h"
 #include "server/serving/calls/handler_registry.h"
 
@@ -32,9 +33,9 @@ class HttpSender final : public http::CallSender {
 
   std::function<void()> Send(const http::SentCall& call, const google::protobuf::Message& request,
                              std::shared_ptr<service::UnaryExchange> exchange) override;
-  absl::StatusOr<service::StreamHandlerPtr> SendStream(const http::SentCall& call,
-                                                       const google::protobuf::Message& request,
-                                                       service::StreamCall& answers) override;
+  StatusOr<service::StreamHandlerPtr> SendStream(const http::SentCall& call,
+                                                 const google::protobuf::Message& request,
+                                                 service::StreamCall& answers) override;
 
  private:
   const std::shared_ptr<grpc::Channel> front_;

@@ -1,12 +1,14 @@
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include <string_view>
+
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/datasets/central_keys.h"
-#include "server/datasets/dataset_record.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/daemon/maintenance/maintenance.h"
+#include "server/datasets/central_keys.h"
+#include "server/datasets/dataset_record.h"
 #include "server/store/models/endpoint_record.h"
 #include "server/store/store_record.h"
 
@@ -21,16 +23,15 @@ class Assignment {
 
   // `assign` returns the record with its new owner, or "" if it already has one.
   template <typename Assign>
-  absl::Status AddKind(absl::string_view kind, absl::string_view prefix, Assign assign) {
-    return store_.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
-      const std::string name =
-          MakeName(kind, absl::StripSuffix(absl::StripPrefix(key, prefix), "/"));
-      if (!resources_.Match(name)) return absl::OkStatus();
+  Status AddKind(std::string_view kind, std::string_view prefix, Assign assign) {
+    return store_.Scan(prefix, [&](std::string_view key, std::string_view bytes) {
+      const std::string name = MakeName(kind, StripSuffix(StripPrefix(key, prefix), "/"));
+      if (!resources_.Match(name)) return OkStatus();
       COPPICE_ASSIGN_OR_RETURN(std::string assigned, assign(key, bytes));
-      if (assigned.empty()) return absl::OkStatus();
+      if (assigned.empty()) return OkStatus();
       batch_.Put(std::string(key), std::move(assigned));
       names_.push_back(name);
-      return absl::OkStatus();
+      return OkStatus();
     });
   }
 
@@ -46,15 +47,13 @@ class Assignment {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store,
-                                                     const std::string& owner,
-                                                     const owners::Patterns& resources) {
-  if (owner.empty()) return absl::InvalidArgumentError("--owner wants the name of a policy entry");
-  using Bytes = absl::StatusOr<std::string>;
+StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store, const std::string& owner,
+                                               const owners::Patterns& resources) {
+  if (owner.empty()) return InvalidArgumentError("--owner wants the name of a policy entry");
+  using Bytes = StatusOr<std::string>;
   Assignment assignment(store, resources);
   COPPICE_RETURN_IF_ERROR(assignment.AddKind(
-      kStudies, curator::kStudyPrefix,
-      [&](absl::string_view key, absl::string_view bytes) -> Bytes {
+      kStudies, curator::kStudyPrefix, [&](std::string_view key, std::string_view bytes) -> Bytes {
         COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record,
                                  storage::ParseRecord<v1::StudyRecord>(key, bytes));
         if (!record.owner().empty()) return "";
@@ -63,7 +62,7 @@ absl::StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store,
       }));
   COPPICE_RETURN_IF_ERROR(assignment.AddKind(
       kDatasets, central::kDatasetPrefix,
-      [&](absl::string_view key, absl::string_view bytes) -> Bytes {
+      [&](std::string_view key, std::string_view bytes) -> Bytes {
         COPPICE_ASSIGN_OR_RETURN(central::DatasetEntry entry, central::DecodeDataset(key, bytes));
         if (!entry.owner.empty()) return "";
         entry.owner = owner;
@@ -71,7 +70,7 @@ absl::StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store,
       }));
   COPPICE_RETURN_IF_ERROR(assignment.AddKind(
       kEndpoints, models::kEndpointPrefix,
-      [&](absl::string_view key, absl::string_view bytes) -> Bytes {
+      [&](std::string_view key, std::string_view bytes) -> Bytes {
         COPPICE_ASSIGN_OR_RETURN(models::EndpointInfo info, models::DecodeEndpoint(key, bytes));
         if (!info.owner.empty()) return "";
         info.owner = owner;

@@ -1,15 +1,17 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "server/daemon/maintenance/check_records.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/dataset_record.h"
 #include "server/datasets/job_record.h"
 #include "server/datasets/ledger/ledger_record.h"
-#include "server/daemon/maintenance/check_records.h"
 
 namespace coppice::maintenance {
 namespace {
@@ -29,8 +31,8 @@ class CentralCheck {
   }
 
  private:
-  using Visitor = absl::FunctionRef<void(absl::string_view key, absl::string_view value)>;
-  void Visit(absl::string_view prefix, Visitor visit) {
+  using Visitor = absl::FunctionRef<void(std::string_view key, std::string_view value)>;
+  void Visit(std::string_view prefix, Visitor visit) {
     VisitRecords(store_, prefix, findings_, visit);
   }
 
@@ -40,30 +42,29 @@ class CentralCheck {
            findings_.Has(Remedy::kCloseLedger, dataset);
   }
 
-  void CloseLedger(const std::string& dataset, absl::string_view key, const std::string& why) {
+  void CloseLedger(const std::string& dataset, std::string_view key, const std::string& why) {
     if (IsClosed(dataset)) return;
-    findings_.Add(
-        {.key = std::string(key),
-         .what = absl::StrCat(why, ": the ledger no longer proves what is left of the budget"),
-         .remedy = Remedy::kCloseLedger,
-         .id = dataset});
+    findings_.Add({.key = std::string(key),
+                   .what = StrCat(why, ": the ledger no longer proves what is left of the budget"),
+                   .remedy = Remedy::kCloseLedger,
+                   .id = dataset});
   }
 
   // Reads each ledger as far as it is sound.
   void CheckLedgers() {
     progress_("ledgers");
-    Visit(ledger::kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
+    Visit(ledger::kLedgerPrefix, [&](std::string_view key, std::string_view value) {
       const std::string dataset = IdInKey(key);
       ++findings_.counts["ledger entry"];
       if (findings_.Has(Remedy::kCloseLedger, dataset)) return;
-      const absl::Status status = ledger::LoadEntry(key, value, books_);
+      const Status status = ledger::LoadEntry(key, value, books_);
       if (!status.ok()) CloseLedger(dataset, key, ReasonOf(status, key));
     });
   }
 
   void CheckHolds() {
-    Visit(ledger::kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
-      const absl::Status status = ledger::LoadHold(key, value, holds_);
+    Visit(ledger::kHoldPrefix, [&](std::string_view key, std::string_view value) {
+      const Status status = ledger::LoadHold(key, value, holds_);
       const std::string dataset = IdInKey(key);
       if (!status.ok()) return CloseLedger(dataset, key, ReasonOf(status, key));
       findings_.notes.push_back(
@@ -74,17 +75,17 @@ class CentralCheck {
   }
 
   void CheckDatasets() {
-    Visit(central::kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
+    Visit(central::kDatasetPrefix, [&](std::string_view key, std::string_view bytes) {
       const std::string id = IdInKey(key);
-      progress_(absl::StrCat("dataset ", id));
+      progress_(StrCat("dataset ", id));
       ++findings_.counts["dataset"];
       datasets_.insert(id);
-      const absl::StatusOr<central::DatasetEntry> entry = central::DecodeDataset(key, bytes);
+      const StatusOr<central::DatasetEntry> entry = central::DecodeDataset(key, bytes);
       if (!entry.ok()) {
-        findings_.Add({.key = std::string(key),
-                       .what = absl::StrCat(ReasonOf(entry.status(), key),
-                                            ": its rows cannot be used without it"),
-                       .remedy = Remedy::kQuarantineRecord});
+        findings_.Add(
+            {.key = std::string(key),
+             .what = StrCat(ReasonOf(entry.status(), key), ": its rows cannot be used without it"),
+             .remedy = Remedy::kQuarantineRecord});
         return;
       }
       if (books_.find(id) == books_.end()) CloseLedger(id, key, "has no ledger");
@@ -98,7 +99,7 @@ class CentralCheck {
       ++findings_.counts["chunk"];
       const std::string key = central::ChunkKey(id, chunk);
       Table found(entry.schema);
-      const absl::Status sound = central::ReadChunk(store_, id, chunk, found);
+      const Status sound = central::ReadChunk(store_, id, chunk, found);
       if (!sound.ok()) return AddDamagedRows(key, ReasonOf(sound, key));
       rows += found.num_rows();
     }
@@ -108,14 +109,14 @@ class CentralCheck {
 
   void AddDamagedRows(const std::string& key, const std::string& why) {
     findings_.Add({.key = key,
-                   .what = absl::StrCat(why,
-                                        ": no job can be run on the dataset. Nothing is spent "
-                                        "by trying; delete it, and upload its rows anew")});
+                   .what = StrCat(why,
+                                  ": no job can be run on the dataset. Nothing is spent "
+                                  "by trying; delete it, and upload its rows anew")});
   }
 
   void CheckChunksOfNoDataset() {
     std::set<std::string> told;
-    Visit("chunk/", [&](absl::string_view key, absl::string_view) {
+    Visit("chunk/", [&](std::string_view key, std::string_view) {
       const std::string id = IdInKey(key);
       if (datasets_.contains(id) || !told.insert(id).second) return;
       const std::string what =
@@ -131,15 +132,15 @@ class CentralCheck {
 
   void CheckJobs() {
     progress_("jobs");
-    Visit(central::kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
+    Visit(central::kJobPrefix, [&](std::string_view key, std::string_view bytes) {
       ++findings_.counts["job"];
       jobs_.insert(IdInKey(key));
-      const absl::StatusOr<central::JobEntry> entry = central::DecodeJob(key, bytes);
+      const StatusOr<central::JobEntry> entry = central::DecodeJob(key, bytes);
       if (!entry.ok()) {
-        findings_.Add({.key = std::string(key),
-                       .what = absl::StrCat(ReasonOf(entry.status(), key),
-                                            ": what it was charged stays spent"),
-                       .remedy = Remedy::kQuarantineRecord});
+        findings_.Add(
+            {.key = std::string(key),
+             .what = StrCat(ReasonOf(entry.status(), key), ": what it was charged stays spent"),
+             .remedy = Remedy::kQuarantineRecord});
         return;
       }
       CheckJob(key, entry->info);
@@ -147,19 +148,19 @@ class CentralCheck {
   }
 
   // A job's record and its ledger entry are written in one batch, so neither may be ahead.
-  void CheckJob(absl::string_view key, const central::JobInfo& job) {
+  void CheckJob(std::string_view key, const central::JobInfo& job) {
     const auto book = books_.find(job.spec.dataset);
     const bool charged = book != books_.end() && HasEntry(book->second, job.id);
     const bool open = charged && book->second.ReservedFor(job.id).ok();
     if (central::HasEnded(job.state)) {
       if (charged && !open) return;
-      CloseLedger(job.spec.dataset, LastKey(job.spec.dataset),
-                  absl::StrCat("lacks its last entries: job ", job.id,
-                               charged ? " has ended" : " was charged"));
+      CloseLedger(
+          job.spec.dataset, LastKey(job.spec.dataset),
+          StrCat("lacks its last entries: job ", job.id, charged ? " has ended" : " was charged"));
     } else if (!open) {
       if (!charged) {
         CloseLedger(job.spec.dataset, LastKey(job.spec.dataset),
-                    absl::StrCat("lacks its last entries: job ", job.id, " was charged"));
+                    StrCat("lacks its last entries: job ", job.id, " was charged"));
       }
       findings_.Add({.key = std::string(key),
                      .what = "is of a job that has not ended, and for which nothing is reserved",
@@ -167,7 +168,7 @@ class CentralCheck {
     }
   }
 
-  static bool HasEntry(const ledger::AccountBook& book, absl::string_view job) {
+  static bool HasEntry(const ledger::AccountBook& book, std::string_view job) {
     for (const ledger::LedgerEntry& entry : book.entries()) {
       if (entry.job == job) return true;
     }
@@ -189,9 +190,9 @@ class CentralCheck {
       for (const ledger::LedgerEntry& entry : book.entries()) {
         if (entry.kind != ledger::EntryKind::kReserve || jobs_.contains(entry.job)) continue;
         if (IsInQuarantine(store_, central::JobKey(entry.job))) continue;
-        findings_.Add({.key = ledger::LedgerKey(dataset, entry.sequence),
-                       .what = absl::StrCat("charges a job ", entry.job,
-                                            " whose record is lost; it stays spent")});
+        findings_.Add(
+            {.key = ledger::LedgerKey(dataset, entry.sequence),
+             .what = StrCat("charges a job ", entry.job, " whose record is lost; it stays spent")});
       }
     }
   }

@@ -5,14 +5,13 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/store/audit_log/audit_log.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/spool/sealed_reports.h"
@@ -21,6 +20,7 @@
 #include "server/curator/study/join_rows.h"
 #include "server/curator/study/study_record.h"
 #include "server/daemon/maintenance/restore.h"
+#include "server/store/audit_log/audit_log.h"
 #include "server/store/models/endpoint_record.h"
 #include "server/store/models/model_record.h"
 #include "server/store/store_format.h"
@@ -39,9 +39,9 @@ void CheckFormat(const storage::Store& store, Findings& findings) {
   } else if (format->has_value() && **format < storage::FormatOf(storage::FormatSteps())) {
     findings.notes.push_back(
         {.key = std::string(storage::kFormatKey),
-         .what = absl::StrCat("is ", **format, ": the daemon will bring the store to format ",
-                              storage::FormatOf(storage::FormatSteps()),
-                              " when it starts; make a backup before")});
+         .what = StrCat("is ", **format, ": the daemon will bring the store to format ",
+                        storage::FormatOf(storage::FormatSteps()),
+                        " when it starts; make a backup before")});
   }
 }
 
@@ -59,7 +59,7 @@ void CheckTicketKey(const storage::Store& store, Findings& findings) {
 }
 
 void CheckManifestKey(const storage::Store& store, Findings& findings) {
-  const absl::Status status = curator::ManifestAuthority::CheckStored(store);
+  const Status status = curator::ManifestAuthority::CheckStored(store);
   const auto record = store.Get(curator::kManifestKeyKey);
   if (record.ok() && !record->has_value() && findings.counts["study"] > 0) {
     findings.notes.push_back(
@@ -69,10 +69,10 @@ void CheckManifestKey(const storage::Store& store, Findings& findings) {
   }
   if (status.ok()) return;
   findings.Add({.key = std::string(curator::kManifestKeyKey),
-                .what = absl::StrCat(ReasonOf(status, curator::kManifestKeyKey),
-                                     ": the daemon does not start. Without it the daemon signs "
-                                     "with another key, and devices that pinned this one refuse "
-                                     "until they are given that"),
+                .what = StrCat(ReasonOf(status, curator::kManifestKeyKey),
+                               ": the daemon does not start. Without it the daemon signs "
+                               "with another key, and devices that pinned this one refuse "
+                               "until they are given that"),
                 .remedy = Remedy::kQuarantineRecord});
 }
 
@@ -81,22 +81,22 @@ void CheckManifestKey(const storage::Store& store, Findings& findings) {
 void CheckAuditLog(const storage::Store& store, const ProgressCallback& progress,
                    Findings& findings) {
   progress("audit log");
-  const absl::StatusOr<audit::LogReport> report = audit::InspectLog(store);
+  const StatusOr<audit::LogReport> report = audit::InspectLog(store);
   if (!report.ok()) return;  // CheckKinds() has reported what cannot be read
   findings.counts["audit entry"] = report->entries;
   if (!report->problem.ok()) {
     findings.Add({.key = report->problem_key,
-                  .what = absl::StrCat(ReasonOf(report->problem, report->problem_key),
-                                       ": the audit log proves nothing from there on"),
+                  .what = StrCat(ReasonOf(report->problem, report->problem_key),
+                                 ": the audit log proves nothing from there on"),
                   .remedy = Remedy::kResumeAuditLog});
   }
   for (const audit::LedgerMismatch& mismatch : report->mismatches) {
     if (findings.Has(Remedy::kCloseLedger, mismatch.dataset)) continue;
-    findings.Add({.key = mismatch.key,
-                  .what = absl::StrCat(mismatch.what,
-                                       ": the ledger no longer proves what is left of the budget"),
-                  .remedy = Remedy::kCloseLedger,
-                  .id = mismatch.dataset});
+    findings.Add(
+        {.key = mismatch.key,
+         .what = StrCat(mismatch.what, ": the ledger no longer proves what is left of the budget"),
+         .remedy = Remedy::kCloseLedger,
+         .id = mismatch.dataset});
   }
 }
 
@@ -109,13 +109,12 @@ void NoteRestored(const storage::Store& store, Findings& findings) {
   } else if (restored->has_value()) {
     findings.notes.push_back(
         {.key = std::string(kRestoredKey),
-         .what = absl::StrCat("this store was restored from backup ", (*restored)->backup_id)});
+         .what = StrCat("this store was restored from backup ", (*restored)->backup_id)});
   }
 }
 
-absl::StatusOr<std::shared_ptr<curator::Study>> CheckStudy(const storage::Store& store,
-                                                           absl::string_view id,
-                                                           absl::string_view bytes) {
+StatusOr<std::shared_ptr<curator::Study>> CheckStudy(const storage::Store& store,
+                                                     std::string_view id, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<curator::Study> study,
                            curator::LoadStudy(store, id, bytes));
   if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
@@ -133,14 +132,14 @@ absl::StatusOr<std::shared_ptr<curator::Study>> CheckStudy(const storage::Store&
 void CheckBatches(const storage::Store& store, const curator::Study& study, Findings& findings) {
   if (!study.definition().settings.relay.has_value()) return;
   findings.counts["batch"] += study.batches().size();
-  absl::Status status = curator::CheckSpool(store, study);
+  Status status = curator::CheckSpool(store, study);
   if (status.ok()) status = curator::ReconcileBatches(store, study);
   if (status.ok()) return;
   const std::string prefix = curator::BatchPrefix(study.id());
   findings.Add({.key = prefix,
-                .what = absl::StrCat(ReasonOf(status, prefix),
-                                     ": reports are lost, and the study gets no final model. "
-                                     "Restore a backup, or delete the study")});
+                .what = StrCat(ReasonOf(status, prefix),
+                               ": reports are lost, and the study gets no final model. "
+                               "Restore a backup, or delete the study")});
 }
 
 // The sound studies, by their ids.
@@ -151,9 +150,9 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
   std::set<std::string> ids;
   SoundStudies sound;
   VisitRecords(
-      store, curator::kStudyPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+      store, curator::kStudyPrefix, findings, [&](std::string_view key, std::string_view bytes) {
         const std::string id = IdInKey(key);
-        progress(absl::StrCat("study ", id));
+        progress(StrCat("study ", id));
         ids.insert(id);
         ++findings.counts["study"];
         const auto study = CheckStudy(store, id, bytes);
@@ -163,20 +162,19 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
           CheckBatches(store, **study, findings);
           return;
         }
-        findings.Add(
-            {.key = std::string(key),
-             .what = absl::StrCat(ReasonOf(study.status(), key), ": the study cannot be loaded"),
-             .remedy = Remedy::kQuarantineStudy,
-             .id = id});
+        findings.Add({.key = std::string(key),
+                      .what = StrCat(ReasonOf(study.status(), key), ": the study cannot be loaded"),
+                      .remedy = Remedy::kQuarantineStudy,
+                      .id = id});
       });
   // Records that a study leaves behind when its own record is lost.
   for (const std::string kind :
        {"count/", "rows/", "sums/", "join/", "sealing/", "batch/", "spool/"}) {
-    VisitRecords(store, kind, findings, [&](absl::string_view key, absl::string_view) {
+    VisitRecords(store, kind, findings, [&](std::string_view key, std::string_view) {
       const std::string id = IdInKey(key);
       if (!ids.insert(id).second) return;
       findings.Add({.key = std::string(key),
-                    .what = absl::StrCat("is of a study ", id, " whose record is lost"),
+                    .what = StrCat("is of a study ", id, " whose record is lost"),
                     .remedy = Remedy::kQuarantineStudy,
                     .id = id});
     });
@@ -186,10 +184,10 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
 
 void CheckTombstones(const storage::Store& store, Findings& findings) {
   VisitRecords(store, curator::kTombstonePrefix, findings,
-               [&](absl::string_view key, absl::string_view bytes) {
+               [&](std::string_view key, std::string_view bytes) {
                  ++findings.counts["deleted study"];
                  const std::string id = IdInKey(key);
-                 const absl::Status status = curator::DecodeTombstone(id, bytes).status();
+                 const Status status = curator::DecodeTombstone(id, bytes).status();
                  if (status.ok()) return;
                  findings.Add({.key = std::string(key),
                                .what = ReasonOf(status, key),
@@ -202,9 +200,8 @@ void CheckTombstones(const storage::Store& store, Findings& findings) {
 curator::ModelsWithLostReports CheckLostReports(const storage::Store& store, Findings& findings) {
   curator::ModelsWithLostReports outlived;
   VisitRecords(
-      store, curator::kOutlivedPrefix, findings,
-      [&](absl::string_view key, absl::string_view bytes) {
-        const absl::Status status = outlived.Add(key, bytes);
+      store, curator::kOutlivedPrefix, findings, [&](std::string_view key, std::string_view bytes) {
+        const Status status = outlived.Add(key, bytes);
         if (!status.ok()) {
           findings.Add({.key = std::string(key),
                         .what = ReasonOf(status, key),
@@ -222,19 +219,19 @@ void CheckReports(const std::string& key, const curator::ModelReports& model,
                   const curator::StudyReports& study, Findings& findings) {
   if (curator::ReconcileModel(model, study).ok()) return;
   const std::string numbers =
-      absl::StrCat("rests on ", model.reports, " reports, and its study has ", study.accepted);
+      StrCat("rests on ", model.reports, " reports, and its study has ", study.accepted);
   if (model.reports > study.accepted) {
     findings.Add({.key = key,
-                  .what = absl::StrCat(numbers,
-                                       ": the study has lost some. The model is as good as it was; "
-                                       "until that is noted the daemon serves, but is not ready"),
+                  .what = StrCat(numbers,
+                                 ": the study has lost some. The model is as good as it was; "
+                                 "until that is noted the daemon serves, but is not ready"),
                   .remedy = Remedy::kNoteLostReports,
                   .id = model.study});
   } else {
     findings.Add({.key = key,
-                  .what = absl::StrCat(numbers,
-                                       ", though it is the final one: the daemon serves, but is "
-                                       "not ready. Restore a backup, or delete the study")});
+                  .what = StrCat(numbers,
+                                 ", though it is the final one: the daemon serves, but is "
+                                 "not ready. Restore a backup, or delete the study")});
   }
 }
 
@@ -246,8 +243,7 @@ void CheckSummary(const storage::Store& store, const std::string& key,
   if (!bytes.ok()) return;  // CheckKinds() has reported what cannot be read
   std::string what = "is missing";
   if (bytes->has_value()) {
-    const absl::StatusOr<models::ModelSummary> summary =
-        models::DecodeSummary(summary_key, **bytes);
+    const StatusOr<models::ModelSummary> summary = models::DecodeSummary(summary_key, **bytes);
     const bool fits = summary.ok() && summary->created_unix_seconds == info.created_unix_seconds &&
                       *summary->certificate == info.model->certificate();
     if (fits) return;
@@ -261,8 +257,8 @@ void CheckSummary(const storage::Store& store, const std::string& key,
 void CheckForStraySummaries(const storage::Store& store, const std::set<std::string>& keys,
                             Findings& findings) {
   VisitRecords(store, models::kSummariesPrefix, findings,
-               [&](absl::string_view key, absl::string_view) {
-                 const std::string model(absl::StripPrefix(key, models::kSummariesPrefix));
+               [&](std::string_view key, std::string_view) {
+                 const std::string model(StripPrefix(key, models::kSummariesPrefix));
                  if (keys.contains(model)) return;
                  findings.Add({.key = std::string(key),
                                .what = "is of a model that is not there",
@@ -283,11 +279,11 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
   const curator::ModelsWithLostReports outlived = CheckLostReports(store, findings);
   const bool has_summaries = HasSummaries(store);
   std::set<std::string> ids, keys;
-  for (const absl::string_view prefix : {models::kStudyModelsPrefix, models::kJobModelsPrefix}) {
-    VisitRecords(store, prefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+  for (const std::string_view prefix : {models::kStudyModelsPrefix, models::kJobModelsPrefix}) {
+    VisitRecords(store, prefix, findings, [&](std::string_view key, std::string_view bytes) {
       ++findings.counts["model"];
       keys.emplace(key);
-      absl::StatusOr<models::ModelInfo> info = models::DecodeModel(key, bytes);
+      StatusOr<models::ModelInfo> info = models::DecodeModel(key, bytes);
       if (info.ok() && !ids.insert(info->id).second) {
         info = storage::CorruptRecord(key, "has the id of another model");
       }
@@ -307,17 +303,16 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
     });
   }
   CheckForStraySummaries(store, keys, findings);
-  VisitRecords(store, models::kEndpointPrefix, findings,
-               [&](absl::string_view key, absl::string_view bytes) {
-                 ++findings.counts["endpoint"];
-                 const absl::StatusOr<models::EndpointInfo> info =
-                     models::DecodeEndpoint(key, bytes);
-                 if (info.ok() && ids.contains(info->versions.back().model)) return;
-                 findings.Add({.key = std::string(key),
-                               .what = info.ok() ? "serves a model that is not there"
-                                                 : ReasonOf(info.status(), key),
-                               .remedy = Remedy::kQuarantineRecord});
-               });
+  VisitRecords(
+      store, models::kEndpointPrefix, findings, [&](std::string_view key, std::string_view bytes) {
+        ++findings.counts["endpoint"];
+        const StatusOr<models::EndpointInfo> info = models::DecodeEndpoint(key, bytes);
+        if (info.ok() && ids.contains(info->versions.back().model)) return;
+        findings.Add(
+            {.key = std::string(key),
+             .what = info.ok() ? "serves a model that is not there" : ReasonOf(info.status(), key),
+             .remedy = Remedy::kQuarantineRecord});
+      });
 }
 
 void CheckKinds(const storage::Store& store, const ProgressCallback& progress, Findings& findings) {
@@ -329,46 +324,46 @@ void CheckKinds(const storage::Store& store, const ProgressCallback& progress, F
       "summary", "sums",     "spent", "study", "trained",    "vault"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
-  VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {
+  VisitRecords(store, "", findings, [&](std::string_view key, std::string_view) {
     ++findings.counts["record"];
     const std::string kind(key.substr(0, key.find('/')));
     if (known->count(kind) == 0) ++unknown[kind];
-    if (absl::StartsWith(key, kQuarantinePrefix)) ++aside;
+    if (StartsWith(key, kQuarantinePrefix)) ++aside;
   });
   for (const auto& [kind, records] : unknown) {
-    findings.notes.push_back({.key = absl::StrCat(kind, "/"),
-                              .what = absl::StrCat(records,
-                                                   " records that this check does not "
-                                                   "look into")});
+    findings.notes.push_back({.key = StrCat(kind, "/"),
+                              .what = StrCat(records,
+                                             " records that this check does not "
+                                             "look into")});
   }
   if (aside == 0) return;
   findings.notes.push_back({.key = std::string(kQuarantinePrefix),
-                            .what = absl::StrCat(aside, " records that a repair put aside")});
+                            .what = StrCat(aside, " records that a repair put aside")});
 }
 
 }  // namespace
 
-void VisitRecords(const storage::Store& store, absl::string_view prefix, Findings& findings,
-                  absl::FunctionRef<void(absl::string_view key, absl::string_view value)> visit) {
+void VisitRecords(const storage::Store& store, std::string_view prefix, Findings& findings,
+                  absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) {
   std::string last(prefix);
-  const absl::Status read = store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
+  const Status read = store.Scan(prefix, [&](std::string_view key, std::string_view value) {
     last = std::string(key);
     visit(key, value);
-    return absl::OkStatus();
+    return OkStatus();
   });
   if (read.ok()) return;
   findings.Add({.key = last,
-                .what = absl::StrCat("what follows it cannot be read: ", read.message()),
+                .what = StrCat("what follows it cannot be read: ", read.message()),
                 .remedy = Remedy::kSalvageFiles});
 }
 
-std::string IdInKey(absl::string_view key) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(key, '/');
+std::string IdInKey(std::string_view key) {
+  const std::vector<std::string_view> parts = StrSplit(key, '/');
   return parts.size() < 2 ? "" : std::string(parts[1]);
 }
 
-bool IsInQuarantine(const storage::Store& store, absl::string_view key) {
-  const auto found = store.Get(absl::StrCat(kQuarantinePrefix, key));
+bool IsInQuarantine(const storage::Store& store, std::string_view key) {
+  const auto found = store.Get(StrCat(kQuarantinePrefix, key));
   return found.ok() && found->has_value();
 }
 

@@ -7,6 +7,8 @@
 #ifndef COPPICE_SERVER_DAEMON_MAINTENANCE_CHECK_RECORDS_H_
 #define COPPICE_SERVER_DAEMON_MAINTENANCE_CHECK_RECORDS_H_
 
+#include <string_view>
+
 #include "server/daemon/maintenance/findings.h"
 #include "server/store/store.h"
 #include "server/store/vault/sealed_store.h"
@@ -26,15 +28,15 @@ void CheckSeals(const vault::SealedStore& store, const ProgressCallback& progres
                 Findings& findings);
 
 // Used by these two: visits the keys that start with `prefix`; a read error becomes a problem.
-void VisitRecords(const storage::Store& store, absl::string_view prefix, Findings& findings,
-                  absl::FunctionRef<void(absl::string_view key, absl::string_view value)> visit);
+void VisitRecords(const storage::Store& store, std::string_view prefix, Findings& findings,
+                  absl::FunctionRef<void(std::string_view key, std::string_view value)> visit);
 
 // Returns the ID of a key "KIND/ID/...".
-std::string IdInKey(absl::string_view key);
+std::string IdInKey(std::string_view key);
 
 // The prefix under which a repair puts records aside.
-inline constexpr absl::string_view kQuarantinePrefix = "quarantine/";
-bool IsInQuarantine(const storage::Store& store, absl::string_view key);
+inline constexpr std::string_view kQuarantinePrefix = "quarantine/";
+bool IsInQuarantine(const storage::Store& store, std::string_view key);
 
 }  // namespace coppice::maintenance
 

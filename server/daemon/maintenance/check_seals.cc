@@ -1,5 +1,7 @@
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/daemon/maintenance/check_records.h"
 #include "server/store/vault/vault_records.h"
 
@@ -8,8 +10,8 @@ namespace coppice::maintenance {
 void CheckSeals(const vault::SealedStore& store, const ProgressCallback& progress,
                 Findings& findings) {
   progress("seals");
-  const absl::Status read = store.VisitUnreadable([&](absl::string_view key) {
-    if (!absl::StartsWith(key, vault::kWrappedKeyPrefix)) {
+  const Status read = store.VisitUnreadable([&](std::string_view key) {
+    if (!StartsWith(key, vault::kWrappedKeyPrefix)) {
       findings.notes.push_back({.key = std::string(key), .what = "does not open with its key"});
       return;
     }
@@ -20,7 +22,7 @@ void CheckSeals(const vault::SealedStore& store, const ProgressCallback& progres
   });
   if (read.ok()) return;
   findings.Add({.key = std::string(vault::kWrappedKeyPrefix),
-                .what = absl::StrCat("what is private cannot be read: ", read.message()),
+                .what = StrCat("what is private cannot be read: ", read.message()),
                 .remedy = Remedy::kSalvageFiles});
 }
 

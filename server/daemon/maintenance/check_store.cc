@@ -1,8 +1,9 @@
 #include <memory>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/daemon/maintenance/check_records.h"
 #include "server/daemon/maintenance/maintenance.h"
 #include "server/store/rocksdb/database_files.h"
@@ -14,20 +15,20 @@ namespace coppice::maintenance {
 namespace {
 
 // Checks the records of `store` and adds what it finds to `findings`.
-absl::Status CheckOpened(const vault::KeyedStore& store, const ProgressCallback& progress,
-                         Findings& findings) {
-  const absl::Status format = storage::ReadFormat(*store).status();
-  if (absl::IsFailedPrecondition(format)) return format;
+Status CheckOpened(const vault::KeyedStore& store, const ProgressCallback& progress,
+                   Findings& findings) {
+  const Status format = storage::ReadFormat(*store).status();
+  if (IsFailedPrecondition(format)) return format;
   if (store.sealed() != nullptr) CheckSeals(*store.sealed(), progress, findings);
   CheckRecords(*store, progress, findings);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
-                                    const ProgressCallback& progress,
-                                    const std::optional<vault::KeyFile>& keys) {
+StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
+                              const ProgressCallback& progress,
+                              const std::optional<vault::KeyFile>& keys) {
   if (!location.is_postgres()) return CheckStore(location.address(), progress, keys);
   COPPICE_ASSIGN_OR_RETURN(
       const vault::KeyedStore store,
@@ -38,8 +39,8 @@ absl::StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
   return findings;
 }
 
-absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
-                                    const std::optional<vault::KeyFile>& keys) {
+StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
+                              const std::optional<vault::KeyFile>& keys) {
   const std::string database = storage::StoreFolder(data_dir);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::FileProblem> damaged,
                            storage::CheckFiles(database, progress));
@@ -47,12 +48,12 @@ absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressC
   for (const storage::FileProblem& problem : damaged) {
     findings.Add({.key = problem.file, .what = problem.what, .remedy = Remedy::kSalvageFiles});
   }
-  const absl::StatusOr<vault::KeyedStore> store = vault::OpenKeyedStoreForReading(
+  const StatusOr<vault::KeyedStore> store = vault::OpenKeyedStoreForReading(
       data_dir, {.keys = keys, .unreadable = vault::UnreadableRecords::kShow});
-  if (absl::IsFailedPrecondition(store.status())) return store.status();
+  if (IsFailedPrecondition(store.status())) return store.status();
   if (!store.ok()) {
     findings.Add({.key = database,
-                  .what = absl::StrCat("cannot be opened: ", store.status().message()),
+                  .what = StrCat("cannot be opened: ", store.status().message()),
                   .remedy = Remedy::kSalvageFiles});
     return findings;
   }

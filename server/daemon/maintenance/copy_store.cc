@@ -2,11 +2,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "server/daemon/maintenance/maintenance.h"
 #include "server/store/postgres/postgres_store.h"
@@ -19,25 +20,23 @@ namespace {
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kRecordsBetweenTold = 10'000;
 
-absl::StatusOr<std::unique_ptr<storage::Store>> OpenSource(const storage::StoreLocation& from) {
+StatusOr<std::unique_ptr<storage::Store>> OpenSource(const storage::StoreLocation& from) {
   return from.is_postgres() ? storage::OpenPostgresStoreForReading(from.address())
                             : storage::OpenRocksDbStoreForReading(from.address());
 }
 
-absl::StatusOr<std::unique_ptr<storage::Store>> OpenTarget(const storage::StoreLocation& to) {
+StatusOr<std::unique_ptr<storage::Store>> OpenTarget(const storage::StoreLocation& to) {
   return to.is_postgres() ? storage::OpenPostgresStore(to.address())
                           : storage::OpenRocksDbStore(to.address());
 }
 
-absl::Status Named(absl::string_view flag, const storage::StoreLocation& location,
-                   const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(flag, " ", location.Shown(), ": ", status.message()));
+Status Named(std::string_view flag, const storage::StoreLocation& location, const Status& status) {
+  return Status(status.code(), StrCat(flag, " ", location.Shown(), ": ", status.message()));
 }
 
-absl::Status CheckEmpty(const storage::Store& store) {
-  return store.Scan("", [](absl::string_view, absl::string_view) {
-    return absl::FailedPreconditionError(
+Status CheckEmpty(const storage::Store& store) {
+  return store.Scan("", [](std::string_view, std::string_view) {
+    return FailedPreconditionError(
         "is not empty: give a new folder or database; if a copy was cut short there, remove the "
         "folder, or DROP SCHEMA coppice CASCADE");
   });
@@ -46,8 +45,8 @@ absl::Status CheckEmpty(const storage::Store& store) {
 // Digests all records except the format's, each with its length, in order.
 class RecordDigest {
  public:
-  void Add(absl::string_view key, absl::string_view value) {
-    sha256_.Add(absl::StrCat(key.size(), " ", value.size(), " "));
+  void Add(std::string_view key, std::string_view value) {
+    sha256_.Add(StrCat(key.size(), " ", value.size(), " "));
     sha256_.Add(key);
     sha256_.Add(value);
     ++result_.records;
@@ -55,8 +54,8 @@ class RecordDigest {
   }
   CopyResult Finish() && {
     const Sha256Digest digest = sha256_.Finish();
-    result_.digest = absl::BytesToHexString(
-        absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+    result_.digest = BytesToHexString(
+        std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
     return std::move(result_);
   }
   uint64_t records() const { return result_.records; }
@@ -67,31 +66,31 @@ class RecordDigest {
 };
 
 // Calls `visit` for each record except the format's.
-absl::StatusOr<CopyResult> Visit(
-    const storage::Store& store, const ProgressCallback& progress, absl::string_view what,
-    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit) {
+StatusOr<CopyResult> Visit(
+    const storage::Store& store, const ProgressCallback& progress, std::string_view what,
+    absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit) {
   RecordDigest digest;
-  COPPICE_RETURN_IF_ERROR(store.Scan("", [&](absl::string_view key, absl::string_view value) {
-    if (key == storage::kFormatKey) return absl::OkStatus();
+  COPPICE_RETURN_IF_ERROR(store.Scan("", [&](std::string_view key, std::string_view value) {
+    if (key == storage::kFormatKey) return OkStatus();
     digest.Add(key, value);
     if (digest.records() % kRecordsBetweenTold == 0) {
-      progress(absl::StrCat(digest.records(), " records ", what));
+      progress(StrCat(digest.records(), " records ", what));
     }
     return visit(key, value);
   }));
   return std::move(digest).Finish();
 }
 
-absl::StatusOr<CopyResult> CopyRecords(const storage::Store& source, storage::Store& target,
-                                       const ProgressCallback& progress) {
+StatusOr<CopyResult> CopyRecords(const storage::Store& source, storage::Store& target,
+                                 const ProgressCallback& progress) {
   storage::StoreBatch batch;
   size_t bytes = 0;
   COPPICE_ASSIGN_OR_RETURN(
       CopyResult copied,
-      Visit(source, progress, "copied", [&](absl::string_view key, absl::string_view value) {
+      Visit(source, progress, "copied", [&](std::string_view key, std::string_view value) {
         batch.Put(std::string(key), std::string(value));
         bytes += key.size() + value.size();
-        if (bytes < kBatchBytes) return absl::OkStatus();
+        if (bytes < kBatchBytes) return OkStatus();
         bytes = 0;
         return target.Apply(std::exchange(batch, {}));
       }));
@@ -99,39 +98,37 @@ absl::StatusOr<CopyResult> CopyRecords(const storage::Store& source, storage::St
   return copied;
 }
 
-absl::Status CompareWith(const CopyResult& copied, const storage::Store& target,
-                         const ProgressCallback& progress) {
-  COPPICE_ASSIGN_OR_RETURN(const CopyResult read, Visit(target, progress, "compared",
-                                                        [](absl::string_view, absl::string_view) {
-                                                          return absl::OkStatus();
-                                                        }));
-  if (read.records == copied.records && read.digest == copied.digest) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("holds other records than were written: ", read.records,
-                                          " instead of ", copied.records,
-                                          ", or other bytes; the copy does not open"));
+Status CompareWith(const CopyResult& copied, const storage::Store& target,
+                   const ProgressCallback& progress) {
+  COPPICE_ASSIGN_OR_RETURN(const CopyResult read,
+                           Visit(target, progress, "compared",
+                                 [](std::string_view, std::string_view) { return OkStatus(); }));
+  if (read.records == copied.records && read.digest == copied.digest) return OkStatus();
+  return DataLossError(StrCat("holds other records than were written: ", read.records,
+                              " instead of ", copied.records,
+                              ", or other bytes; the copy does not open"));
 }
 
 }  // namespace
 
-absl::StatusOr<CopyResult> CopyStore(const storage::StoreLocation& from,
-                                     const storage::StoreLocation& to,
-                                     const ProgressCallback& progress) {
-  const absl::StatusOr<std::unique_ptr<storage::Store>> source = OpenSource(from);
+StatusOr<CopyResult> CopyStore(const storage::StoreLocation& from, const storage::StoreLocation& to,
+                               const ProgressCallback& progress) {
+  const StatusOr<std::unique_ptr<storage::Store>> source = OpenSource(from);
   if (!source.ok()) return Named("--from", from, source.status());
-  const absl::StatusOr<std::optional<uint32_t>> format = storage::ReadFormat(**source);
+  const StatusOr<std::optional<uint32_t>> format = storage::ReadFormat(**source);
   if (!format.ok()) return Named("--from", from, format.status());
   if (!format->has_value()) {
-    return Named("--from", from, absl::NotFoundError("holds no record"));
+    return Named("--from", from, NotFoundError("holds no record"));
   }
-  const absl::StatusOr<std::unique_ptr<storage::Store>> target = OpenTarget(to);
+  const StatusOr<std::unique_ptr<storage::Store>> target = OpenTarget(to);
   if (!target.ok()) return Named("--to", to, target.status());
-  const absl::Status empty = CheckEmpty(**target);
+  const Status empty = CheckEmpty(**target);
   if (!empty.ok()) return Named("--to", to, empty);
   COPPICE_ASSIGN_OR_RETURN(CopyResult copied, CopyRecords(**source, **target, progress));
-  const absl::Status same = CompareWith(copied, **target, progress);
+  const Status same = CompareWith(copied, **target, progress);
   if (!same.ok()) return Named("--to", to, same);
   storage::StoreBatch last;
-  const std::string format_text = absl::StrCat(**format);
+  const std::string format_text = StrCat(**format);
   last.Put(std::string(storage::kFormatKey), format_text);
   COPPICE_RETURN_IF_ERROR((*target)->Apply(last));
   ++copied.records;

@@ -8,10 +8,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice::maintenance {
 
@@ -46,14 +46,14 @@ struct Findings {
   std::map<std::string, uint64_t> counts;  // checked items, by kind
 
   void Add(Problem problem) { problems.push_back(std::move(problem)); }
-  bool Has(Remedy remedy, absl::string_view id) const;
+  bool Has(Remedy remedy, std::string_view id) const;
 };
 
 // Called with the name of each part before it is read.
 using ProgressCallback = std::function<void(const std::string& what)>;
 
 // Returns what is wrong with the record at `key`, without the words that `status` wraps around it.
-std::string ReasonOf(const absl::Status& status, absl::string_view key);
+std::string ReasonOf(const Status& status, std::string_view key);
 
 }  // namespace coppice::maintenance
 

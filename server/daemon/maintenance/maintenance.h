@@ -11,12 +11,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/daemon/maintenance/findings.h"
 #include "server/datasets/owners/patterns.h"
 #include "server/store/store.h"
@@ -27,12 +26,12 @@ namespace coppice::maintenance {
 
 // Verifies everything in a store that can be verified, and changes nothing. Locks the store
 // meanwhile. In a database it reads only the records: the server checks its own files.
-absl::StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
-                                    const ProgressCallback& progress,
-                                    const std::optional<vault::KeyFile>& keys = std::nullopt);
+StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
+                              const ProgressCallback& progress,
+                              const std::optional<vault::KeyFile>& keys = std::nullopt);
 // Checks a data directory.
-absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
-                                    const std::optional<vault::KeyFile>& keys = std::nullopt);
+StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
+                              const std::optional<vault::KeyFile>& keys = std::nullopt);
 
 struct RepairStep {
   std::string key;
@@ -60,9 +59,9 @@ struct RepairResult {
 // That may lose the last entries of any ledger, so every ledger is put on hold until an admin
 // confirms its head. Ledgers are also put on hold if the audit log is not sound: its unsound part
 // goes into quarantine, and the log continues with an entry that says so.
-absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
-                                         int64_t now, const ProgressCallback& progress,
-                                         const std::optional<vault::KeyFile>& keys = std::nullopt);
+StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
+                                   int64_t now, const ProgressCallback& progress,
+                                   const std::optional<vault::KeyFile>& keys = std::nullopt);
 
 struct CopyResult {
   uint64_t records = 0;
@@ -73,32 +72,30 @@ struct CopyResult {
 // Copies all records of one store into another, as they are on the disk, and reads them back. The
 // format's record comes last, so that a copy that was cut short does not open. FailedPrecondition
 // if `to` holds a record; DataLoss if a record read back differs.
-absl::StatusOr<CopyResult> CopyStore(const storage::StoreLocation& from,
-                                     const storage::StoreLocation& to,
-                                     const ProgressCallback& progress);
+StatusOr<CopyResult> CopyStore(const storage::StoreLocation& from, const storage::StoreLocation& to,
+                               const ProgressCallback& progress);
 
 // A part of RepairStore(): applies the remedies of `findings` to an open store.
-absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
-                           std::vector<RepairStep>& done);
+Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
+                     std::vector<RepairStep>& done);
 
 // Runs `run` and returns its status. The audit log notes the command `action` before the run, so
 // that a crash leaves a trace, and the status code afterwards. DataLoss, without running it, if the
 // log is not sound.
-absl::Status RunAudited(storage::Store& store, int64_t now, absl::string_view action,
-                        absl::FunctionRef<absl::Status()> run);
+Status RunAudited(storage::Store& store, int64_t now, std::string_view action,
+                  absl::FunctionRef<Status()> run);
 
 // Deletes a model, without reading it, with an entry in the audit log, and puts the endpoints that
 // serve it into quarantine. Returns what was done. NotFound if there is no such model; DataLoss,
 // with nothing changed, if the audit log is not sound. `store` must be of this version's format.
-absl::StatusOr<std::vector<RepairStep>> DropModel(storage::Store& store, const std::string& id,
-                                                  int64_t now);
+StatusOr<std::vector<RepairStep>> DropModel(storage::Store& store, const std::string& id,
+                                            int64_t now);
 
 // Gives every study, dataset and endpoint that has no owner and matches `resources` to `owner`, in
 // one batch, and returns their names, "studies/ID" and so on. InvalidArgument without an owner;
 // DataLoss names a record, and nothing is changed then.
-absl::StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store,
-                                                     const std::string& owner,
-                                                     const owners::Patterns& resources);
+StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store, const std::string& owner,
+                                               const owners::Patterns& resources);
 
 }  // namespace coppice::maintenance
 

@@ -2,22 +2,22 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/store/audit_log/audit_log.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/study/study_record.h"
-#include "server/datasets/ledger/ledger_record.h"
 #include "server/daemon/maintenance/check_records.h"
 #include "server/daemon/maintenance/maintenance.h"
 #include "server/daemon/maintenance/restore.h"
+#include "server/datasets/ledger/ledger_record.h"
+#include "server/store/audit_log/audit_log.h"
 #include "server/store/models/model_record.h"
 #include "server/store/rocksdb/database_files.h"
 #include "server/store/store_format.h"
@@ -33,65 +33,65 @@ bool NeedsSalvage(const Problem& problem) { return problem.remedy == Remedy::kSa
 std::string DescribeStep(const Problem& problem) {
   switch (problem.remedy) {
     case Remedy::kNone:
-      return absl::StrCat("left as it is: ", problem.what);
+      return StrCat("left as it is: ", problem.what);
     case Remedy::kSalvageFiles:
       return "what can be read of the files is put into new ones; the rest is lost, what was "
              "deleted or replaced may be there again, and every ledger waits for an admin";
     case Remedy::kQuarantineRecord:
-      return absl::StrCat("put into quarantine: ", problem.what);
+      return StrCat("put into quarantine: ", problem.what);
     case Remedy::kReplaceSummary:
-      return absl::StrCat("written anew from the model: ", problem.what);
+      return StrCat("written anew from the model: ", problem.what);
     case Remedy::kNoteLostReports:
-      return absl::StrCat("noted, so that it counts as no mismatch: ", problem.what);
+      return StrCat("noted, so that it counts as no mismatch: ", problem.what);
     case Remedy::kQuarantineStudy:
-      return absl::StrCat("study ", problem.id,
-                          " is put into quarantine, its reports are lost, its "
-                          "id stays taken; models that were made of it stay");
+      return StrCat("study ", problem.id,
+                    " is put into quarantine, its reports are lost, its "
+                    "id stays taken; models that were made of it stay");
     case Remedy::kReplaceTombstone:
-      return absl::StrCat("written anew: the id of the deleted study ", problem.id, " stays taken");
+      return StrCat("written anew: the id of the deleted study ", problem.id, " stays taken");
     case Remedy::kResumeAuditLog:
-      return absl::StrCat("put into quarantine with all that follows: ", problem.what,
-                          "; the log goes on with an entry that says so, and every ledger waits "
-                          "for an admin");
+      return StrCat("put into quarantine with all that follows: ", problem.what,
+                    "; the log goes on with an entry that says so, and every ledger waits "
+                    "for an admin");
     case Remedy::kCloseLedger:
-      return absl::StrCat("dataset ", problem.id,
-                          " is closed: nothing more is spent of its budget, "
-                          "and it can be deleted. Entries that are not sound go into quarantine");
+      return StrCat("dataset ", problem.id,
+                    " is closed: nothing more is spent of its budget, "
+                    "and it can be deleted. Entries that are not sound go into quarantine");
   }
   return "";
 }
 
 // Moves the keys that start with `prefix`, from the key `from` on, into quarantine.
-absl::Status Quarantine(const storage::Store& store, absl::string_view prefix,
-                        absl::string_view from, storage::StoreBatch& batch) {
-  return store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
-    if (key < from) return absl::OkStatus();
-    batch.Put(absl::StrCat(kQuarantinePrefix, key), std::string(value));
+Status Quarantine(const storage::Store& store, std::string_view prefix, std::string_view from,
+                  storage::StoreBatch& batch) {
+  return store.Scan(prefix, [&](std::string_view key, std::string_view value) {
+    if (key < from) return OkStatus();
+    batch.Put(StrCat(kQuarantinePrefix, key), std::string(value));
     batch.Delete(key);
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
-absl::Status QuarantineRecord(const storage::Store& store, const std::string& key,
-                              storage::StoreBatch& batch) {
+Status QuarantineRecord(const storage::Store& store, const std::string& key,
+                        storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(key));
-  if (!value.has_value()) return absl::OkStatus();
-  batch.Put(absl::StrCat(kQuarantinePrefix, key), *value);
+  if (!value.has_value()) return OkStatus();
+  batch.Put(StrCat(kQuarantinePrefix, key), *value);
   batch.Delete(key);
   if (models::IsModelKey(key)) batch.Delete(models::SummaryKey(key));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ReplaceSummary(const storage::Store& store, const std::string& key,
-                            storage::StoreBatch& batch) {
-  const std::string model(absl::StripPrefix(key, models::kSummariesPrefix));
+Status ReplaceSummary(const storage::Store& store, const std::string& key,
+                      storage::StoreBatch& batch) {
+  const std::string model(StripPrefix(key, models::kSummariesPrefix));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(model));
-  if (!bytes.has_value()) return absl::OkStatus();  // put into quarantine meanwhile
+  if (!bytes.has_value()) return OkStatus();  // put into quarantine meanwhile
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models::DecodeModel(model, *bytes));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> damaged, store.Get(key));
-  if (damaged.has_value()) batch.Put(absl::StrCat(kQuarantinePrefix, key), *damaged);
+  if (damaged.has_value()) batch.Put(StrCat(kQuarantinePrefix, key), *damaged);
   batch.Put(key, models::EncodeSummary(models::Summarize(info, bytes->size())));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Returns the request that made the study, which must not make another; empty if it is not known.
@@ -102,8 +102,8 @@ curator::StudyOrigin OriginOf(const storage::Store& store, const std::string& st
   return {.owner = record.owner(), .request_id = record.request_id()};
 }
 
-absl::Status QuarantineStudy(const storage::Store& store, const std::string& study, int64_t now,
-                             storage::StoreBatch& batch) {
+Status QuarantineStudy(const storage::Store& store, const std::string& study, int64_t now,
+                       storage::StoreBatch& batch) {
   for (const std::string& prefix : curator::PrefixesToDelete(study)) {
     COPPICE_RETURN_IF_ERROR(Quarantine(store, prefix, "", batch));
   }
@@ -112,13 +112,13 @@ absl::Status QuarantineStudy(const storage::Store& store, const std::string& stu
   if (!gone.has_value()) {
     batch.Put(curator::TombstoneKey(study), curator::EncodeTombstone(OriginOf(store, study), now));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status NoteLostReports(const storage::Store& store, const Problem& problem, int64_t now,
-                             storage::StoreBatch& batch) {
+Status NoteLostReports(const storage::Store& store, const Problem& problem, int64_t now,
+                       storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(problem.key));
-  if (!bytes.has_value()) return absl::OkStatus();  // put into quarantine meanwhile
+  if (!bytes.has_value()) return OkStatus();  // put into quarantine meanwhile
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models::DecodeModel(problem.key, *bytes));
   const std::string counts_key = curator::CountsKey(problem.id);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counted, store.Get(counts_key));
@@ -128,26 +128,26 @@ absl::Status NoteLostReports(const storage::Store& store, const Problem& problem
       .study = problem.id, .model = info.id, .reports = info.model->certificate().reports};
   batch.Put(curator::OutlivedKey(model.study, model.model),
             curator::EncodeOutlived(model, counts.of(curator::ReportOutcome::kAccepted), now));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CloseLedger(const storage::Store& store, const Problem& problem, int64_t now,
-                         storage::StoreBatch& batch) {
-  const std::string prefix = absl::StrCat(ledger::kLedgerPrefix, problem.id, "/");
-  const bool within = absl::StartsWith(problem.key, prefix);
+Status CloseLedger(const storage::Store& store, const Problem& problem, int64_t now,
+                   storage::StoreBatch& batch) {
+  const std::string prefix = StrCat(ledger::kLedgerPrefix, problem.id, "/");
+  const bool within = StartsWith(problem.key, prefix);
   if (within) COPPICE_RETURN_IF_ERROR(Quarantine(store, prefix, problem.key, batch));
   batch.Put(ledger::HoldKey(problem.id),
             ledger::EncodeHold({.reason = ledger::HoldReason::kClosed, .unix_seconds = now}));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ApplyRemedy(const storage::Store& store, const Problem& problem, int64_t now,
-                         storage::StoreBatch& batch) {
+Status ApplyRemedy(const storage::Store& store, const Problem& problem, int64_t now,
+                   storage::StoreBatch& batch) {
   switch (problem.remedy) {
     case Remedy::kNone:
     case Remedy::kSalvageFiles:
     case Remedy::kResumeAuditLog:
-      return absl::OkStatus();
+      return OkStatus();
     case Remedy::kQuarantineRecord:
       return QuarantineRecord(store, problem.key, batch);
     case Remedy::kReplaceSummary:
@@ -159,48 +159,48 @@ absl::Status ApplyRemedy(const storage::Store& store, const Problem& problem, in
     case Remedy::kReplaceTombstone:
       COPPICE_RETURN_IF_ERROR(QuarantineRecord(store, problem.key, batch));
       batch.Put(curator::TombstoneKey(problem.id), curator::EncodeTombstone({}, now));
-      return absl::OkStatus();
+      return OkStatus();
     case Remedy::kCloseLedger:
       return CloseLedger(store, problem, now, batch);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<audit::AuditLog>> OpenAuditLog(storage::Store& store, int64_t now) {
+StatusOr<std::unique_ptr<audit::AuditLog>> OpenAuditLog(storage::Store& store, int64_t now) {
   return audit::AuditLog::Open(
       store, [now] { return now; }, audit::kOfflineActor);
 }
 
-absl::Status PutHolds(const storage::Store& store, int64_t now, storage::StoreBatch& batch,
-                      std::vector<RepairStep>& done) {
+Status PutHolds(const storage::Store& store, int64_t now, storage::StoreBatch& batch,
+                std::vector<RepairStep>& done) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held, HoldLedgers(store, now, batch));
   for (const std::string& dataset : held) {
     done.push_back({.key = ledger::HoldKey(dataset),
-                    .what = absl::StrCat("the ledger of dataset ", dataset,
-                                         " waits for an admin to confirm its head")});
+                    .what = StrCat("the ledger of dataset ", dataset,
+                                   " waits for an admin to confirm its head")});
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ResumeAuditLog(storage::Store& store, int64_t now, std::vector<RepairStep>& done) {
+Status ResumeAuditLog(storage::Store& store, int64_t now, std::vector<RepairStep>& done) {
   COPPICE_ASSIGN_OR_RETURN(const std::string first,
                            audit::ResumeLog(store, now, kQuarantinePrefix));
   done.push_back({.key = first,
                   .what = "what does not hold of the audit log is in quarantine; the log goes on "
                           "with the entry log/resume"});
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // An unsound log cannot witness what a repair does, so it is resumed afterwards.
-absl::Status RepairAndAudit(storage::Store& store, const Findings& findings, int64_t now,
-                            std::vector<RepairStep>& done) {
-  absl::StatusOr<std::unique_ptr<audit::AuditLog>> log = OpenAuditLog(store, now);
+Status RepairAndAudit(storage::Store& store, const Findings& findings, int64_t now,
+                      std::vector<RepairStep>& done) {
+  StatusOr<std::unique_ptr<audit::AuditLog>> log = OpenAuditLog(store, now);
   if (log.ok()) {
     audit::AuditedStore audited(store, **log);
     COPPICE_RETURN_IF_ERROR(RepairRecords(audited, findings, now, done));
     return (*log)->Add(audit::NewAuditEvent(audit::kOfflineActor, "store/repair"));
   }
-  if (!absl::IsDataLoss(log.status())) return log.status();
+  if (!IsDataLoss(log.status())) return log.status();
   COPPICE_RETURN_IF_ERROR(RepairRecords(store, findings, now, done));
   storage::StoreBatch batch;
   COPPICE_RETURN_IF_ERROR(PutHolds(store, now, batch, done));
@@ -209,18 +209,18 @@ absl::Status RepairAndAudit(storage::Store& store, const Findings& findings, int
 }
 
 // Opens the salvaged files, and puts every ledger on hold.
-absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
-                            std::vector<RepairStep>& done) {
+Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
+                      std::vector<RepairStep>& done) {
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, vault::OpenKeyedStore(data_dir, keys));
-  const absl::StatusOr<std::optional<uint32_t>> format = storage::ReadFormat(*store);
+  const StatusOr<std::optional<uint32_t>> format = storage::ReadFormat(*store);
   if (!format.ok() || !format->has_value()) {
-    return absl::DataLossError(
+    return DataLossError(
         "too little could be got back of the files to open the store again; nothing was changed: "
         "restore a backup");
   }
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
-  absl::StatusOr<std::unique_ptr<audit::AuditLog>> log = OpenAuditLog(*store, now);
-  if (!log.ok() && !absl::IsDataLoss(log.status())) return log.status();
+  StatusOr<std::unique_ptr<audit::AuditLog>> log = OpenAuditLog(*store, now);
+  if (!log.ok() && !IsDataLoss(log.status())) return log.status();
   storage::StoreBatch batch;
   COPPICE_RETURN_IF_ERROR(PutHolds(*store, now, batch, done));
   if (log.ok()) {
@@ -232,14 +232,13 @@ absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vaul
 }
 
 // Works in a copy, so that nobody ever opens salvaged files before their ledgers are on hold.
-absl::Status Salvage(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
-                     std::vector<RepairStep>& done) {
+Status Salvage(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
+               std::vector<RepairStep>& done) {
   const std::string staging = data_dir + "/repairing";
   std::error_code error;
   fs::remove_all(staging, error);
   COPPICE_RETURN_IF_ERROR(storage::MakePrivateFolder(staging));
-  absl::Status status =
-      storage::CopyFiles(storage::StoreFolder(data_dir), storage::StoreFolder(staging));
+  Status status = storage::CopyFiles(storage::StoreFolder(data_dir), storage::StoreFolder(staging));
   if (status.ok()) status = storage::SalvageFiles(storage::StoreFolder(staging));
   if (status.ok()) status = HoldAllLedgers(staging, now, keys, done);
   if (status.ok())
@@ -258,30 +257,30 @@ std::vector<RepairStep> PlanRepair(const Findings& findings) {
   return steps;
 }
 
-absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
-                           std::vector<RepairStep>& done) {
+Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
+                     std::vector<RepairStep>& done) {
   for (const Problem& problem : findings.problems) {
     storage::StoreBatch batch;
     COPPICE_RETURN_IF_ERROR(ApplyRemedy(store, problem, now, batch));
     if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store.Apply(batch));
     if (!NeedsSalvage(problem)) done.push_back({.key = problem.key, .what = DescribeStep(problem)});
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RunAudited(storage::Store& store, int64_t now, absl::string_view action,
-                        absl::FunctionRef<absl::Status()> run) {
+Status RunAudited(storage::Store& store, int64_t now, std::string_view action,
+                  absl::FunctionRef<Status()> run) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<audit::AuditLog> log, OpenAuditLog(store, now));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t call,
                            log->Begin(audit::NewAuditEvent(audit::kOfflineActor, action)));
-  const absl::Status status = run();
+  const Status status = run();
   log->End(call, audit::CodeName(status.code()));
   return status;
 }
 
-absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
-                                         int64_t now, const ProgressCallback& progress,
-                                         const std::optional<vault::KeyFile>& keys) {
+StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
+                                   int64_t now, const ProgressCallback& progress,
+                                   const std::optional<vault::KeyFile>& keys) {
   const vault::KeyOptions options{.keys = keys, .unreadable = vault::UnreadableRecords::kShow};
   RepairResult result;
   COPPICE_ASSIGN_OR_RETURN(Findings found, CheckStore(data_dir, progress, keys));

@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/store/audit_log/audit_log.h"
-#include "server/datasets/ledger/ledger_record.h"
 #include "server/daemon/maintenance/check_records.h"
+#include "server/datasets/ledger/ledger_record.h"
+#include "server/store/audit_log/audit_log.h"
 #include "server/store/rocksdb/backups.h"
 #include "server/store/rocksdb/database_files.h"
 #include "server/store/store_format.h"
@@ -23,14 +25,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::StatusOr<storage::StoreBackup> FindBackup(const std::string& folder, uint32_t id) {
+StatusOr<storage::StoreBackup> FindBackup(const std::string& folder, uint32_t id) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::StoreBackup> backups,
                            storage::ListBackups(folder));
   if (id == 0 && !backups.empty()) return backups.back();
   for (const storage::StoreBackup& backup : backups) {
     if (backup.id == id) return backup;
   }
-  return absl::NotFoundError(absl::StrCat("there is no backup ", id, " in ", folder));
+  return NotFoundError(StrCat("there is no backup ", id, " in ", folder));
 }
 
 std::string EncodeRestoreRecord(const storage::StoreBackup& backup, int64_t now) {
@@ -42,9 +44,8 @@ std::string EncodeRestoreRecord(const storage::StoreBackup& backup, int64_t now)
 }
 
 // Checks and marks the store in `data_dir`, which nobody uses yet.
-absl::Status MarkRestored(const std::string& data_dir, int64_t now,
-                          const ProgressCallback& progress, rocksdb::Env* env,
-                          const vault::KeyOptions& keys, RestoreResult& result) {
+Status MarkRestored(const std::string& data_dir, int64_t now, const ProgressCallback& progress,
+                    rocksdb::Env* env, const vault::KeyOptions& keys, RestoreResult& result) {
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
                            vault::OpenKeyedStore(data_dir, keys, env));
   // An older version would ignore the holds, so it must not open the restored store.
@@ -55,9 +56,9 @@ absl::Status MarkRestored(const std::string& data_dir, int64_t now,
   batch.Put(std::string(kRestoredKey), EncodeRestoreRecord(result.backup, now));
   COPPICE_ASSIGN_OR_RETURN(result.on_hold, HoldLedgers(*store, now, batch));
   // An unsound log is a finding; `repair` holds the ledgers anew and resumes the log.
-  const absl::StatusOr<std::unique_ptr<audit::AuditLog>> log = audit::AuditLog::Open(
+  const StatusOr<std::unique_ptr<audit::AuditLog>> log = audit::AuditLog::Open(
       *store, [now] { return now; }, audit::kOfflineActor);
-  if (absl::IsDataLoss(log.status())) return store->Apply(batch);
+  if (IsDataLoss(log.status())) return store->Apply(batch);
   COPPICE_RETURN_IF_ERROR(log.status());
   return (*log)->Apply(std::move(batch),
                        {audit::NewAuditEvent(audit::kOfflineActor, "store/restore")});
@@ -65,7 +66,7 @@ absl::Status MarkRestored(const std::string& data_dir, int64_t now,
 
 }  // namespace
 
-absl::StatusOr<std::optional<RestoreRecord>> ReadRestoreRecord(const storage::Store& store) {
+StatusOr<std::optional<RestoreRecord>> ReadRestoreRecord(const storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
                            store.Get(std::string(kRestoredKey)));
   if (!bytes.has_value()) return std::nullopt;
@@ -76,20 +77,20 @@ absl::StatusOr<std::optional<RestoreRecord>> ReadRestoreRecord(const storage::St
                        .backup_unix_seconds = record.backup_unix_seconds()};
 }
 
-absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
-                                                     storage::StoreBatch& batch) {
+StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
+                                               storage::StoreBatch& batch) {
   ledger::Holds holds;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(ledger::kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
+      store.Scan(ledger::kHoldPrefix, [&](std::string_view key, std::string_view value) {
         ledger::LoadHold(key, value, holds).IgnoreError();  // the check has reported it
-        return absl::OkStatus();
+        return OkStatus();
       }));
   // Loads each ledger as far as it is sound; a repair closes the damaged ones.
   ledger::AccountBooks books;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(ledger::kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
+      store.Scan(ledger::kLedgerPrefix, [&](std::string_view key, std::string_view value) {
         ledger::LoadEntry(key, value, books).IgnoreError();
-        return absl::OkStatus();
+        return OkStatus();
       }));
   std::vector<std::string> held;
   for (const auto& [dataset, book] : books) {
@@ -106,8 +107,8 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store
   return held;
 }
 
-absl::StatusOr<std::vector<std::string>> HoldAfterFailover(storage::Store& store,
-                                                           audit::AuditLog& log, int64_t now) {
+StatusOr<std::vector<std::string>> HoldAfterFailover(storage::Store& store, audit::AuditLog& log,
+                                                     int64_t now) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> failover,
                            store.Get(storage::kFailoverKey));
   if (!failover.has_value()) return std::vector<std::string>();
@@ -119,20 +120,20 @@ absl::StatusOr<std::vector<std::string>> HoldAfterFailover(storage::Store& store
   return held;
 }
 
-absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
-                                           const std::string& data_dir, int64_t now,
-                                           const ProgressCallback& progress, rocksdb::Env* env,
-                                           const std::optional<vault::KeyFile>& keys) {
+StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
+                                     const std::string& data_dir, int64_t now,
+                                     const ProgressCallback& progress, rocksdb::Env* env,
+                                     const std::optional<vault::KeyFile>& keys) {
   const vault::KeyOptions options{.keys = keys, .unreadable = vault::UnreadableRecords::kShow};
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store,
                            storage::HoldsStore(storage::StoreFolder(data_dir)));
   if (holds_store) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPreconditionError(StrCat(
         data_dir, " holds a store already: restore into another folder, or move that one away"));
   }
   RestoreResult result;
   COPPICE_ASSIGN_OR_RETURN(result.backup, FindBackup(folder, id));
-  progress(absl::StrCat("backup ", result.backup.id));
+  progress(StrCat("backup ", result.backup.id));
   COPPICE_RETURN_IF_ERROR(storage::VerifyBackup(folder, result.backup.id));
   // Removes what an earlier attempt left: it was not a store yet.
   const std::string staging = data_dir + "/restoring";
@@ -141,8 +142,7 @@ absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t i
   COPPICE_RETURN_IF_ERROR(storage::MakeFolder(data_dir));
   COPPICE_RETURN_IF_ERROR(storage::MakePrivateFolder(staging));
   progress("copying");
-  absl::Status status =
-      storage::CopyBackup(folder, result.backup.id, storage::StoreFolder(staging), env);
+  Status status = storage::CopyBackup(folder, result.backup.id, storage::StoreFolder(staging), env);
   if (status.ok()) status = MarkRestored(staging, now, progress, env, options, result);
   if (status.ok())
     status = storage::SwapIn(storage::StoreFolder(staging), storage::StoreFolder(data_dir));

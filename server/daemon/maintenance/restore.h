@@ -16,13 +16,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "server/store/audit_log/audit_log.h"
+#include "common/base/status.h"
 #include "server/daemon/maintenance/findings.h"
+#include "server/store/audit_log/audit_log.h"
 #include "server/store/store.h"
 #include "server/store/vault/key_file.h"
 
@@ -32,7 +31,7 @@ class Env;
 
 namespace coppice::maintenance {
 
-inline constexpr absl::string_view kRestoredKey = "meta/restored";
+inline constexpr std::string_view kRestoredKey = "meta/restored";
 
 // The origin of a restored store.
 struct RestoreRecord {
@@ -41,7 +40,7 @@ struct RestoreRecord {
   int64_t backup_unix_seconds = 0;
 };
 // None if the store was never restored.
-absl::StatusOr<std::optional<RestoreRecord>> ReadRestoreRecord(const storage::Store& store);
+StatusOr<std::optional<RestoreRecord>> ReadRestoreRecord(const storage::Store& store);
 
 struct RestoreResult {
   storage::StoreBackup backup;
@@ -51,20 +50,20 @@ struct RestoreResult {
 
 // `id` 0 is the newest backup in `folder`. `env` is as in rocksdb_store.h. With `keys`, the store
 // is sealed, as the daemon does it, before it is put in its place.
-absl::StatusOr<RestoreResult> RestoreStore(
-    const std::string& folder, uint32_t id, const std::string& data_dir, int64_t now,
-    const ProgressCallback& progress, rocksdb::Env* env = nullptr,
-    const std::optional<vault::KeyFile>& keys = std::nullopt);
+StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
+                                     const std::string& data_dir, int64_t now,
+                                     const ProgressCallback& progress, rocksdb::Env* env = nullptr,
+                                     const std::optional<vault::KeyFile>& keys = std::nullopt);
 
 // Adds to `batch` a hold for every ledger that has none. Returns all datasets that are then on
 // hold, without the closed ones.
-absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
-                                                     storage::StoreBatch& batch);
+StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
+                                               storage::StoreBatch& batch);
 
 // Holds every ledger of a store whose database may have lost charges (kFailoverKey), in one batch
 // with an entry of `log`. Returns the datasets then on hold; none if nothing was lost.
-absl::StatusOr<std::vector<std::string>> HoldAfterFailover(storage::Store& store,
-                                                           audit::AuditLog& log, int64_t now);
+StatusOr<std::vector<std::string>> HoldAfterFailover(storage::Store& store, audit::AuditLog& log,
+                                                     int64_t now);
 
 }  // namespace coppice::maintenance
 

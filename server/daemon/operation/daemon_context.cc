@@ -4,13 +4,14 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
+#include "server/daemon/operation/self_test.h"
 #include "server/process/readings.h"
 #include "server/serving/access/method_table.h"
-#include "server/daemon/operation/self_test.h"
 #include "server/serving/metrics/all_pages.h"
 #include "server/serving/metrics/curator_readings.h"
 
@@ -38,7 +39,7 @@ absl::Time NewestRecord(const Curator& curator) {
   return absl::FromUnixSeconds(newest);
 }
 
-absl::Status TestKeys(storage::Store& store) {
+Status TestKeys(storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const TicketSeam tickets, TicketsOf(store));
   return TestTicketKey(tickets);
 }
@@ -89,7 +90,7 @@ void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
 
 }  // namespace
 
-absl::Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log) {
+Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log) {
   const absl::Time begun = absl::Now();
   OpenSslRandom random;
   const std::vector<SelfTest> tests = {{"random", [&] { return TestRandomSource(random); }},
@@ -101,21 +102,21 @@ absl::Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log) {
                                               absl::Now(), NewestRecord(daemon.curator),
                                               absl::Seconds(daemon.flags.clock_tolerance));
                                         }}};
-  const std::vector<absl::Status> failures = RunSelfTests(tests);
-  for (const absl::Status& failure : failures) {
+  const std::vector<Status> failures = RunSelfTests(tests);
+  for (const Status& failure : failures) {
     log.Error("self-test failed", {{"reason", std::string(failure.message())}});
   }
   if (!failures.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(failures.size(), " of ", tests.size(),
-                                                      " self-tests failed: nothing is served"));
+    return FailedPreconditionError(
+        StrCat(failures.size(), " of ", tests.size(), " self-tests failed: nothing is served"));
   }
   log.Info("self-test passed",
-           {{"milliseconds", absl::StrCat(absl::ToInt64Milliseconds(absl::Now() - begun))}});
-  return absl::OkStatus();
+           {{"milliseconds", StrCat(absl::ToInt64Milliseconds(absl::Now() - begun))}});
+  return OkStatus();
 }
 
 std::vector<ReadinessCheck> ReadinessChecks(const DaemonContext& daemon) {
-  return {{"self-test", [] { return absl::OkStatus(); }},  // a failure stops the start
+  return {{"self-test", [] { return OkStatus(); }},  // a failure stops the start
           {"store", [&store = daemon.store] { return TestWriting(store); }},
           {"counts", [&studies = daemon.curator.studies] { return studies.Reconcile(); }},
           {"random",
@@ -130,7 +131,7 @@ std::vector<std::string> ServedMethods() {
   return methods;
 }
 
-absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry) {
   if (daemon.flags.metrics_listen.empty()) return nullptr;
@@ -147,7 +148,7 @@ absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
                                      password);
 }
 
-absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
     const DaemonFlags& flags, std::function<bool()> reaches_leader) {
   if (flags.metrics_listen.empty()) return nullptr;
   COPPICE_ASSIGN_OR_RETURN(const std::string password,

@@ -10,15 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "server/process/log.h"
-#include "server/process/readiness.h"
-#include "server/process/certificates.h"
-#include "server/process/metrics_page.h"
+#include "common/base/status.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/operation/standby_alarm.h"
 #include "server/daemon/transport/server.h"
+#include "server/process/certificates.h"
+#include "server/process/log.h"
+#include "server/process/metrics_page.h"
+#include "server/process/readiness.h"
 #include "server/store/store.h"
 
 namespace coppice::daemon {
@@ -34,7 +33,7 @@ struct DaemonContext {
 
 // Runs the start-up self-test. Logs each failure, and success. FailedPrecondition if any part
 // failed.
-absl::Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log);
+Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log);
 
 std::vector<ReadinessCheck> ReadinessChecks(const DaemonContext& daemon);
 
@@ -43,12 +42,12 @@ std::vector<std::string> ServedMethods();
 
 // Serves the page of `registry` and of the readings of `daemon` and `readiness`. Null unless
 // --metrics-listen is set.
-absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry);
 
 // Serves the page of a fleet's curator that does not lead. Null unless --metrics-listen is set.
-absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
     const DaemonFlags& flags, std::function<bool()> reaches_leader);
 
 }  // namespace coppice::daemon

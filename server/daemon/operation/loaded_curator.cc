@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/daemon/maintenance/restore.h"
 #include "server/serving/metrics/all_pages.h"
@@ -22,11 +22,11 @@ namespace {
 
 int64_t Clock() { return absl::ToUnixSeconds(absl::Now()); }
 
-absl::Status OpenFormat(storage::Store& store, const Log& log) {
+Status OpenFormat(storage::Store& store, const Log& log) {
   return storage::OpenFormat(store, [&log](uint32_t from, const storage::FormatStep& step) {
     log.Write(LogLevel::kWarning, "migrating",
-              {{"from_format", absl::StrCat(from)},
-               {"to_format", absl::StrCat(from + 1)},
+              {{"from_format", StrCat(from)},
+               {"to_format", StrCat(from + 1)},
                {"change", step.what},
                {"advice", "older versions refuse the store from now on; keep a backup"}});
   });
@@ -39,13 +39,13 @@ class DiscreetJournal final : public ledger::SpendingJournal {
       : journal_(std::move(journal)), log_(log) {}
 
   const std::vector<ledger::SpendingLine>& lines() const override { return journal_->lines(); }
-  absl::Status Append(const ledger::SpendingLine& line) override {
-    const absl::Status appended = journal_->Append(line);
+  Status Append(const ledger::SpendingLine& line) override {
+    const Status appended = journal_->Append(line);
     if (appended.ok()) return appended;
     log_.Error("spending journal error", {{"reason", std::string(appended.message())}});
-    return absl::Status(appended.code(),
-                        "the curator's spending journal cannot be written; try again later. The "
-                        "operator's log has the reason");
+    return Status(appended.code(),
+                  "the curator's spending journal cannot be written; try again later. The "
+                  "operator's log has the reason");
   }
 
  private:
@@ -69,7 +69,7 @@ void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
 
 void WarnOfFailover(const std::vector<std::string>& held, const Log& log) {
   log.Warning("ledgers on hold",
-              {{"datasets", absl::StrJoin(held, " ")},
+              {{"datasets", StrJoin(held, " ")},
                {"advice",
                 "the database failed over, or was restored, while no daemon could tell that it "
                 "lost no charge: confirm each head with coppice dataset confirm, or write off "
@@ -101,14 +101,13 @@ void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& da
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
+StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
     const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
     std::unique_ptr<ledger::SpendingJournal> journal, storage::Store& store, const Log& log) {
   std::unique_ptr<LoadedCurator> loaded(new LoadedCurator);
-  loaded->store_ =
-      std::make_unique<storage::DiscreetStore>(store, [&log](const absl::Status& error) {
-        log.Error("store error", {{"reason", std::string(error.message())}});
-      });
+  loaded->store_ = std::make_unique<storage::DiscreetStore>(store, [&log](const Status& error) {
+    log.Error("store error", {{"reason", std::string(error.message())}});
+  });
   storage::DiscreetStore& discreet = *loaded->store_;
   if (journal != nullptr) {
     loaded->journal_ = std::make_unique<DiscreetJournal>(std::move(journal), log);
@@ -128,9 +127,9 @@ absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
   return loaded;
 }
 
-absl::Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
-                                        const curator::SigningKeys& signing_keys,
-                                        storage::Store& store, const Log& log) {
+Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
+                                  const curator::SigningKeys& signing_keys, storage::Store& store,
+                                  const Log& log) {
   // Comes first, because it detects a store made by a newer version.
   COPPICE_RETURN_IF_ERROR(OpenFormat(store, log));
   COPPICE_ASSIGN_OR_RETURN(
@@ -146,21 +145,21 @@ absl::Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
                            curator::ManifestAuthority::Open(store, signing_keys, Clock()));
   audit_->SignWith(authority->SignerOfAuditHeads());
   COPPICE_ASSIGN_OR_RETURN(endpoints_, models::Endpoints::Open(store, models_, Clock));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::string LoadedCurator::OwnerOf(const std::string& source) const {
-  if (const absl::StatusOr<std::string> study = ParseName(kStudies, source); study.ok()) {
+  if (const StatusOr<std::string> study = ParseName(kStudies, source); study.ok()) {
     return studies_->OwnerOf(*study).value_or("");
   }
-  const absl::StatusOr<std::string> job = ParseName(kJobs, source);
+  const StatusOr<std::string> job = ParseName(kJobs, source);
   if (!job.ok()) return "";
   const std::optional<std::string> dataset = jobs_->DatasetOf(*job);
   return dataset.has_value() ? datasets_->OwnerOf(*dataset).value_or("") : "";
 }
 
-absl::Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Store& store,
-                                         const Log& log) {
+Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Store& store,
+                                   const Log& log) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held,
                            maintenance::HoldAfterFailover(store, *audit_, Clock()));
   if (!held.empty()) WarnOfFailover(held, log);
@@ -174,7 +173,7 @@ absl::Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Stor
       central::Jobs::Open(
           store, *ledger_, *datasets_, models_, trainers::AllTrainers(), Clock,
           {.threads = flags.training_jobs, .max_model_bytes = flags.limits.max_model_bytes}));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::daemon

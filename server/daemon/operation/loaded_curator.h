@@ -6,20 +6,20 @@
 #include <memory>
 #include <optional>
 
-#include "absl/status/statusor.h"
-#include "server/process/log.h"
-#include "server/store/audit_log/audit_log.h"
-#include "server/datasets/datasets.h"
-#include "server/datasets/jobs.h"
+#include "common/base/status.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/transport/server.h"
+#include "server/datasets/datasets.h"
+#include "server/datasets/jobs.h"
 #include "server/datasets/ledger/ledger.h"
 #include "server/datasets/ledger/spending_journal.h"
+#include "server/process/log.h"
+#include "server/store/audit_log/audit_log.h"
+#include "server/store/discreet_store.h"
 #include "server/store/models/endpoints.h"
 #include "server/store/models/models.h"
-#include "server/store/discreet_store.h"
 #include "server/store/store.h"
 
 namespace coppice::daemon {
@@ -33,7 +33,7 @@ namespace coppice::daemon {
 class LoadedCurator {
  public:
   // `flags`, `store` and `log` must outlive it. `journal` may be null.
-  static absl::StatusOr<std::unique_ptr<LoadedCurator>> Load(
+  static StatusOr<std::unique_ptr<LoadedCurator>> Load(
       const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
       std::unique_ptr<ledger::SpendingJournal> journal, storage::Store& store, const Log& log);
 
@@ -46,9 +46,9 @@ class LoadedCurator {
  private:
   LoadedCurator() = default;
 
-  absl::Status OpenStudies(const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
-                           storage::Store& store, const Log& log);
-  absl::Status OpenDatasets(const DaemonFlags& flags, storage::Store& store, const Log& log);
+  Status OpenStudies(const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
+                     storage::Store& store, const Log& log);
+  Status OpenDatasets(const DaemonFlags& flags, storage::Store& store, const Log& log);
 
   // The owner of the study or job that made a model.
   std::string OwnerOf(const std::string& source) const;

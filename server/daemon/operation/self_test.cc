@@ -3,10 +3,12 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/geometric_table.h"
 #include "common/privacy/samplers.h"
 #include "server/curator/keys/ticket_authority.h"
@@ -40,19 +42,19 @@ bool IsTooFarOff(const Frequency& frequency) {
   return kDraws * (ones + zeros) > 31;
 }
 
-absl::Status CheckFrequencies(absl::string_view sampler, absl::Span<const Frequency> frequencies) {
+Status CheckFrequencies(std::string_view sampler, absl::Span<const Frequency> frequencies) {
   for (const Frequency& frequency : frequencies) {
     if (!IsTooFarOff(frequency)) continue;
-    return absl::UnavailableError(absl::StrCat(
+    return UnavailableError(StrCat(
         "the sampler of ", sampler, " does not have its law: ", frequency.count, " of ", kDraws,
         " draws were ", frequency.what, ", about ", std::lround(frequency.probability * kDraws),
         " are expected; this program or its machine is damaged"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Noise at epsilon 1 and sensitivity 1: P(x) is proportional to e^-|x|.
-absl::Status TestLaplace(PrivateRandom& random) {
+Status TestLaplace(PrivateRandom& random) {
   const double r = std::exp(-1.0);
   std::array<Frequency, 4> seen = {
       Frequency{.what = "0", .probability = (1 - r) / (1 + r)},
@@ -70,7 +72,7 @@ absl::Status TestLaplace(PrivateRandom& random) {
 }
 
 // The devices' sampler at the ratio 1/2: P(steps >= i) = 2^-i, and a fair sign.
-absl::Status TestGeometric(PrivateRandom& random) {
+Status TestGeometric(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const GeometricTable table, GeometricTable::Create(uint32_t{1} << 31));
   std::vector<SignedSteps> draws(kDraws);
   COPPICE_RETURN_IF_ERROR(random.Geometric(table, absl::MakeSpan(draws)));
@@ -85,31 +87,31 @@ absl::Status TestGeometric(PrivateRandom& random) {
   return CheckFrequencies("geometric steps", seen);
 }
 
-absl::Status BadStore(absl::string_view what) {
-  return absl::DataLossError(
-      absl::StrCat("the store ", what, ": check the disk of --data-dir before anything is stored"));
+Status BadStore(std::string_view what) {
+  return DataLossError(
+      StrCat("the store ", what, ": check the disk of --data-dir before anything is stored"));
 }
 
-absl::Status WriteProbe(storage::Store& store, const std::string& key, const std::string& value) {
+Status WriteProbe(storage::Store& store, const std::string& key, const std::string& value) {
   storage::StoreBatch batch;
   batch.Put(key, value);
   return store.Apply(batch);
 }
 
-absl::Status BadKeys(absl::string_view what) {
-  return absl::InternalError(absl::StrCat(
-      "the ticket key ", what,
-      ": reports would be counted twice or refused; check the disk and restore a backup"));
+Status BadKeys(std::string_view what) {
+  return InternalError(
+      StrCat("the ticket key ", what,
+             ": reports would be counted twice or refused; check the disk and restore a backup"));
 }
 
 }  // namespace
 
-absl::Status TestSamplers(PrivateRandom& random) {
+Status TestSamplers(PrivateRandom& random) {
   COPPICE_RETURN_IF_ERROR(TestLaplace(random));
   return TestGeometric(random);
 }
 
-absl::Status TestStore(storage::Store& store) {
+Status TestStore(storage::Store& store) {
   const std::string written(256, 'p');
   COPPICE_RETURN_IF_ERROR(WriteProbe(store, kProbeKey, written));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> read, store.Get(kProbeKey));
@@ -120,19 +122,19 @@ absl::Status TestStore(storage::Store& store) {
   COPPICE_RETURN_IF_ERROR(store.Apply(removal));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> removed, store.Get(kProbeKey));
   if (removed.has_value()) return BadStore("keeps what was deleted");
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TestWriting(storage::Store& store) { return WriteProbe(store, kWritingKey, "1"); }
+Status TestWriting(storage::Store& store) { return WriteProbe(store, kWritingKey, "1"); }
 
-absl::StatusOr<TicketSeam> TicketsOf(storage::Store& store) {
+StatusOr<TicketSeam> TicketsOf(storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(curator::TicketAuthority opened, curator::TicketAuthority::Open(store));
   const auto authority = std::make_shared<const curator::TicketAuthority>(std::move(opened));
   return TicketSeam{
       .issue = [authority](const Fingerprint& fingerprint,
                            size_t count) { return authority->Issue(fingerprint, count); },
-      .recognize = [authority](absl::Span<const Ticket> tickets, const Fingerprint& fingerprint)
-          -> absl::StatusOr<std::vector<bool>> {
+      .recognize = [authority](absl::Span<const Ticket> tickets,
+                               const Fingerprint& fingerprint) -> StatusOr<std::vector<bool>> {
         COPPICE_ASSIGN_OR_RETURN(const auto serials, authority->Recognize(tickets, fingerprint));
         std::vector<bool> known;
         for (const auto& serial : serials) known.push_back(serial.has_value());
@@ -140,7 +142,7 @@ absl::StatusOr<TicketSeam> TicketsOf(storage::Store& store) {
       }};
 }
 
-absl::Status TestTicketKey(const TicketSeam& tickets) {
+Status TestTicketKey(const TicketSeam& tickets) {
   Fingerprint ours{};
   ours.fill(0x5a);
   Fingerprint other = ours;
@@ -160,19 +162,19 @@ absl::Status TestTicketKey(const TicketSeam& tickets) {
   if (elsewhere != std::vector<bool>{false, false}) {
     return BadKeys("takes a ticket of other terms");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TestClock(absl::Time now, absl::Time newest_record, absl::Duration tolerance) {
+Status TestClock(absl::Time now, absl::Time newest_record, absl::Duration tolerance) {
   COPPICE_RETURN_IF_ERROR(TestClockIsAfterBuild(now));
   if (now + tolerance < newest_record) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPreconditionError(StrCat(
         "the clock says ", absl::FormatTime(now, absl::UTCTimeZone()),
         ", but the store has a record of ", absl::FormatTime(newest_record, absl::UTCTimeZone()),
         "; set the clock, or, if it was wrong when that was written, allow for the difference with "
         "--clock-tolerance SECONDS"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::daemon

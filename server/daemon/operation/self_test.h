@@ -16,39 +16,38 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
-#include "server/process/self_test.h"
 #include "common/terms/terms.h"
 #include "common/terms/ticket.h"
+#include "server/process/self_test.h"
 #include "server/store/store.h"
 
 namespace coppice::daemon {
 
 // Unavailable unless draws of the kernel's samplers from `random` fit their distributions.
-absl::Status TestSamplers(PrivateRandom& random);
+Status TestSamplers(PrivateRandom& random);
 
 // Writes a key, reads it back and deletes it.
-absl::Status TestStore(storage::Store& store);
+Status TestStore(storage::Store& store);
 // Writes a key, the same each time, to test whether reports could be stored now. Meant to repeat.
-absl::Status TestWriting(storage::Store& store);
+Status TestWriting(storage::Store& store);
 
 // Issues a curator's tickets and recognizes them, so that tests can replace it.
 struct TicketSeam {
-  std::function<absl::StatusOr<std::vector<Ticket>>(const Fingerprint&, size_t)> issue;
-  std::function<absl::StatusOr<std::vector<bool>>(absl::Span<const Ticket>, const Fingerprint&)>
+  std::function<StatusOr<std::vector<Ticket>>(const Fingerprint&, size_t)> issue;
+  std::function<StatusOr<std::vector<bool>>(absl::Span<const Ticket>, const Fingerprint&)>
       recognize;
 };
 // Uses the ticket key of `store`, which is made if there is none.
-absl::StatusOr<TicketSeam> TicketsOf(storage::Store& store);
-absl::Status TestTicketKey(const TicketSeam& tickets);
+StatusOr<TicketSeam> TicketsOf(storage::Store& store);
+Status TestTicketKey(const TicketSeam& tickets);
 
 // FailedPrecondition if `now` is before this program was built, or more than `tolerance` before the
 // newest record of the store.
-absl::Status TestClock(absl::Time now, absl::Time newest_record, absl::Duration tolerance);
+Status TestClock(absl::Time now, absl::Time newest_record, absl::Duration tolerance);
 
 }  // namespace coppice::daemon
 

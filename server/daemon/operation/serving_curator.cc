@@ -1,8 +1,9 @@
 #include "server/daemon/operation/serving_curator.h"
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/daemon/transport/console.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/store_location.h"
@@ -36,9 +37,9 @@ ServingCurator::~ServingCurator() {
   if (readiness_ != nullptr) readiness_->Stop();
 }
 
-absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const ServingOptions& options,
-                                                                      const LoadedCurator& curator,
-                                                                      const Log& log) {
+StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const ServingOptions& options,
+                                                                const LoadedCurator& curator,
+                                                                const Log& log) {
   COPPICE_RETURN_IF_ERROR(
       curator.audit().Add(audit::NewAuditEvent(audit::kDaemonActor, "daemon/start")));
   std::unique_ptr<ServingCurator> serving(new ServingCurator(options, curator, log));
@@ -68,7 +69,7 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
   COPPICE_ASSIGN_OR_RETURN(
       serving->metrics_, ServeMetrics(serving->daemon_, *serving->readiness_, serving->registry_));
   if (serving->metrics_ != nullptr) {
-    log.Info("metrics", {{"port", absl::StrCat(serving->metrics_->port())}});
+    log.Info("metrics", {{"port", StrCat(serving->metrics_->port())}});
   }
   return serving;
 }
@@ -76,7 +77,7 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
 void ServingCurator::Stop() {
   readiness_->Stop();
   server_->Stop(kGrace);
-  const absl::Status noted =
+  const Status noted =
       curator_.audit().Add(audit::NewAuditEvent(audit::kDaemonActor, "daemon/stop"));
   if (!noted.ok()) log_.Error("audit log", {{"reason", std::string(noted.message())}});
 }

@@ -10,13 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "server/process/log.h"
-#include "server/process/readiness.h"
-#include "server/process/certificates.h"
-#include "server/process/metrics_page.h"
-#include "server/serving/access/access_control.h"
+#include "common/base/status.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/loaded_curator.h"
@@ -24,6 +18,11 @@
 #include "server/daemon/operation/status_report.h"
 #include "server/daemon/operation/study_sweeper.h"
 #include "server/daemon/transport/server.h"
+#include "server/process/certificates.h"
+#include "server/process/log.h"
+#include "server/process/metrics_page.h"
+#include "server/process/readiness.h"
+#include "server/serving/access/access_control.h"
 #include "server/serving/metrics/call_metrics.h"
 
 namespace coppice::daemon {
@@ -49,9 +48,9 @@ struct ServingOptions {
 class ServingCurator {
  public:
   // `curator` and `log` must outlive it.
-  static absl::StatusOr<std::unique_ptr<ServingCurator>> Start(const ServingOptions& options,
-                                                               const LoadedCurator& curator,
-                                                               const Log& log);
+  static StatusOr<std::unique_ptr<ServingCurator>> Start(const ServingOptions& options,
+                                                         const LoadedCurator& curator,
+                                                         const Log& log);
 
   ~ServingCurator();
   ServingCurator(const ServingCurator&) = delete;

@@ -3,10 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "common/base/status.h"
+
 namespace coppice::daemon {
 
-StandbyAlarm::StandbyAlarm(std::function<absl::Status()> look, const Log& log,
-                           absl::Duration period)
+StandbyAlarm::StandbyAlarm(std::function<Status()> look, const Log& log, absl::Duration period)
     : look_(std::move(look)), log_(log), period_(period), thread_([this] { Run(); }) {}
 
 StandbyAlarm::~StandbyAlarm() {
@@ -27,7 +28,7 @@ void StandbyAlarm::Run() {
   const MutexLock lock(mutex_);
   while (!stopping_) {
     mutex_.Unlock();
-    const absl::Status status = look_();
+    const Status status = look_();
     mutex_.Lock();
     Judge(status);
     const auto next = After(period_);
@@ -36,8 +37,8 @@ void StandbyAlarm::Run() {
   }
 }
 
-void StandbyAlarm::Judge(const absl::Status& status) {
-  if (!status.ok() && !absl::IsFailedPrecondition(status)) return;
+void StandbyAlarm::Judge(const Status& status) {
+  if (!status.ok() && !IsFailedPrecondition(status)) return;
   const bool was_raised = raised_.value_or(false);
   raised_ = !status.ok();
   if (*raised_ == was_raised) return;

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/process/log.h"
 
 namespace coppice::daemon {
@@ -22,7 +22,7 @@ namespace coppice::daemon {
 class StandbyAlarm {
  public:
   // `look` comes from storage::MakeStandbyCheck(). `log` must outlive the alarm.
-  StandbyAlarm(std::function<absl::Status()> look, const Log& log,
+  StandbyAlarm(std::function<Status()> look, const Log& log,
                absl::Duration period = absl::Seconds(10));
   ~StandbyAlarm();
   StandbyAlarm(const StandbyAlarm&) = delete;
@@ -33,9 +33,9 @@ class StandbyAlarm {
 
  private:
   void Run();
-  void Judge(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Judge(const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::function<absl::Status()> look_;
+  const std::function<Status()> look_;
   const Log& log_;
   const absl::Duration period_;
   mutable Mutex mutex_;

@@ -4,11 +4,9 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/types/span.h"
+#include "common/base/text.h"
 #include "server/serving/metrics/all_pages.h"
 #include "server/store/store_location.h"
 
@@ -22,8 +20,7 @@ constexpr absl::Duration kSoon = absl::Hours(7 * 24);  // as deploy/prometheus/a
 std::string ListOf(absl::Span<const std::string> names) {
   const absl::Span<const std::string> shown = names.subspan(0, kMaxNames);
   const size_t more = names.size() - shown.size();
-  return absl::StrCat(absl::StrJoin(shown, ", "),
-                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+  return StrCat(StrJoin(shown, ", "), more > 0 ? StrCat(" and ", more, " more") : "");
 }
 
 std::string DayText(absl::Time time) {
@@ -35,12 +32,12 @@ std::optional<std::string> HeldLedgers(const central::Datasets& datasets) {
   metrics::ForEachOf([&](const Page& page) { return datasets.List(page); },
                      [&](const central::DatasetInfo& dataset) {
                        if (dataset.account.hold.reason == ledger::HoldReason::kNone) return;
-                       held.push_back(absl::StrCat("datasets/", dataset.id));
+                       held.push_back(StrCat("datasets/", dataset.id));
                      });
   if (held.empty()) return std::nullopt;
-  return absl::StrCat("Ledgers are on hold, and no job is charged: ", ListOf(held),
-                      ". Confirm each head with coppice dataset confirm, or write off what is lost "
-                      "with coppice dataset write-off.");
+  return StrCat("Ledgers are on hold, and no job is charged: ", ListOf(held),
+                ". Confirm each head with coppice dataset confirm, or write off what is lost "
+                "with coppice dataset write-off.");
 }
 
 // Whether who asks for the status is an operator with a credential. Else it may be a reader of
@@ -61,19 +58,18 @@ std::optional<std::string> StudyAlarms(const curator::Studies& studies, bool is_
           if (alarm.raised) names.push_back(alarm.name);
         }
         if (names.empty()) return;
-        raised.push_back(absl::StrCat("studies/", study.id, " (", absl::StrJoin(names, ", "), ")"));
+        raised.push_back(StrCat("studies/", study.id, " (", StrJoin(names, ", "), ")"));
       });
   if (raised.empty()) return std::nullopt;
-  return absl::StrCat("Studies raise alarms, which honest devices alone seldom do: ",
-                      ListOf(raised), ". coppice study show says what is seen.");
+  return StrCat("Studies raise alarms, which honest devices alone seldom do: ", ListOf(raised),
+                ". coppice study show says what is seen.");
 }
 
 std::vector<std::string> FailingChecks(const Readiness* readiness) {
   if (readiness == nullptr) return {"The daemon is starting."};
   std::vector<std::string> alarms;
   for (const auto& [name, reason] : readiness->Failing()) {
-    alarms.push_back(
-        absl::StrCat("The check ", name, " fails, and the daemon is not ready: ", reason));
+    alarms.push_back(StrCat("The check ", name, " fails, and the daemon is not ready: ", reason));
   }
   return alarms;
 }
@@ -91,8 +87,8 @@ std::optional<std::filesystem::space_info> SpaceAt(const std::string& folder) {
 std::optional<std::string> ExpiryAlarm(absl::Time certificate_expires, absl::Time now) {
   if (certificate_expires > now + kSoon) return std::nullopt;
   const bool is_over = certificate_expires <= now;
-  return absl::StrCat("The daemon's certificate ", is_over ? "expired on " : "expires on ",
-                      DayText(certificate_expires), ". Renew it and send SIGHUP.");
+  return StrCat("The daemon's certificate ", is_over ? "expired on " : "expires on ",
+                DayText(certificate_expires), ". Renew it and send SIGHUP.");
 }
 
 std::optional<std::string> TokenAlarm(const std::vector<access::PolicyEntry>& tokens,
@@ -100,17 +96,17 @@ std::optional<std::string> TokenAlarm(const std::vector<access::PolicyEntry>& to
   std::vector<std::string> ending;
   for (const access::PolicyEntry& token : tokens) {
     if (token.expires <= now || token.expires > now + kSoon) continue;
-    ending.push_back(absl::StrCat(token.name, " on ", DayText(token.expires)));
+    ending.push_back(StrCat(token.name, " on ", DayText(token.expires)));
   }
   if (ending.empty()) return std::nullopt;
-  return absl::StrCat("Tokens expire within a week: ", ListOf(ending),
-                      ". Make new ones with coppiced token.");
+  return StrCat("Tokens expire within a week: ", ListOf(ending),
+                ". Make new ones with coppiced token.");
 }
 
 std::optional<std::string> DiskAlarm(uint64_t free_bytes, uint64_t all_bytes) {
   if (free_bytes >= all_bytes / 10) return std::nullopt;
-  return absl::StrCat("The disk of the data directory is nearly full: ", free_bytes >> 20,
-                      " MiB are free. Below 32 MiB the daemon refuses writes.");
+  return StrCat("The disk of the data directory is nearly full: ", free_bytes >> 20,
+                " MiB are free. Below 32 MiB the daemon refuses writes.");
 }
 
 v1::GetStatusResponse StatusReport::Read() const {

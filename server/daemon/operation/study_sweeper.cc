@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 
 namespace coppice::daemon {
 
@@ -23,7 +23,7 @@ void StudySweeper::Run() {
   const MutexLock lock(mutex_);
   while (!stopping_) {
     mutex_.Unlock();
-    const absl::Status status = studies_.Sweep();
+    const Status status = studies_.Sweep();
     if (!status.ok() && !failing) {
       log_.Error("sweep failed", {{"reason", std::string(status.message())}});
     }

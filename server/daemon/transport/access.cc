@@ -4,9 +4,11 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "common/base/status.h"
 #include "server/daemon/transport/fronts.h"
 #include "server/serving/grpc/status_conversion.h"
 
@@ -16,7 +18,7 @@ namespace {
 constexpr char kAuthorization[] = "authorization";
 constexpr char kPath[] = ":path";
 
-absl::string_view ViewOf(grpc::string_ref text) { return {text.data(), text.size()}; }
+std::string_view ViewOf(grpc::string_ref text) { return {text.data(), text.size()}; }
 
 using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 
@@ -47,12 +49,12 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
   }
 
  private:
-  absl::Status Judge(const InputMetadata& metadata, const grpc::AuthContext& context) {
+  Status Judge(const InputMetadata& metadata, const grpc::AuthContext& context) {
     const auto found = metadata.find(kPath);
     if (found == metadata.end()) {
-      return gate_.Refuse("", absl::InternalError("the call does not say its method"));
+      return gate_.Refuse("", InternalError("the call does not say its method"));
     }
-    const absl::string_view path = ViewOf(found->second);
+    const std::string_view path = ViewOf(found->second);
     if (metadata.count(kAuthorization) > 1) return gate_.RefuseSeveralAuthorizations(path);
     return gate_.Admit(path, {.authorization = AuthorizationOf(metadata),
                               .certificate_sha256 = FindCertificate(source_, context, metadata)});
@@ -70,7 +72,7 @@ std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(calls::AccessGa
 }
 
 rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate, CertificateSource source) {
-  return [&gate, source](const grpc::CallbackServerContext& context, absl::string_view path) {
+  return [&gate, source](const grpc::CallbackServerContext& context, std::string_view path) {
     access::Credentials credentials;
     if (gate.has_policy()) credentials.authorization = AuthorizationOf(context.client_metadata());
     if (gate.LooksAtCertificates()) {
@@ -89,12 +91,12 @@ std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context) {
   return CertificateSha256(ViewOf(certificates[0]));
 }
 
-std::optional<Sha256Digest> CertificateSha256(absl::string_view pem) {
-  constexpr absl::string_view kBegin = "-----BEGIN CERTIFICATE-----";
-  constexpr absl::string_view kEnd = "-----END CERTIFICATE-----";
+std::optional<Sha256Digest> CertificateSha256(std::string_view pem) {
+  constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----";
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
   const size_t begin = pem.find(kBegin);
   const size_t end = pem.find(kEnd);
-  if (begin == absl::string_view::npos || end == absl::string_view::npos) return std::nullopt;
+  if (begin == std::string_view::npos || end == std::string_view::npos) return std::nullopt;
   if (end < begin + kBegin.size()) return std::nullopt;
   std::string der;
   const size_t body = begin + kBegin.size();

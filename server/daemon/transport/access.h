@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "common/terms/sha256.h"
 #include "server/serving/gate/access_gate.h"
 #include "server/serving/grpc/services.h"
@@ -36,7 +36,7 @@ rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate,
 std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context);
 
 // The hash of the DER form of the first certificate in `pem`; none if there is none.
-std::optional<Sha256Digest> CertificateSha256(absl::string_view pem);
+std::optional<Sha256Digest> CertificateSha256(std::string_view pem);
 
 }  // namespace coppice::daemon
 

@@ -12,11 +12,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "server/serving/gate/byte_load.h"
@@ -75,7 +75,7 @@ class CallDeadlines {
 class CallBounds {
  public:
   // The time limit of the method with this path.
-  using DeadlineOf = std::function<absl::Duration(absl::string_view path)>;
+  using DeadlineOf = std::function<absl::Duration(std::string_view path)>;
 
   // `answers` must outlive the bounds.
   CallBounds(calls::ByteLoad& answers, DeadlineOf deadline_of)
@@ -83,7 +83,7 @@ class CallBounds {
 
   calls::ByteLoad& answers() const { return answers_; }
   CallDeadlines& deadlines() { return deadlines_; }
-  absl::Duration DeadlineFor(absl::string_view path) const { return deadline_of_(path); }
+  absl::Duration DeadlineFor(std::string_view path) const { return deadline_of_(path); }
 
  private:
   calls::ByteLoad& answers_;

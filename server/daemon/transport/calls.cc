@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::daemon {
 namespace {
@@ -18,7 +18,7 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
  public:
   // `info` must outlive this, and its method must outlive the server.
   CallInterceptor(const calls::CallObservers& observers, const ServerRpcInfo& info)
-      : record_(observers, absl::StripPrefix(info.method(), "/"),
+      : record_(observers, StripPrefix(info.method(), "/"),
                 info.type() != ServerRpcInfo::Type::UNARY) {}
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* call) override {
@@ -29,7 +29,7 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
     }
     if (call->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       call->GetSendTrailingMetadata()->emplace(calls::kRequestIdKey, record_.id());
-      record_.End(static_cast<absl::StatusCode>(call->GetSendStatus().error_code()));
+      record_.End(static_cast<StatusCode>(call->GetSendStatus().error_code()));
     }
     call->Proceed();
   }

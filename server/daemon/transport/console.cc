@@ -3,11 +3,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/pages/html.h"
 #include "server/http/console.h"
 #include "server/http/site.h"
@@ -42,25 +43,25 @@ std::string SiteFolder(const DaemonFlags& flags) {
 
 std::string OrNone(const std::string& folder) { return folder.empty() ? kNoFolder : folder; }
 
-absl::Status FlagError(const absl::Status& status, absl::string_view flag) {
-  return absl::Status(status.code(), absl::StrCat(flag, " ", status.message(), "; ", flag, " ",
-                                                  kNoFolder, " serves none"));
+Status FlagError(const Status& status, std::string_view flag) {
+  return Status(status.code(),
+                StrCat(flag, " ", status.message(), "; ", flag, " ", kNoFolder, " serves none"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags) {
+StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags) {
   const std::string folder = ConsoleFolder(flags);
   if (folder.empty()) return nullptr;
-  absl::StatusOr<http::ServedFiles> files = http::ReadConsoleFiles(folder);
+  StatusOr<http::ServedFiles> files = http::ReadConsoleFiles(folder);
   if (!files.ok()) return FlagError(files.status(), "--console");
   return std::make_shared<const http::Console>(*std::move(files), report::StyleHash());
 }
 
-absl::StatusOr<std::shared_ptr<const http::Site>> LoadSite(const DaemonFlags& flags) {
+StatusOr<std::shared_ptr<const http::Site>> LoadSite(const DaemonFlags& flags) {
   const std::string folder = SiteFolder(flags);
   if (folder.empty()) return nullptr;
-  absl::StatusOr<http::ServedFiles> files = http::ReadSiteFiles(folder);
+  StatusOr<http::ServedFiles> files = http::ReadSiteFiles(folder);
   if (!files.ok()) return FlagError(files.status(), "--site");
   return std::make_shared<const http::Site>(*std::move(files));
 }
@@ -79,7 +80,7 @@ void TellHttp(const DaemonFlags& flags, int port, const Log& log) {
   log.Info("http", {{"listen", flags.http_listen},
                     {"console", OrNone(ConsoleFolder(flags))},
                     {"site", OrNone(SiteFolder(flags))},
-                    {"port", absl::StrCat(port)}});
+                    {"port", StrCat(port)}});
 }
 
 }  // namespace coppice::daemon

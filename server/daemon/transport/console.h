@@ -6,18 +6,18 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "server/process/log.h"
+#include "common/base/status.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/transport/server.h"
+#include "server/process/log.h"
 
 namespace coppice::daemon {
 
 // Null if none is served. InvalidArgument or NotFound, naming a file that cannot be served.
-absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags);
+StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags);
 
 // The same for --site.
-absl::StatusOr<std::shared_ptr<const http::Site>> LoadSite(const DaemonFlags& flags);
+StatusOr<std::shared_ptr<const http::Site>> LoadSite(const DaemonFlags& flags);
 
 HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console,
                           std::shared_ptr<const http::Site> site);

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "server/daemon/transport/access.h"
 
 namespace coppice::daemon {
 
-void PeerCalls::Note(absl::string_view pem, Clock::time_point now) {
+void PeerCalls::Note(std::string_view pem, Clock::time_point now) {
   const MutexLock lock(mutex_);
   const auto known = peers_.find(pem);
   if (known != peers_.end()) {

@@ -6,12 +6,12 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 
 namespace coppice::daemon {
@@ -34,7 +34,7 @@ class PeerCalls {
   };
 
   // Notes a call by the owner of this certificate, in PEM.
-  void Note(absl::string_view pem, Clock::time_point now = Clock::now());
+  void Note(std::string_view pem, Clock::time_point now = Clock::now());
 
   // Sorted by certificate.
   std::vector<Peer> Recent(Clock::time_point now = Clock::now()) const;
@@ -46,7 +46,7 @@ class PeerCalls {
   };
 
   mutable Mutex mutex_;
-  absl::flat_hash_map<std::string, Seen> peers_ ABSL_GUARDED_BY(mutex_);  // by PEM
+  StringMap<Seen> peers_ ABSL_GUARDED_BY(mutex_);  // by PEM
 };
 
 }  // namespace coppice::daemon

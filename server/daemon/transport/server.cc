@@ -6,29 +6,31 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/process/connections.h"
-#include "server/serving/access/method_table.h"
-#include "server/serving/gate/byte_load.h"
-#include "server/serving/gate/token_use.h"
+#include "common/base/text.h"
 #include "server/daemon/transport/access.h"
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/fronts.h"
 #include "server/daemon/transport/tls.h"
 #include "server/http/server.h"
-#include "server/serving/grpc/services.h"
+#include "server/process/connections.h"
+#include "server/serving/access/method_table.h"
 #include "server/serving/calls/audited_calls.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/worker_pool.h"
-#include "server/serving/service/handlers.h"
+#include "server/serving/gate/byte_load.h"
+#include "server/serving/gate/token_use.h"
+#include "server/serving/grpc/services.h"
 #include "server/serving/reports/report_handlers.h"
+#include "server/serving/service/handlers.h"
 
 namespace coppice::daemon {
 namespace {
@@ -81,7 +83,7 @@ class CuratorServer final : public DaemonServer {
               options.call_metrics),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
-  absl::Status Listen(const ServerOptions& options) {
+  Status Listen(const ServerOptions& options) {
     // Both plugins must be requested before the builder, which collects them, is made.
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -99,13 +101,13 @@ class CuratorServer final : public DaemonServer {
     services_.RegisterWith(builder);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
-      return absl::UnavailableError(
-          absl::StrCat(options.behind_fronts ? "--peer-listen " : "--listen ", options.listen,
-                       ": cannot be had. Is another process on this port, or the address "
-                       "of another machine? Port 0 takes a free port"));
+      return UnavailableError(
+          StrCat(options.behind_fronts ? "--peer-listen " : "--listen ", options.listen,
+                 ": cannot be had. Is another process on this port, or the address "
+                 "of another machine? Port 0 takes a free port"));
     }
     SetReady(false);
-    return options.http.listen.empty() ? absl::OkStatus() : ListenToHttp(options);
+    return options.http.listen.empty() ? OkStatus() : ListenToHttp(options);
   }
 
   int port() const override { return port_; }
@@ -131,7 +133,7 @@ class CuratorServer final : public DaemonServer {
   }
 
  private:
-  absl::Status ListenToHttp(const ServerOptions& options) {
+  Status ListenToHttp(const ServerOptions& options) {
     COPPICE_ASSIGN_OR_RETURN(http_, StartHttp(options.http, options.certificates, limits_,
                                               {.methods = registry_.methods(),
                                                .lanes = lanes_,
@@ -139,7 +141,7 @@ class CuratorServer final : public DaemonServer {
                                                .observers = observers_,
                                                .answers = answers_,
                                                .may_answer = may_answer_}));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   service::HandlerRegistry MakeRegistry() {
@@ -173,10 +175,10 @@ class CuratorServer final : public DaemonServer {
   // enters the refusal. Callers without a name are left out, as they could fill the log.
   calls::RefusalObserver EnterRefusals() {
     if (auditor_ == nullptr) return {};
-    return [this](const std::string& name, absl::string_view path) {
+    return [this](const std::string& name, std::string_view path) {
       const access::Method* const method = access::FindMethod(path);
       if (method == nullptr || !method->changes || name == access::kAnonymousName) return;
-      auditor_->EnterRefusalLater(name, *method, absl::PermissionDeniedError(""));
+      auditor_->EnterRefusalLater(name, *method, PermissionDeniedError(""));
       pool_.Run([this] { auditor_->WriteLate(); }).IgnoreError();
     };
   }
@@ -226,10 +228,10 @@ class CuratorServer final : public DaemonServer {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
-                                                        const Certificates* certificates,
-                                                        const DaemonLimits& limits,
-                                                        const http::ServedCalls& served) {
+StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
+                                                  const Certificates* certificates,
+                                                  const DaemonLimits& limits,
+                                                  const http::ServedCalls& served) {
   http::ServerOptions http{.listen = options.listen,
                            .allowed_origins = options.allowed_origins,
                            .console = options.console,
@@ -240,15 +242,15 @@ absl::StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& optio
                            .max_connection_age = absl::Seconds(limits.max_connection_age)};
   if (certificates != nullptr) {
     http.tls = MakeTlsSource(*certificates);
-    if (http.tls() == nullptr) return absl::InternalError("OpenSSL refuses the certificate");
+    if (http.tls() == nullptr) return InternalError("OpenSSL refuses the certificate");
   }
   return http::Server::Start(http, served);
 }
 
-absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
-                                                                  const Curator& curator) {
+StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
+                                                            const Curator& curator) {
   auto server = std::make_unique<CuratorServer>(options, curator);
-  const absl::Status status = server->Listen(options);
+  const Status status = server->Listen(options);
   if (!status.ok()) return status;
   return server;
 }

@@ -9,24 +9,24 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/rate_limiter.h"
-#include "server/process/log.h"
-#include "server/process/certificates.h"
-#include "server/serving/access/access_control.h"
-#include "server/store/audit_log/audit_log.h"
-#include "server/datasets/datasets.h"
-#include "server/datasets/jobs.h"
+#include "common/base/status.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/config/limits.h"
 #include "server/daemon/transport/peer_calls.h"
-#include "server/serving/metrics/call_metrics.h"
-#include "server/store/models/endpoints.h"
-#include "server/store/models/models.h"
+#include "server/datasets/datasets.h"
+#include "server/datasets/jobs.h"
+#include "server/process/certificates.h"
+#include "server/process/log.h"
+#include "server/serving/access/access_control.h"
 #include "server/serving/grpc/calls.h"
+#include "server/serving/metrics/call_metrics.h"
 #include "server/serving/service/handlers.h"
 #include "server/serving/service/ticket_limits.h"
+#include "server/store/audit_log/audit_log.h"
+#include "server/store/models/endpoints.h"
+#include "server/store/models/models.h"
 #include "server/store/store.h"
 
 namespace coppice::http {
@@ -77,10 +77,10 @@ struct ServerOptions {
 
 // A listener for `served`. `certificates`, null for none, must outlive it. Unavailable if the
 // address cannot be used.
-absl::StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
-                                                        const Certificates* certificates,
-                                                        const DaemonLimits& limits,
-                                                        const http::ServedCalls& served);
+StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
+                                                  const Certificates* certificates,
+                                                  const DaemonLimits& limits,
+                                                  const http::ServedCalls& served);
 
 class DaemonServer {
  public:
@@ -88,8 +88,8 @@ class DaemonServer {
 
   // Serves `curator`, which must outlive it. Unavailable if the address cannot be used: the port is
   // taken, or the address is not this machine's.
-  static absl::StatusOr<std::unique_ptr<DaemonServer>> Start(const ServerOptions& options,
-                                                             const Curator& curator);
+  static StatusOr<std::unique_ptr<DaemonServer>> Start(const ServerOptions& options,
+                                                       const Curator& curator);
 
   virtual int port() const = 0;
   virtual int http_port() const = 0;  // 0: no HTTP

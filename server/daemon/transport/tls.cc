@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/pem.h"
 
 namespace coppice::daemon {
@@ -40,23 +40,23 @@ bool LeadsTo(const std::vector<CertificatePtr>& chain, const PemCertificates& au
   });
 }
 
-absl::Status CheckPeerCertificate(const std::string& path, const std::string& pem,
-                                  const std::string& peer_ca, const PemCertificates& authorities) {
+Status CheckPeerCertificate(const std::string& path, const std::string& pem,
+                            const std::string& peer_ca, const PemCertificates& authorities) {
   const PemCertificates chain = CertificatesFromPem(pem);
   if (chain.certificates.empty() || !LeadsTo(chain.certificates, authorities)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--peer-cert ", path, ": is not of the authority in --peer-ca ", peer_ca,
-                     ", so no other curator would take it; have it issued by that authority"));
+    return InvalidArgumentError(
+        StrCat("--peer-cert ", path, ": is not of the authority in --peer-ca ", peer_ca,
+               ", so no other curator would take it; have it issued by that authority"));
   }
   X509* const own = chain.certificates.front().get();
   if (X509_check_purpose(own, X509_PURPOSE_SSL_CLIENT, 0) == 1 &&
       X509_check_purpose(own, X509_PURPOSE_SSL_SERVER, 0) == 1) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--peer-cert ", path,
-                   ": may not be shown both by a server and by a client, as curators of a fleet "
-                   "do; have it issued with extendedKeyUsage = serverAuth, clientAuth"));
+  return InvalidArgumentError(
+      StrCat("--peer-cert ", path,
+             ": may not be shown both by a server and by a client, as curators of a fleet "
+             "do; have it issued with extendedKeyUsage = serverAuth, clientAuth"));
 }
 
 // The server speaks only HTTP/1.1; a client that offers only other protocols gets an alert.
@@ -93,7 +93,7 @@ bool AskClients(SSL_CTX& context, const std::string& authorities) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files) {
+StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files) {
   const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   const KeyPtr key = PrivateKeyFromPem(files.key);
   const bool made = context != nullptr && key != nullptr &&
@@ -103,7 +103,7 @@ absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files) {
                     (files.client_ca.empty() || AskClients(*context, files.client_ca));
   if (!made) {
     ERR_clear_error();
-    return absl::InternalError("OpenSSL does not take the certificate for --http-listen");
+    return InternalError("OpenSSL does not take the certificate for --http-listen");
   }
   SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                          SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
@@ -114,9 +114,9 @@ absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files) {
   return context;
 }
 
-absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
-                                          const std::string& peer_ca, const std::string& client_ca,
-                                          absl::Time now) {
+StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
+                                    const std::string& peer_ca, const std::string& client_ca,
+                                    absl::Time now) {
   COPPICE_ASSIGN_OR_RETURN(
       TlsFiles files,
       LoadTlsFiles({.certificate = "--peer-cert", .key = "--peer-key", .authority = "--peer-ca"},
@@ -127,10 +127,10 @@ absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const 
   if (client_ca.empty()) return files;
   COPPICE_ASSIGN_OR_RETURN(const std::string clients, ReadFlaggedFile("--client-ca", client_ca));
   if (LeadsTo(CertificatesFromPem(clients).certificates, authorities)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--peer-ca ", peer_ca, ": is an authority of --client-ca ", client_ca,
-                     ", too, so that a client could pass as a curator and call in any name; make "
-                     "an authority for curators alone"));
+    return InvalidArgumentError(
+        StrCat("--peer-ca ", peer_ca, ": is an authority of --client-ca ", client_ca,
+               ", too, so that a client could pass as a curator and call in any name; make "
+               "an authority for curators alone"));
   }
   return files;
 }
@@ -140,7 +140,7 @@ http::TlsSource MakeTlsSource(const Certificates& certificates) {
           context = std::shared_ptr<SSL_CTX>()]() mutable -> std::shared_ptr<SSL_CTX> {
     const std::optional<TlsFiles> files = certificates.ChangedSince(version);
     if (files.has_value()) {
-      absl::StatusOr<std::shared_ptr<SSL_CTX>> made = MakeHttpTls(*files);
+      StatusOr<std::shared_ptr<SSL_CTX>> made = MakeHttpTls(*files);
       if (made.ok()) context = *std::move(made);
     }
     return context;

@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
+#include "server/http/server.h"
 #include "server/process/certificates.h"
 #include "server/process/tls_files.h"
-#include "server/http/server.h"
 
 namespace coppice::daemon {
 
@@ -21,13 +21,13 @@ namespace coppice::daemon {
 // LoadTlsFiles(). InvalidArgument also if that authority did not issue it, if it may not serve as
 // both a server's and a client's, and if a client admitted by `client_ca` (may be empty) could pass
 // as a curator, whose word about its clients is trusted.
-absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
-                                          const std::string& peer_ca, const std::string& client_ca,
-                                          absl::Time now);
+StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
+                                    const std::string& peer_ca, const std::string& client_ca,
+                                    absl::Time now);
 // A context for servers of HTTP/1.1 with TLS 1.2 or newer. Clients must show a certificate if there
 // is an authority for them. Sessions are not resumed, so each connection shows its own. Internal if
 // OpenSSL rejects what LoadTlsFiles() accepted.
-absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files);
+StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files);
 
 // For HTTP what ServeWith() is for gRPC. If OpenSSL rejects a certificate, the previous one stays.
 http::TlsSource MakeTlsSource(const Certificates& certificates);

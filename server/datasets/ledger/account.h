@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 #include "server/datasets/ledger/account_book.h"
 #include "server/datasets/ledger/accounting.h"
@@ -36,7 +36,7 @@ struct Account {
 
 struct Quote {
   Cost cost;
-  absl::Status fits;     // the answer that Reserve() would give
+  Status fits;           // the answer that Reserve() would give
   RemainingBudget left;  // after the job if it fits; else the current amount
 };
 

@@ -1,62 +1,65 @@
 #include "server/datasets/ledger/account_book.h"
 
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/terms.h"
 
 namespace coppice::ledger {
 
-absl::StatusOr<Cost> AccountBook::ReservedFor(absl::string_view job) const {
+StatusOr<Cost> AccountBook::ReservedFor(std::string_view job) const {
   const auto it = jobs_.find(job);
   if (it == jobs_.end()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("job \"", job, "\" has reserved nothing of dataset \"", dataset_, "\""));
+    return FailedPreconditionError(
+        StrCat("job \"", job, "\" has reserved nothing of dataset \"", dataset_, "\""));
   }
   if (it->second.last == EntryKind::kReserve) return it->second.reserved;
-  return absl::FailedPreconditionError(
-      absl::StrCat("what job \"", job, "\" reserved of dataset \"", dataset_, "\" is ",
-                   it->second.last == EntryKind::kSettle ? "settled" : "returned", " already"));
+  return FailedPreconditionError(
+      StrCat("what job \"", job, "\" reserved of dataset \"", dataset_, "\" is ",
+             it->second.last == EntryKind::kSettle ? "settled" : "returned", " already"));
 }
 
-absl::Status AccountBook::CheckReserve(const LedgerEntry& entry) const {
+Status AccountBook::CheckReserve(const LedgerEntry& entry) const {
   if (!IsValidId(entry.job)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "job: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
   }
   if (jobs_.contains(entry.job)) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "job \"", entry.job, "\" has an entry in the ledger of dataset \"", dataset_, "\""));
+    return AlreadyExistsError(
+        StrCat("job \"", entry.job, "\" has an entry in the ledger of dataset \"", dataset_, "\""));
   }
   for (const Release& release : entry.releases) {
     if (release.epsilon_nanos > 0 && release.times > 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat("the planned release \"", release.what,
-                                                   "\" costs nothing: no release is free"));
+    return InvalidArgumentError(
+        StrCat("the planned release \"", release.what, "\" costs nothing: no release is free"));
   }
   if (entry.releases.empty()) {
-    return absl::InvalidArgumentError("a job that plans no release has nothing to reserve");
+    return InvalidArgumentError("a job that plans no release has nothing to reserve");
   }
   return CheckFits(cap_, spent_, entry.cost);
 }
 
-absl::Status AccountBook::Check(const LedgerEntry& entry) const {
+Status AccountBook::Check(const LedgerEntry& entry) const {
   if ((entry.kind == EntryKind::kOpen) != entries_.empty()) {
-    return absl::FailedPreconditionError("the cap must be the first entry, and set once");
+    return FailedPreconditionError("the cap must be the first entry, and set once");
   }
   if (entry.kind == EntryKind::kOpen) return Validate(cap_);
   if (entry.kind == EntryKind::kWriteOff) return CheckFits(cap_, spent_, entry.cost);
   if (entry.kind != EntryKind::kReturn) {
     COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(entry.releases));
-    if (cost != entry.cost) return absl::InternalError("the cost is not that of the releases");
+    if (cost != entry.cost) return InternalError("the cost is not that of the releases");
   }
   if (entry.kind == EntryKind::kReserve) return CheckReserve(entry);
 
   COPPICE_ASSIGN_OR_RETURN(const Cost reserved, ReservedFor(entry.job));
   if (entry.kind == EntryKind::kReturn) {
-    if (entry.cost == reserved) return absl::OkStatus();
-    return absl::InternalError("what is returned is not what was reserved");
+    if (entry.cost == reserved) return OkStatus();
+    return InternalError("what is returned is not what was reserved");
   }
-  if (Covers(cap_, reserved, entry.cost)) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(
+  if (Covers(cap_, reserved, entry.cost)) return OkStatus();
+  return InternalError(StrCat(
       "job \"", entry.job, "\" made releases of epsilon ", EpsilonText(entry.cost.epsilon_nanos),
       " (rho ", RhoText(entry.cost.rho_pico), "), but reserved epsilon ",
       EpsilonText(reserved.epsilon_nanos), " (rho ", RhoText(reserved.rho_pico), ")"));

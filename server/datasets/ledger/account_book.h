@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "common/terms/sha256.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/model/certificate.h"
+#include "common/terms/sha256.h"
 #include "server/datasets/ledger/accounting.h"
 
 namespace coppice::ledger {
@@ -71,10 +70,10 @@ class AccountBook {
 
   // Returns what `job` was charged; FailedPrecondition unless it has a reservation that is neither
   // settled nor returned.
-  absl::StatusOr<Cost> ReservedFor(absl::string_view job) const;
+  StatusOr<Cost> ReservedFor(std::string_view job) const;
 
   // OK if `entry` may come next. Its hash is not checked.
-  absl::Status Check(const LedgerEntry& entry) const;
+  Status Check(const LedgerEntry& entry) const;
   // Adds an entry that Check() allowed.
   void Append(LedgerEntry entry);
 
@@ -84,12 +83,12 @@ class AccountBook {
     EntryKind last = EntryKind::kReserve;
   };
 
-  absl::Status CheckReserve(const LedgerEntry& entry) const;
+  Status CheckReserve(const LedgerEntry& entry) const;
 
   std::string dataset_;
   BudgetCap cap_;
   std::vector<LedgerEntry> entries_;
-  absl::flat_hash_map<std::string, Job> jobs_;
+  StringMap<Job> jobs_;
   Cost written_off_;
   Cost spent_;
 };

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include "absl/numeric/int128.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/concentrated.h"
 
@@ -22,12 +24,12 @@ constexpr uint64_t kSquaresPerRho = 2'000'000;
 uint64_t SaturatingAdd(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
 std::string Decimal(uint64_t amount, uint64_t unit) {
-  std::string text = absl::StrCat(amount / unit);
+  std::string text = StrCat(amount / unit);
   if (amount % unit == 0) return text;
   // A leading one keeps the fraction's zeros; a unit is at most 1e18, so the sum fits.
-  std::string digits = absl::StrCat(unit + amount % unit).substr(1);
+  std::string digits = StrCat(unit + amount % unit).substr(1);
   digits.erase(digits.find_last_not_of('0') + 1);
-  return absl::StrCat(text, ".", digits);
+  return StrCat(text, ".", digits);
 }
 
 // Returns twice a release's rho, as a square of nano-epsilons; `unknown` if its rho is not known.
@@ -42,7 +44,7 @@ uint64_t RhoOf(absl::Span<const Release> releases) {
   // Squares of epsilon; they saturate where their rho would pass 64 bits.
   constexpr uint128 kTooMuch = uint128(kSquaresPerRho) << 64;
   uint128 of_all = 0;
-  std::map<absl::string_view, uint128> of_part;
+  std::map<std::string_view, uint128> of_part;
   for (const Release& release : releases) {
     if (release.times == 0) continue;
     uint128& sum = release.part.empty() ? of_all : of_part[release.part];
@@ -57,21 +59,21 @@ uint64_t RhoOf(absl::Span<const Release> releases) {
   return absl::Uint128Low64(std::min(rho, uint128(UINT64_MAX)));
 }
 
-absl::Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& more) {
+Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& more) {
   const RemainingBudget left = RemainingAfter(cap, spent);
   if (cap.composition == Composition::kBasic) {
     const std::string deltas =
         cap.delta_atto == 0 && more.delta_atto == 0
             ? ""
-            : absl::StrCat("; of delta it asks ", DeltaText(more.delta_atto), " and ",
-                           DeltaText(left.delta_atto), " is left of ", DeltaText(cap.delta_atto));
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the job asks for epsilon ", EpsilonText(more.epsilon_nanos), ", but ",
-                     EpsilonText(left.epsilon_nanos), " is left of the dataset's ",
-                     EpsilonText(cap.epsilon_nanos), deltas));
+            : StrCat("; of delta it asks ", DeltaText(more.delta_atto), " and ",
+                     DeltaText(left.delta_atto), " is left of ", DeltaText(cap.delta_atto));
+    return ResourceExhaustedError(
+        StrCat("the job asks for epsilon ", EpsilonText(more.epsilon_nanos), ", but ",
+               EpsilonText(left.epsilon_nanos), " is left of the dataset's ",
+               EpsilonText(cap.epsilon_nanos), deltas));
   }
   const std::string asked = more.rho_pico == UINT64_MAX ? "more" : RhoText(more.rho_pico);
-  return absl::ResourceExhaustedError(absl::StrCat(
+  return ResourceExhaustedError(StrCat(
       "the job asks for rho ", asked, " (its epsilons add up to ", EpsilonText(more.epsilon_nanos),
       "), but ", RhoText(left.rho_pico), " is left of the dataset's ", RhoText(RhoCap(cap)),
       " (epsilon ", EpsilonText(cap.epsilon_nanos), ", delta ", DeltaText(cap.delta_atto), "); ",
@@ -82,43 +84,43 @@ absl::Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& mor
 
 }  // namespace
 
-absl::StatusOr<Neighbours> ParseNeighbours(absl::string_view name) {
+StatusOr<Neighbours> ParseNeighbours(std::string_view name) {
   for (const Neighbours neighbours : {Neighbours::kAddOrRemoveRow, Neighbours::kChangeLabel}) {
     if (name == NeighboursName(neighbours)) return neighbours;
   }
-  return absl::InvalidArgumentError(absl::StrCat("no neighbouring relation is called \"", name,
-                                                 "\"; there are add_or_remove_row, change_label"));
+  return InvalidArgumentError(StrCat("no neighbouring relation is called \"", name,
+                                     "\"; there are add_or_remove_row, change_label"));
 }
 
-absl::string_view CompositionName(Composition composition) {
+std::string_view CompositionName(Composition composition) {
   return composition == Composition::kBasic ? "basic" : "zcdp";
 }
 
-absl::StatusOr<Composition> ParseComposition(absl::string_view name) {
+StatusOr<Composition> ParseComposition(std::string_view name) {
   for (const Composition composition : {Composition::kBasic, Composition::kZeroConcentrated}) {
     if (name == CompositionName(composition)) return composition;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no composition is called \"", name, "\"; there are basic, zcdp"));
+  return InvalidArgumentError(
+      StrCat("no composition is called \"", name, "\"; there are basic, zcdp"));
 }
 
-absl::Status Validate(const BudgetCap& cap) {
+Status Validate(const BudgetCap& cap) {
   COPPICE_RETURN_IF_ERROR(Budget::FromNanos(cap.epsilon_nanos).status());
   if (cap.delta_atto >= kDeltaOne) {
-    return absl::InvalidArgumentError("delta must be below 1: at 1 nothing would be private");
+    return InvalidArgumentError("delta must be below 1: at 1 nothing would be private");
   }
-  if (cap.composition == Composition::kBasic) return absl::OkStatus();
+  if (cap.composition == Composition::kBasic) return OkStatus();
   if (cap.delta_atto == 0) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "composition zcdp needs a delta above 0, well below one in the number of rows; without one "
         "use basic");
   }
   if (RhoCap(cap) == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("epsilon ", EpsilonText(cap.epsilon_nanos),
-                                                   " with delta ", DeltaText(cap.delta_atto),
-                                                   " leaves no room for any release under zcdp"));
+    return InvalidArgumentError(StrCat("epsilon ", EpsilonText(cap.epsilon_nanos), " with delta ",
+                                       DeltaText(cap.delta_atto),
+                                       " leaves no room for any release under zcdp"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 Cost Plus(const Cost& a, const Cost& b) {
@@ -133,16 +135,16 @@ Cost Max(const Cost& a, const Cost& b) {
           .rho_pico = std::max(a.rho_pico, b.rho_pico)};
 }
 
-absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases) {
+StatusOr<Cost> CostOf(absl::Span<const Release> releases) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t epsilon_nanos, TotalCost(releases));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t delta_atto, TotalDelta(releases));
   return Cost{
       .epsilon_nanos = epsilon_nanos, .delta_atto = delta_atto, .rho_pico = RhoOf(releases)};
 }
 
-absl::StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto) {
+StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto) {
   if (cap.composition == Composition::kZeroConcentrated && delta_atto != 0) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "delta: under zcdp what is lost is a rho; say it in epsilon alone, of pure releases");
   }
   return CostOf({{.what = "lost",
@@ -167,9 +169,9 @@ Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost)
 }
 
 uint64_t RhoCap(const BudgetCap& cap) {
-  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(cap.epsilon_nanos);
+  const StatusOr<Budget> epsilon = Budget::FromNanos(cap.epsilon_nanos);
   if (!epsilon.ok() || cap.delta_atto == 0) return 0;
-  const absl::StatusOr<Rho> rho = Rho::Implying(*epsilon, cap.delta_atto);
+  const StatusOr<Rho> rho = Rho::Implying(*epsilon, cap.delta_atto);
   return rho.ok() ? rho->picos() : 0;
 }
 
@@ -180,11 +182,11 @@ bool Covers(const BudgetCap& cap, const Cost& reserved, const Cost& made) {
   return made.rho_pico <= reserved.rho_pico;
 }
 
-absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more) {
+Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more) {
   const bool rho_is_unknown =
       more.delta_atto != 0 && (more.rho_pico == UINT64_MAX || more.rho_pico == 0);
   if (cap.composition == Composition::kZeroConcentrated && rho_is_unknown) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "under zcdp a job's cost is a rho, and that of this algorithm with a delta is not known: "
         "leave the delta out, or take auto");
   }
@@ -192,7 +194,7 @@ absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more
   const bool fits = cap.composition == Composition::kBasic
                         ? all.epsilon_nanos <= cap.epsilon_nanos && all.delta_atto <= cap.delta_atto
                         : all.rho_pico <= RhoCap(cap);
-  return fits ? absl::OkStatus() : DoesNotFit(cap, spent, more);
+  return fits ? OkStatus() : DoesNotFit(cap, spent, more);
 }
 
 RemainingBudget RemainingAfter(const BudgetCap& cap, const Cost& spent) {
@@ -200,7 +202,7 @@ RemainingBudget RemainingAfter(const BudgetCap& cap, const Cost& spent) {
     return {.epsilon_nanos = SaturatingSubtract(cap.epsilon_nanos, spent.epsilon_nanos),
             .delta_atto = SaturatingSubtract(cap.delta_atto, spent.delta_atto)};
   }
-  const absl::StatusOr<Rho> rho = Rho::FromPicos(SaturatingSubtract(RhoCap(cap), spent.rho_pico));
+  const StatusOr<Rho> rho = Rho::FromPicos(SaturatingSubtract(RhoCap(cap), spent.rho_pico));
   if (!rho.ok()) return {};
   return {.epsilon_nanos = rho->ForPure().nanos(), .rho_pico = rho->picos()};
 }
@@ -210,7 +212,7 @@ uint64_t EpsilonLeftAtDelta(const BudgetCap& cap, const RemainingBudget& left) {
   uint64_t fits = 0, too_much = cap.epsilon_nanos + 1;
   while (too_much - fits > 1) {
     const uint64_t tried = fits + (too_much - fits) / 2;
-    const absl::StatusOr<Rho> asked = Rho::Implying(*Budget::FromNanos(tried), cap.delta_atto);
+    const StatusOr<Rho> asked = Rho::Implying(*Budget::FromNanos(tried), cap.delta_atto);
     (asked.ok() && asked->picos() > left.rho_pico ? too_much : fits) = tried;
   }
   // Below some epsilon no rho implies the guarantee, so no job fits.

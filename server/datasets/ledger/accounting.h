@@ -14,18 +14,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
+#include "common/model/certificate.h"
 #include "common/privacy/delta.h"
 #include "common/privacy/neighbours.h"
-#include "common/model/certificate.h"
 
 namespace coppice::ledger {
 
-absl::StatusOr<Neighbours> ParseNeighbours(absl::string_view name);
+StatusOr<Neighbours> ParseNeighbours(std::string_view name);
 
 // How the costs of jobs add up. These numbers are stable: records hold them.
 //
@@ -35,8 +34,8 @@ absl::StatusOr<Neighbours> ParseNeighbours(absl::string_view name);
 // advanced composition is zcdp with the looser conversion epsilon = rho + 2 sqrt(rho ln(1/delta)),
 // so it is not offered.
 enum class Composition : uint8_t { kBasic = 1, kZeroConcentrated = 2 };
-absl::string_view CompositionName(Composition composition);  // "basic", "zcdp"
-absl::StatusOr<Composition> ParseComposition(absl::string_view name);
+std::string_view CompositionName(Composition composition);  // "basic", "zcdp"
+StatusOr<Composition> ParseComposition(std::string_view name);
 
 // The most that all jobs on a dataset may cost together.
 struct BudgetCap {
@@ -50,7 +49,7 @@ struct BudgetCap {
 
 // InvalidArgument unless Budget accepts the epsilon and delta is below 1. Under zcdp, delta must
 // also be above 0, and large enough with epsilon that some release fits.
-absl::Status Validate(const BudgetCap& cap);
+Status Validate(const BudgetCap& cap);
 
 struct Cost {
   uint64_t epsilon_nanos = 0;
@@ -75,12 +74,12 @@ Cost Max(const Cost& a, const Cost& b);
 // part counts, which may be one part for epsilon and another for rho. A release's rho is the stated
 // one, else half the square of its epsilon; UINT64_MAX if it has a delta and states no rho.
 // InvalidArgument if epsilon or delta passes 64 bits.
-absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases);
+StatusOr<Cost> CostOf(absl::Span<const Release> releases);
 
 // Returns the charge for releases of which only the sums are known. Under zcdp they cost at most as
 // much as one release of all their epsilon, because the squares of parts add up to less than the
 // square of the whole; a delta is an InvalidArgument there.
-absl::StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto);
+StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto);
 
 // Returns `lost`, or as much of it as `cap` has left after `spent`.
 Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost);
@@ -91,7 +90,7 @@ uint64_t RhoCap(const BudgetCap& cap);
 
 // OK if `more` may be spent after `spent`. ResourceExhausted says what is left and what was asked.
 // InvalidArgument, under zcdp, for a cost with a delta whose rho is not known.
-absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more);
+Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more);
 
 // Whether a job that reserved `reserved` may have made releases that cost `made`.
 bool Covers(const BudgetCap& cap, const Cost& reserved, const Cost& made);

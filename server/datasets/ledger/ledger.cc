@@ -1,58 +1,58 @@
 #include "server/datasets/ledger/ledger.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/terms.h"
 
 namespace coppice::ledger {
 namespace {
 
 // Every dataset has a ledger, so callers are told of the dataset.
-absl::Status NoAccount(absl::string_view dataset) {
-  return absl::NotFoundError(absl::StrCat("there is no dataset ", dataset));
+Status NoAccount(std::string_view dataset) {
+  return NotFoundError(StrCat("there is no dataset ", dataset));
 }
 
 // Refuses caller's writes to the ledger's keys: only the ledger writes these.
-absl::Status CheckOtherWrites(const storage::StoreBatch& with) {
+Status CheckOtherWrites(const storage::StoreBatch& with) {
   bool touches = false;
-  for (const absl::string_view ours : {kLedgerPrefix, kHoldPrefix}) {
-    for (const auto& [key, value] : with.puts()) touches |= absl::StartsWith(key, ours);
-    for (const std::string& key : with.deleted_keys()) touches |= absl::StartsWith(key, ours);
+  for (const std::string_view ours : {kLedgerPrefix, kHoldPrefix}) {
+    for (const auto& [key, value] : with.puts()) touches |= StartsWith(key, ours);
+    for (const std::string& key : with.deleted_keys()) touches |= StartsWith(key, ours);
     for (const std::string& prefix : with.deleted_prefixes()) {
-      touches |= absl::StartsWith(prefix, ours) || absl::StartsWith(ours, prefix);
+      touches |= StartsWith(prefix, ours) || StartsWith(ours, prefix);
     }
   }
-  return touches ? absl::InternalError("a caller's writes touch keys of the ledger")
-                 : absl::OkStatus();
+  return touches ? InternalError("a caller's writes touch keys of the ledger") : OkStatus();
 }
 
 // Does not show the head: the admin who confirms must prove to have noted it.
-absl::Status HoldError(absl::string_view dataset, const LedgerHold& hold) {
+Status HoldError(std::string_view dataset, const LedgerHold& hold) {
   if (hold.reason == HoldReason::kClosed) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPreconditionError(StrCat(
         "the ledger of dataset \"", dataset,
         "\" was damaged and no longer proves that any budget is left: it is closed for good. Open "
         "the dataset anew, under another name, with what is really left"));
   }
   if (hold.lost.has_value()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the ledger of dataset \"", dataset,
-                     "\" lacks entries that the spending journal knows, which charged epsilon ",
-                     EpsilonText(hold.lost->epsilon_nanos), ": an admin must write that off"));
+    return FailedPreconditionError(
+        StrCat("the ledger of dataset \"", dataset,
+               "\" lacks entries that the spending journal knows, which charged epsilon ",
+               EpsilonText(hold.lost->epsilon_nanos), ": an admin must write that off"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPreconditionError(StrCat(
       "the ledger of dataset \"", dataset,
       "\" was restored from a backup or mended, and may lack its last entries: an admin must "
       "confirm the head that was noted last, before that, or write off what was lost"));
 }
 
 // The text is the same for all heads, so that it does not help to guess one.
-absl::Status WrongHeadError(absl::string_view dataset) {
-  return absl::FailedPreconditionError(absl::StrCat(
+Status WrongHeadError(std::string_view dataset) {
+  return FailedPreconditionError(StrCat(
       "head: the ledger of dataset \"", dataset,
       "\" did not end with it when it was put on hold. If it is the last one that was noted, "
       "entries are lost: write off what they charged"));
@@ -71,35 +71,35 @@ Account WithoutHashes(Account account) {
 }
 
 // Returns the cost that an admin writes off by naming these amounts, or none.
-absl::StatusOr<Cost> LossOf(const BudgetCap& cap, const LedgerHold& hold, uint64_t epsilon_nanos,
-                            uint64_t delta_atto) {
+StatusOr<Cost> LossOf(const BudgetCap& cap, const LedgerHold& hold, uint64_t epsilon_nanos,
+                      uint64_t delta_atto) {
   if (epsilon_nanos == 0 && delta_atto == 0) {
     if (hold.lost.has_value()) return *hold.lost;
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "epsilon: say how much the lost entries charged, for no spending journal tells; if none "
         "is lost, confirm the head that was noted last");
   }
   COPPICE_ASSIGN_OR_RETURN(const Cost lost, CostOfLoss(cap, epsilon_nanos, delta_atto));
   if (!hold.lost.has_value() || Covers(cap, lost, *hold.lost)) return lost;
-  return absl::InvalidArgumentError(
-      absl::StrCat("epsilon: the spending journal knows of more that is lost: epsilon ",
-                   EpsilonText(hold.lost->epsilon_nanos), ", delta ",
-                   DeltaText(hold.lost->delta_atto), "; leave both out to write off just that"));
+  return InvalidArgumentError(
+      StrCat("epsilon: the spending journal knows of more that is lost: epsilon ",
+             EpsilonText(hold.lost->epsilon_nanos), ", delta ", DeltaText(hold.lost->delta_atto),
+             "; leave both out to write off just that"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(storage::Store& store,
-                                                     std::function<int64_t()> clock,
-                                                     SpendingJournal* journal) {
+StatusOr<std::unique_ptr<Ledger>> Ledger::Open(storage::Store& store,
+                                               std::function<int64_t()> clock,
+                                               SpendingJournal* journal) {
   AccountBooks books;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kLedgerPrefix, [&books](absl::string_view key, absl::string_view value) {
+      store.Scan(kLedgerPrefix, [&books](std::string_view key, std::string_view value) {
         return LoadEntry(key, value, books);
       }));
   Holds holds;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kHoldPrefix, [&holds](absl::string_view key, absl::string_view value) {
+      store.Scan(kHoldPrefix, [&holds](std::string_view key, std::string_view value) {
         return LoadHold(key, value, holds);
       }));
   // Nothing is left of a closed ledger: its dataset is shown and can be deleted, nothing more.
@@ -114,9 +114,9 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(storage::Store& store,
   return ledger;
 }
 
-absl::Status Ledger::Reconcile() {
+Status Ledger::Reconcile() {
   const MutexLock writer(writer_mutex_);
-  if (journal_ == nullptr) return absl::OkStatus();
+  if (journal_ == nullptr) return OkStatus();
   LinesByDataset lines = ByDataset(journal_->lines());
   const MutexLock lock(books_mutex_);  // nobody reads yet, so waiting for the disk is fine
   for (const auto& [dataset, book] : books_) {
@@ -127,23 +127,23 @@ absl::Status Ledger::Reconcile() {
     const Cost spent = HighestSpent(lost_lines);
     if (spent != Cost()) lost_accounts_[dataset] = spent;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Ledger::OpenAccount(absl::string_view dataset, const BudgetCap& cap,
-                                 storage::StoreBatch with) {
+Status Ledger::OpenAccount(std::string_view dataset, const BudgetCap& cap,
+                           storage::StoreBatch with) {
   if (!IsValidId(dataset)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "dataset: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
   }
   const MutexLock writer(writer_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedWrite(dataset));
   if (FindBook(dataset) != nullptr) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("dataset \"", dataset, "\" has a ledger: deleting a dataset does not end it"));
+    return AlreadyExistsError(
+        StrCat("dataset \"", dataset, "\" has a ledger: deleting a dataset does not end it"));
   }
   if (const std::optional<Cost> lost = FindLostAccount(dataset); lost.has_value()) {
-    return absl::AlreadyExistsError(absl::StrCat(
+    return AlreadyExistsError(StrCat(
         "dataset: the spending journal knows a dataset \"", dataset, "\" with epsilon ",
         EpsilonText(lost->epsilon_nanos),
         " spent, whose ledger this store has lost. Take another name, or have an admin free this "
@@ -152,8 +152,8 @@ absl::Status Ledger::OpenAccount(absl::string_view dataset, const BudgetCap& cap
   return Write(AccountBook(std::string(dataset), cap), {.kind = EntryKind::kOpen}, std::move(with));
 }
 
-absl::Status Ledger::Reserve(absl::string_view dataset, absl::string_view job,
-                             absl::Span<const Release> planned, storage::StoreBatch with) {
+Status Ledger::Reserve(std::string_view dataset, std::string_view job,
+                       absl::Span<const Release> planned, storage::StoreBatch with) {
   COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(planned));
   return Add(dataset,
              {.kind = EntryKind::kReserve,
@@ -163,8 +163,8 @@ absl::Status Ledger::Reserve(absl::string_view dataset, absl::string_view job,
              std::move(with));
 }
 
-absl::Status Ledger::Settle(absl::string_view dataset, absl::string_view job,
-                            absl::Span<const Release> made, storage::StoreBatch with) {
+Status Ledger::Settle(std::string_view dataset, std::string_view job,
+                      absl::Span<const Release> made, storage::StoreBatch with) {
   COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(made));
   return Add(dataset,
              {.kind = EntryKind::kSettle,
@@ -174,16 +174,15 @@ absl::Status Ledger::Settle(absl::string_view dataset, absl::string_view job,
              std::move(with));
 }
 
-absl::Status Ledger::Return(absl::string_view dataset, absl::string_view job,
-                            storage::StoreBatch with) {
+Status Ledger::Return(std::string_view dataset, std::string_view job, storage::StoreBatch with) {
   return Add(dataset, {.kind = EntryKind::kReturn, .job = std::string(job)}, std::move(with));
 }
 
-absl::Status Ledger::Confirm(absl::string_view dataset, const Sha256Digest& head) {
+Status Ledger::Confirm(std::string_view dataset, const Sha256Digest& head) {
   const MutexLock writer(writer_mutex_);
   if (FindBook(dataset) == nullptr) return NoAccount(dataset);
   const LedgerHold hold = HoldOf(dataset);
-  if (hold.reason == HoldReason::kNone) return absl::OkStatus();
+  if (hold.reason == HoldReason::kNone) return OkStatus();
   if (hold.reason == HoldReason::kClosed || hold.lost.has_value()) return HoldError(dataset, hold);
   if (hold.head != head) return WrongHeadError(dataset);
   storage::StoreBatch batch;
@@ -191,11 +190,10 @@ absl::Status Ledger::Confirm(absl::string_view dataset, const Sha256Digest& head
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   const MutexLock lock(books_mutex_);
   holds_.erase(holds_.find(dataset));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Ledger::WriteOff(absl::string_view dataset, uint64_t epsilon_nanos,
-                              uint64_t delta_atto) {
+Status Ledger::WriteOff(std::string_view dataset, uint64_t epsilon_nanos, uint64_t delta_atto) {
   const MutexLock writer(writer_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedWrite(dataset));
   const AccountBook* const book = FindBook(dataset);
@@ -203,8 +201,8 @@ absl::Status Ledger::WriteOff(absl::string_view dataset, uint64_t epsilon_nanos,
   const LedgerHold hold = HoldOf(dataset);
   if (hold.reason == HoldReason::kClosed) return HoldError(dataset, hold);
   if (hold.reason == HoldReason::kNone) {
-    return absl::FailedPreconditionError(absl::StrCat("the ledger of dataset \"", dataset,
-                                                      "\" is not on hold: nothing of it is lost"));
+    return FailedPreconditionError(
+        StrCat("the ledger of dataset \"", dataset, "\" is not on hold: nothing of it is lost"));
   }
   COPPICE_ASSIGN_OR_RETURN(const Cost lost, LossOf(book->cap(), hold, epsilon_nanos, delta_atto));
   return Write(
@@ -218,26 +216,26 @@ std::map<std::string, Cost> Ledger::LostAccounts() const {
   return lost_accounts_;
 }
 
-absl::Status Ledger::FreeName(absl::string_view dataset) {
+Status Ledger::FreeName(std::string_view dataset) {
   const MutexLock writer(writer_mutex_);
   if (!FindLostAccount(dataset).has_value()) {
-    return absl::NotFoundError(absl::StrCat("the spending journal keeps no name \"", dataset,
-                                            "\" of a dataset that was lost"));
+    return NotFoundError(
+        StrCat("the spending journal keeps no name \"", dataset, "\" of a dataset that was lost"));
   }
   COPPICE_RETURN_IF_ERROR(journal_->Append({.dataset = std::string(dataset)}));
   const MutexLock lock(books_mutex_);
   lost_accounts_.erase(std::string(dataset));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<BudgetCap> Ledger::CapOf(absl::string_view dataset) const {
+StatusOr<BudgetCap> Ledger::CapOf(std::string_view dataset) const {
   const MutexLock lock(books_mutex_);
   const auto it = books_.find(dataset);
   if (it == books_.end()) return NoAccount(dataset);
   return it->second.cap();
 }
 
-absl::StatusOr<Account> Ledger::Get(absl::string_view dataset, const EntryRange& entries) const {
+StatusOr<Account> Ledger::Get(std::string_view dataset, const EntryRange& entries) const {
   const MutexLock lock(books_mutex_);
   const auto it = books_.find(dataset);
   if (it == books_.end()) return NoAccount(dataset);
@@ -256,8 +254,7 @@ absl::StatusOr<Account> Ledger::Get(absl::string_view dataset, const EntryRange&
   return hold.reason == HoldReason::kUnconfirmed ? WithoutHashes(std::move(account)) : account;
 }
 
-absl::StatusOr<Quote> Ledger::Preview(absl::string_view dataset,
-                                      absl::Span<const Release> planned) const {
+StatusOr<Quote> Ledger::Preview(std::string_view dataset, absl::Span<const Release> planned) const {
   COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(planned));
   BudgetCap cap;
   Cost spent;
@@ -276,19 +273,19 @@ absl::StatusOr<Quote> Ledger::Preview(absl::string_view dataset,
                  .left = hold.reason == HoldReason::kClosed ? RemainingBudget()
                                                             : RemainingAfter(cap, spent)};
   }
-  absl::Status fits = CheckFits(cap, spent, cost);
+  Status fits = CheckFits(cap, spent, cost);
   const RemainingBudget left = RemainingAfter(cap, fits.ok() ? Plus(spent, cost) : spent);
   return Quote{.cost = cost, .fits = std::move(fits), .left = left};
 }
 
-absl::Status Ledger::Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines) {
-  if (book.entries().empty()) return absl::OkStatus();  // closed, with no entry left
+Status Ledger::Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines) {
+  if (book.entries().empty()) return OkStatus();  // closed, with no entry left
   const JournalFinding found = CompareWithJournal(book, lines);
   if (found.journal_is_behind) return journal_->Append(LineOf(book));
   const auto held = holds_.find(book.dataset());
   if (!found.lost.has_value() ||
       (held != holds_.end() && held->second.reason == HoldReason::kClosed)) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   LedgerHold hold = held != holds_.end() ? held->second
                                          : LedgerHold{.reason = HoldReason::kUnconfirmed,
@@ -300,10 +297,10 @@ absl::Status Ledger::Reconcile(const AccountBook& book, absl::Span<const Spendin
   batch.Put(HoldKey(book.dataset()), EncodeHold(hold));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   holds_[book.dataset()] = hold;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Ledger::Add(absl::string_view dataset, LedgerEntry entry, storage::StoreBatch with) {
+Status Ledger::Add(std::string_view dataset, LedgerEntry entry, storage::StoreBatch with) {
   const MutexLock writer(writer_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedWrite(dataset));
   const AccountBook* const book = FindBook(dataset);
@@ -319,54 +316,54 @@ absl::Status Ledger::Add(absl::string_view dataset, LedgerEntry entry, storage::
   return Write(*book, std::move(entry), std::move(with));
 }
 
-const AccountBook* Ledger::FindBook(absl::string_view dataset) const {
+const AccountBook* Ledger::FindBook(std::string_view dataset) const {
   const MutexLock lock(books_mutex_);
   const auto it = books_.find(dataset);
   return it == books_.end() ? nullptr : &it->second;
 }
 
-std::optional<Cost> Ledger::FindLostAccount(absl::string_view dataset) const {
+std::optional<Cost> Ledger::FindLostAccount(std::string_view dataset) const {
   const MutexLock lock(books_mutex_);
   const auto it = lost_accounts_.find(std::string(dataset));
   if (it == lost_accounts_.end()) return std::nullopt;
   return it->second;
 }
 
-LedgerHold Ledger::HoldOf(absl::string_view dataset) const {
+LedgerHold Ledger::HoldOf(std::string_view dataset) const {
   const MutexLock lock(books_mutex_);
   return HoldIn(dataset);
 }
 
-LedgerHold Ledger::HoldIn(absl::string_view dataset) const {
+LedgerHold Ledger::HoldIn(std::string_view dataset) const {
   const auto it = holds_.find(dataset);
   return it == holds_.end() ? LedgerHold() : it->second;
 }
 
-absl::Status Ledger::Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with) {
+Status Ledger::Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with) {
   COPPICE_RETURN_IF_ERROR(CheckOtherWrites(with));
   COPPICE_RETURN_IF_ERROR(book.Check(entry));
   entry.unix_seconds = clock_();
   const std::string key = LedgerKey(book.dataset(), book.next_sequence());
   std::string value = EncodeEntry(book, entry);
   // An entry that cannot be read back must not be stored: the ledger would not open again.
-  absl::StatusOr<LedgerEntry> stored = DecodeEntry(key, value, book);
+  StatusOr<LedgerEntry> stored = DecodeEntry(key, value, book);
   if (!stored.ok()) {
-    return absl::InvalidArgumentError("the releases' words must be UTF-8 text");
+    return InvalidArgumentError("the releases' words must be UTF-8 text");
   }
   with.Put(key, std::move(value));
   if (entry.kind == EntryKind::kWriteOff) with.Delete(HoldKey(book.dataset()));
-  absl::Status written = store_.Apply(with);
+  Status written = store_.Apply(with);
   if (written.ok()) written = Note(book, *stored);
   if (!written.ok()) {
     unresolved_.emplace(book.dataset());
     return written;
   }
   Show(book, *std::move(stored));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Ledger::Note(const AccountBook& book, const LedgerEntry& entry) {
-  if (journal_ == nullptr) return absl::OkStatus();
+Status Ledger::Note(const AccountBook& book, const LedgerEntry& entry) {
+  if (journal_ == nullptr) return OkStatus();
   return journal_->Append({.dataset = book.dataset(),
                            .entries = book.entries().size() + 1,
                            .head = entry.hash,
@@ -381,17 +378,17 @@ void Ledger::Show(const AccountBook& book, LedgerEntry entry) {
   shown.Append(std::move(entry));
 }
 
-absl::Status Ledger::NoteAndReplace(AccountBook book) {
+Status Ledger::NoteAndReplace(AccountBook book) {
   if (journal_ != nullptr) COPPICE_RETURN_IF_ERROR(journal_->Append(LineOf(book)));
   const MutexLock lock(books_mutex_);
   if (book.entries().back().kind == EntryKind::kWriteOff) holds_.erase(book.dataset());
   books_.insert_or_assign(book.dataset(), std::move(book));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Ledger::ResolveUnresolvedWrite(absl::string_view dataset) {
+Status Ledger::ResolveUnresolvedWrite(std::string_view dataset) {
   const auto unresolved = unresolved_.find(dataset);
-  if (unresolved == unresolved_.end()) return absl::OkStatus();
+  if (unresolved == unresolved_.end()) return OkStatus();
   const AccountBook* const book = FindBook(dataset);
   const std::string key = LedgerKey(dataset, book == nullptr ? 0 : book->next_sequence());
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store_.Get(key));
@@ -402,7 +399,7 @@ absl::Status Ledger::ResolveUnresolvedWrite(absl::string_view dataset) {
     COPPICE_RETURN_IF_ERROR(NoteAndReplace(std::move(found.begin()->second)));
   }
   unresolved_.erase(unresolved);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::ledger

@@ -10,15 +10,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/btree_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/model/certificate.h"
 #include "server/datasets/ledger/account.h"
 #include "server/datasets/ledger/ledger_record.h"
@@ -65,51 +64,49 @@ class Ledger {
  public:
   // Loads and verifies every account. DataLoss names the key that does not verify. `clock` returns
   // seconds since 1970 and only dates entries. `journal` is null or must outlive the ledger.
-  static absl::StatusOr<std::unique_ptr<Ledger>> Open(storage::Store& store,
-                                                      std::function<int64_t()> clock,
-                                                      SpendingJournal* journal = nullptr);
+  static StatusOr<std::unique_ptr<Ledger>> Open(storage::Store& store,
+                                                std::function<int64_t()> clock,
+                                                SpendingJournal* journal = nullptr);
 
   // In these calls `with` holds other writes, none of them to keys of the ledger, that become
   // durable in the same atomic batch.
 
   // AlreadyExists if the dataset has or had an account, even one that only the journal knows.
-  absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
-                           storage::StoreBatch with);
+  Status OpenAccount(std::string_view dataset, const BudgetCap& cap, storage::StoreBatch with);
   // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound if the
   // dataset has no account. FailedPrecondition while the ledger is on hold.
-  absl::Status Reserve(absl::string_view dataset, absl::string_view job,
-                       absl::Span<const Release> planned, storage::StoreBatch with);
+  Status Reserve(std::string_view dataset, std::string_view job, absl::Span<const Release> planned,
+                 storage::StoreBatch with);
   // The reserved amount stays charged even if `made` costs less. Internal if `made` costs more:
   // nothing is written, the reservation stays, and the job's result must not be shown.
   // FailedPrecondition unless the job has a reservation that is neither settled nor returned.
-  absl::Status Settle(absl::string_view dataset, absl::string_view job,
-                      absl::Span<const Release> made, storage::StoreBatch with);
+  Status Settle(std::string_view dataset, std::string_view job, absl::Span<const Release> made,
+                storage::StoreBatch with);
   // Only for a job that never began. FailedPrecondition as for Settle().
-  absl::Status Return(absl::string_view dataset, absl::string_view job, storage::StoreBatch with);
+  Status Return(std::string_view dataset, std::string_view job, storage::StoreBatch with);
 
   // Ends a hold if `head` is the ledger's head at the time the hold began and no journal knows
   // more: then the caller knows of no missing entry. FailedPrecondition otherwise, with the same
   // message for every wrong head, and for a closed ledger. Not an error if there is no hold.
-  absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head);
+  Status Confirm(std::string_view dataset, const Sha256Digest& head);
 
   // Charges what lost entries had charged, at most what is left of the cap, and ends the hold in
   // the same write. Two zeros mean the journal's amount, which is also the minimum: InvalidArgument
   // for less, or if no journal has an amount. FailedPrecondition for a closed ledger, and without a
   // hold, so that a repeated call charges nothing.
-  absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos, uint64_t delta_atto);
+  Status WriteOff(std::string_view dataset, uint64_t epsilon_nanos, uint64_t delta_atto);
 
   // The datasets that only the journal knows, and the amount that each had spent.
   std::map<std::string, Cost> LostAccounts() const;
   // Lets OpenAccount() take the name of one of these datasets. NotFound if none has that name.
-  absl::Status FreeName(absl::string_view dataset);
+  Status FreeName(std::string_view dataset);
 
   // A ledger grows without end: callers that need few entries should ask for these.
-  absl::StatusOr<Account> Get(absl::string_view dataset,
-                              const EntryRange& entries = kAllEntries) const;
+  StatusOr<Account> Get(std::string_view dataset, const EntryRange& entries = kAllEntries) const;
   // Returns the cap alone.
-  absl::StatusOr<BudgetCap> CapOf(absl::string_view dataset) const;
+  StatusOr<BudgetCap> CapOf(std::string_view dataset) const;
   // Returns what a job would cost. Reserves nothing.
-  absl::StatusOr<Quote> Preview(absl::string_view dataset, absl::Span<const Release> planned) const;
+  StatusOr<Quote> Preview(std::string_view dataset, absl::Span<const Release> planned) const;
 
  private:
   Ledger(storage::Store& store, std::function<int64_t()> clock, SpendingJournal* journal,
@@ -121,33 +118,33 @@ class Ledger {
         holds_(std::move(holds)) {}
 
   // Compares every book with the journal before anything is charged.
-  absl::Status Reconcile();
-  absl::Status Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines)
+  Status Reconcile();
+  Status Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_, books_mutex_);
 
-  absl::Status Add(absl::string_view dataset, LedgerEntry entry, storage::StoreBatch with);
+  Status Add(std::string_view dataset, LedgerEntry entry, storage::StoreBatch with);
 
   // Null if there is none. Only a writer changes a book, so it is stable under writer_mutex_.
-  const AccountBook* FindBook(absl::string_view dataset) const
+  const AccountBook* FindBook(std::string_view dataset) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
-  std::optional<Cost> FindLostAccount(absl::string_view dataset) const;
-  LedgerHold HoldOf(absl::string_view dataset) const;
-  LedgerHold HoldIn(absl::string_view dataset) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(books_mutex_);
+  std::optional<Cost> FindLostAccount(std::string_view dataset) const;
+  LedgerHold HoldOf(std::string_view dataset) const;
+  LedgerHold HoldIn(std::string_view dataset) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(books_mutex_);
 
   // Makes `entry` the next one of `book`, which is one of ours or a new one: checks it, stores it
   // with the caller's writes, and shows it.
-  absl::Status Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with)
+  Status Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
   // Notes a stored entry in the journal; the entry is shown only once the journal has it.
-  absl::Status Note(const AccountBook& book, const LedgerEntry& entry)
+  Status Note(const AccountBook& book, const LedgerEntry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
   void Show(const AccountBook& book, LedgerEntry entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
   // Does the same as Note() and Show(), for a book that already contains its last entry.
-  absl::Status NoteAndReplace(AccountBook book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
+  Status NoteAndReplace(AccountBook book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
   // A failed write may turn up in the store once the store works again, with the caller's part.
   // Writing another entry in its place would leave that part without a charge, so it counts.
-  absl::Status ResolveUnresolvedWrite(absl::string_view dataset)
+  Status ResolveUnresolvedWrite(std::string_view dataset)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
 
   storage::Store& store_;
@@ -156,7 +153,7 @@ class Ledger {
 
   Mutex writer_mutex_;  // held through every write; taken before books_mutex_
   // Datasets whose last write failed.
-  absl::btree_set<std::string> unresolved_ ABSL_GUARDED_BY(writer_mutex_);
+  StringSet unresolved_ ABSL_GUARDED_BY(writer_mutex_);
   // Never held while waiting for the disk, so that reading does not wait for it. What it guards
   // changes only under both mutexes.
   mutable Mutex books_mutex_;

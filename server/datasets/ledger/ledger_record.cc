@@ -1,13 +1,12 @@
 #include "server/datasets/ledger/ledger_record.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/storage.pb.h"
@@ -31,10 +30,10 @@ static_assert(static_cast<int>(Composition::kBasic) == v1::COMPOSITION_BASIC);
 static_assert(static_cast<int>(Composition::kZeroConcentrated) ==
               v1::COMPOSITION_ZERO_CONCENTRATED);
 
-absl::Status Corrupt(absl::string_view key, absl::string_view why) {
-  return absl::DataLossError(absl::StrCat(
-      "ledger entry \"", key, "\" ", why,
-      "; restore the newest sound copy of the data directory (docs/storage.md#backups)"));
+Status Corrupt(std::string_view key, std::string_view why) {
+  return DataLossError(
+      StrCat("ledger entry \"", key, "\" ", why,
+             "; restore the newest sound copy of the data directory (docs/storage.md#backups)"));
 }
 
 std::string Bytes(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
@@ -62,7 +61,7 @@ v1::BudgetCap ToProto(const BudgetCap& cap) {
   return proto;
 }
 
-absl::StatusOr<BudgetCap> CapOf(absl::string_view key, const v1::LedgerRecord& record) {
+StatusOr<BudgetCap> CapOf(std::string_view key, const v1::LedgerRecord& record) {
   const v1::BudgetCap& cap = record.cap();
   const bool known = (cap.composition() == v1::COMPOSITION_BASIC ||
                       cap.composition() == v1::COMPOSITION_ZERO_CONCENTRATED) &&
@@ -75,9 +74,9 @@ absl::StatusOr<BudgetCap> CapOf(absl::string_view key, const v1::LedgerRecord& r
                    .neighbours = static_cast<Neighbours>(cap.neighbours())};
 }
 
-absl::StatusOr<v1::LedgerRecord> Parse(absl::string_view key, absl::string_view value) {
+StatusOr<v1::LedgerRecord> Parse(std::string_view key, std::string_view value) {
   if (value.size() < kHashBytes) return Corrupt(key, "is cut short");
-  const absl::string_view bytes = value.substr(kHashBytes);
+  const std::string_view bytes = value.substr(kHashBytes);
   if (value.substr(0, kHashBytes) != Bytes(Sha256({bytes}))) {
     return Corrupt(key, "does not have its hash");
   }
@@ -89,7 +88,7 @@ absl::StatusOr<v1::LedgerRecord> Parse(absl::string_view key, absl::string_view 
 }
 
 // `value` holds `record`, and its hash has been checked.
-LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
+LedgerEntry ToEntry(const v1::LedgerRecord& record, std::string_view value) {
   LedgerEntry entry{.sequence = record.sequence(),
                     .kind = static_cast<EntryKind>(record.kind()),
                     .unix_seconds = record.unix_seconds(),
@@ -101,12 +100,12 @@ LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
 }
 
 // `book` must be the book of record.dataset().
-absl::StatusOr<LedgerEntry> EntryOf(absl::string_view key, absl::string_view value,
-                                    const v1::LedgerRecord& record, const AccountBook& book) {
+StatusOr<LedgerEntry> EntryOf(std::string_view key, std::string_view value,
+                              const v1::LedgerRecord& record, const AccountBook& book) {
   if (record.sequence() != book.next_sequence() ||
       key != LedgerKey(book.dataset(), book.next_sequence())) {
-    return Corrupt(key, absl::StrCat("is not entry ", book.next_sequence(),
-                                     ", which comes next: one is missing or out of place"));
+    return Corrupt(key, StrCat("is not entry ", book.next_sequence(),
+                               ", which comes next: one is missing or out of place"));
   }
   if (record.previous_hash() != Bytes(book.head())) {
     return Corrupt(key, "does not follow the entry before it");
@@ -120,8 +119,8 @@ absl::StatusOr<LedgerEntry> EntryOf(absl::string_view key, absl::string_view val
 
 }  // namespace
 
-std::string LedgerKey(absl::string_view dataset, uint64_t sequence) {
-  return absl::StrCat(kLedgerPrefix, dataset, "/", absl::Dec(sequence, absl::kZeroPad16));
+std::string LedgerKey(std::string_view dataset, uint64_t sequence) {
+  return StrCat(kLedgerPrefix, dataset, "/", ZeroPadded(sequence, 16));
 }
 
 std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry) {
@@ -136,16 +135,16 @@ std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry) {
   if (entry.cost != Cost()) *record.mutable_cost() = ToProto(entry.cost);
   for (const Release& release : entry.releases) *record.add_releases() = ToProto(release);
   const std::string bytes = record.SerializeAsString();
-  return absl::StrCat(Bytes(Sha256({bytes})), bytes);
+  return StrCat(Bytes(Sha256({bytes})), bytes);
 }
 
-absl::StatusOr<LedgerEntry> DecodeEntry(absl::string_view key, absl::string_view value,
-                                        const AccountBook& book) {
+StatusOr<LedgerEntry> DecodeEntry(std::string_view key, std::string_view value,
+                                  const AccountBook& book) {
   COPPICE_ASSIGN_OR_RETURN(const v1::LedgerRecord record, Parse(key, value));
   return EntryOf(key, value, record, book);
 }
 
-absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBooks& books) {
+Status LoadEntry(std::string_view key, std::string_view value, AccountBooks& books) {
   COPPICE_ASSIGN_OR_RETURN(const v1::LedgerRecord record, Parse(key, value));
   const auto it = books.find(record.dataset());
   AccountBook fresh(record.dataset(), BudgetCap());
@@ -155,14 +154,14 @@ absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBo
     COPPICE_ASSIGN_OR_RETURN(const BudgetCap cap, CapOf(key, record));
     fresh = AccountBook(record.dataset(), cap);
   }
-  const absl::Status allowed = book.Check(entry);
-  if (!allowed.ok()) return Corrupt(key, absl::StrCat("cannot come here: ", allowed.message()));
+  const Status allowed = book.Check(entry);
+  if (!allowed.ok()) return Corrupt(key, StrCat("cannot come here: ", allowed.message()));
   book.Append(std::move(entry));
   if (it == books.end()) books.emplace(record.dataset(), std::move(fresh));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-std::string HoldKey(absl::string_view dataset) { return absl::StrCat(kHoldPrefix, dataset, "/"); }
+std::string HoldKey(std::string_view dataset) { return StrCat(kHoldPrefix, dataset, "/"); }
 
 std::string EncodeHold(const LedgerHold& hold) {
   v1::HoldRecord record;
@@ -173,7 +172,7 @@ std::string EncodeHold(const LedgerHold& hold) {
   return record.SerializeAsString();
 }
 
-absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& holds) {
+Status LoadHold(std::string_view key, std::string_view value, Holds& holds) {
   v1::HoldRecord record;
   if (!record.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
       (!record.head().empty() && record.head().size() != kHashBytes) ||
@@ -184,9 +183,9 @@ absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& hol
                   .unix_seconds = record.unix_seconds()};
   std::copy(record.head().begin(), record.head().end(), hold.head.begin());
   if (record.has_lost()) hold.lost = CostFromProto(record.lost());
-  const absl::string_view id = absl::StripSuffix(absl::StripPrefix(key, kHoldPrefix), "/");
+  const std::string_view id = StripSuffix(StripPrefix(key, kHoldPrefix), "/");
   holds.emplace(id, hold);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::ledger

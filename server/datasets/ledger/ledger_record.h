@@ -12,37 +12,36 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/container/btree_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/ledger/account_book.h"
 #include "server/store/store.h"
 
 namespace coppice::ledger {
 
-inline constexpr absl::string_view kLedgerPrefix = "ledger/";
-std::string LedgerKey(absl::string_view dataset, uint64_t sequence);
+inline constexpr std::string_view kLedgerPrefix = "ledger/";
+std::string LedgerKey(std::string_view dataset, uint64_t sequence);
 
 // Encodes `entry` as the next of `book`. The record does not contain its own hash.
 std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry);
 
 // Adds the entry stored as (key, value) to the book of its dataset, and makes the book if needed.
 // Verifies everything: place, hash, chain, and that the entry may come next.
-using AccountBooks = absl::btree_map<std::string, AccountBook>;
-absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBooks& books);
+using AccountBooks = StringMap<AccountBook>;
+Status LoadEntry(std::string_view key, std::string_view value, AccountBooks& books);
 
-inline constexpr absl::string_view kHoldPrefix = "hold/";
-std::string HoldKey(absl::string_view dataset);
+inline constexpr std::string_view kHoldPrefix = "hold/";
+std::string HoldKey(std::string_view dataset);
 std::string EncodeHold(const LedgerHold& hold);
 
-using Holds = absl::btree_map<std::string, LedgerHold>;  // by dataset
-absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& holds);
+using Holds = StringMap<LedgerHold>;  // by dataset
+Status LoadHold(std::string_view key, std::string_view value, Holds& holds);
 
 // Decodes `value` as the next entry of `book`, without checking whether the book allows it.
-absl::StatusOr<LedgerEntry> DecodeEntry(absl::string_view key, absl::string_view value,
-                                        const AccountBook& book);
+StatusOr<LedgerEntry> DecodeEntry(std::string_view key, std::string_view value,
+                                  const AccountBook& book);
 
 }  // namespace coppice::ledger
 

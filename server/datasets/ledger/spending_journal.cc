@@ -10,66 +10,63 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/terms.h"
 
 namespace coppice::ledger {
 namespace {
 
-constexpr absl::string_view kHeader = "coppice spending journal 1\n";
+constexpr std::string_view kHeader = "coppice spending journal 1\n";
 
 std::string HexText(const Sha256Digest& digest) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-absl::string_view BytesOf(const Sha256Digest& digest) {
+std::string_view BytesOf(const Sha256Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
 // Returns the line up to its check.
 std::string TextOf(const SpendingLine& line) {
-  return absl::StrCat(line.dataset, " ", line.entries, " ", HexText(line.head), " ",
-                      line.spent.epsilon_nanos, " ", line.spent.delta_atto, " ",
-                      line.spent.rho_pico, " ");
+  return StrCat(line.dataset, " ", line.entries, " ", HexText(line.head), " ",
+                line.spent.epsilon_nanos, " ", line.spent.delta_atto, " ", line.spent.rho_pico,
+                " ");
 }
 
-std::optional<Sha256Digest> ParseDigest(absl::string_view text) {
+std::optional<Sha256Digest> ParseDigest(std::string_view text) {
   Sha256Digest digest{};
   if (text.size() != 2 * digest.size() || !std::all_of(text.begin(), text.end(), [](char c) {
         return absl::ascii_isxdigit(static_cast<unsigned char>(c));
       })) {
     return std::nullopt;
   }
-  const std::string bytes = absl::HexStringToBytes(text);
+  const std::string bytes = HexStringToBytes(text);
   std::copy(bytes.begin(), bytes.end(), digest.begin());
   return digest;
 }
 
 // Parses a line without its end. None unless the line follows `check`, which becomes its check.
-std::optional<SpendingLine> ParseLine(absl::string_view text, Sha256Digest& check) {
-  const std::vector<absl::string_view> fields = absl::StrSplit(text, ' ');
+std::optional<SpendingLine> ParseLine(std::string_view text, Sha256Digest& check) {
+  const std::vector<std::string_view> fields = StrSplit(text, ' ');
   if (fields.size() != 7) return std::nullopt;
   SpendingLine line{.dataset = std::string(fields[0])};
   const std::optional<Sha256Digest> head = ParseDigest(fields[2]);
-  if (!IsValidId(line.dataset) || !head.has_value() ||
-      !absl::SimpleAtoi(fields[1], &line.entries) ||
-      !absl::SimpleAtoi(fields[3], &line.spent.epsilon_nanos) ||
-      !absl::SimpleAtoi(fields[4], &line.spent.delta_atto) ||
-      !absl::SimpleAtoi(fields[5], &line.spent.rho_pico)) {
+  if (!IsValidId(line.dataset) || !head.has_value() || !SimpleAtoi(fields[1], &line.entries) ||
+      !SimpleAtoi(fields[3], &line.spent.epsilon_nanos) ||
+      !SimpleAtoi(fields[4], &line.spent.delta_atto) ||
+      !SimpleAtoi(fields[5], &line.spent.rho_pico)) {
     return std::nullopt;
   }
   line.head = *head;
   const std::string body = TextOf(line);
   const Sha256Digest expected = Sha256({BytesOf(check), body});
-  if (text != absl::StrCat(body, HexText(expected))) return std::nullopt;
+  if (text != StrCat(body, HexText(expected))) return std::nullopt;
   check = expected;
   return line;
 }
@@ -101,43 +98,43 @@ class FileSpendingJournal final : public SpendingJournal {
   FileSpendingJournal(const FileSpendingJournal&) = delete;
   FileSpendingJournal& operator=(const FileSpendingJournal&) = delete;
 
-  absl::Status Load() {
+  Status Load() {
     if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) return Failed("cannot be locked");
-      return absl::FailedPreconditionError(
-          absl::StrCat(path_,
-                       ": another process uses this spending journal; give each daemon one "
-                       "of its own"));
+      return FailedPreconditionError(
+          StrCat(path_,
+                 ": another process uses this spending journal; give each daemon one "
+                 "of its own"));
     }
     if (fchmod(file_, S_IRUSR | S_IWUSR) != 0) return Failed("cannot be closed to others");
     COPPICE_ASSIGN_OR_RETURN(const std::string bytes, ReadAll());
     // The file was cut before it had its header, so nothing was ever noted.
-    const bool is_new = bytes.size() < kHeader.size() && absl::StartsWith(kHeader, bytes);
+    const bool is_new = bytes.size() < kHeader.size() && StartsWith(kHeader, bytes);
     if (!is_new) COPPICE_RETURN_IF_ERROR(Parse(bytes));
     if (is_new) COPPICE_RETURN_IF_ERROR(Write(kHeader));
     if (ftruncate(file_, size_) != 0 || fsync(file_) != 0) return Failed("cannot be cut");
     // A crash may have come before the folder's entry for the file was on disk.
-    return lines_.empty() ? SyncFolder() : absl::OkStatus();
+    return lines_.empty() ? SyncFolder() : OkStatus();
   }
 
   const std::vector<SpendingLine>& lines() const override { return lines_; }
 
-  absl::Status Append(const SpendingLine& line) override {
+  Status Append(const SpendingLine& line) override {
     const std::string body = TextOf(line);
     const Sha256Digest check = Sha256({BytesOf(check_), body});
     COPPICE_RETURN_IF_ERROR(CutOffFailedWrite());
-    COPPICE_RETURN_IF_ERROR(Write(absl::StrCat(body, HexText(check), "\n")));
+    COPPICE_RETURN_IF_ERROR(Write(StrCat(body, HexText(check), "\n")));
     check_ = check;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::Status Failed(absl::string_view what) const {
-    return absl::UnavailableError(
-        absl::StrCat("the spending journal ", path_, " ", what, ": ", std::strerror(errno)));
+  Status Failed(std::string_view what) const {
+    return UnavailableError(
+        StrCat("the spending journal ", path_, " ", what, ": ", std::strerror(errno)));
   }
 
-  absl::StatusOr<std::string> ReadAll() const {
+  StatusOr<std::string> ReadAll() const {
     std::string bytes;
     char block[1 << 16];
     for (;;) {
@@ -149,20 +146,20 @@ class FileSpendingJournal final : public SpendingJournal {
     }
   }
 
-  absl::Status Parse(absl::string_view bytes) {
-    if (!absl::StartsWith(bytes, kHeader)) {
-      return absl::DataLossError(absl::StrCat(path_, " is not a spending journal"));
+  Status Parse(std::string_view bytes) {
+    if (!StartsWith(bytes, kHeader)) {
+      return DataLossError(StrCat(path_, " is not a spending journal"));
     }
     size_ = static_cast<off_t>(kHeader.size());
-    for (absl::string_view rest = bytes.substr(kHeader.size()); !rest.empty();) {
+    for (std::string_view rest = bytes.substr(kHeader.size()); !rest.empty();) {
       const size_t end = rest.find('\n');
-      const absl::string_view text = rest.substr(0, end);
-      const bool is_last = end == absl::string_view::npos || end + 1 == rest.size();
+      const std::string_view text = rest.substr(0, end);
+      const bool is_last = end == std::string_view::npos || end + 1 == rest.size();
       // A crash leaves the last line without its end, or with a page that was never written.
-      if (is_last && (end == absl::string_view::npos || absl::StrContains(text, '\0'))) break;
+      if (is_last && (end == std::string_view::npos || StrContains(text, '\0'))) break;
       std::optional<SpendingLine> line = ParseLine(text, check_);
       if (!line.has_value()) {
-        return absl::DataLossError(absl::StrCat(
+        return DataLossError(StrCat(
             path_, ":", lines_.size() + 2,
             ": this line was changed, or one before it is missing; no daemon writes it so. Find a "
             "whole copy, or begin a new journal and compare each dataset's charges by hand"));
@@ -171,27 +168,27 @@ class FileSpendingJournal final : public SpendingJournal {
       size_ += static_cast<off_t>(end + 1);
       rest.remove_prefix(end + 1);
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Removes what a failed write may have left: a part of its line, or all of it.
-  absl::Status CutOffFailedWrite() {
+  Status CutOffFailedWrite() {
     struct stat now {};
     if (fstat(file_, &now) != 0) return Failed("cannot be looked at");
-    if (now.st_size == size_) return absl::OkStatus();
+    if (now.st_size == size_) return OkStatus();
     if (!write_failed_ || now.st_size < size_) {
-      return absl::UnavailableError(absl::StrCat(
+      return UnavailableError(StrCat(
           "the spending journal ", path_,
           " was changed by something else than this daemon: put back what it held, and restart"));
     }
     if (ftruncate(file_, size_) != 0) return Failed("cannot be cut");
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Write(absl::string_view bytes) {
+  Status Write(std::string_view bytes) {
     write_failed_ = true;
     off_t at = size_;
-    for (absl::string_view rest = bytes; !rest.empty();) {
+    for (std::string_view rest = bytes; !rest.empty();) {
       const ssize_t n = pwrite(file_, rest.data(), rest.size(), at);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return Failed("cannot be written");
@@ -201,16 +198,15 @@ class FileSpendingJournal final : public SpendingJournal {
     if (fdatasync(file_) != 0) return Failed("cannot be synced");
     write_failed_ = false;
     size_ = at;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status SyncFolder() const {
+  Status SyncFolder() const {
     const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
     const int handle =
         open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool synced = handle >= 0 && fsync(handle) == 0;
-    const absl::Status status =
-        synced ? absl::OkStatus() : Failed("has a folder that cannot be synced");
+    const Status status = synced ? OkStatus() : Failed("has a folder that cannot be synced");
     if (handle >= 0) close(handle);
     return status;
   }
@@ -225,11 +221,11 @@ class FileSpendingJournal final : public SpendingJournal {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SpendingJournal>> SpendingJournal::Open(const std::string& path) {
+StatusOr<std::unique_ptr<SpendingJournal>> SpendingJournal::Open(const std::string& path) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (file < 0) {
-    return absl::UnavailableError(
-        absl::StrCat(path, ": the spending journal cannot be opened: ", std::strerror(errno)));
+    return UnavailableError(
+        StrCat(path, ": the spending journal cannot be opened: ", std::strerror(errno)));
   }
   auto journal = std::make_unique<FileSpendingJournal>(path, file);
   COPPICE_RETURN_IF_ERROR(journal->Load());

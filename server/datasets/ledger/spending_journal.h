@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 #include "server/datasets/ledger/account_book.h"
 #include "server/datasets/ledger/accounting.h"
@@ -43,12 +42,12 @@ struct SpendingLine {
 class SpendingJournal {
  public:
   // Opens the file, or makes it, readable by its owner alone, if it does not exist.
-  static absl::StatusOr<std::unique_ptr<SpendingJournal>> Open(const std::string& path);
+  static StatusOr<std::unique_ptr<SpendingJournal>> Open(const std::string& path);
   virtual ~SpendingJournal() = default;
 
   // The lines that were there when the file was opened, in order.
   virtual const std::vector<SpendingLine>& lines() const = 0;
-  virtual absl::Status Append(const SpendingLine& line) = 0;
+  virtual Status Append(const SpendingLine& line) = 0;
 };
 
 // By dataset, in order, without the lines from before a name was freed.

@@ -1,6 +1,7 @@
 #include "server/datasets/owners/caller.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace coppice::owners {
@@ -13,7 +14,7 @@ bool MatchAny(const Patterns& patterns, const Resource& resource) {
 
 }  // namespace
 
-bool Caller::Owns(absl::string_view owner) const {
+bool Caller::Owns(std::string_view owner) const {
   if (is_operator || (!owner.empty() && owner == name)) return true;
   return std::any_of(others.begin(), others.end(),
                      [&](const Caller& other) { return other.Owns(owner); });
@@ -32,7 +33,7 @@ bool Caller::MayRelay(const Resource& study) const {
                      [&](const Caller& other) { return other.MayRelay(study); });
 }
 
-bool Caller::MayMake(absl::string_view new_name) const {
+bool Caller::MayMake(std::string_view new_name) const {
   if (sees_all) return true;
   if (!resources.empty()) return resources.Match(new_name);
   if (name.empty()) return false;
@@ -41,7 +42,7 @@ bool Caller::MayMake(absl::string_view new_name) const {
          });
 }
 
-std::optional<std::string> Caller::PatternOfOthers(absl::string_view new_name) const {
+std::optional<std::string> Caller::PatternOfOthers(std::string_view new_name) const {
   if (claims == nullptr) return std::nullopt;
   for (const Claim& claim : *claims) {
     if (claim.name == name) continue;

@@ -11,9 +11,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "server/datasets/owners/patterns.h"
 
 namespace coppice::owners {
@@ -55,15 +55,15 @@ struct Caller {
   static Caller Operator() { return {.is_operator = true, .sees_all = true}; }
 
   // Whether it owns the dataset. Only owners see rows, their number, and when jobs ran.
-  bool Owns(absl::string_view owner) const;
+  bool Owns(std::string_view owner) const;
   bool MaySee(const Resource& resource) const;
   // Whether a relayed study gives this caller its tickets.
   bool MayRelay(const Resource& study) const;
   // Whether it may make a resource of this name, whether or not one exists.
-  bool MayMake(absl::string_view new_name) const;
+  bool MayMake(std::string_view new_name) const;
   // The pattern by which others see a resource of this name, if they see it by the beginning of its
   // id: no id that the daemon draws may fall under one. Nothing if there is none.
-  std::optional<std::string> PatternOfOthers(absl::string_view new_name) const;
+  std::optional<std::string> PatternOfOthers(std::string_view new_name) const;
 
   // The caller as each of its entries alone: the one that it acts as, then the others.
   std::vector<Caller> Alone() const;

@@ -3,45 +3,43 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::owners {
 namespace {
 
-constexpr std::array<absl::string_view, 5> kKinds = {"studies", "datasets", "jobs", "models",
-                                                     "endpoints"};
+constexpr std::array<std::string_view, 5> kKinds = {"studies", "datasets", "jobs", "models",
+                                                    "endpoints"};
 
-absl::Status BadPattern(absl::string_view text) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text,
-      "\" is no pattern of resources: use KIND/ID, where KIND is studies, datasets, "
-      "jobs, models, endpoints or *, and ID is an id, or a beginning with * behind it, "
-      "such as \"datasets/team-a-*\"; or \"*\" for everything"));
+Status BadPattern(std::string_view text) {
+  return InvalidArgumentError(
+      StrCat("\"", text,
+             "\" is no pattern of resources: use KIND/ID, where KIND is studies, datasets, "
+             "jobs, models, endpoints or *, and ID is an id, or a beginning with * behind it, "
+             "such as \"datasets/team-a-*\"; or \"*\" for everything"));
 }
 
 bool IsOfIds(char letter) {
-  return absl::ascii_islower(letter) || absl::ascii_isdigit(letter) || letter == '-' ||
-         letter == '_';
+  return IsAsciiLower(letter) || IsAsciiDigit(letter) || letter == '-' || letter == '_';
 }
 
 }  // namespace
 
-absl::StatusOr<Patterns::Pattern> Patterns::ParseOne(absl::string_view text) {
+StatusOr<Patterns::Pattern> Patterns::ParseOne(std::string_view text) {
   if (text == "*") return Pattern{.is_prefix = true};
   const size_t slash = text.find('/');
-  if (slash == absl::string_view::npos) return BadPattern(text);
-  const absl::string_view kind = text.substr(0, slash);
-  absl::string_view id = text.substr(slash + 1);
+  if (slash == std::string_view::npos) return BadPattern(text);
+  const std::string_view kind = text.substr(0, slash);
+  std::string_view id = text.substr(slash + 1);
   if (kind != "*" && std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
     return BadPattern(text);
   }
-  Pattern pattern{.is_prefix = absl::ConsumeSuffix(&id, "*")};
+  Pattern pattern{.is_prefix = ConsumeSuffix(&id, "*")};
   if (!std::all_of(id.begin(), id.end(), IsOfIds)) return BadPattern(text);
   if (id.empty() && !pattern.is_prefix) return BadPattern(text);
   pattern.kind = kind == "*" ? "" : std::string(kind);
@@ -49,7 +47,7 @@ absl::StatusOr<Patterns::Pattern> Patterns::ParseOne(absl::string_view text) {
   return pattern;
 }
 
-absl::StatusOr<Patterns> Patterns::Parse(absl::Span<const std::string> texts) {
+StatusOr<Patterns> Patterns::Parse(absl::Span<const std::string> texts) {
   std::vector<Pattern> parsed;
   for (const std::string& text : texts) {
     COPPICE_ASSIGN_OR_RETURN(Pattern pattern, ParseOne(text));
@@ -60,21 +58,21 @@ absl::StatusOr<Patterns> Patterns::Parse(absl::Span<const std::string> texts) {
   return patterns;
 }
 
-bool Patterns::Pattern::Match(absl::string_view name) const {
+bool Patterns::Pattern::Match(std::string_view name) const {
   const size_t slash = name.find('/');
-  if (slash == absl::string_view::npos) return false;
-  const absl::string_view of_kind = name.substr(0, slash);
+  if (slash == std::string_view::npos) return false;
+  const std::string_view of_kind = name.substr(0, slash);
   if (kind.empty() ? std::find(kKinds.begin(), kKinds.end(), of_kind) == kKinds.end()
                    : of_kind != kind) {
     return false;
   }
-  const absl::string_view of_id = name.substr(slash + 1);
-  return is_prefix ? absl::StartsWith(of_id, id) : of_id == id;
+  const std::string_view of_id = name.substr(slash + 1);
+  return is_prefix ? StartsWith(of_id, id) : of_id == id;
 }
 
 std::string Patterns::Pattern::Text() const {
   if (kind.empty() && id.empty()) return "*";
-  return absl::StrCat(kind.empty() ? "*" : kind, "/", id, is_prefix ? "*" : "");
+  return StrCat(kind.empty() ? "*" : kind, "/", id, is_prefix ? "*" : "");
 }
 
 std::vector<std::string> Patterns::Texts() const {
@@ -90,12 +88,12 @@ bool Patterns::MatchAll() const {
   });
 }
 
-bool Patterns::Match(absl::string_view name) const {
+bool Patterns::Match(std::string_view name) const {
   return !empty() && std::any_of(patterns_->begin(), patterns_->end(),
                                  [&](const Pattern& pattern) { return pattern.Match(name); });
 }
 
-std::optional<std::string> Patterns::FindMatch(absl::string_view name) const {
+std::optional<std::string> Patterns::FindMatch(std::string_view name) const {
   if (empty()) return std::nullopt;
   for (const Pattern& pattern : *patterns_) {
     if (pattern.Match(name)) return pattern.Text();

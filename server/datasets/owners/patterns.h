@@ -9,11 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 
 namespace coppice::owners {
 
@@ -23,15 +23,15 @@ namespace coppice::owners {
 class Patterns {
  public:
   Patterns() = default;  // none
-  static absl::StatusOr<Patterns> Parse(absl::Span<const std::string> texts);
+  static StatusOr<Patterns> Parse(absl::Span<const std::string> texts);
 
   bool empty() const { return patterns_ == nullptr || patterns_->empty(); }
   // Whether "*" is among the patterns.
   bool MatchAll() const;
   // `name` is "datasets/ID" and so on.
-  bool Match(absl::string_view name) const;
+  bool Match(std::string_view name) const;
   // The first pattern that matches `name`, in the form that Parse() takes; nothing if none does.
-  std::optional<std::string> FindMatch(absl::string_view name) const;
+  std::optional<std::string> FindMatch(std::string_view name) const;
 
   // The patterns in the form that Parse() takes.
   std::vector<std::string> Texts() const;
@@ -45,10 +45,10 @@ class Patterns {
     std::string id{};
     bool is_prefix = false;
 
-    bool Match(absl::string_view name) const;
+    bool Match(std::string_view name) const;
     std::string Text() const;
   };
-  static absl::StatusOr<Pattern> ParseOne(absl::string_view text);
+  static StatusOr<Pattern> ParseOne(std::string_view text);
 
   std::shared_ptr<const std::vector<Pattern>> patterns_;
 };

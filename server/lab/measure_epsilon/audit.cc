@@ -10,8 +10,9 @@
 
 #include <boost/math/distributions/binomial.hpp>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::lab {
@@ -24,7 +25,7 @@ constexpr uint64_t kPilotPart = 10;
 
 using Counts = std::map<std::string, uint64_t>;  // of each output
 
-absl::StatusOr<Counts> RunTrials(const AuditSubject& subject, uint32_t input, uint64_t trials) {
+StatusOr<Counts> RunTrials(const AuditSubject& subject, uint32_t input, uint64_t trials) {
   OpenSslRandom random;
   Counts counts;
   for (uint64_t i = 0; i < trials; ++i) {
@@ -34,17 +35,17 @@ absl::StatusOr<Counts> RunTrials(const AuditSubject& subject, uint32_t input, ui
   return counts;
 }
 
-absl::StatusOr<Counts> RunInParallel(const AuditSubject& subject, uint32_t input, uint64_t trials,
-                                     uint32_t threads) {
-  std::vector<std::future<absl::StatusOr<Counts>>> parts;
+StatusOr<Counts> RunInParallel(const AuditSubject& subject, uint32_t input, uint64_t trials,
+                               uint32_t threads) {
+  std::vector<std::future<StatusOr<Counts>>> parts;
   for (uint32_t i = 0; i < threads; ++i) {
     const uint64_t share = trials / threads + (i < trials % threads ? 1 : 0);
     parts.push_back(std::async(std::launch::async, RunTrials, std::cref(subject), input, share));
   }
   Counts all;
-  absl::Status status;
+  Status status;
   for (auto& part : parts) {
-    const absl::StatusOr<Counts> counts = part.get();
+    const StatusOr<Counts> counts = part.get();
     status.Update(counts.status());
     if (!counts.ok()) continue;
     for (const auto& [output, count] : *counts) all[output] += count;
@@ -132,9 +133,8 @@ uint64_t HitsOf(const Event& event, const Counts& counts) {
 }
 
 // Returns the ordered pair of inputs whose best event promises most, on a few trials.
-absl::StatusOr<std::pair<uint32_t, uint32_t>> ChooseInputs(const AuditSubject& subject,
-                                                           uint64_t trials, double delta,
-                                                           uint32_t threads) {
+StatusOr<std::pair<uint32_t, uint32_t>> ChooseInputs(const AuditSubject& subject, uint64_t trials,
+                                                     double delta, uint32_t threads) {
   const Claim guess = {.confidence = 0.9, .delta = delta};
   std::vector<Counts> ordering, measuring;
   for (uint32_t input = 0; input < subject.inputs; ++input) {
@@ -161,25 +161,25 @@ absl::StatusOr<std::pair<uint32_t, uint32_t>> ChooseInputs(const AuditSubject& s
 
 }  // namespace
 
-absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOptions& options) {
+StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOptions& options) {
   if (options.trials < kMinTrials) {
-    return absl::InvalidArgumentError(absl::StrCat("trials: must be at least ", kMinTrials));
+    return InvalidArgumentError(StrCat("trials: must be at least ", kMinTrials));
   }
   if (!(options.confidence > 0 && options.confidence < 1)) {
-    return absl::InvalidArgumentError("confidence: must lie between 0 and 1");
+    return InvalidArgumentError("confidence: must lie between 0 and 1");
   }
   if (!(options.delta >= 0 && options.delta < 1)) {
-    return absl::InvalidArgumentError("delta: must be 0 or more, and below 1");
+    return InvalidArgumentError("delta: must be 0 or more, and below 1");
   }
   if (subject.inputs < 2 || options.threads == 0) {
-    return absl::InvalidArgumentError("an audit needs two inputs and a thread");
+    return InvalidArgumentError("an audit needs two inputs and a thread");
   }
   const uint64_t pilot = options.trials / kPilotPart;
   const Claim claim = {.confidence = options.confidence, .delta = options.delta};
   COPPICE_ASSIGN_OR_RETURN(auto inputs,
                            ChooseInputs(subject, pilot, options.delta, options.threads));
   const uint64_t half = (options.trials - pilot) / 2;
-  const auto sample = [&](uint64_t trials) -> absl::StatusOr<Sample> {
+  const auto sample = [&](uint64_t trials) -> StatusOr<Sample> {
     Sample drawn;
     COPPICE_ASSIGN_OR_RETURN(drawn.likely,
                              RunInParallel(subject, inputs.first, trials, options.threads));
@@ -213,27 +213,26 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
 
 AuditSubject SubjectOf(const LocalMechanism& mechanism) {
   const Domain domain = mechanism.domain();
-  return {.name = std::string(MechanismName(mechanism.kind())),
-          .inputs = static_cast<uint32_t>(domain.cells()),
-          .run = [&mechanism, domain](uint32_t input,
-                                      PrivateRandom& random) -> absl::StatusOr<std::string> {
-            uint64_t drawn = 0;  // drawn as for a ticket; the sums show it
-            if (mechanism.columns() > 1) {
-              COPPICE_ASSIGN_OR_RETURN(drawn, random.UniformBelow(mechanism.columns()));
-            }
-            const auto column = static_cast<uint32_t>(drawn);
-            const LeafLabel value = {.leaf = input / domain.classes,
-                                     .label = input % domain.classes};
-            COPPICE_ASSIGN_OR_RETURN(const std::string payload,
-                                     mechanism.Randomize(value, column, random));
-            std::vector<int64_t> sums(mechanism.sum_size());
-            COPPICE_RETURN_IF_ERROR(mechanism.Add(payload, column, absl::MakeSpan(sums)));
-            std::string summary;
-            for (const int64_t sum : sums) {
-              summary.push_back(static_cast<char>('1' + std::clamp<int64_t>(sum, -1, 2)));
-            }
-            return summary;
-          }};
+  return {
+      .name = std::string(MechanismName(mechanism.kind())),
+      .inputs = static_cast<uint32_t>(domain.cells()),
+      .run = [&mechanism, domain](uint32_t input, PrivateRandom& random) -> StatusOr<std::string> {
+        uint64_t drawn = 0;  // drawn as for a ticket; the sums show it
+        if (mechanism.columns() > 1) {
+          COPPICE_ASSIGN_OR_RETURN(drawn, random.UniformBelow(mechanism.columns()));
+        }
+        const auto column = static_cast<uint32_t>(drawn);
+        const LeafLabel value = {.leaf = input / domain.classes, .label = input % domain.classes};
+        COPPICE_ASSIGN_OR_RETURN(const std::string payload,
+                                 mechanism.Randomize(value, column, random));
+        std::vector<int64_t> sums(mechanism.sum_size());
+        COPPICE_RETURN_IF_ERROR(mechanism.Add(payload, column, absl::MakeSpan(sums)));
+        std::string summary;
+        for (const int64_t sum : sums) {
+          summary.push_back(static_cast<char>('1' + std::clamp<int64_t>(sum, -1, 2)));
+        }
+        return summary;
+      }};
 }
 
 }  // namespace coppice::lab

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
@@ -34,7 +34,7 @@ struct AuditSubject {
   uint32_t inputs = 2;
   // Returns what an observer sees, or a summary of it: a function of the output alone. The fewer
   // different summaries there are, the more the trials say about each. Called from several threads.
-  std::function<absl::StatusOr<std::string>(uint32_t input, PrivateRandom& random)> run;
+  std::function<StatusOr<std::string>(uint32_t input, PrivateRandom& random)> run;
 };
 
 struct AuditOptions {
@@ -58,7 +58,7 @@ struct AuditResult {
 
 // InvalidArgument for fewer than 1000 trials, a confidence outside (0, 1) or a delta outside [0,
 // 1); otherwise the errors of the subject.
-absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOptions& options);
+StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOptions& options);
 
 // Audits a mechanism over its whole domain. The summary of an output is what it adds to each sum,
 // clamped to -1..2: a device's true value there is 0 or 1. `mechanism` must outlive the subject.
@@ -70,19 +70,19 @@ AuditSubject SubjectOf(const LocalMechanism& mechanism);
 // tree's two splits apart by their whole range, and may be alone in its leaf: that is the worst
 // case. InvalidArgument for an algorithm that is not private, or too small an epsilon. `trainer`
 // must outlive the subject.
-absl::StatusOr<AuditSubject> SubjectOf(const trainers::Trainer& trainer, const Budget& epsilon);
+StatusOr<AuditSubject> SubjectOf(const trainers::Trainer& trainer, const Budget& epsilon);
 
 // Deals this many tickets to as many devices: the n-th device gets the ticket at [n]. Each ticket
 // must occur once.
 using Dealer =
-    std::function<absl::StatusOr<std::vector<uint32_t>>(uint32_t tickets, PrivateRandom& random)>;
+    std::function<StatusOr<std::vector<uint32_t>>(uint32_t tickets, PrivateRandom& random)>;
 // Makes every deal equally likely.
-absl::StatusOr<std::vector<uint32_t>> DealUniformly(uint32_t tickets, PrivateRandom& random);
+StatusOr<std::vector<uint32_t>> DealUniformly(uint32_t tickets, PrivateRandom& random);
 
 // Returns how likely each ticket is the first device's, from the dealer's own deals, of which it
 // makes many. The shares are equal unless the deals show otherwise, because chance differences
 // would blur a test. InvalidArgument for a dealer that does not deal every ticket.
-absl::StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tickets);
+StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tickets);
 
 inline constexpr uint32_t kMaxAuditedReports = 1000;
 
@@ -93,8 +93,8 @@ inline constexpr uint32_t kMaxAuditedReports = 1000;
 // strongest test (Neyman and Pearson). The curator knows how `dealer` deals, from its own deals,
 // but not what it dealt. InvalidArgument for fewer than 2 or more than kMaxAuditedReports reports,
 // or a dealer that does not deal every ticket. `mechanism` must outlive the subject.
-absl::StatusOr<AuditSubject> SubjectOfBatch(const LocalMechanism& mechanism, uint32_t reports,
-                                            const Dealer& dealer = DealUniformly);
+StatusOr<AuditSubject> SubjectOfBatch(const LocalMechanism& mechanism, uint32_t reports,
+                                      const Dealer& dealer = DealUniformly);
 
 }  // namespace coppice::lab
 

@@ -8,8 +8,9 @@
 
 #include <boost/math/distributions/chi_squared.hpp>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 #include "server/lab/measure_epsilon/audit.h"
 
@@ -37,23 +38,23 @@ BatchRows RowsOf(const Domain& domain) {
   return {.victim = {{.leaf = 0, .label = 0}, last}, .others = {.leaf = 0, .label = 1}};
 }
 
-absl::Status CheckDeal(const std::vector<uint32_t>& deal, uint32_t tickets) {
+Status CheckDeal(const std::vector<uint32_t>& deal, uint32_t tickets) {
   std::vector<bool> dealt(tickets);
   for (const uint32_t ticket : deal) {
     if (ticket < tickets) dealt[ticket] = true;
   }
   const bool each_once =
       deal.size() == tickets && std::all_of(dealt.begin(), dealt.end(), [](bool d) { return d; });
-  if (each_once) return absl::OkStatus();
-  return absl::InvalidArgumentError("the dealer does not deal every ticket once");
+  if (each_once) return OkStatus();
+  return InvalidArgumentError("the dealer does not deal every ticket once");
 }
 
 // The probability that the victim's ticket is among those with this column and this answer.
 using Answers = std::map<std::pair<uint32_t, std::string>, double>;
 
-absl::StatusOr<Answers> DrawBatch(const LocalMechanism& mechanism, const BatchRows& rows,
-                                  const Dealer& dealer, const std::vector<double>& victims,
-                                  uint32_t input, PrivateRandom& random) {
+StatusOr<Answers> DrawBatch(const LocalMechanism& mechanism, const BatchRows& rows,
+                            const Dealer& dealer, const std::vector<double>& victims,
+                            uint32_t input, PrivateRandom& random) {
   const auto tickets = static_cast<uint32_t>(victims.size());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> deal, dealer(tickets, random));
   Answers answers;
@@ -72,8 +73,8 @@ absl::StatusOr<Answers> DrawBatch(const LocalMechanism& mechanism, const BatchRo
 
 // Returns the ratio of the first input to the second: the victim holds ticket i with its weight,
 // and all others answer as the others' row does, whichever tickets they hold.
-absl::StatusOr<double> LogLikelihoodRatio(const LocalMechanism& mechanism, const BatchRows& rows,
-                                          const Answers& answers) {
+StatusOr<double> LogLikelihoodRatio(const LocalMechanism& mechanism, const BatchRows& rows,
+                                    const Answers& answers) {
   double likelihood[2] = {0, 0};
   for (const auto& [answer, weight] : answers) {
     const auto& [column, payload] = answer;
@@ -90,7 +91,7 @@ absl::StatusOr<double> LogLikelihoodRatio(const LocalMechanism& mechanism, const
 
 }  // namespace
 
-absl::StatusOr<std::vector<uint32_t>> DealUniformly(uint32_t tickets, PrivateRandom& random) {
+StatusOr<std::vector<uint32_t>> DealUniformly(uint32_t tickets, PrivateRandom& random) {
   std::vector<uint32_t> deal(tickets);
   std::iota(deal.begin(), deal.end(), 0);
   for (uint32_t left = tickets; left > 1; --left) {
@@ -100,7 +101,7 @@ absl::StatusOr<std::vector<uint32_t>> DealUniformly(uint32_t tickets, PrivateRan
   return deal;
 }
 
-absl::StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tickets) {
+StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tickets) {
   OpenSslRandom random;
   const uint64_t deals =
       std::max<uint64_t>(1, std::min(kLearntTickets / tickets, kLearntDealsPerTicket * tickets));
@@ -123,11 +124,11 @@ absl::StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tic
   return times;
 }
 
-absl::StatusOr<AuditSubject> SubjectOfBatch(const LocalMechanism& mechanism, uint32_t reports,
-                                            const Dealer& dealer) {
+StatusOr<AuditSubject> SubjectOfBatch(const LocalMechanism& mechanism, uint32_t reports,
+                                      const Dealer& dealer) {
   if (reports < 2 || reports > kMaxAuditedReports) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("reports: must be from 2 to ", kMaxAuditedReports, ", is ", reports));
+    return InvalidArgumentError(
+        StrCat("reports: must be from 2 to ", kMaxAuditedReports, ", is ", reports));
   }
   COPPICE_ASSIGN_OR_RETURN(std::vector<double> victims, LearnDeal(dealer, reports));
   const double step = mechanism.epsilon().epsilon() / std::sqrt(reports) / kStepsPerShare;
@@ -136,11 +137,11 @@ absl::StatusOr<AuditSubject> SubjectOfBatch(const LocalMechanism& mechanism, uin
       .inputs = 2,
       .run = [&mechanism, dealer, step, rows = RowsOf(mechanism.domain()),
               victims = std::move(victims)](uint32_t input,
-                                            PrivateRandom& random) -> absl::StatusOr<std::string> {
+                                            PrivateRandom& random) -> StatusOr<std::string> {
         COPPICE_ASSIGN_OR_RETURN(const Answers answers,
                                  DrawBatch(mechanism, rows, dealer, victims, input, random));
         COPPICE_ASSIGN_OR_RETURN(const double ratio, LogLikelihoodRatio(mechanism, rows, answers));
-        return absl::StrCat(std::lround(ratio / step));
+        return StrCat(std::lround(ratio / step));
       }};
 }
 

@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/table.h"
 #include "server/lab/measure_epsilon/audit.h"
 
@@ -16,7 +17,7 @@ namespace {
 constexpr uint32_t kNo = 0, kYes = 1;
 constexpr int kOtherRows = 3;
 
-absl::StatusOr<std::shared_ptr<const Schema>> OneNumber() {
+StatusOr<std::shared_ptr<const Schema>> OneNumber() {
   Feature feature;
   feature.name = "x";
   feature.max = 1;
@@ -71,25 +72,23 @@ std::string Outcome(const Model& model, Neighbours neighbours) {
 
 }  // namespace
 
-absl::StatusOr<AuditSubject> SubjectOf(const trainers::Trainer& trainer, const Budget& epsilon) {
+StatusOr<AuditSubject> SubjectOf(const trainers::Trainer& trainer, const Budget& epsilon) {
   const trainers::AlgorithmInfo& info = trainer.info();
   if (!info.is_private) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(info.name, " is not private: there is nothing to audit"));
+    return InvalidArgumentError(StrCat(info.name, " is not private: there is nothing to audit"));
   }
   COPPICE_ASSIGN_OR_RETURN(const auto schema, OneNumber());
   const trainers::TrainOptions options{.epsilon = epsilon, .settings = SmallSettings(info)};
   COPPICE_RETURN_IF_ERROR(trainer.Plan(*schema, options).status());
-  return AuditSubject{
-      .name = info.name,
-      .inputs = 2,
-      .run = [&trainer, options, tables = TablesOf(schema, info.neighbours)](
-                 uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
-        COPPICE_ASSIGN_OR_RETURN(
-            const Model model,
-            trainer.Train(tables[input], options, random, [](double) { return absl::OkStatus(); }));
-        return Outcome(model, trainer.info().neighbours);
-      }};
+  return AuditSubject{.name = info.name,
+                      .inputs = 2,
+                      .run = [&trainer, options, tables = TablesOf(schema, info.neighbours)](
+                                 uint32_t input, PrivateRandom& random) -> StatusOr<std::string> {
+                        COPPICE_ASSIGN_OR_RETURN(const Model model,
+                                                 trainer.Train(tables[input], options, random,
+                                                               [](double) { return OkStatus(); }));
+                        return Outcome(model, trainer.info().neighbours);
+                      }};
 }
 
 }  // namespace coppice::lab

@@ -8,8 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/estimation/smooth.h"
@@ -62,10 +63,10 @@ curator::PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const 
   return result;
 }
 
-absl::StatusOr<curator::TreeSums> AddUp(const Answers& answers, const LocalMechanism& mechanism,
-                                        const curator::PublicCounts& public_counts,
-                                        const CollectOptions& options, curator::PublicRandom& liars,
-                                        PrivateRandom& noise) {
+StatusOr<curator::TreeSums> AddUp(const Answers& answers, const LocalMechanism& mechanism,
+                                  const curator::PublicCounts& public_counts,
+                                  const CollectOptions& options, curator::PublicRandom& liars,
+                                  PrivateRandom& noise) {
   curator::TreeSums sums;
   sums.sums.resize(mechanism.sum_size());
   sums.reports =
@@ -83,10 +84,10 @@ absl::StatusOr<curator::TreeSums> AddUp(const Answers& answers, const LocalMecha
 }
 
 // Makes one counter per tree; they share mechanisms for up to `most_leaves`.
-absl::StatusOr<std::vector<curator::ConsistentCounter>> CountersOf(const SimulatedStudy& study,
-                                                                   const Table& public_rows,
-                                                                   const CollectOptions& options,
-                                                                   uint32_t most_leaves) {
+StatusOr<std::vector<curator::ConsistentCounter>> CountersOf(const SimulatedStudy& study,
+                                                             const Table& public_rows,
+                                                             const CollectOptions& options,
+                                                             uint32_t most_leaves) {
   COPPICE_ASSIGN_OR_RETURN(
       const std::shared_ptr<curator::MechanismsBySize> mechanisms,
       curator::MechanismsBySize::Create(*study.mechanism, *options.epsilon, most_leaves,
@@ -99,7 +100,7 @@ absl::StatusOr<std::vector<curator::ConsistentCounter>> CountersOf(const Simulat
 }
 
 // Makes one pusher per tree if there are liars who push.
-absl::StatusOr<std::vector<ConsistentPusher>> PushersOf(
+StatusOr<std::vector<ConsistentPusher>> PushersOf(
     const SimulatedStudy& study, const std::vector<curator::ConsistentCounter>& counters,
     const Table& public_rows, const CollectOptions& options) {
   std::vector<ConsistentPusher> pushers;
@@ -121,19 +122,18 @@ void CountPublicRowsInto(const Table& public_rows, SimulatedStudy& study) {
 }
 
 // Makes an honest report about consistent leaves, or one with a false label.
-absl::StatusOr<std::string> RandomizeConsistent(const LocalMechanism& mechanism,
-                                                absl::Span<const uint32_t> leaves,
-                                                const LeafLabel& value, uint32_t column,
-                                                PrivateRandom& noise) {
+StatusOr<std::string> RandomizeConsistent(const LocalMechanism& mechanism,
+                                          absl::Span<const uint32_t> leaves, const LeafLabel& value,
+                                          uint32_t column, PrivateRandom& noise) {
   const auto own = std::lower_bound(leaves.begin(), leaves.end(), value.leaf);
   return mechanism.Randomize(
       {.leaf = static_cast<uint32_t>(own - leaves.begin()), .label = value.label}, column, noise);
 }
 
 // Each private row answers about the leaves that its public values allow, report by report.
-absl::Status CollectConsistent(const Table& public_rows, const Table& private_rows,
-                               const CollectOptions& options, curator::PublicRandom& assignment,
-                               PrivateRandom& noise, SimulatedStudy& study) {
+Status CollectConsistent(const Table& public_rows, const Table& private_rows,
+                         const CollectOptions& options, curator::PublicRandom& assignment,
+                         PrivateRandom& noise, SimulatedStudy& study) {
   uint32_t most_leaves = 1;
   for (const Tree& tree : study.forest) most_leaves = std::max(most_leaves, tree.num_leaves());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::ConsistentCounter> counters,
@@ -172,13 +172,13 @@ absl::Status CollectConsistent(const Table& public_rows, const Table& private_ro
     reports.push_back({&counters[t].MechanismFor(1), &sums[t], &counters[t]});
   }
   study.alarms = curator::ComputeAlarms(reports);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // For studies whose features are all public: each private row answers about its label.
-absl::Status CollectLabels(const Table& public_rows, const Table& private_rows,
-                           const CollectOptions& options, curator::PublicRandom& assignment,
-                           PrivateRandom& noise, SimulatedStudy& study) {
+Status CollectLabels(const Table& public_rows, const Table& private_rows,
+                     const CollectOptions& options, curator::PublicRandom& assignment,
+                     PrivateRandom& noise, SimulatedStudy& study) {
   const uint32_t classes = private_rows.schema().num_classes();
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::ConsistentCounter> counters,
                            CountersOf(study, public_rows, options, /*most_leaves=*/1));
@@ -227,11 +227,11 @@ absl::Status CollectLabels(const Table& public_rows, const Table& private_rows,
   study.alarms = curator::ComputeAlarms({reports});
   // The daemon has no such alarm for these studies: their sums do not tell columns apart.
   std::erase_if(study.alarms, [](const curator::Alarm& alarm) { return alarm.name == "column"; });
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest& forest,
-                                           uint32_t classes) {
+StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest& forest,
+                                     uint32_t classes) {
   if (options.mechanism.has_value()) return *options.mechanism;
   COPPICE_ASSIGN_OR_RETURN(const curator::MechanismChoice choice,
                            curator::ChooseMechanism(*options.epsilon, forest, classes, 0));
@@ -240,15 +240,15 @@ absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const 
 
 }  // namespace
 
-absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
-                                       const CollectOptions& options,
-                                       curator::PublicRandom& assignment, PrivateRandom& noise) {
+StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
+                                 const CollectOptions& options, curator::PublicRandom& assignment,
+                                 PrivateRandom& noise) {
   if (options.liars.has_value() && !options.epsilon.has_value()) {
-    return absl::InvalidArgumentError("liars are simulated with privacy only");
+    return InvalidArgumentError("liars are simulated with privacy only");
   }
   const bool shows_values = !public_rows.schema().public_features().empty();
   if (options.liars.has_value() && options.liars->claim == Claim::kChosen && !shows_values) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--claim chosen: no feature is public; name some with --public-features");
   }
   SimulatedStudy result;
@@ -272,9 +272,8 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
         const auto of_label,
         MakeLocalMechanism(*result.mechanism, *options.epsilon, {.leaves = 1, .classes = classes}));
     if (shows_values && of_label->adds_laplace_noise()) {
-      return absl::InvalidArgumentError(absl::StrCat("--mechanism ",
-                                                     MechanismName(*result.mechanism),
-                                                     ": is for studies without public features"));
+      return InvalidArgumentError(StrCat("--mechanism ", MechanismName(*result.mechanism),
+                                         ": is for studies without public features"));
     }
   }
   if (options.epsilon.has_value() && public_rows.schema().all_public()) {
@@ -321,8 +320,8 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
   return result;
 }
 
-absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
-                                                 const curator::EstimatorOptions& options) {
+StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
+                                           const curator::EstimatorOptions& options) {
   if (options.kind == curator::EstimatorKind::kSmooth) {
     if (study.basis == nullptr) {
       COPPICE_ASSIGN_OR_RETURN(curator::SmoothBasis basis,
@@ -344,11 +343,10 @@ absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Ta
   return predictions;
 }
 
-absl::StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study,
-                                                     const Table& public_rows,
-                                                     const curator::EstimatorOptions& options) {
+StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study, const Table& public_rows,
+                                               const curator::EstimatorOptions& options) {
   if (options.kind != curator::EstimatorKind::kSmooth) {
-    return absl::InvalidArgumentError("where all features are public, use --estimator smooth");
+    return InvalidArgumentError("where all features are public, use --estimator smooth");
   }
   curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_outputs());
   if (options.evidence != curator::Evidence::kReports) {

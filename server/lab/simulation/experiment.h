@@ -14,14 +14,14 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/ldp/local_mechanism.h"
-#include "common/privacy/private_random.h"
-#include "common/schema/schema.h"
 #include "common/model/model.h"
 #include "common/model/tree.h"
+#include "common/privacy/private_random.h"
+#include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/inspection/alarms.h"
@@ -64,19 +64,18 @@ struct SimulatedStudy {
 // For numbers, the rows must come from RowsOfStudy(). Each private row answers in one tree, chosen
 // by `assignment`. Who lies, and how, depends only on the partition's seed, so a study with liars
 // has the rows and trees of the one without. The private rows must outlive the study.
-absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
-                                       const CollectOptions& options,
-                                       curator::PublicRandom& assignment, PrivateRandom& noise);
+StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
+                                 const CollectOptions& options, curator::PublicRandom& assignment,
+                                 PrivateRandom& noise);
 
 // Returns predictions for all leaves, predictions[tree][leaf].
 using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
-absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
-                                                 const curator::EstimatorOptions& options);
+StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
+                                           const curator::EstimatorOptions& options);
 
 // For a study of labels; only kSmooth is supported.
-absl::StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study,
-                                                     const Table& public_rows,
-                                                     const curator::EstimatorOptions& options);
+StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study, const Table& public_rows,
+                                               const curator::EstimatorOptions& options);
 
 // The leaf of every row of a table in every tree, found once and scored often.
 class LocatedRows {

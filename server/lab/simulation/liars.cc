@@ -5,10 +5,11 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "common/ldp/subset_selection.h"
 #include "common/ldp/symbol_response.h"
@@ -17,18 +18,18 @@
 namespace coppice::lab {
 namespace {
 
-constexpr absl::string_view kAttackNames[] = {"label", "given", "chosen"};  // by number
-constexpr absl::string_view kAimNames[] = {"leaves", "rows", "invert"};
-constexpr absl::string_view kClaimNames[] = {"own", "chosen"};
+constexpr std::string_view kAttackNames[] = {"label", "given", "chosen"};  // by number
+constexpr std::string_view kAimNames[] = {"leaves", "rows", "invert"};
+constexpr std::string_view kClaimNames[] = {"own", "chosen"};
 
 template <typename Enum, size_t size>
-absl::StatusOr<Enum> Parse(absl::string_view name, const absl::string_view (&names)[size],
-                           absl::string_view what) {
+StatusOr<Enum> Parse(std::string_view name, const std::string_view (&names)[size],
+                     std::string_view what) {
   const auto* const found = std::find(std::begin(names), std::end(names), name);
   if (found != std::end(names)) return static_cast<Enum>(found - std::begin(names));
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", name, "\" is no ", what, "; there are ",
-      absl::StrJoin(absl::MakeConstSpan(names, size - 1), ", "), " and ", names[size - 1]));
+  return InvalidArgumentError(StrCat("\"", name, "\" is no ", what, "; there are ",
+                                     StrJoin(absl::MakeConstSpan(names, size - 1), ", "), " and ",
+                                     names[size - 1]));
 }
 
 struct Push {
@@ -84,18 +85,18 @@ std::string NumbersOf(absl::Span<const size_t> cells, size_t width) {
 
 }  // namespace
 
-absl::StatusOr<Attack> ParseAttack(absl::string_view name) {
+StatusOr<Attack> ParseAttack(std::string_view name) {
   return Parse<Attack>(name, kAttackNames, "attack");
 }
-absl::string_view AttackName(Attack attack) { return kAttackNames[static_cast<size_t>(attack)]; }
+std::string_view AttackName(Attack attack) { return kAttackNames[static_cast<size_t>(attack)]; }
 
-absl::StatusOr<Aim> ParseAim(absl::string_view name) { return Parse<Aim>(name, kAimNames, "aim"); }
-absl::string_view AimName(Aim aim) { return kAimNames[static_cast<size_t>(aim)]; }
+StatusOr<Aim> ParseAim(std::string_view name) { return Parse<Aim>(name, kAimNames, "aim"); }
+std::string_view AimName(Aim aim) { return kAimNames[static_cast<size_t>(aim)]; }
 
-absl::StatusOr<Claim> ParseClaim(absl::string_view name) {
+StatusOr<Claim> ParseClaim(std::string_view name) {
   return Parse<Claim>(name, kClaimNames, "claim");
 }
-absl::string_view ClaimName(Claim claim) { return kClaimNames[static_cast<size_t>(claim)]; }
+std::string_view ClaimName(Claim claim) { return kClaimNames[static_cast<size_t>(claim)]; }
 
 std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom& random) {
   std::vector<bool> lies(devices);
@@ -119,12 +120,11 @@ uint32_t Liars::LabelOf(size_t device, const Table& rows) const {
   return (rows.label(device) + (lies_[device] ? 1 : 0)) % rows.schema().num_classes();
 }
 
-absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
-                                               const curator::PublicCounts& public_counts) {
+StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
+                                         const curator::PublicCounts& public_counts) {
   const uint32_t classes = public_counts.classes;
   if (options.target >= classes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no class ", options.target, " to push"));
+    return InvalidArgumentError(StrCat("there is no class ", options.target, " to push"));
   }
   std::vector<double> worths(public_counts.label.size());
   for (size_t cell = 0; cell < worths.size(); ++cell) {
@@ -139,18 +139,17 @@ absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
   return worths;
 }
 
-absl::StatusOr<Pusher> Pusher::Create(const LocalMechanism& mechanism, Attack attack,
-                                      std::vector<double> worths) {
+StatusOr<Pusher> Pusher::Create(const LocalMechanism& mechanism, Attack attack,
+                                std::vector<double> worths) {
   const MechanismKind kind = mechanism.kind();
   const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism);
   const bool has_columns = symbols != nullptr && kind != MechanismKind::kDirect;
   if (attack == Attack::kChosen && !has_columns) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(MechanismName(kind), " has no columns to choose from"));
+    return InvalidArgumentError(StrCat(MechanismName(kind), " has no columns to choose from"));
   }
   if (kind == MechanismKind::kLaplaceSplit || kind == MechanismKind::kLaplaceJoint) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("liars of ", MechanismName(kind), " are simulated by label only"));
+    return InvalidArgumentError(
+        StrCat("liars of ", MechanismName(kind), " are simulated by label only"));
   }
   Pusher pusher(mechanism, std::move(worths));
   if (attack == Attack::kChosen) pusher.chosen_column_ = BestColumn(*symbols, pusher.worths_);
@@ -187,13 +186,13 @@ std::string Pusher::PayloadIn(uint32_t column, curator::PublicRandom& random) co
   return SymbolPayload(BestSymbol(*symbols, column, worths_).symbol, mechanism_.payload_bytes());
 }
 
-absl::Status Pusher::SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const {
+Status Pusher::SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const {
   const uint32_t columns = mechanism_.columns();
   const uint32_t column = ColumnFor(columns > 1 ? static_cast<uint32_t>(random.Below(columns)) : 0);
   return mechanism_.Add(PayloadIn(column, random), column, sums);
 }
 
-double Pusher::PushOf(absl::string_view payload, uint32_t column) const {
+double Pusher::PushOf(std::string_view payload, uint32_t column) const {
   std::vector<int64_t> sums(mechanism_.sum_size());
   const Contribution report = {.payload = payload, .column = column};
   mechanism_.AddAll({report}, absl::MakeSpan(sums));
@@ -201,9 +200,10 @@ double Pusher::PushOf(absl::string_view payload, uint32_t column) const {
   return std::inner_product(worths_.begin(), worths_.end(), said.label.begin(), 0.0);
 }
 
-absl::StatusOr<ConsistentPusher> ConsistentPusher::Create(
-    const curator::ConsistentCounter& counter, const Table& public_rows,
-    const curator::PublicCounts& public_counts, const LiarOptions& options) {
+StatusOr<ConsistentPusher> ConsistentPusher::Create(const curator::ConsistentCounter& counter,
+                                                    const Table& public_rows,
+                                                    const curator::PublicCounts& public_counts,
+                                                    const LiarOptions& options) {
   ConsistentPusher pusher(counter, options);
   COPPICE_ASSIGN_OR_RETURN(pusher.worths_, CellWorths(options, public_counts));
   std::map<std::vector<uint32_t>, std::vector<size_t>> rows_of;  // by the leaves that they allow
@@ -227,7 +227,7 @@ absl::StatusOr<ConsistentPusher> ConsistentPusher::Create(
   return pusher;
 }
 
-absl::StatusOr<Pusher> ConsistentPusher::PusherFor(absl::Span<const uint32_t> leaves) const {
+StatusOr<Pusher> ConsistentPusher::PusherFor(absl::Span<const uint32_t> leaves) const {
   const size_t classes = worths_.size() / counter_.leaves();
   std::vector<double> worths;
   for (const uint32_t leaf : leaves) {
@@ -261,9 +261,9 @@ ClaimedReport ConsistentPusher::BestClaim(curator::PublicRandom& random) const {
   return report;
 }
 
-absl::StatusOr<ClaimedReport> ConsistentPusher::Send(absl::Span<const uint32_t> own_leaves,
-                                                     uint32_t own_column,
-                                                     curator::PublicRandom& random) const {
+StatusOr<ClaimedReport> ConsistentPusher::Send(absl::Span<const uint32_t> own_leaves,
+                                               uint32_t own_column,
+                                               curator::PublicRandom& random) const {
   ClaimedReport report;
   if (!choices_.empty()) {
     report = BestClaim(random);

@@ -29,15 +29,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/table/table.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/partition/public_random.h"
@@ -45,23 +44,23 @@
 namespace coppice::lab {
 
 enum class Attack { kLabel, kGiven, kChosen };
-absl::StatusOr<Attack> ParseAttack(absl::string_view name);  // "label", "given", "chosen"
-absl::string_view AttackName(Attack attack);
+StatusOr<Attack> ParseAttack(std::string_view name);  // "label", "given", "chosen"
+std::string_view AttackName(Attack attack);
 
 enum class Aim {
   kLeaves,  // the target class, equally in all leaves
   kRows,    // the target class, in each leaf in proportion to its public rows
   kInvert,  // in each leaf against its public majority, in proportion to that
 };
-absl::StatusOr<Aim> ParseAim(absl::string_view name);  // "leaves", "rows", "invert"
-absl::string_view AimName(Aim aim);
+StatusOr<Aim> ParseAim(std::string_view name);  // "leaves", "rows", "invert"
+std::string_view AimName(Aim aim);
 
 enum class Claim {
   kOwn,     // the public values of the liar's row
   kChosen,  // those of the public row with which the payload pushes most
 };
-absl::StatusOr<Claim> ParseClaim(absl::string_view name);  // "own", "chosen"
-absl::string_view ClaimName(Claim claim);
+StatusOr<Claim> ParseClaim(std::string_view name);  // "own", "chosen"
+std::string_view ClaimName(Claim claim);
 
 struct LiarOptions {
   Attack attack = Attack::kLabel;
@@ -96,22 +95,22 @@ class Liars {
 };
 
 // Returns worths[leaf * classes + label] of one tree; those of a leaf add up to 0.
-absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
-                                               const curator::PublicCounts& public_counts);
+StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
+                                         const curator::PublicCounts& public_counts);
 
 // Makes the reports of kGiven and kChosen liars in one tree. `mechanism` must outlive the pusher.
 class Pusher {
  public:
-  static absl::StatusOr<Pusher> Create(const LocalMechanism& mechanism, Attack attack,
-                                       std::vector<double> worths);
+  static StatusOr<Pusher> Create(const LocalMechanism& mechanism, Attack attack,
+                                 std::vector<double> worths);
 
   // Draws the column as a ticket does, makes one liar's report, checks it and adds it to the sums.
-  absl::Status SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const;
+  Status SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const;
 
   uint32_t ColumnFor(uint32_t of_ticket) const { return chosen_column_.value_or(of_ticket); }
   std::string PayloadIn(uint32_t column, curator::PublicRandom& random) const;
   // Returns what the report adds to the counts of cells, each times its worth.
-  double PushOf(absl::string_view payload, uint32_t column) const;
+  double PushOf(std::string_view payload, uint32_t column) const;
 
  private:
   Pusher(const LocalMechanism& mechanism, std::vector<double> worths)
@@ -137,15 +136,15 @@ struct ClaimedReport {
 // `counter` must outlive the pusher.
 class ConsistentPusher {
  public:
-  static absl::StatusOr<ConsistentPusher> Create(const curator::ConsistentCounter& counter,
-                                                 const Table& public_rows,
-                                                 const curator::PublicCounts& public_counts,
-                                                 const LiarOptions& options);
+  static StatusOr<ConsistentPusher> Create(const curator::ConsistentCounter& counter,
+                                           const Table& public_rows,
+                                           const curator::PublicCounts& public_counts,
+                                           const LiarOptions& options);
 
   // `own_leaves` are those that the liar's own values allow, `own_column` what its ticket draws for
   // them. InvalidArgument would mean a payload that no honest device sends.
-  absl::StatusOr<ClaimedReport> Send(absl::Span<const uint32_t> own_leaves, uint32_t own_column,
-                                     curator::PublicRandom& random) const;
+  StatusOr<ClaimedReport> Send(absl::Span<const uint32_t> own_leaves, uint32_t own_column,
+                               curator::PublicRandom& random) const;
 
  private:
   // Values that can be claimed: those of all public rows that allow the same leaves.
@@ -158,7 +157,7 @@ class ConsistentPusher {
   ConsistentPusher(const curator::ConsistentCounter& counter, const LiarOptions& options)
       : counter_(counter), options_(options) {}
 
-  absl::StatusOr<Pusher> PusherFor(absl::Span<const uint32_t> leaves) const;
+  StatusOr<Pusher> PusherFor(absl::Span<const uint32_t> leaves) const;
   ClaimedReport BestClaim(curator::PublicRandom& random) const;
 
   const curator::ConsistentCounter& counter_;

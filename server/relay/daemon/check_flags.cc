@@ -1,11 +1,10 @@
 #include <set>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/command_line/listen_address.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/terms.h"
@@ -16,125 +15,122 @@ namespace {
 
 constexpr absl::Duration kLongestDeal = absl::Hours(24 * 90);
 
-absl::StatusOr<absl::Duration> ParseDealDuration(absl::string_view flag, const std::string& text) {
+StatusOr<absl::Duration> ParseDealDuration(std::string_view flag, const std::string& text) {
   absl::Duration duration;
   if (absl::ParseDuration(text, &duration) && duration >= absl::Seconds(1) &&
       duration <= kLongestDeal) {
     return duration;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      flag, " wants a duration from 1s to 2160h (90 days), such as 30m or 12h; it is \"", text,
-      "\""));
+  return InvalidArgumentError(
+      StrCat(flag, " wants a duration from 1s to 2160h (90 days), such as 30m or 12h; it is \"",
+             text, "\""));
 }
 
-absl::Status Missing(absl::string_view flag, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(flag, " is missing: ", what));
+Status Missing(std::string_view flag, std::string_view what) {
+  return InvalidArgumentError(StrCat(flag, " is missing: ", what));
 }
 
-std::string StudyId(absl::string_view study) {
-  return std::string(absl::StripPrefix(study, "studies/"));
-}
+std::string StudyId(std::string_view study) { return std::string(StripPrefix(study, "studies/")); }
 
-absl::Status CheckStudies(const std::vector<std::string>& studies) {
+Status CheckStudies(const std::vector<std::string>& studies) {
   if (studies.empty()) return Missing("--study", "give the id of the study to relay");
   std::set<std::string> seen;
   for (const std::string& study : studies) {
     const std::string id = StudyId(study);
     if (!IsValidId(id)) {
-      return absl::InvalidArgumentError(absl::StrCat(
+      return InvalidArgumentError(StrCat(
           "--study wants the id that `coppice study create` printed; it is \"", study, "\""));
     }
     if (!seen.insert(id).second) {
-      return absl::InvalidArgumentError(absl::StrCat("--study ", id, " is given twice"));
+      return InvalidArgumentError(StrCat("--study ", id, " is given twice"));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CheckDeals(const RelayFlags& flags) {
+Status CheckDeals(const RelayFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckStudies(flags.studies));
   if (flags.tickets == 0) {
     return Missing("--tickets", "say how many tickets a deal has, at least the smallest batch");
   }
   if (flags.min_batch > flags.tickets) {
-    return absl::InvalidArgumentError(absl::StrCat("--min-batch ", flags.min_batch,
-                                                   " is more than --tickets ", flags.tickets,
-                                                   ", so that no batch could ever be sent"));
+    return InvalidArgumentError(StrCat("--min-batch ", flags.min_batch, " is more than --tickets ",
+                                       flags.tickets, ", so that no batch could ever be sent"));
   }
   COPPICE_ASSIGN_OR_RETURN(const absl::Duration deal, ParseDealDuration("--deal", flags.deal));
   COPPICE_ASSIGN_OR_RETURN(const absl::Duration collect,
                            ParseDealDuration("--collect", flags.collect));
-  if (deal <= collect) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  if (deal <= collect) return OkStatus();
+  return InvalidArgumentError(
       "--collect is shorter than --deal; both begin when a deal opens, and reports must have time "
       "after the last ticket");
 }
 
-absl::Status CheckCurator(const RelayFlags& flags) {
+Status CheckCurator(const RelayFlags& flags) {
   if (flags.curator.empty()) return Missing("--curator", "give its HOST:PORT");
   if (flags.curator_key.empty()) {
     return Missing("--curator-key",
                    "get the curator's public key (`coppice study key`) from a source that you "
                    "trust, and give \"ed25519:...\" or a file with it");
   }
-  const absl::Status status = CheckConnectOptions(CuratorConnectionOf(flags));
+  const Status status = CheckConnectOptions(CuratorConnectionOf(flags));
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat("--curator: ", status.message()));
+  return InvalidArgumentError(StrCat("--curator: ", status.message()));
 }
 
-absl::Status CheckTls(const RelayFlags& flags, const HostPort& listen) {
+Status CheckTls(const RelayFlags& flags, const HostPort& listen) {
   const bool any_tls =
       !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
   if (flags.insecure && any_tls) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
         "others");
   }
   if (flags.insecure && !IsLoopback(listen.host)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--insecure wants a loopback address in --listen, such as 127.0.0.1:8445, not \"",
-        flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
+    return InvalidArgumentError(
+        StrCat("--insecure wants a loopback address in --listen, such as 127.0.0.1:8445, not \"",
+               flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
   }
   if (flags.insecure || (!flags.tls_cert.empty() && !flags.tls_key.empty())) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   if (flags.tls_cert.empty() && flags.tls_key.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--tls-cert and --tls-key are missing: make a pair for testing with "
         "`deploy/make-certs.sh DIR`; or, on this machine only, use --insecure");
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
-      " FILE beside it: TLS needs a certificate and its key"));
+  return InvalidArgumentError(
+      StrCat(flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
+             " FILE beside it: TLS needs a certificate and its key"));
 }
 
-absl::Status CheckAdmission(const RelayFlags& flags) {
+Status CheckAdmission(const RelayFlags& flags) {
   if (flags.admission.empty() && !flags.admit_all) {
     return Missing("--admission",
                    "give a file that says who may take tickets; or --admit-all, and whoever asks "
                    "gets as many as it likes, so that one party may make up most of a batch");
   }
   if (!flags.admission.empty() && flags.admit_all) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--admission and --admit-all both say who may take tickets: leave one of them out");
   }
   if (flags.insecure && !flags.admission.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "--insecure wants no --admission: without TLS, whoever listens would read the tokens; use "
         "--tls-cert and --tls-key, or --admit-all");
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<PublicKey> ReadPin(const std::string& pin_or_file) {
-  absl::StatusOr<PublicKey> key = ReadPublicKey(pin_or_file);
+StatusOr<PublicKey> ReadPin(const std::string& pin_or_file) {
+  StatusOr<PublicKey> key = ReadPublicKey(pin_or_file);
   if (key.ok()) return key;
-  return absl::InvalidArgumentError(absl::StrCat("--curator-key ", key.status().message()));
+  return InvalidArgumentError(StrCat("--curator-key ", key.status().message()));
 }
 
 }  // namespace
 
-absl::Status CheckRelayFlags(const RelayFlags& flags) {
+Status CheckRelayFlags(const RelayFlags& flags) {
   if (flags.data_dir.empty()) {
     return Missing("--data-dir", "name the folder that `coppice-relay keygen --data-dir DIR` made");
   }
@@ -148,7 +144,7 @@ absl::Status CheckRelayFlags(const RelayFlags& flags) {
   return CheckDeals(flags);
 }
 
-absl::StatusOr<RelayOptions> RelayOptionsOf(const RelayFlags& flags) {
+StatusOr<RelayOptions> RelayOptionsOf(const RelayFlags& flags) {
   RelayOptions options;
   options.data_dir = flags.data_dir;
   for (const std::string& study : flags.studies) options.studies.push_back(StudyId(study));

@@ -6,8 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/command_line/command_line.h"
 #include "common/command_line/complain.h"
 #include "common/command_line/reference.h"
@@ -72,14 +73,14 @@ void AddDeviceTokenFlags(CLI::App& app, DeviceTokenFlags& flags) {
 }
 
 // Draws 256 bits of the private generator; the prefix lets scanners find a token that leaked.
-absl::StatusOr<std::string> MakeDeviceToken() {
+StatusOr<std::string> MakeDeviceToken() {
   OpenSslRandom random;
   std::string bytes;
   while (bytes.size() < 32) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t byte, random.UniformBelow(256));
     bytes.push_back(static_cast<char>(byte));
   }
-  return absl::StrCat("coppice_", absl::WebSafeBase64Escape(bytes));
+  return StrCat("coppice_", absl::WebSafeBase64Escape(bytes));
 }
 
 // Returns -1, or the exit code once help or an error message is printed.
@@ -95,7 +96,7 @@ int ParseCommand(CLI::App& app, const std::string& program, int argc, const char
   return -1;
 }
 
-int FailWith(const std::string& program, const absl::Status& status) {
+int FailWith(const std::string& program, const Status& status) {
   std::cerr << ErrorPrefix(program) << status.message() << "\n";
   return kExitFailed;
 }
@@ -108,7 +109,7 @@ int KeygenCommand(int argc, const char* const* argv) {
   KeygenFlags flags;
   AddKeygenFlags(app, flags);
   if (const int done = ParseCommand(app, program, argc, argv); done >= 0) return done;
-  const absl::StatusOr<SigningKey> key = MakeRelayKey(flags.data_dir);
+  const StatusOr<SigningKey> key = MakeRelayKey(flags.data_dir);
   if (!key.ok()) return FailWith(program, key.status());
   std::cout << ToPin(key->public_key()) << "\n";
   return kExitDone;
@@ -123,13 +124,13 @@ int DeviceTokenCommand(int argc, const char* const* argv) {
   if (flags.name.find_first_of(" \t\r\n#") != std::string::npos) {
     return Complain(program, "--name wants a name without spaces and #, such as device-17");
   }
-  const absl::StatusOr<std::string> token = MakeDeviceToken();
+  const StatusOr<std::string> token = MakeDeviceToken();
   if (!token.ok()) return FailWith(program, token.status());
   const Sha256Digest hash = Sha256({*token});
   std::cout << *token << "\n"
             << flags.name << " "
-            << absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()})
-            << " " << flags.tickets << "\n";
+            << BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()}) << " "
+            << flags.tickets << "\n";
   return kExitDone;
 }
 

@@ -6,8 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "server/process/log.h"
 #include "server/relay/daemon/flags.h"
 
@@ -18,13 +17,13 @@ class App;
 namespace coppice::relay {
 
 // Reads the flags again, with their file.
-using RelayFlagReader = std::function<absl::StatusOr<RelayFlags>()>;
+using RelayFlagReader = std::function<StatusOr<RelayFlags>()>;
 
 // Serves until SIGTERM or SIGINT. The error says what kept it from starting, or what ended it.
-absl::Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_flags, Log& log);
+Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_flags, Log& log);
 
 // Reads every file that the flags name, as at the start, and changes nothing.
-absl::Status CheckRelayConfig(const RelayFlags& flags);
+Status CheckRelayConfig(const RelayFlags& flags);
 
 // Runs `coppice-relay keygen ...` or `coppice-relay token ...`, argv[0] being the command's name;
 // returns the exit code.

@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/complain.h"
 #include "common/command_line/config_file.h"
@@ -198,20 +198,20 @@ int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags) {
   } catch (const CLI::Error& error) {
     return Complain("coppice-relay", LineInWords(app, error));
   }
-  const absl::Status status = CheckRelayFlags(flags);
+  const Status status = CheckRelayFlags(flags);
   return status.ok() ? -1 : Complain("coppice-relay", status.message());
 }
 
-absl::StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv) {
+StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv) {
   CLI::App app;
   RelayFlags flags;
   DescribeRelay(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ConfigError& error) {
-    return absl::InvalidArgumentError(ConfigErrorText(app, error));
+    return InvalidArgumentError(ConfigErrorText(app, error));
   } catch (const CLI::Error& error) {
-    return absl::InvalidArgumentError(LineInWords(app, error));
+    return InvalidArgumentError(LineInWords(app, error));
   }
   COPPICE_RETURN_IF_ERROR(CheckRelayFlags(flags));
   return flags;

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/device/grpc/collector.h"
+#include "common/base/status.h"
 #include "server/process/log.h"
 #include "server/relay/dealing/relay_options.h"
 
@@ -66,13 +65,13 @@ int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags);
 
 // Parses them again, because the file of settings may have changed. Returns InvalidArgument instead
 // of printing to the terminal.
-absl::StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv);
+StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv);
 
 // InvalidArgument names the flag and what it wants if the flags do not fit together.
-absl::Status CheckRelayFlags(const RelayFlags& flags);
+Status CheckRelayFlags(const RelayFlags& flags);
 
 // Converts the checked flags. Reads the file of --curator-key: InvalidArgument if it has no key.
-absl::StatusOr<RelayOptions> RelayOptionsOf(const RelayFlags& flags);
+StatusOr<RelayOptions> RelayOptionsOf(const RelayFlags& flags);
 ConnectOptions CuratorConnectionOf(const RelayFlags& flags);
 
 }  // namespace coppice::relay

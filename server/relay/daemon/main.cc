@@ -7,10 +7,11 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/command_line/complain.h"
 #include "server/process/log.h"
 #include "server/relay/daemon/commands.h"
@@ -24,14 +25,14 @@ namespace {
 const Log* relay_library_log = nullptr;
 void LogFromTransport(gpr_log_func_args* args) {
   relay_library_log->Write(LogLevel::kDebug, "grpc",
-                           {{"source", absl::StrCat(args->file, ":", args->line)}});
+                           {{"source", StrCat(args->file, ":", args->line)}});
 }
 
 int ServeAndLog(int argc, const char* const* argv, const RelayFlags& flags) {
   Log log(flags.log_level, flags.json);
   relay_library_log = &log;
   gpr_set_log_function(LogFromTransport);
-  const absl::Status status = ServeRelay(
+  const Status status = ServeRelay(
       flags, [&] { return ReadRelayFlagsAgain(argc, argv); }, log);
   gpr_set_log_function(nullptr);
   if (!status.ok()) log.Error("failed", {{"reason", std::string(status.message())}});
@@ -43,7 +44,7 @@ int RelayMain(int argc, const char* const* argv) {
   google::protobuf::SetLogHandler(nullptr);  // its messages name fields of requests
   // Debian's Abseil checks every lock for deadlocks, gRPC's included, which slows small calls.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  const absl::string_view command = argc > 1 ? argv[1] : "";
+  const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "keygen") return KeygenCommand(argc - 1, argv + 1);
   if (command == "token") return DeviceTokenCommand(argc - 1, argv + 1);
   if (const std::optional<int> done = RunRelayReference(argc, argv)) return *done;
@@ -51,7 +52,7 @@ int RelayMain(int argc, const char* const* argv) {
   const int exit_code = ParseRelayFlags(argc, argv, flags);
   if (exit_code >= 0) return exit_code;
   if (!flags.check_config) return ServeAndLog(argc, argv, flags);
-  const absl::Status status = CheckRelayConfig(flags);
+  const Status status = CheckRelayConfig(flags);
   if (!status.ok()) std::cerr << "coppice-relay: " << status.message() << "\n";
   if (status.ok()) std::cerr << "coppice-relay: the configuration is good\n";
   return status.ok() ? kExitDone : kExitFailed;

@@ -8,12 +8,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "common/base/file_permissions.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/pem.h"
@@ -21,22 +22,22 @@
 namespace coppice::relay {
 namespace {
 
-std::string KeyFileOf(const std::string& data_dir) { return absl::StrCat(data_dir, "/relay.key"); }
+std::string KeyFileOf(const std::string& data_dir) { return StrCat(data_dir, "/relay.key"); }
 
-absl::StatusOr<SigningKey> DrawKey() {
+StatusOr<SigningKey> DrawKey() {
   OpenSslRandom random;
   SigningKey::Seed seed{};
   for (uint8_t& byte : seed) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(256));
     byte = static_cast<uint8_t>(drawn);
   }
-  absl::StatusOr<SigningKey> key = SigningKey::FromSeed(seed);
+  StatusOr<SigningKey> key = SigningKey::FromSeed(seed);
   OPENSSL_cleanse(seed.data(), seed.size());
   return key;
 }
 
 // Writes it as `openssl genpkey -algorithm ed25519` does.
-absl::Status WriteKey(const std::string& file, const SigningKey& key) {
+Status WriteKey(const std::string& file, const SigningKey& key) {
   const KeyPtr pkey(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, key.seed().data(),
                                                  key.seed().size()));
   const BioPtr out(BIO_new(BIO_s_secmem()));
@@ -44,67 +45,66 @@ absl::Status WriteKey(const std::string& file, const SigningKey& key) {
       PEM_write_bio_PKCS8PrivateKey(out.get(), pkey.get(), nullptr, nullptr, 0, nullptr, nullptr) !=
           1) {
     ERR_clear_error();
-    return absl::InternalError("OpenSSL cannot write an Ed25519 key");
+    return InternalError("OpenSSL cannot write an Ed25519 key");
   }
   char* text = nullptr;
   const long size = BIO_get_mem_data(out.get(), &text);
-  return WriteFileAtomically(file, absl::string_view(text, static_cast<size_t>(size)),
+  return WriteFileAtomically(file, std::string_view(text, static_cast<size_t>(size)),
                              {.mode = kSecretFileMode});
 }
 
 }  // namespace
 
-absl::Status CheckDataDir(const std::string& data_dir) {
+Status CheckDataDir(const std::string& data_dir) {
   struct stat status {};
   if (stat(data_dir.c_str(), &status) != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--data-dir ", data_dir, ": ", std::strerror(errno),
-                     "; `coppice-relay keygen --data-dir ", data_dir, "` makes it"));
+    return FailedPreconditionError(StrCat("--data-dir ", data_dir, ": ", std::strerror(errno),
+                                          "; `coppice-relay keygen --data-dir ", data_dir,
+                                          "` makes it"));
   }
   if (!S_ISDIR(status.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--data-dir ", data_dir, ": is no folder; name another"));
+    return FailedPreconditionError(StrCat("--data-dir ", data_dir, ": is no folder; name another"));
   }
-  if ((status.st_mode & S_IRWXO) == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("--data-dir ", data_dir,
-                   ": everybody on this machine may enter it, and who gets which ticket is in it: "
-                   "chmod o-rwx it"));
+  if ((status.st_mode & S_IRWXO) == 0) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("--data-dir ", data_dir,
+             ": everybody on this machine may enter it, and who gets which ticket is in it: "
+             "chmod o-rwx it"));
 }
 
-absl::StatusOr<SigningKey> MakeRelayKey(const std::string& data_dir) {
+StatusOr<SigningKey> MakeRelayKey(const std::string& data_dir) {
   if (mkdir(data_dir.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    return absl::FailedPreconditionError(absl::StrCat("--data-dir ", data_dir, ": cannot be made (",
-                                                      std::strerror(errno), "); name another"));
+    return FailedPreconditionError(StrCat("--data-dir ", data_dir, ": cannot be made (",
+                                          std::strerror(errno), "); name another"));
   }
   COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
   COPPICE_ASSIGN_OR_RETURN(SigningKey key, DrawKey());
-  const absl::Status written = WriteKey(KeyFileOf(data_dir), key);
+  const Status written = WriteKey(KeyFileOf(data_dir), key);
   if (written.ok()) return key;
-  if (!absl::IsAlreadyExists(written)) return written;
-  return absl::AlreadyExistsError(
-      absl::StrCat(KeyFileOf(data_dir),
-                   ": is there already. Devices that pinned it would refuse another key; for a new "
-                   "relay name another folder"));
+  if (!IsAlreadyExists(written)) return written;
+  return AlreadyExistsError(
+      StrCat(KeyFileOf(data_dir),
+             ": is there already. Devices that pinned it would refuse another key; for a new "
+             "relay name another folder"));
 }
 
-absl::StatusOr<SigningKey> LoadRelayKey(const std::string& data_dir) {
+StatusOr<SigningKey> LoadRelayKey(const std::string& data_dir) {
   const std::string file = KeyFileOf(data_dir);
   if (IsWorldAccessible(file)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        file,
-        ": everybody on this machine may read or change it: chmod 600 it, and make a new "
-        "relay if others use the machine"));
+    return FailedPreconditionError(
+        StrCat(file,
+               ": everybody on this machine may read or change it: chmod 600 it, and make a new "
+               "relay if others use the machine"));
   }
-  absl::StatusOr<std::string> pem = ReadTextFile(file);
+  StatusOr<std::string> pem = ReadTextFile(file);
   if (!pem.ok()) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPreconditionError(StrCat(
         pem.status().message(), "; `coppice-relay keygen --data-dir ", data_dir, "` makes it"));
   }
-  absl::StatusOr<SigningKey> key = SigningKey::FromPem(*pem);
+  StatusOr<SigningKey> key = SigningKey::FromPem(*pem);
   OPENSSL_cleanse(pem->data(), pem->size());
   if (key.ok()) return key;
-  return absl::InvalidArgumentError(absl::StrCat(file, " ", key.status().message()));
+  return InvalidArgumentError(StrCat(file, " ", key.status().message()));
 }
 
 }  // namespace coppice::relay

@@ -5,23 +5,22 @@
 
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
 
 namespace coppice::relay {
 
 // Checks that the folder exists and that others on this machine may not enter it.
 // FailedPrecondition says what to do.
-absl::Status CheckDataDir(const std::string& data_dir);
+Status CheckDataDir(const std::string& data_dir);
 
 // Makes a key, and the folder if needed. AlreadyExists if the folder has a key: devices that pinned
 // that one would refuse another.
-absl::StatusOr<SigningKey> MakeRelayKey(const std::string& data_dir);
+StatusOr<SigningKey> MakeRelayKey(const std::string& data_dir);
 
 // FailedPrecondition: there is no key, or everybody on this machine may read it. InvalidArgument:
 // the file contains no such key.
-absl::StatusOr<SigningKey> LoadRelayKey(const std::string& data_dir);
+StatusOr<SigningKey> LoadRelayKey(const std::string& data_dir);
 
 }  // namespace coppice::relay
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/process/readings.h"
 #include "server/relay/daemon/upkeep.h"
@@ -126,8 +127,8 @@ void AddProcessTotals(const RelayParts& parts, const Readiness& readiness, Readi
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeRelayMetrics(
-    const RelayParts& parts, const Readiness& readiness) {
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeRelayMetrics(const RelayParts& parts,
+                                                                  const Readiness& readiness) {
   if (parts.flags.metrics_listen.empty()) return nullptr;
   COPPICE_ASSIGN_OR_RETURN(const std::string password,
                            metrics::LoadMetricsPassword(parts.flags.metrics_password_file));

@@ -5,8 +5,9 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/process/connections.h"
 
 namespace coppice::relay {
@@ -35,9 +36,8 @@ RelayServer::RelayServer(const RelayServerOptions& options, Relay& relay, Admiss
 
 RelayServer::~RelayServer() = default;
 
-absl::StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServerOptions& options,
-                                                                Relay& relay,
-                                                                Admission& admission) {
+StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServerOptions& options,
+                                                          Relay& relay, Admission& admission) {
   std::unique_ptr<RelayServer> server(new RelayServer(options, relay, admission));
   grpc::EnableDefaultHealthCheckService(true);  // must come before the builder is made
   grpc::ServerBuilder builder;
@@ -49,10 +49,10 @@ absl::StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServe
   server->service_.RegisterWith(builder);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || server->port_ == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("--listen ", options.listen,
-                     ": cannot be had. Is another process on this port, or the address of another "
-                     "machine? Port 0 takes a free port"));
+    return UnavailableError(
+        StrCat("--listen ", options.listen,
+               ": cannot be had. Is another process on this port, or the address of another "
+               "machine? Port 0 takes a free port"));
   }
   server->SetReady(false);
   return server;

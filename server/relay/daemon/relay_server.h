@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "server/process/certificates.h"
 #include "server/relay/dealing/relay.h"
 #include "server/relay/service/admission.h"
@@ -34,8 +34,8 @@ class RelayServer {
  public:
   // `relay`, `admission` and the certificates must outlive the server. Unavailable if the address
   // cannot be used.
-  static absl::StatusOr<std::unique_ptr<RelayServer>> Start(const RelayServerOptions& options,
-                                                            Relay& relay, Admission& admission);
+  static StatusOr<std::unique_ptr<RelayServer>> Start(const RelayServerOptions& options,
+                                                      Relay& relay, Admission& admission);
   ~RelayServer();
 
   int port() const { return port_; }

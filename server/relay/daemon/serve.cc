@@ -3,16 +3,17 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/process/process.h"
-#include "server/process/readiness.h"
+#include "common/base/text.h"
+#include "common/terms/signature.h"
 #include "server/process/certificates.h"
 #include "server/process/connections.h"
 #include "server/process/metrics_page.h"
+#include "server/process/process.h"
+#include "server/process/readiness.h"
 #include "server/process/tls_files.h"
-#include "common/terms/signature.h"
 #include "server/relay/daemon/commands.h"
 #include "server/relay/daemon/flags.h"
 #include "server/relay/daemon/relay_key.h"
@@ -39,11 +40,11 @@ struct RelayFiles {
   std::unique_ptr<Admission> admission;
 };
 
-absl::StatusOr<TlsFiles> LoadRelayTls(const RelayFlags& flags) {
+StatusOr<TlsFiles> LoadRelayTls(const RelayFlags& flags) {
   return LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now());
 }
 
-absl::StatusOr<RelayFiles> LoadRelayFiles(const RelayFlags& flags) {
+StatusOr<RelayFiles> LoadRelayFiles(const RelayFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckDataDir(flags.data_dir));
   COPPICE_ASSIGN_OR_RETURN(const SigningKey key, LoadRelayKey(flags.data_dir));
   COPPICE_ASSIGN_OR_RETURN(RelayOptions options, RelayOptionsOf(flags));
@@ -62,8 +63,7 @@ absl::StatusOr<RelayFiles> LoadRelayFiles(const RelayFlags& flags) {
   }
   auto curator = MakeCuratorCalls(CuratorConnectionOf(flags), kCuratorDeadline);
   if (!curator.ok()) {
-    return absl::Status(curator.status().code(),
-                        absl::StrCat("--curator: ", curator.status().message()));
+    return Status(curator.status().code(), StrCat("--curator: ", curator.status().message()));
   }
   files.curator = *std::move(curator);
   return files;
@@ -102,17 +102,17 @@ void LogRelayEvent(const RelayEvent& event, const Log& log) {
 Reloads MakeRelayReloads(const RelayFlags& flags, const RelayFlagReader& read_flags,
                          const RelayFiles& files, Log& log) {
   Reloads reloads;
-  reloads.Add("log-level", [&]() -> absl::Status {
+  reloads.Add("log-level", [&]() -> Status {
     COPPICE_ASSIGN_OR_RETURN(const RelayFlags now, read_flags());
     log.SetLevel(now.log_level);
-    return absl::OkStatus();
+    return OkStatus();
   });
   if (files.certificates != nullptr) {
-    reloads.Add("certificates", [&]() -> absl::Status {
+    reloads.Add("certificates", [&]() -> Status {
       COPPICE_ASSIGN_OR_RETURN(TlsFiles tls, LoadRelayTls(flags));
       WarnOfRelayKeyFiles(flags, log);
       files.certificates->Replace(std::move(tls));
-      return absl::OkStatus();
+      return OkStatus();
     });
   }
   if (!flags.admission.empty()) {
@@ -143,27 +143,27 @@ void WaitForRelayStop(const StopSignals& signals, const Reloads& reloads, Admiss
 }
 
 void TellMetrics(const RelayFlags& flags, int port, const Log& log) {
-  log.Info("metrics", {{"listen", flags.metrics_listen}, {"port", absl::StrCat(port)}});
+  log.Info("metrics", {{"listen", flags.metrics_listen}, {"port", StrCat(port)}});
 }
 
-absl::Status TellRelayPort(const RelayFlags& flags, int port, const Log& log) {
-  log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(port)}});
+Status TellRelayPort(const RelayFlags& flags, int port, const Log& log) {
+  log.Info("serving", {{"listen", flags.listen}, {"port", StrCat(port)}});
   if (!flags.port_file.empty()) COPPICE_RETURN_IF_ERROR(WritePortFile(flags.port_file, port));
   NotifyServiceManager("READY=1");
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::Status CheckRelayConfig(const RelayFlags& flags) { return LoadRelayFiles(flags).status(); }
+Status CheckRelayConfig(const RelayFlags& flags) { return LoadRelayFiles(flags).status(); }
 
-absl::Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_flags, Log& log) {
+Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_flags, Log& log) {
   const StopSignals signals;
   RaiseFileLimit();
   COPPICE_ASSIGN_OR_RETURN(const RelayFiles files, LoadRelayFiles(flags));
   TellStart(flags, files, log);
   COPPICE_RETURN_IF_ERROR(RunRelaySelfTest(flags.data_dir, files.key, log));
-  if (flags.self_test) return absl::OkStatus();
+  if (flags.self_test) return OkStatus();
   RelaySeams seams;
   seams.log = [&log](const RelayEvent& event) { LogRelayEvent(event, log); };
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Relay> relay,
@@ -180,7 +180,7 @@ absl::Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_fla
                       [&server](bool ready) { server->SetReady(ready); });
   const auto page = ServeRelayMetrics(parts, readiness);
   if (page.ok() && *page != nullptr) TellMetrics(flags, (*page)->port(), log);
-  const absl::Status told = page.ok() ? TellRelayPort(flags, server->port(), log) : page.status();
+  const Status told = page.ok() ? TellRelayPort(flags, server->port(), log) : page.status();
   if (told.ok()) {
     const Reloads reloads = MakeRelayReloads(flags, read_flags, files, log);
     WaitForRelayStop(signals, reloads, *files.admission, log);

@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "server/process/log.h"
-#include "server/process/readiness.h"
-#include "server/process/certificates.h"
-#include "server/process/metrics_page.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
+#include "server/process/certificates.h"
+#include "server/process/log.h"
+#include "server/process/metrics_page.h"
+#include "server/process/readiness.h"
 #include "server/relay/daemon/flags.h"
 #include "server/relay/daemon/relay_server.h"
 #include "server/relay/dealing/relay.h"
@@ -21,7 +20,7 @@
 namespace coppice::relay {
 
 // Logs a line for each failure and one for the result. FailedPrecondition if any test failed.
-absl::Status RunRelaySelfTest(const std::string& data_dir, const SigningKey& key, const Log& log);
+Status RunRelaySelfTest(const std::string& data_dir, const SigningKey& key, const Log& log);
 
 // These must outlive everything that is made from them.
 struct RelayParts {
@@ -35,8 +34,8 @@ std::vector<ReadinessCheck> RelayReadinessChecks(const RelayParts& parts);
 
 // Serves totals by study and outcome, and nothing about one report, one device or one ticket. Null
 // if the flags ask for no page.
-absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeRelayMetrics(const RelayParts& parts,
-                                                                        const Readiness& readiness);
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeRelayMetrics(const RelayParts& parts,
+                                                                  const Readiness& readiness);
 
 }  // namespace coppice::relay
 

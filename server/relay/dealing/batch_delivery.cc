@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/encrypt/hpke.h"
 #include "common/terms/manifest.h"
 #include "common/wire/proto/convert.h"
@@ -20,14 +20,14 @@ static_assert(BatchDelivery::kMaxPartBytes - kMaxReportBytes >= kMinPartBytes);
 
 }  // namespace
 
-absl::StatusOr<BatchDelivery> BatchDelivery::Create(std::shared_ptr<const Epoch> epoch,
-                                                    const RelayTerms& terms, const Frozen& frozen,
-                                                    const SigningKey& key) {
+StatusOr<BatchDelivery> BatchDelivery::Create(std::shared_ptr<const Epoch> epoch,
+                                              const RelayTerms& terms, const Frozen& frozen,
+                                              const SigningKey& key) {
   if (terms.relay_key != KeyIdOf(key.public_key())) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("a batch of study ", terms.study,
-                     " was collected under another key of the relay: the curator takes it under "
-                     "that one alone"));
+    return FailedPreconditionError(
+        StrCat("a batch of study ", terms.study,
+               " was collected under another key of the relay: the curator takes it under "
+               "that one alone"));
   }
   const BatchHeader header{.study = terms.study,
                            .fingerprint = terms.fingerprint,
@@ -53,7 +53,7 @@ uint64_t BatchDelivery::ReportsPerPart() const {
   return std::clamp<uint64_t>(kMaxPartBytes / report, 1, kMaxReportsPerPart);
 }
 
-absl::StatusOr<v1::DeliverBatchRequest> BatchDelivery::NextPart() const {
+StatusOr<v1::DeliverBatchRequest> BatchDelivery::NextPart() const {
   v1::DeliverBatchRequest request = envelope_;
   if (!knows_position_) return request;
   request.set_first_report(position_);
@@ -64,11 +64,11 @@ absl::StatusOr<v1::DeliverBatchRequest> BatchDelivery::NextPart() const {
   return request;
 }
 
-absl::StatusOr<BatchDelivery::Progress> BatchDelivery::SendNext(CuratorCalls& curator) {
-  const absl::StatusOr<v1::DeliverBatchRequest> request = NextPart();
+StatusOr<BatchDelivery::Progress> BatchDelivery::SendNext(CuratorCalls& curator) {
+  const StatusOr<v1::DeliverBatchRequest> request = NextPart();
   cannot_read_ = !request.ok();
   COPPICE_RETURN_IF_ERROR(request.status());
-  absl::StatusOr<v1::DeliverBatchResponse> response = curator.DeliverBatch(*request);
+  StatusOr<v1::DeliverBatchResponse> response = curator.DeliverBatch(*request);
   if (!response.ok()) {
     knows_position_ = false;  // the part may or may not have arrived
     return response.status();
@@ -76,8 +76,7 @@ absl::StatusOr<BatchDelivery::Progress> BatchDelivery::SendNext(CuratorCalls& cu
   return Learn(*response);
 }
 
-absl::StatusOr<BatchDelivery::Progress> BatchDelivery::Learn(
-    const v1::DeliverBatchResponse& response) {
+StatusOr<BatchDelivery::Progress> BatchDelivery::Learn(const v1::DeliverBatchResponse& response) {
   switch (response.state()) {
     case v1::BATCH_STATE_STORED:
     case v1::BATCH_STATE_COUNTED:
@@ -87,13 +86,12 @@ absl::StatusOr<BatchDelivery::Progress> BatchDelivery::Learn(
     case v1::BATCH_STATE_RECEIVING:
       break;
     default:
-      return absl::DataLossError("the curator does not say how far the batch has come");
+      return DataLossError("the curator does not say how far the batch has come");
   }
   // A curator that has all reports and still receives has an error of its own.
   if (response.received() >= reports_) {
-    return absl::DataLossError(absl::StrCat("the curator has ", response.received(),
-                                            " reports of a batch of ", reports_,
-                                            ", and does not say that it is stored"));
+    return DataLossError(StrCat("the curator has ", response.received(), " reports of a batch of ",
+                                reports_, ", and does not say that it is stored"));
   }
   const bool asked = !knows_position_;
   const bool moves = response.received() > position_;

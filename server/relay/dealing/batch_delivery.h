@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/signature.h"
 #include "server/relay/dealing/curator_calls.h"
@@ -36,12 +36,11 @@ class BatchDelivery {
   };
 
   // FailedPrecondition unless `key` is the one that the terms name.
-  static absl::StatusOr<BatchDelivery> Create(std::shared_ptr<const Epoch> epoch,
-                                              const RelayTerms& terms, const Frozen& frozen,
-                                              const SigningKey& key);
+  static StatusOr<BatchDelivery> Create(std::shared_ptr<const Epoch> epoch, const RelayTerms& terms,
+                                        const Frozen& frozen, const SigningKey& key);
 
   // Makes one call. The first after a start asks how far the batch has come.
-  absl::StatusOr<Progress> SendNext(CuratorCalls& curator);
+  StatusOr<Progress> SendNext(CuratorCalls& curator);
 
   // Whether the last call of SendNext() failed before it called the curator.
   bool cannot_read() const { return cannot_read_; }
@@ -54,8 +53,8 @@ class BatchDelivery {
       : epoch_(std::move(epoch)), envelope_(std::move(envelope)), reports_(reports) {}
 
   uint64_t ReportsPerPart() const;
-  absl::StatusOr<v1::DeliverBatchRequest> NextPart() const;
-  absl::StatusOr<Progress> Learn(const v1::DeliverBatchResponse& response);
+  StatusOr<v1::DeliverBatchRequest> NextPart() const;
+  StatusOr<Progress> Learn(const v1::DeliverBatchResponse& response);
 
   std::shared_ptr<const Epoch> epoch_;
   v1::DeliverBatchRequest envelope_;  // without reports

@@ -9,11 +9,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "client/device/grpc/collector_call.h"
 #include "common/base/mutex.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/terms/sha256.h"
 #include "coppice/v1/batch.grpc.pb.h"
@@ -27,7 +27,7 @@ Sha256Digest HashOfFiles(const ConnectOptions& connect) {
   std::string hashes;
   for (const std::string* path :
        {&connect.ca_file, &connect.cert_file, &connect.key_file, &connect.token_file}) {
-    const absl::StatusOr<std::string> bytes = path->empty() ? std::string() : ReadFile(*path);
+    const StatusOr<std::string> bytes = path->empty() ? std::string() : ReadFile(*path);
     const Sha256Digest hash = Sha256({bytes.ok() ? *bytes : ""});
     hashes.append(hash.begin(), hash.end());
   }
@@ -42,12 +42,12 @@ class GrpcCuratorCalls final : public CuratorCalls {
   GrpcCuratorCalls(const ConnectOptions& connect, absl::Duration deadline)
       : connect_(connect), once_{.deadline = deadline, .give_up_after = absl::ZeroDuration()} {}
 
-  absl::Status Connect() {
+  Status Connect() {
     MutexLock lock(mutex_);
     return ConnectIfChanged();
   }
 
-  absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request) override {
+  StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request) override {
     v1::GetOfferResponse response;
     COPPICE_RETURN_IF_ERROR(Call([&](const auto& channel, auto& context) {
       return v1::StudyService::NewStub(channel)->GetOffer(&context, request, &response);
@@ -55,8 +55,7 @@ class GrpcCuratorCalls final : public CuratorCalls {
     return response;
   }
 
-  absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(
-      const v1::DeliverBatchRequest& request) override {
+  StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request) override {
     v1::DeliverBatchResponse response;
     COPPICE_RETURN_IF_ERROR(Call([&](const auto& channel, auto& context) {
       return v1::SealedReportService::NewStub(channel)->DeliverBatch(&context, request, &response);
@@ -74,15 +73,15 @@ class GrpcCuratorCalls final : public CuratorCalls {
   using OneCall =
       absl::FunctionRef<grpc::Status(const std::shared_ptr<grpc::Channel>&, grpc::ClientContext&)>;
 
-  absl::Status ConnectIfChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  Status ConnectIfChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const Sha256Digest files = HashOfFiles(connect_);
-    if (channel_ != nullptr && files == files_) return absl::OkStatus();
+    if (channel_ != nullptr && files == files_) return OkStatus();
     COPPICE_ASSIGN_OR_RETURN(channel_, coppice::Connect(connect_));
     files_ = files;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::StatusOr<std::shared_ptr<grpc::Channel>> Channel() {
+  StatusOr<std::shared_ptr<grpc::Channel>> Channel() {
     MutexLock lock(mutex_);
     COPPICE_RETURN_IF_ERROR(ConnectIfChanged());
     return channel_;
@@ -99,7 +98,7 @@ class GrpcCuratorCalls final : public CuratorCalls {
     in_progress_.erase(&context);
   }
 
-  absl::Status Call(OneCall call) {
+  Status Call(OneCall call) {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Channel());
     // A channel that lost its server reconnects only while somebody waits on it.
     channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kConnectWithin));
@@ -125,8 +124,8 @@ class GrpcCuratorCalls final : public CuratorCalls {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CuratorCalls>> MakeCuratorCalls(const ConnectOptions& connect,
-                                                               absl::Duration deadline) {
+StatusOr<std::unique_ptr<CuratorCalls>> MakeCuratorCalls(const ConnectOptions& connect,
+                                                         absl::Duration deadline) {
   auto calls = std::make_unique<GrpcCuratorCalls>(connect, deadline);
   COPPICE_RETURN_IF_ERROR(calls->Connect());
   return calls;

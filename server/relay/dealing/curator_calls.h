@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/device/grpc/collector.h"
+#include "common/base/status.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/study.pb.h"
 
@@ -21,8 +21,8 @@ class CuratorCalls {
  public:
   virtual ~CuratorCalls() = default;
 
-  virtual absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request) = 0;
-  virtual absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(
+  virtual StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request) = 0;
+  virtual StatusOr<v1::DeliverBatchResponse> DeliverBatch(
       const v1::DeliverBatchRequest& request) = 0;
 
   // Ends the calls in progress, and makes every later one fail at once.
@@ -33,8 +33,8 @@ class CuratorCalls {
 // a token or a certificate is replaced without a restart.
 //
 // Errors     InvalidArgument: unusable options or files.
-absl::StatusOr<std::unique_ptr<CuratorCalls>> MakeCuratorCalls(const ConnectOptions& connect,
-                                                               absl::Duration deadline);
+StatusOr<std::unique_ptr<CuratorCalls>> MakeCuratorCalls(const ConnectOptions& connect,
+                                                         absl::Duration deadline);
 
 }  // namespace coppice::relay
 

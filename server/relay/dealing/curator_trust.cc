@@ -2,20 +2,22 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/base/write_file.h"
 #include "common/wire/proto/manifest.h"
 
 namespace coppice::relay {
 namespace {
 
-absl::Status MalformedManifest(absl::string_view study, absl::string_view why) {
-  return absl::DataLossError(absl::StrCat("the manifest of study ", study, " ", why,
-                                          "; no pool is opened: ask the curator"));
+Status MalformedManifest(std::string_view study, std::string_view why) {
+  return DataLossError(
+      StrCat("the manifest of study ", study, " ", why, "; no pool is opened: ask the curator"));
 }
 
 // The file is the pin, and the signed manifest in its wire form.
@@ -25,42 +27,41 @@ std::string Pack(const PublicKey& pin, const SignedManifest& manifest) {
 
 }  // namespace
 
-absl::StatusOr<CuratorTrust> CuratorTrust::Load(std::string file, absl::string_view study,
-                                                const PublicKey& pin) {
+StatusOr<CuratorTrust> CuratorTrust::Load(std::string file, std::string_view study,
+                                          const PublicKey& pin) {
   std::error_code failed;
   if (!std::filesystem::exists(file, failed)) {
     return CuratorTrust(std::move(file), study, pin, std::nullopt);
   }
   COPPICE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
-  const absl::Status damaged = absl::DataLossError(
-      absl::StrCat(file,
-                   " is damaged: it remembers which of the curator's keys was the last. "
-                   "Remove it to begin with the pinned key again"));
+  const Status damaged =
+      DataLossError(StrCat(file,
+                           " is damaged: it remembers which of the curator's keys was the last. "
+                           "Remove it to begin with the pinned key again"));
   PublicKey pinned{};
   v1::SignedManifest proto;
   if (bytes.size() < pinned.size()) return damaged;
   std::copy_n(bytes.begin(), pinned.size(), pinned.begin());
   if (!proto.ParseFromString(bytes.substr(pinned.size()))) return damaged;
-  const absl::StatusOr<SignedManifest> manifest = FromProto(proto);
+  const StatusOr<SignedManifest> manifest = FromProto(proto);
   if (!manifest.ok()) return damaged;
-  absl::StatusOr<Manifest> parsed = ParseManifest(manifest->bytes);
+  StatusOr<Manifest> parsed = ParseManifest(manifest->bytes);
   if (!parsed.ok()) return damaged;
   return CuratorTrust(
       std::move(file), study, pin,
       Admitted{.pin = pinned, .key = manifest->key, .manifest = *std::move(parsed)});
 }
 
-absl::StatusOr<Manifest> CuratorTrust::Admit(const SignedManifest& manifest,
-                                             int64_t now_unix_seconds) {
+StatusOr<Manifest> CuratorTrust::Admit(const SignedManifest& manifest, int64_t now_unix_seconds) {
   const PublicKey trusted = last_.has_value() && last_->pin == pin_ ? last_->key : pin_;
   COPPICE_RETURN_IF_ERROR(
       FollowChain(trusted, manifest.endorsements, manifest.key, now_unix_seconds));
   if (!IsSignedBy(manifest.key, kManifestDomain, manifest.bytes, manifest.signature)) {
     return MalformedManifest(study_, "has a signature that does not check");
   }
-  absl::StatusOr<Manifest> parsed = ParseManifest(manifest.bytes);
+  StatusOr<Manifest> parsed = ParseManifest(manifest.bytes);
   if (!parsed.ok()) {
-    return MalformedManifest(study_, absl::StrCat("is bad: ", parsed.status().message()));
+    return MalformedManifest(study_, StrCat("is bad: ", parsed.status().message()));
   }
   if (parsed->key != KeyIdOf(manifest.key)) return MalformedManifest(study_, "names another key");
   if (parsed->study != study_) return MalformedManifest(study_, "is about another study");

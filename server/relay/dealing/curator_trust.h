@@ -6,16 +6,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/manifest.h"
 #include "common/terms/signature.h"
 
 namespace coppice::relay {
 
-// Starts at the curator's pinned key, and follows its successors as devices do (client/device/trust.h).
+// Starts at the curator's pinned key, and follows its successors as devices do
+// (client/device/trust.h).
 //
 // Guarantee  What Admit() returns is signed by the pinned key or by its last successor, is about
 //            the study, and weakens nothing that was admitted before. It is on disk before Admit()
@@ -26,10 +27,10 @@ namespace coppice::relay {
 // Threads    one at a time.
 class CuratorTrust {
  public:
-  static absl::StatusOr<CuratorTrust> Load(std::string file, absl::string_view study,
-                                           const PublicKey& pin);
+  static StatusOr<CuratorTrust> Load(std::string file, std::string_view study,
+                                     const PublicKey& pin);
 
-  absl::StatusOr<Manifest> Admit(const SignedManifest& manifest, int64_t now_unix_seconds);
+  StatusOr<Manifest> Admit(const SignedManifest& manifest, int64_t now_unix_seconds);
   bool has_admitted() const { return last_.has_value(); }
 
  private:
@@ -39,7 +40,7 @@ class CuratorTrust {
     Manifest manifest;
   };
 
-  CuratorTrust(std::string file, absl::string_view study, const PublicKey& pin,
+  CuratorTrust(std::string file, std::string_view study, const PublicKey& pin,
                std::optional<Admitted> last)
       : file_(std::move(file)), study_(study), pin_(pin), last_(std::move(last)) {}
 

@@ -1,10 +1,12 @@
 #include "server/relay/dealing/deal_documents.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
@@ -38,13 +40,11 @@ std::string TreeFields(const std::string& tree, const std::string& path) {
   return offer.SerializeAsString();
 }
 
-absl::Status DamagedDocuments() {
-  return absl::DataLossError("the documents of a deal are damaged");
-}
+Status DamagedDocuments() { return DataLossError("the documents of a deal are damaged"); }
 
 }  // namespace
 
-absl::StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& offer) {
+StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& offer) {
   COPPICE_ASSIGN_OR_RETURN(const Terms terms, ParseTerms(offer.terms()));
   const PackedForest packed = PackTrees({offer.forest().begin(), offer.forest().end()});
   COPPICE_RETURN_IF_ERROR(OpenForest(terms, packed).status());
@@ -59,14 +59,14 @@ absl::StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& 
   }
   documents.offer_bytes_ = kLengthBytes + kOwnFieldsBytes + longest;
   if (documents.offer_bytes_ > kMaxOfferBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "an offer of study ", terms.study, " has ", documents.offer_bytes_,
-        " bytes, and a relay sends at most ", kMaxOfferBytes, ": the study needs smaller trees"));
+    return InvalidArgumentError(StrCat("an offer of study ", terms.study, " has ",
+                                       documents.offer_bytes_, " bytes, and a relay sends at most ",
+                                       kMaxOfferBytes, ": the study needs smaller trees"));
   }
   return documents;
 }
 
-absl::Status DealDocuments::Promise(const RelayTerms& promise, const SigningKey& key) {
+Status DealDocuments::Promise(const RelayTerms& promise, const SigningKey& key) {
   COPPICE_RETURN_IF_ERROR(ValidateRelayTerms(promise));
   v1::GetRelayTermsResponse answer;
   answer.set_relay_terms(SerializeRelayTerms(promise));
@@ -76,7 +76,7 @@ absl::Status DealDocuments::Promise(const RelayTerms& promise, const SigningKey&
   *answer.mutable_manifest() = signed_manifest_;
   promise_ = promise;
   terms_answer_ = std::make_shared<const std::string>(answer.SerializeAsString());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::string DealDocuments::Envelope(const Dealt& dealt) const {
@@ -108,7 +108,7 @@ std::string DealDocuments::Pack() const {
   return packed + *terms_answer_ + forest.SerializeAsString();
 }
 
-absl::StatusOr<DealDocuments> DealDocuments::Unpack(absl::string_view packed) {
+StatusOr<DealDocuments> DealDocuments::Unpack(std::string_view packed) {
   if (packed.size() < kLengthBytes) return DamagedDocuments();
   size_t length = 0;
   for (size_t i = 0; i < kLengthBytes; ++i) {
@@ -116,7 +116,7 @@ absl::StatusOr<DealDocuments> DealDocuments::Unpack(absl::string_view packed) {
   }
   packed.remove_prefix(kLengthBytes);
   if (length > packed.size()) return DamagedDocuments();
-  const absl::string_view answer_bytes = packed.substr(0, length);
+  const std::string_view answer_bytes = packed.substr(0, length);
   packed.remove_prefix(length);
   v1::GetRelayTermsResponse answer;
   v1::GetOfferResponse offer;

@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/manifest.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/signature.h"
@@ -32,12 +31,12 @@ class DealDocuments {
   static constexpr size_t kMaxOfferBytes = size_t{16} << 20;
 
   // `offer` is the curator's, with terms, manifest and the whole forest. Its tickets are ignored.
-  static absl::StatusOr<DealDocuments> Create(const v1::GetOfferResponse& offer);
+  static StatusOr<DealDocuments> Create(const v1::GetOfferResponse& offer);
 
   uint32_t offer_bytes() const { return static_cast<uint32_t>(offer_bytes_); }
 
   // Signs what the relay promises for this deal. Call it once, before anything below.
-  absl::Status Promise(const RelayTerms& promise, const SigningKey& key);
+  Status Promise(const RelayTerms& promise, const SigningKey& key);
 
   const RelayTerms& promise() const { return promise_; }
   // The manifest that the curator signed.
@@ -49,7 +48,7 @@ class DealDocuments {
 
   // Converts to the bytes that the epoch's folder keeps, and back.
   std::string Pack() const;
-  static absl::StatusOr<DealDocuments> Unpack(absl::string_view packed);
+  static StatusOr<DealDocuments> Unpack(std::string_view packed);
 
  private:
   explicit DealDocuments(Manifest manifest) : manifest_(std::move(manifest)) {}

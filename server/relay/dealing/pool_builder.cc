@@ -1,10 +1,12 @@
 #include "server/relay/dealing/pool_builder.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
@@ -18,19 +20,19 @@ std::string FingerprintBytes(const Fingerprint& fingerprint) {
   return {fingerprint.begin(), fingerprint.end()};
 }
 
-absl::Status NotRelayed(absl::string_view study, absl::string_view why) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("study ", study, " ", why, ", so that it cannot be answered through a relay"));
+Status NotRelayed(std::string_view study, std::string_view why) {
+  return FailedPreconditionError(
+      StrCat("study ", study, " ", why, ", so that it cannot be answered through a relay"));
 }
 
 // Refuses studies in which devices' values or answers would split them into smaller crowds.
-absl::Status CheckRelayable(const Terms& terms, const Manifest& manifest) {
+Status CheckRelayable(const Terms& terms, const Manifest& manifest) {
   if (!manifest.sealing.has_value()) {
     return NotRelayed(terms.study, "was created without a relay");
   }
   if (!terms.joined_by.empty()) return NotRelayed(terms.study, "is joined by an id");
   if (terms.shows_values()) return NotRelayed(terms.study, "has public features");
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 seal::ReportSealing SealingOf(const ManifestSealing& sealing, const Fingerprint& fingerprint) {
@@ -39,15 +41,15 @@ seal::ReportSealing SealingOf(const ManifestSealing& sealing, const Fingerprint&
           .payload_bytes = sealing.payload_bytes};
 }
 
-absl::StatusOr<Terms> ReadOfferedTerms(const v1::GetOfferResponse& offer, absl::string_view study) {
+StatusOr<Terms> ReadOfferedTerms(const v1::GetOfferResponse& offer, std::string_view study) {
   if (offer.fingerprint() != FingerprintBytes(FingerprintOf(offer.terms()))) {
-    return absl::DataLossError(absl::StrCat("the terms of study ", study,
-                                            " do not match their fingerprint; tell the curator"));
+    return DataLossError(
+        StrCat("the terms of study ", study, " do not match their fingerprint; tell the curator"));
   }
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(offer.terms()));
   if (terms.study != study) {
-    return absl::DataLossError(absl::StrCat("the curator sent the terms of study ", terms.study,
-                                            " where those of ", study, " were asked for"));
+    return DataLossError(StrCat("the curator sent the terms of study ", terms.study,
+                                " where those of ", study, " were asked for"));
   }
   return terms;
 }
@@ -72,22 +74,22 @@ v1::GetOfferRequest PoolBuilder::NextRequest() const {
   return request;
 }
 
-absl::Status PoolBuilder::Add(const v1::GetOfferResponse& offer, int64_t now_unix_seconds) {
+Status PoolBuilder::Add(const v1::GetOfferResponse& offer, int64_t now_unix_seconds) {
   const uint64_t asked = TicketsToAsk();
   if (static_cast<uint64_t>(offer.tickets_size()) != asked) {
-    return absl::DataLossError(absl::StrCat("the curator sent ", offer.tickets_size(),
-                                            " tickets where ", asked, " were asked for"));
+    return DataLossError(StrCat("the curator sent ", offer.tickets_size(), " tickets where ", asked,
+                                " were asked for"));
   }
   COPPICE_RETURN_IF_ERROR(first_.has_value() ? CheckUnchanged(offer)
                                              : AddFirst(offer, now_unix_seconds));
   return AddTickets(offer);
 }
 
-absl::Status PoolBuilder::AddFirst(const v1::GetOfferResponse& offer, int64_t now_unix_seconds) {
+Status PoolBuilder::AddFirst(const v1::GetOfferResponse& offer, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(const Terms terms, ReadOfferedTerms(offer, study_));
   const Fingerprint fingerprint = FingerprintOf(offer.terms());
   if (!offer.has_manifest()) {
-    return absl::DataLossError(absl::StrCat("the curator sent no manifest of study ", study_));
+    return DataLossError(StrCat("the curator sent no manifest of study ", study_));
   }
   COPPICE_ASSIGN_OR_RETURN(const SignedManifest signed_manifest, FromProto(offer.manifest()));
   COPPICE_ASSIGN_OR_RETURN(const Manifest manifest,
@@ -105,40 +107,38 @@ absl::Status PoolBuilder::AddFirst(const v1::GetOfferResponse& offer, int64_t no
                        .documents = std::move(documents),
                        .forest_bytes = forest_bytes});
   pool_tickets_.reserve(wanted_);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status PoolBuilder::CheckBatch(const ManifestSealing& sealing) const {
+Status PoolBuilder::CheckBatch(const ManifestSealing& sealing) const {
   const uint64_t min_batch = std::max(own_min_batch_, sealing.min_batch);
-  if (wanted_ >= min_batch) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "study ", study_, " takes no batch of fewer than ", min_batch,
-      " reports, and a pool of this relay has ", wanted_, " tickets; give it more (--tickets)"));
+  if (wanted_ >= min_batch) return OkStatus();
+  return FailedPreconditionError(StrCat("study ", study_, " takes no batch of fewer than ",
+                                        min_batch, " reports, and a pool of this relay has ",
+                                        wanted_, " tickets; give it more (--tickets)"));
 }
 
 // A changed manifest may name another sealing key, and different bytes would tell devices of one
 // deal apart.
-absl::Status PoolBuilder::CheckUnchanged(const v1::GetOfferResponse& offer) const {
+Status PoolBuilder::CheckUnchanged(const v1::GetOfferResponse& offer) const {
   const bool has_same_manifest =
       !offer.has_manifest() ||
       offer.manifest().SerializeAsString() == first_->signed_manifest.SerializeAsString();
   if (has_same_manifest && offer.fingerprint() == FingerprintBytes(first_->fingerprint)) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::AbortedError(
-      absl::StrCat("study ", study_, " has changed while its tickets were fetched"));
+  return AbortedError(StrCat("study ", study_, " has changed while its tickets were fetched"));
 }
 
-absl::Status PoolBuilder::AddTickets(const v1::GetOfferResponse& offer) {
+Status PoolBuilder::AddTickets(const v1::GetOfferResponse& offer) {
   for (const std::string& bytes : offer.tickets()) {
-    const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(bytes);
+    const StatusOr<Ticket> ticket = Ticket::FromBytes(bytes);
     if (!ticket.ok()) {
-      return absl::DataLossError(
-          absl::StrCat("the curator sent a ticket of ", bytes.size(), " bytes"));
+      return DataLossError(StrCat("the curator sent a ticket of ", bytes.size(), " bytes"));
     }
     pool_tickets_.push_back(*ticket);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 uint64_t PoolBuilder::BytesNeeded() const {
@@ -150,16 +150,16 @@ uint64_t PoolBuilder::BytesNeeded() const {
   return wanted_ * (kPerSlot + ciphertext + kPerTicket) + first_->forest_bytes + kRest;
 }
 
-absl::StatusOr<TicketPool> PoolBuilder::Finish() && {
+StatusOr<TicketPool> PoolBuilder::Finish() && {
   std::vector<Ticket>& tickets = pool_tickets_;
   const auto before = [](const Ticket& a, const Ticket& b) {
     return a.id != b.id ? a.id < b.id : a.mac < b.mac;
   };
   std::sort(tickets.begin(), tickets.end(), before);
   if (std::adjacent_find(tickets.begin(), tickets.end()) != tickets.end()) {
-    return absl::DataLossError(absl::StrCat("the curator gave a ticket of study ", study_,
-                                            " twice: one of two reports would be lost, by the "
-                                            "order in which they come; tell the curator"));
+    return DataLossError(StrCat("the curator gave a ticket of study ", study_,
+                                " twice: one of two reports would be lost, by the "
+                                "order in which they come; tell the curator"));
   }
   const seal::ReportSealing sealing = SealingOf(first_->sealing, first_->fingerprint);
   return TicketPool{.tickets = std::move(tickets),

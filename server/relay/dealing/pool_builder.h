@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/terms/terms.h"
 #include "common/terms/ticket.h"
 #include "coppice/v1/study.pb.h"
@@ -44,7 +43,7 @@ class PoolBuilder {
 
   // The first request asks for the terms and one ticket, so errors show before many are spent.
   v1::GetOfferRequest NextRequest() const;
-  absl::Status Add(const v1::GetOfferResponse& offer, int64_t now_unix_seconds);
+  Status Add(const v1::GetOfferResponse& offer, int64_t now_unix_seconds);
 
   // The bytes on disk that the deal will need, and the study's expiry; 0 before the first offer.
   uint64_t BytesNeeded() const;
@@ -53,7 +52,7 @@ class PoolBuilder {
   }
   bool IsComplete() const { return first_.has_value() && pool_tickets_.size() == wanted_; }
   // Call it once the pool is complete. DataLoss: a ticket came twice.
-  absl::StatusOr<TicketPool> Finish() &&;
+  StatusOr<TicketPool> Finish() &&;
 
  private:
   struct First {
@@ -65,10 +64,10 @@ class PoolBuilder {
     uint64_t forest_bytes = 0;
   };
 
-  absl::Status AddFirst(const v1::GetOfferResponse& offer, int64_t now_unix_seconds);
-  absl::Status CheckUnchanged(const v1::GetOfferResponse& offer) const;
-  absl::Status AddTickets(const v1::GetOfferResponse& offer);
-  absl::Status CheckBatch(const ManifestSealing& sealing) const;
+  Status AddFirst(const v1::GetOfferResponse& offer, int64_t now_unix_seconds);
+  Status CheckUnchanged(const v1::GetOfferResponse& offer) const;
+  Status AddTickets(const v1::GetOfferResponse& offer);
+  Status CheckBatch(const ManifestSealing& sealing) const;
   uint64_t TicketsToAsk() const;
 
   std::string study_;

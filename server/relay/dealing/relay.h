@@ -8,13 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
 #include "server/relay/dealing/curator_calls.h"
 #include "server/relay/dealing/relay_options.h"
@@ -37,27 +36,25 @@ class Relay {
   // Resumes every deal in the data directory, and starts working. `key` signs. InvalidArgument: bad
   // options. Unavailable: another process uses the data directory, or the file system refuses.
   // FailedPrecondition: another key signed a deal. DataLoss: a deal's files are damaged.
-  static absl::StatusOr<std::unique_ptr<Relay>> Open(const RelayOptions& options,
-                                                     const SigningKey& key,
-                                                     std::shared_ptr<CuratorCalls> curator,
-                                                     const RelaySeams& seams = {});
+  static StatusOr<std::unique_ptr<Relay>> Open(const RelayOptions& options, const SigningKey& key,
+                                               std::shared_ptr<CuratorCalls> curator,
+                                               const RelaySeams& seams = {});
   // Drains first.
   ~Relay();
 
   // Returns a serialized GetRelayTermsResponse, the same bytes for every device of a deal. `study`
   // is "studies/ID".
-  absl::StatusOr<std::shared_ptr<const std::string>> Terms(absl::string_view study) const;
+  StatusOr<std::shared_ptr<const std::string>> Terms(std::string_view study) const;
 
   // Returns the envelope of a TakeOfferResponse, of one length for all tickets of a deal. Calls
   // `admit` once there is certainly a deal to take from, before a ticket is dealt; if it fails,
   // returns its error and deals no ticket.
-  using Admit = absl::FunctionRef<absl::Status(const EpochId& epoch)>;
-  absl::StatusOr<std::string> TakeOffer(absl::string_view study, absl::string_view epoch,
-                                        Admit admit);
+  using Admit = absl::FunctionRef<Status(const EpochId& epoch)>;
+  StatusOr<std::string> TakeOffer(std::string_view study, std::string_view epoch, Admit admit);
 
   // `done` runs once, in this thread or in another, and must not block. It gets the outcome once
   // that is final, or Unavailable, after which the same bytes may be sent again.
-  void Submit(absl::string_view epoch, SealedReport report, SubmitDone done);
+  void Submit(std::string_view epoch, SealedReport report, SubmitDone done);
 
   // In the order of RelayOptions::studies.
   std::vector<StudyTotals> totals() const;
@@ -66,7 +63,7 @@ class Relay {
 
   // OK if every study has an open deal, or has ended. Unavailable names the first study without a
   // deal, and the reason.
-  absl::Status Ready() const;
+  Status Ready() const;
 
   // Stops dealing, ends calls to the curator, and returns once every received report is answered.
   // Terms() and Submit() answer until the object is destroyed.
@@ -79,7 +76,7 @@ class Relay {
  private:
   Relay(const SigningKey& key, std::shared_ptr<CuratorCalls> curator);
 
-  absl::StatusOr<RelayedStudy*> Find(absl::string_view name) const;
+  StatusOr<RelayedStudy*> Find(std::string_view name) const;
 
   const SigningKey key_;
   const std::shared_ptr<CuratorCalls> curator_;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/signature.h"
 #include "server/relay/epoch/disk.h"
@@ -40,7 +40,7 @@ struct RelayEvent {
 // What tests replace.
 struct RelaySeams {
   std::function<absl::Time()> now = absl::Now;
-  std::function<absl::StatusOr<EpochId>()> draw_epoch = nullptr;  // null: OpenSSL's
+  std::function<StatusOr<EpochId>()> draw_epoch = nullptr;  // null: OpenSSL's
   std::function<void(const RelayEvent&)> log = [](const RelayEvent&) {};
   // The disk of the epochs. It must outlive the relay.
   Disk* disk = &RealDisk();

@@ -1,11 +1,11 @@
 #include "server/relay/dealing/relayed_study.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::relay {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMaxErasedEpochs = 16;
 
 // Names the folder of a deal that is set aside.
-constexpr absl::string_view kDamagedSuffix = ".damaged";
+constexpr std::string_view kDamagedSuffix = ".damaged";
 
 std::string EpochBytes(const EpochId& epoch) { return {epoch.begin(), epoch.end()}; }
 
@@ -24,9 +24,9 @@ bool HasLengths(const SealedReport& report, const EpochRules& rules) {
          report.ciphertext.size() == rules.ciphertext_bytes;
 }
 
-absl::Status MakeFolder(Disk& disk, const std::string& parent, absl::string_view name) {
-  const absl::Status made = disk.CreateFolder(absl::StrCat(parent, "/", name));
-  if (absl::IsAlreadyExists(made)) return absl::OkStatus();
+Status MakeFolder(Disk& disk, const std::string& parent, std::string_view name) {
+  const Status made = disk.CreateFolder(StrCat(parent, "/", name));
+  if (IsAlreadyExists(made)) return OkStatus();
   COPPICE_RETURN_IF_ERROR(made);
   return disk.SyncFolder(parent);
 }
@@ -47,16 +47,16 @@ RelayedStudy::RelayedStudy(const RelayOptions& options, std::string study, const
       seams_(seams),
       trust_(std::move(trust)) {}
 
-absl::StatusOr<std::unique_ptr<RelayedStudy>> RelayedStudy::Open(const RelayOptions& options,
-                                                                 const std::string& study,
-                                                                 const SigningKey& key,
-                                                                 CuratorCalls& curator,
-                                                                 const RelaySeams& seams) {
-  const std::string studies = absl::StrCat(options.data_dir, "/studies");
-  const std::string folder = absl::StrCat(studies, "/", study);
+StatusOr<std::unique_ptr<RelayedStudy>> RelayedStudy::Open(const RelayOptions& options,
+                                                           const std::string& study,
+                                                           const SigningKey& key,
+                                                           CuratorCalls& curator,
+                                                           const RelaySeams& seams) {
+  const std::string studies = StrCat(options.data_dir, "/studies");
+  const std::string folder = StrCat(studies, "/", study);
   COPPICE_RETURN_IF_ERROR(MakeFolder(RealDisk(), options.data_dir, "studies"));
   COPPICE_RETURN_IF_ERROR(MakeFolder(RealDisk(), studies, study));
-  COPPICE_ASSIGN_OR_RETURN(CuratorTrust trust, CuratorTrust::Load(absl::StrCat(folder, "/manifest"),
+  COPPICE_ASSIGN_OR_RETURN(CuratorTrust trust, CuratorTrust::Load(StrCat(folder, "/manifest"),
                                                                   study, options.curator_key));
   std::unique_ptr<RelayedStudy> opened(
       new RelayedStudy(options, study, key, curator, seams, std::move(trust)));
@@ -68,45 +68,43 @@ absl::StatusOr<std::unique_ptr<RelayedStudy>> RelayedStudy::Open(const RelayOpti
 RelayedStudy::~RelayedStudy() { Drain(); }
 
 std::string RelayedStudy::EpochsFolder() const {
-  return absl::StrCat(options_.data_dir, "/studies/", study_, "/epochs");
+  return StrCat(options_.data_dir, "/studies/", study_, "/epochs");
 }
 
 std::string RelayedStudy::FolderOf(const EpochId& epoch) const {
-  return absl::StrCat(EpochsFolder(), "/", absl::BytesToHexString(EpochBytes(epoch)));
+  return StrCat(EpochsFolder(), "/", BytesToHexString(EpochBytes(epoch)));
 }
 
-absl::Status RelayedStudy::Restore() {
+Status RelayedStudy::Restore() {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> folders,
                            Epoch::List(EpochsFolder(), *seams_.disk));
   for (const std::string& folder : folders) {
-    if (absl::EndsWith(folder, kDamagedSuffix)) {
-      Say(RelayEvent::Severity::kError,
-          absl::StrCat(folder, " is set aside since an earlier start"));
+    if (EndsWith(folder, kDamagedSuffix)) {
+      Say(RelayEvent::Severity::kError, StrCat(folder, " is set aside since an earlier start"));
       KnowDamaged(folder);
     } else {
       COPPICE_RETURN_IF_ERROR(RestoreEpoch(folder));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status RelayedStudy::SetAside(const std::string& folder, const absl::Status& why) {
-  const std::string damaged = absl::StrCat(folder, kDamagedSuffix);
+Status RelayedStudy::SetAside(const std::string& folder, const Status& why) {
+  const std::string damaged = StrCat(folder, kDamagedSuffix);
   COPPICE_RETURN_IF_ERROR(seams_.disk->RenameFolder(folder, damaged));
   COPPICE_RETURN_IF_ERROR(seams_.disk->SyncFolder(EpochsFolder()));
   Say(RelayEvent::Severity::kError,
-      absl::StrCat("a deal is damaged: ", why.message(), ". It is set aside as ", damaged,
-                   ", and none of its reports is sent. Remove that folder, and its reports are "
-                   "lost: it may hold the key of the deal"));
+      StrCat("a deal is damaged: ", why.message(), ". It is set aside as ", damaged,
+             ", and none of its reports is sent. Remove that folder, and its reports are "
+             "lost: it may hold the key of the deal"));
   KnowDamaged(damaged);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Takes the epoch from the folder's name. Its devices keep their reports until it is removed.
 void RelayedStudy::KnowDamaged(const std::string& folder) {
-  const absl::string_view name = absl::string_view(folder).substr(folder.rfind('/') + 1);
-  const std::string epoch =
-      absl::HexStringToBytes(name.substr(0, name.size() - kDamagedSuffix.size()));
+  const std::string_view name = std::string_view(folder).substr(folder.rfind('/') + 1);
+  const std::string epoch = HexStringToBytes(name.substr(0, name.size() - kDamagedSuffix.size()));
   EpochRules rules;
   if (epoch.size() != rules.epoch.size()) return;
   std::copy(epoch.begin(), epoch.end(), rules.epoch.begin());
@@ -115,9 +113,9 @@ void RelayedStudy::KnowDamaged(const std::string& folder) {
   if (Find(epoch) == nullptr) known_.push_back({.rules = rules, .epoch = {}, .reopens = true});
 }
 
-absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
-  absl::StatusOr<std::shared_ptr<Epoch>> opened = Epoch::Open(folder, *seams_.disk);
-  if (absl::IsDataLoss(opened.status())) return SetAside(folder, opened.status());
+Status RelayedStudy::RestoreEpoch(const std::string& folder) {
+  StatusOr<std::shared_ptr<Epoch>> opened = Epoch::Open(folder, *seams_.disk);
+  if (IsDataLoss(opened.status())) return SetAside(folder, opened.status());
   COPPICE_RETURN_IF_ERROR(opened.status());
   std::shared_ptr<Epoch> epoch = *std::move(opened);
   // The process may have ended before it logged this.
@@ -126,28 +124,28 @@ absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
     return epoch->Erase();
   }
   COPPICE_ASSIGN_OR_RETURN(const std::string packed, epoch->ReadDocuments());
-  absl::StatusOr<DealDocuments> documents = DealDocuments::Unpack(packed);
+  StatusOr<DealDocuments> documents = DealDocuments::Unpack(packed);
   if (!documents.ok()) {
-    return absl::DataLossError(absl::StrCat(folder, ": ", documents.status().message()));
+    return DataLossError(StrCat(folder, ": ", documents.status().message()));
   }
   const RelayTerms& promise = documents->promise();
   if (promise.relay_key != KeyIdOf(key_.public_key())) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(folder,
-                     " is a deal of another relay's key: devices and the curator accept it "
-                     "under that key alone. Put the key back, or remove the folder, and "
-                     "its reports are lost"));
+    return FailedPreconditionError(
+        StrCat(folder,
+               " is a deal of another relay's key: devices and the curator accept it "
+               "under that key alone. Put the key back, or remove the folder, and "
+               "its reports are lost"));
   }
   MutexLock lock(mutex_);
   if (epoch->state() == EpochState::kOpen) {
     if (deal_ != nullptr) {
-      return absl::DataLossError(
-          absl::StrCat(folder,
-                       " is open besides another deal of its study: a backup was put back. "
-                       "Remove both, and their reports are lost"));
+      return DataLossError(
+          StrCat(folder,
+                 " is open besides another deal of its study: a backup was put back. "
+                 "Remove both, and their reports are lost"));
     }
     BeginDeal(std::move(epoch), std::make_shared<const DealDocuments>(*std::move(documents)));
-    return absl::OkStatus();
+    return OkStatus();
   }
   COPPICE_ASSIGN_OR_RETURN(const Frozen frozen, epoch->Freeze(seams_.now()));
   COPPICE_ASSIGN_OR_RETURN(BatchDelivery delivery,
@@ -157,7 +155,7 @@ absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
                       .delivery = std::move(delivery),
                       .expires_unix_seconds = documents->manifest().expires_unix_seconds});
   ++counts_.waiting;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void RelayedStudy::BeginDeal(std::shared_ptr<Epoch> epoch,
@@ -183,7 +181,7 @@ void RelayedStudy::Know(std::shared_ptr<Epoch> epoch) {
   }
 }
 
-RelayedStudy::KnownEpoch* RelayedStudy::Find(absl::string_view epoch) {
+RelayedStudy::KnownEpoch* RelayedStudy::Find(std::string_view epoch) {
   for (KnownEpoch& known : known_) {
     if (EpochBytes(known.rules.epoch) == epoch) return &known;
   }
@@ -196,44 +194,43 @@ std::shared_ptr<const RelayedStudy::Deal> RelayedStudy::OpenDeal() const {
 }
 
 // The message is for devices, to whom the reason would reveal the state of the relay's machine.
-absl::Status RelayedStudy::NoDeal() const {
-  return absl::UnavailableError(
-      absl::StrCat("no deal of study ", study_, " is open now; come again"));
+Status RelayedStudy::NoDeal() const {
+  return UnavailableError(StrCat("no deal of study ", study_, " is open now; come again"));
 }
 
-absl::StatusOr<std::shared_ptr<const std::string>> RelayedStudy::Terms() const {
+StatusOr<std::shared_ptr<const std::string>> RelayedStudy::Terms() const {
   MutexLock lock(mutex_);
   if (deal_ == nullptr) return NoDeal();
   return deal_->documents->terms_answer();
 }
 
-absl::StatusOr<std::shared_ptr<const RelayedStudy::Deal>> RelayedStudy::DealFor(
-    absl::string_view epoch) const {
+StatusOr<std::shared_ptr<const RelayedStudy::Deal>> RelayedStudy::DealFor(
+    std::string_view epoch) const {
   std::shared_ptr<const Deal> deal;
   {
     MutexLock lock(mutex_);
-    if (draining_) return absl::UnavailableError("the relay is stopping; come again");
+    if (draining_) return UnavailableError("the relay is stopping; come again");
     if (deal_ == nullptr) return NoDeal();
     deal = deal_;
   }
   const RelayTerms& promise = deal->documents->promise();
   if (EpochBytes(promise.epoch) != epoch) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", study_, " has another deal by now; ask for its terms again"));
+    return FailedPreconditionError(
+        StrCat("study ", study_, " has another deal by now; ask for its terms again"));
   }
   if (absl::ToUnixSeconds(seams_.now()) >= promise.deal_until_unix_seconds) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the time to take an offer of study ", study_, " is over; come again"));
+    return FailedPreconditionError(
+        StrCat("the time to take an offer of study ", study_, " is over; come again"));
   }
   const EpochTotals totals = deal->epoch->totals();
   if (totals.dealt >= totals.tickets) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("every ticket of study ", study_, " is dealt; come again"));
+    return ResourceExhaustedError(
+        StrCat("every ticket of study ", study_, " is dealt; come again"));
   }
   return deal;
 }
 
-absl::StatusOr<std::string> RelayedStudy::TakeOffer(absl::string_view epoch, Relay::Admit admit) {
+StatusOr<std::string> RelayedStudy::TakeOffer(std::string_view epoch, Relay::Admit admit) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Deal> deal, DealFor(epoch));
   COPPICE_RETURN_IF_ERROR(admit(deal->documents->promise().epoch));
   COPPICE_ASSIGN_OR_RETURN(const Dealt dealt, deal->epoch->Deal(seams_.now()));
@@ -241,11 +238,11 @@ absl::StatusOr<std::string> RelayedStudy::TakeOffer(absl::string_view epoch, Rel
   return deal->documents->Envelope(dealt);
 }
 
-void RelayedStudy::CountAnswer(const absl::StatusOr<SubmitOutcome>& outcome) {
+void RelayedStudy::CountAnswer(const StatusOr<SubmitOutcome>& outcome) {
   if (outcome.ok()) ++counts_.outcomes[static_cast<size_t>(*outcome)];
 }
 
-bool RelayedStudy::Submit(absl::string_view epoch, SealedReport& report, SubmitDone& done) {
+bool RelayedStudy::Submit(std::string_view epoch, SealedReport& report, SubmitDone& done) {
   std::shared_ptr<Epoch> found;
   EpochRules rules;
   bool reopens = false;
@@ -259,7 +256,7 @@ bool RelayedStudy::Submit(absl::string_view epoch, SealedReport& report, SubmitD
     ++in_flight_;
   }
   // The callback must not hold the epoch: the last owner that releases it waits for its thread.
-  SubmitDone counted = [this, done = std::move(done)](absl::StatusOr<SubmitOutcome> outcome) {
+  SubmitDone counted = [this, done = std::move(done)](StatusOr<SubmitOutcome> outcome) {
     CountAnswer(outcome);
     done(std::move(outcome));
     MutexLock lock(mutex_);
@@ -268,7 +265,7 @@ bool RelayedStudy::Submit(absl::string_view epoch, SealedReport& report, SubmitD
   if (found != nullptr) {
     found->Submit(std::move(report), seams_.now(), std::move(counted));
   } else if (reopens) {
-    counted(absl::UnavailableError("the disk of the relay has failed; send the report again"));
+    counted(UnavailableError("the disk of the relay has failed; send the report again"));
   } else {
     counted(HasLengths(report, rules) ? SubmitOutcome::kClosed : SubmitOutcome::kBadLength);
   }
@@ -302,11 +299,10 @@ StudyTotals RelayedStudy::totals() const {
   return totals;
 }
 
-absl::Status RelayedStudy::Ready() const {
+Status RelayedStudy::Ready() const {
   MutexLock lock(mutex_);
-  if (deal_ != nullptr || ended_) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("no deal of study ", study_, " is open: ", why_no_deal_));
+  if (deal_ != nullptr || ended_) return OkStatus();
+  return UnavailableError(StrCat("no deal of study ", study_, " is open: ", why_no_deal_));
 }
 
 void RelayedStudy::Start() {

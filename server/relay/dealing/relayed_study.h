@@ -11,16 +11,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
 #include "server/relay/dealing/batch_delivery.h"
 #include "server/relay/dealing/curator_calls.h"
@@ -64,23 +63,22 @@ class RelayedStudy {
   static constexpr int kRefusalsForGood = 21;
 
   // The key, the curator and the folder's disk must outlive the study.
-  static absl::StatusOr<std::unique_ptr<RelayedStudy>> Open(const RelayOptions& options,
-                                                            const std::string& study,
-                                                            const SigningKey& key,
-                                                            CuratorCalls& curator,
-                                                            const RelaySeams& seams);
+  static StatusOr<std::unique_ptr<RelayedStudy>> Open(const RelayOptions& options,
+                                                      const std::string& study,
+                                                      const SigningKey& key, CuratorCalls& curator,
+                                                      const RelaySeams& seams);
   // Drains first.
   ~RelayedStudy();
 
   const std::string& id() const { return study_; }
 
-  absl::StatusOr<std::shared_ptr<const std::string>> Terms() const;
-  absl::StatusOr<std::string> TakeOffer(absl::string_view epoch, Relay::Admit admit);
+  StatusOr<std::shared_ptr<const std::string>> Terms() const;
+  StatusOr<std::string> TakeOffer(std::string_view epoch, Relay::Admit admit);
   // Returns false, and does nothing, if the epoch does not belong to this study.
-  bool Submit(absl::string_view epoch, SealedReport& report, SubmitDone& done);
+  bool Submit(std::string_view epoch, SealedReport& report, SubmitDone& done);
 
   StudyTotals totals() const;
-  absl::Status Ready() const;
+  Status Ready() const;
 
   // Starts a thread that calls Step().
   void Start();
@@ -123,10 +121,10 @@ class RelayedStudy {
 
   std::string EpochsFolder() const;
   std::string FolderOf(const EpochId& epoch) const;
-  absl::Status Restore();
-  absl::Status RestoreEpoch(const std::string& folder);
+  Status Restore();
+  Status RestoreEpoch(const std::string& folder);
   // Renames the folder of a deal that can no longer be opened, so that no start opens it.
-  absl::Status SetAside(const std::string& folder, const absl::Status& why);
+  Status SetAside(const std::string& folder, const Status& why);
   void KnowDamaged(const std::string& folder);
   void Run();
 
@@ -134,11 +132,11 @@ class RelayedStudy {
   void BeginDeal(std::shared_ptr<Epoch> epoch, std::shared_ptr<const DealDocuments> documents)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Know(std::shared_ptr<Epoch> epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  KnownEpoch* Find(absl::string_view epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  KnownEpoch* Find(std::string_view epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const Deal> OpenDeal() const;
-  absl::StatusOr<std::shared_ptr<const Deal>> DealFor(absl::string_view epoch) const;
-  absl::Status NoDeal() const;
-  void CountAnswer(const absl::StatusOr<SubmitOutcome>& outcome);
+  StatusOr<std::shared_ptr<const Deal>> DealFor(std::string_view epoch) const;
+  Status NoDeal() const;
+  void CountAnswer(const StatusOr<SubmitOutcome>& outcome);
 
   // The parts of Step(), in relayed_study_steps.cc. Each returns when it is due again.
   absl::Time StepReopening(absl::Time now);
@@ -147,24 +145,24 @@ class RelayedStudy {
   absl::Time StepOpening(absl::Time now);
 
   bool CloseIfFailed();
-  absl::Status ReopenDeal();
-  absl::Status Freeze(absl::Time now, const Deal& deal);
+  Status ReopenDeal();
+  Status Freeze(absl::Time now, const Deal& deal);
   void FinishDelivery(BatchDelivery::Progress progress);
-  absl::Time DeliveryFailed(absl::Time now, const absl::Status& error);
-  absl::Time ReadingFailed(absl::Time now, const absl::Status& error);
-  static bool IsRefusedForGood(WaitingBatch& batch, const absl::Status& error);
+  absl::Time DeliveryFailed(absl::Time now, const Status& error);
+  absl::Time ReadingFailed(absl::Time now, const Status& error);
+  static bool IsRefusedForGood(WaitingBatch& batch, const Status& error);
   void DropFirstWaiting();
   // Logs that a deal ended with fewer reports than its smallest batch.
   void SayTooSmall(uint64_t min_batch);
   // Removes it from the disk and answers kClosed for it from now on.
   void Erase(const std::shared_ptr<Epoch>& epoch);
-  absl::Status Collect(absl::Time now);
-  absl::Status RemoveUnopened();
-  absl::Status CheckRoom() const;
-  absl::Status OpenPool(absl::Time now);
-  absl::StatusOr<absl::Time> FreezeAt(int64_t expires, absl::Time now) const;
-  absl::StatusOr<RelayTerms> PromiseFor(const TicketPool& pool, absl::Time now) const;
-  absl::Time OpeningFailed(absl::Time now, const absl::Status& error);
+  Status Collect(absl::Time now);
+  Status RemoveUnopened();
+  Status CheckRoom() const;
+  Status OpenPool(absl::Time now);
+  StatusOr<absl::Time> FreezeAt(int64_t expires, absl::Time now) const;
+  StatusOr<RelayTerms> PromiseFor(const TicketPool& pool, absl::Time now) const;
+  absl::Time OpeningFailed(absl::Time now, const Status& error);
 
   bool IsDraining() const;
   // Logs the text, unless it repeats the last one.

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "common/terms/sha256.h"
 #include "common/terms/ticket.h"
 
@@ -27,7 +27,7 @@ inline bool IsBefore(const Ticket& a, const Ticket& b) {
 }
 
 template <typename Bytes>
-absl::string_view ViewOf(const Bytes& bytes) {
+std::string_view ViewOf(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -39,20 +39,20 @@ inline std::string NumberBytes(uint64_t number) {
 }
 
 // Reads the first kNumberBytes of `bytes`, which must have this many.
-inline uint64_t NumberIn(absl::string_view bytes) {
+inline uint64_t NumberIn(std::string_view bytes) {
   uint64_t number = 0;
   for (size_t i = 0; i < kNumberBytes; ++i) number = number << 8 | static_cast<uint8_t>(bytes[i]);
   return number;
 }
 
-inline absl::string_view Take(absl::string_view& bytes, size_t count) {
-  const absl::string_view taken = bytes.substr(0, count);
+inline std::string_view Take(std::string_view& bytes, size_t count) {
+  const std::string_view taken = bytes.substr(0, count);
   bytes.remove_prefix(taken.size());
   return taken;
 }
 
 // A checksum that finds torn and decayed bytes, but not forged ones.
-inline std::string CheckOf(std::initializer_list<absl::string_view> parts) {
+inline std::string CheckOf(std::initializer_list<std::string_view> parts) {
   return std::string(ViewOf(Sha256(parts)).substr(0, kCheckBytes));
 }
 

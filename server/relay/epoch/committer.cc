@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/relay/epoch/pool.h"
 
@@ -16,8 +16,8 @@ uint64_t WaitingBytes(const SealedReport& report) {
   return kPendingBytes + report.encapsulated.size() + report.ciphertext.size();
 }
 
-absl::Status WriteFailed() {
-  return absl::UnavailableError("the relay's disk has failed; send the same report again later");
+Status WriteFailed() {
+  return UnavailableError("the relay's disk has failed; send the same report again later");
 }
 
 SubmitOutcome OutcomeOf(bool same) {
@@ -49,22 +49,22 @@ Committer::Committer(Pool& pool, absl::Span<const Ticket> tickets, SlotSet full)
 
 Committer::~Committer() { Stop(); }
 
-absl::Status Committer::Add(uint64_t slot, SealedReport& report, SubmitDone& done) {
+Status Committer::Add(uint64_t slot, SealedReport& report, SubmitDone& done) {
   const uint64_t bytes = WaitingBytes(report);
   MutexLock lock(mutex_);
   if (!health_.ok()) return WriteFailed();
   if (queued_bytes_ + bytes > kMaxQueuedBytes) {
-    return absl::ResourceExhaustedError("the relay is busy; send the same report again later");
+    return ResourceExhaustedError("the relay is busy; send the same report again later");
   }
   // Otherwise copies of one report could fill the queue and block all other devices.
   if (!waiting_slots_.insert(slot).second) {
-    return absl::ResourceExhaustedError(
+    return ResourceExhaustedError(
         "a report of this ticket is being stored; send the same report again later");
   }
   queued_bytes_ += bytes;
   queue_.push_back({.slot = slot, .report = std::move(report), .done = std::move(done)});
   changed_.NotifyOne();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void Committer::Stop() {
@@ -81,7 +81,7 @@ uint64_t Committer::stored() const {
   return stored_;
 }
 
-absl::Status Committer::health() const {
+Status Committer::health() const {
   MutexLock lock(mutex_);
   return health_;
 }
@@ -102,7 +102,7 @@ void Committer::Run() {
 }
 
 void Committer::Commit(std::vector<Pending>& group) {
-  absl::Status health = this->health();
+  Status health = this->health();
   if (health.ok()) health = WriteGroup(group);
   for (Pending& pending : group) {
     if (health.ok()) {
@@ -118,7 +118,7 @@ void Committer::Commit(std::vector<Pending>& group) {
 }
 
 // A slot has one report in a group, and the first report that ever came stays.
-absl::Status Committer::WriteGroup(std::vector<Pending>& group) {
+Status Committer::WriteGroup(std::vector<Pending>& group) {
   bool wrote = false;
   for (Pending& pending : group) {
     COPPICE_ASSIGN_OR_RETURN(const std::optional<SubmitOutcome> stored, CompareStored(pending));
@@ -132,18 +132,17 @@ absl::Status Committer::WriteGroup(std::vector<Pending>& group) {
                     {.encapsulated = report.encapsulated, .ciphertext = report.ciphertext}));
     wrote = true;
   }
-  return wrote ? pool_.Sync() : absl::OkStatus();
+  return wrote ? pool_.Sync() : OkStatus();
 }
 
-absl::StatusOr<std::optional<SubmitOutcome>> Committer::CompareStored(
-    const Pending& pending) const {
+StatusOr<std::optional<SubmitOutcome>> Committer::CompareStored(const Pending& pending) const {
   std::optional<SubmitOutcome> outcome;
   if (!full_.Has(pending.slot)) return outcome;
   COPPICE_RETURN_IF_ERROR(pool_.Scan(
       pending.slot, tickets_.subspan(pending.slot, 1), [&](uint64_t, const SlotReport& stored) {
         outcome = OutcomeOf(stored.encapsulated == pending.report.encapsulated &&
                             stored.ciphertext == pending.report.ciphertext);
-        return absl::OkStatus();
+        return OkStatus();
       }));
   return outcome;
 }

@@ -8,20 +8,22 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/relay/epoch/bytes.h"
 
 namespace coppice::relay {
 namespace {
 
-constexpr absl::string_view kDealMagic("coppice.v1.deal\0", 16);
-constexpr absl::string_view kPoolLabel("coppice.v1.deal_pool\0", 21);
-constexpr absl::string_view kMarkLabel("coppice.v1.deal_mark\0", 21);
-constexpr absl::string_view kOrderLabel("coppice.v1.deal_order\0", 22);
-constexpr absl::string_view kClaimLabel("coppice.v1.deal_claim\0", 22);
+constexpr std::string_view kDealMagic("coppice.v1.deal\0", 16);
+constexpr std::string_view kPoolLabel("coppice.v1.deal_pool\0", 21);
+constexpr std::string_view kMarkLabel("coppice.v1.deal_mark\0", 21);
+constexpr std::string_view kOrderLabel("coppice.v1.deal_order\0", 22);
+constexpr std::string_view kClaimLabel("coppice.v1.deal_claim\0", 22);
 constexpr size_t kKeyBytes = 32;
 // The key is in the first sector; two marks follow, which are written in turn.
 constexpr size_t kDealFileBytes = 3 * kSectorBytes;
@@ -33,11 +35,11 @@ using KeyBytes = std::array<uint8_t, kKeyBytes>;
 // The head of the file.
 constexpr size_t kHeadBytes = kDealMagic.size() + kKeyBytes + 2 * kCheckBytes;
 
-std::string PoolCheck(absl::string_view pool) { return CheckOf({kPoolLabel, pool}); }
+std::string PoolCheck(std::string_view pool) { return CheckOf({kPoolLabel, pool}); }
 
 std::string MarkBytes(uint64_t sequence, uint64_t place) {
-  const std::string numbers = absl::StrCat(NumberBytes(sequence), NumberBytes(place));
-  return absl::StrCat(numbers, CheckOf({kMarkLabel, numbers}));
+  const std::string numbers = StrCat(NumberBytes(sequence), NumberBytes(place));
+  return StrCat(numbers, CheckOf({kMarkLabel, numbers}));
 }
 
 uint64_t MarkOffset(uint64_t sequence) { return kSectorBytes * (1 + sequence % 2); }
@@ -47,8 +49,8 @@ struct DealMark {
   uint64_t place = 0;
 };
 
-std::optional<DealMark> ParseMark(absl::string_view sector) {
-  const absl::string_view numbers = Take(sector, 2 * kNumberBytes);
+std::optional<DealMark> ParseMark(std::string_view sector) {
+  const std::string_view numbers = Take(sector, 2 * kNumberBytes);
   if (Take(sector, kCheckBytes) != CheckOf({kMarkLabel, numbers})) return std::nullopt;
   return DealMark{.sequence = NumberIn(numbers), .place = NumberIn(numbers.substr(kNumberBytes))};
 }
@@ -61,13 +63,13 @@ class WipedBytes {
   WipedBytes(const WipedBytes&) = delete;
   WipedBytes& operator=(const WipedBytes&) = delete;
 
-  absl::string_view get() const { return bytes_; }
+  std::string_view get() const { return bytes_; }
 
  private:
   std::string bytes_;
 };
 
-bool HmacSha256(absl::string_view key, absl::string_view message, KeyBytes& mac) {
+bool HmacSha256(std::string_view key, std::string_view message, KeyBytes& mac) {
   unsigned int bytes = 0;
   return HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
               reinterpret_cast<const unsigned char*>(message.data()), message.size(), mac.data(),
@@ -75,8 +77,8 @@ bool HmacSha256(absl::string_view key, absl::string_view message, KeyBytes& mac)
          bytes == mac.size();
 }
 
-absl::Status OpenSslFailed() {
-  return absl::InternalError("OpenSSL lacks HMAC-SHA256 or AES-256; nothing is dealt");
+Status OpenSslFailed() {
+  return InternalError("OpenSSL lacks HMAC-SHA256 or AES-256; nothing is dealt");
 }
 
 struct CipherDelete {
@@ -115,7 +117,7 @@ bool RankSlots(const KeyBytes& key, std::vector<RankedSlot>& ranked) {
       return false;
     }
     for (size_t i = 0; i < count; ++i) {
-      const absl::string_view block = absl::string_view(ranks).substr(i * kBlockBytes, kBlockBytes);
+      const std::string_view block = std::string_view(ranks).substr(i * kBlockBytes, kBlockBytes);
       ranked[first + i] = {.high = NumberIn(block),
                            .low = NumberIn(block.substr(kNumberBytes)),
                            .slot = static_cast<uint32_t>(first + i)};
@@ -136,16 +138,16 @@ Dealer::Dealer(std::unique_ptr<DiskFile> file, std::unique_ptr<Key> claims,
                std::vector<uint32_t> order)
     : file_(std::move(file)), claims_(std::move(claims)), order_(std::move(order)) {}
 
-absl::Status MakeDealFile(const std::string& path, Disk& disk, absl::string_view pool) {
+Status MakeDealFile(const std::string& path, Disk& disk, std::string_view pool) {
   std::string key(kKeyBytes, '\0');
   // Only 1 is success; 0 and -1 are not.
   if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(key.data()), kKeyBytes) != 1) {
-    return absl::UnavailableError("the system's random source failed; no deal was made");
+    return UnavailableError("the system's random source failed; no deal was made");
   }
   const WipedBytes wiped(std::move(key));
   const std::string bound = PoolCheck(pool);
   const WipedBytes head(
-      absl::StrCat(kDealMagic, wiped.get(), bound, CheckOf({kDealMagic, wiped.get(), bound})));
+      StrCat(kDealMagic, wiped.get(), bound, CheckOf({kDealMagic, wiped.get(), bound})));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.CreateFile(path));
   COPPICE_RETURN_IF_ERROR(file->Allocate(kDealFileBytes));
   COPPICE_RETURN_IF_ERROR(file->Write(0, head.get()));
@@ -155,16 +157,16 @@ absl::Status MakeDealFile(const std::string& path, Disk& disk, absl::string_view
   return file->Sync();
 }
 
-absl::Status EraseDealFile(const std::string& path, Disk& disk) {
-  absl::StatusOr<std::unique_ptr<DiskFile>> file = disk.OpenFile(path);
-  if (absl::IsNotFound(file.status())) return absl::OkStatus();
+Status EraseDealFile(const std::string& path, Disk& disk) {
+  StatusOr<std::unique_ptr<DiskFile>> file = disk.OpenFile(path);
+  if (IsNotFound(file.status())) return OkStatus();
   COPPICE_RETURN_IF_ERROR(file.status());
   COPPICE_RETURN_IF_ERROR((*file)->Write(0, std::string(kDealFileBytes, '\0')));
   COPPICE_RETURN_IF_ERROR((*file)->Sync());
   return disk.RemoveFile(path);
 }
 
-absl::StatusOr<std::vector<uint32_t>> Dealer::OrderOf(const Key& key, uint64_t slots) {
+StatusOr<std::vector<uint32_t>> Dealer::OrderOf(const Key& key, uint64_t slots) {
   std::vector<RankedSlot> ranked(slots);
   if (!RankSlots(key, ranked)) return OpenSslFailed();
   std::sort(ranked.begin(), ranked.end(), [](const RankedSlot& a, const RankedSlot& b) {
@@ -176,23 +178,23 @@ absl::StatusOr<std::vector<uint32_t>> Dealer::OrderOf(const Key& key, uint64_t s
   return order;
 }
 
-absl::StatusOr<std::unique_ptr<Dealer>> Dealer::Open(const std::string& path, uint64_t slots,
-                                                     Disk& disk, absl::string_view pool) {
+StatusOr<std::unique_ptr<Dealer>> Dealer::Open(const std::string& path, uint64_t slots, Disk& disk,
+                                               std::string_view pool) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<DiskFile> file, disk.OpenFile(path));
   COPPICE_ASSIGN_OR_RETURN(std::string read, file->Read(0, kHeadBytes));
   const WipedBytes head(std::move(read));
-  absl::string_view rest = head.get();
-  const absl::string_view magic = Take(rest, kDealMagic.size());
-  const absl::string_view key = Take(rest, kKeyBytes);
-  const absl::string_view bound = Take(rest, kCheckBytes);
+  std::string_view rest = head.get();
+  const std::string_view magic = Take(rest, kDealMagic.size());
+  const std::string_view key = Take(rest, kKeyBytes);
+  const std::string_view bound = Take(rest, kCheckBytes);
   if (magic != kDealMagic || rest != CheckOf({kDealMagic, key, bound})) {
-    return absl::DataLossError(absl::StrCat(path, ": the key of the deal is damaged"));
+    return DataLossError(StrCat(path, ": the key of the deal is damaged"));
   }
   if (bound != PoolCheck(pool)) {
-    return absl::DataLossError(
-        absl::StrCat(path,
-                     ": these files are copies of a deal, whose tickets may have been dealt by "
-                     "others. A deal is never restored: its reports are lost"));
+    return DataLossError(
+        StrCat(path,
+               ": these files are copies of a deal, whose tickets may have been dealt by "
+               "others. A deal is never restored: its reports are lost"));
   }
   Key order_key;
   auto claims = std::make_unique<Key>();
@@ -205,7 +207,7 @@ absl::StatusOr<std::unique_ptr<Dealer>> Dealer::Open(const std::string& path, ui
   return dealer;
 }
 
-absl::Status Dealer::ReadMarks(const std::string& path) {
+Status Dealer::ReadMarks(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string even, file_->Read(MarkOffset(0), kSectorBytes));
   COPPICE_ASSIGN_OR_RETURN(const std::string odd, file_->Read(MarkOffset(1), kSectorBytes));
   std::optional<DealMark> last = ParseMark(even);
@@ -213,13 +215,13 @@ absl::Status Dealer::ReadMarks(const std::string& path) {
   const bool both = last.has_value() && other.has_value();
   if (other.has_value() && (!last.has_value() || last->sequence < other->sequence)) last = other;
   if (!last.has_value() || last->place > order_.size()) {
-    return absl::DataLossError(
-        absl::StrCat(path, ": how far the tickets were dealt is damaged; none may be dealt twice"));
+    return DataLossError(
+        StrCat(path, ": how far the tickets were dealt is damaged; none may be dealt twice"));
   }
   MutexLock lock(mutex_);
   sequence_ = last->sequence;
   next_ = marked_ = last->place;
-  if (both) return absl::OkStatus();
+  if (both) return OkStatus();
   // The other mark may have been the last, torn or decayed. It was at most this far ahead.
   next_ = std::min<uint64_t>(last->place + kPlacesPerMark, order_.size());
   return Mark(next_);
@@ -234,27 +236,27 @@ Dealer::~Dealer() {
   OPENSSL_cleanse(order_.data(), order_.size() * sizeof(uint32_t));
 }
 
-absl::Status Dealer::Mark(uint64_t place) {
+Status Dealer::Mark(uint64_t place) {
   const uint64_t sequence = sequence_ + 1;
   failed_ = file_->Write(MarkOffset(sequence), MarkBytes(sequence, place));
   if (failed_.ok()) failed_ = file_->Sync();
   COPPICE_RETURN_IF_ERROR(failed_);
   sequence_ = sequence;
   marked_ = place;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<uint32_t> Dealer::DealSlot() {
+StatusOr<uint32_t> Dealer::DealSlot() {
   MutexLock lock(mutex_);
   COPPICE_RETURN_IF_ERROR(failed_);
-  if (next_ == order_.size()) return absl::ResourceExhaustedError("every ticket is dealt");
+  if (next_ == order_.size()) return ResourceExhaustedError("every ticket is dealt");
   if (next_ == marked_) {
     COPPICE_RETURN_IF_ERROR(Mark(std::min<uint64_t>(marked_ + kPlacesPerMark, order_.size())));
   }
   return order_[next_++];
 }
 
-absl::StatusOr<Claim> Dealer::ClaimOf(absl::string_view ticket) const {
+StatusOr<Claim> Dealer::ClaimOf(std::string_view ticket) const {
   Key mac;
   if (!HmacSha256(ViewOf(*claims_), ticket, mac)) return OpenSslFailed();
   Claim claim;
@@ -267,7 +269,7 @@ uint64_t Dealer::dealt() const {
   return next_;
 }
 
-absl::Status Dealer::health() const {
+Status Dealer::health() const {
   MutexLock lock(mutex_);
   return failed_;
 }

@@ -6,12 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/relay/epoch/disk.h"
 #include "server/relay/epoch/epoch.h"
 
@@ -19,11 +18,11 @@ namespace coppice::relay {
 
 // Writes a fresh key of the private generator into a new file at `path`, and syncs it. `pool` is
 // the identity of the file whose tickets it deals.
-absl::Status MakeDealFile(const std::string& path, Disk& disk, absl::string_view pool = "");
+Status MakeDealFile(const std::string& path, Disk& disk, std::string_view pool = "");
 
 // Overwrites the key and removes its file, if it exists: after that nobody can tell who got which
 // ticket. File systems that write elsewhere (snapshots, flash) may keep the old bytes.
-absl::Status EraseDealFile(const std::string& path, Disk& disk);
+Status EraseDealFile(const std::string& path, Disk& disk);
 
 // Guarantee  Slots come in an order that is a pseudorandom function of the key, each once, even
 //            across crashes: a place is dealt only after the file says that it may be gone. Key,
@@ -37,24 +36,24 @@ absl::Status EraseDealFile(const std::string& path, Disk& disk);
 //            file's key.
 class Dealer {
  public:
-  static absl::StatusOr<std::unique_ptr<Dealer>> Open(const std::string& path, uint64_t slots,
-                                                      Disk& disk, absl::string_view pool = "");
+  static StatusOr<std::unique_ptr<Dealer>> Open(const std::string& path, uint64_t slots, Disk& disk,
+                                                std::string_view pool = "");
   ~Dealer();
 
   // ResourceExhausted: all tickets are dealt.
-  absl::StatusOr<uint32_t> DealSlot();
-  absl::StatusOr<Claim> ClaimOf(absl::string_view ticket) const;
+  StatusOr<uint32_t> DealSlot();
+  StatusOr<Claim> ClaimOf(std::string_view ticket) const;
   uint64_t dealt() const;
-  absl::Status health() const;
+  Status health() const;
 
  private:
   struct Key;
 
   Dealer(std::unique_ptr<DiskFile> file, std::unique_ptr<Key> claims, std::vector<uint32_t> order);
 
-  static absl::StatusOr<std::vector<uint32_t>> OrderOf(const Key& key, uint64_t slots);
-  absl::Status ReadMarks(const std::string& path);
-  absl::Status Mark(uint64_t place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static StatusOr<std::vector<uint32_t>> OrderOf(const Key& key, uint64_t slots);
+  Status ReadMarks(const std::string& path);
+  Status Mark(uint64_t place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::unique_ptr<DiskFile> file_;
   const std::unique_ptr<Key> claims_;
@@ -64,7 +63,7 @@ class Dealer {
   uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t marked_ ABSL_GUARDED_BY(mutex_) = 0;  // places before it may be dealt
   uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Status failed_ ABSL_GUARDED_BY(mutex_);
+  Status failed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::relay

@@ -10,31 +10,32 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::relay {
 namespace {
 
-absl::Status DiskError(absl::string_view what, const std::string& path, int error) {
-  const std::string message =
-      absl::StrCat(path, ": cannot be ", what, " (", std::strerror(error), ")");
+Status DiskError(std::string_view what, const std::string& path, int error) {
+  const std::string message = StrCat(path, ": cannot be ", what, " (", std::strerror(error), ")");
   switch (error) {
     case ENOENT:
-      return absl::NotFoundError(message);
+      return NotFoundError(message);
     case EEXIST:
     case ENOTEMPTY:
-      return absl::AlreadyExistsError(message);
+      return AlreadyExistsError(message);
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-      return absl::ResourceExhaustedError(message);
+      return ResourceExhaustedError(message);
     case EIO:
-      if (what == "read") return absl::DataLossError(message);
+      if (what == "read") return DataLossError(message);
       [[fallthrough]];
     default:
-      return absl::UnavailableError(message);
+      return UnavailableError(message);
   }
 }
 
@@ -44,49 +45,49 @@ class PosixFile final : public DiskFile {
   PosixFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
   ~PosixFile() override { close(descriptor_); }
 
-  absl::Status Lock() override {
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  Status Lock() override {
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return OkStatus();
     if (errno != EWOULDBLOCK) return DiskError("locked", path_, errno);
-    return absl::UnavailableError(
-        absl::StrCat(path_, ": another process has it; each relay needs a folder of its own"));
+    return UnavailableError(
+        StrCat(path_, ": another process has it; each relay needs a folder of its own"));
   }
 
-  absl::StatusOr<uint64_t> Size() const override {
+  StatusOr<uint64_t> Size() const override {
     struct stat facts {};
     if (fstat(descriptor_, &facts) != 0) return DiskError("read", path_, errno);
     return static_cast<uint64_t>(facts.st_size);
   }
 
   // The inode number alone could soon belong to another file.
-  absl::StatusOr<std::string> Identity() const override {
+  StatusOr<std::string> Identity() const override {
     struct statx facts {};
     if (statx(descriptor_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0) {
       return DiskError("read", path_, errno);
     }
     const bool is_dated = (facts.stx_mask & STATX_BTIME) != 0;
-    return absl::StrCat(facts.stx_ino, " ", is_dated ? facts.stx_btime.tv_sec : 0, " ",
-                        is_dated ? facts.stx_btime.tv_nsec : 0);
+    return StrCat(facts.stx_ino, " ", is_dated ? facts.stx_btime.tv_sec : 0, " ",
+                  is_dated ? facts.stx_btime.tv_nsec : 0);
   }
 
-  absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
+  StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
     std::string read(bytes, '\0');
     for (size_t at = 0; at < read.size();) {
       const ssize_t count =
           pread(descriptor_, read.data() + at, read.size() - at, static_cast<off_t>(offset + at));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return DiskError("read", path_, errno);
-      if (count == 0) return absl::DataLossError(absl::StrCat(path_, ": it ends too early"));
+      if (count == 0) return DataLossError(StrCat(path_, ": it ends too early"));
       at += static_cast<size_t>(count);
     }
     return read;
   }
 
-  absl::Status Allocate(uint64_t bytes) override {
+  Status Allocate(uint64_t bytes) override {
     const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
-    return error == 0 ? absl::OkStatus() : DiskError("given its space", path_, error);
+    return error == 0 ? OkStatus() : DiskError("given its space", path_, error);
   }
 
-  absl::Status Write(uint64_t offset, absl::string_view bytes) override {
+  Status Write(uint64_t offset, std::string_view bytes) override {
     while (!bytes.empty()) {
       const ssize_t count =
           pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -95,11 +96,11 @@ class PosixFile final : public DiskFile {
       offset += static_cast<uint64_t>(count);
       bytes.remove_prefix(static_cast<size_t>(count));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Sync() override {
-    return fdatasync(descriptor_) == 0 ? absl::OkStatus() : DiskError("synced", path_, errno);
+  Status Sync() override {
+    return fdatasync(descriptor_) == 0 ? OkStatus() : DiskError("synced", path_, errno);
   }
 
  private:
@@ -109,39 +110,38 @@ class PosixFile final : public DiskFile {
 
 class PosixDisk final : public Disk {
  public:
-  absl::StatusOr<std::unique_ptr<DiskFile>> CreateFile(const std::string& path) override {
+  StatusOr<std::unique_ptr<DiskFile>> CreateFile(const std::string& path) override {
     return Open(path, O_CREAT | O_EXCL, "made");
   }
-  absl::StatusOr<std::unique_ptr<DiskFile>> OpenFile(const std::string& path) override {
+  StatusOr<std::unique_ptr<DiskFile>> OpenFile(const std::string& path) override {
     return Open(path, 0, "opened");
   }
-  absl::Status RemoveFile(const std::string& path) override {
-    return unlink(path.c_str()) == 0 ? absl::OkStatus() : DiskError("removed", path, errno);
+  Status RemoveFile(const std::string& path) override {
+    return unlink(path.c_str()) == 0 ? OkStatus() : DiskError("removed", path, errno);
   }
-  absl::Status CreateFolder(const std::string& path) override {
-    return mkdir(path.c_str(), 0700) == 0 ? absl::OkStatus() : DiskError("made", path, errno);
+  Status CreateFolder(const std::string& path) override {
+    return mkdir(path.c_str(), 0700) == 0 ? OkStatus() : DiskError("made", path, errno);
   }
-  absl::Status RemoveFolder(const std::string& path) override {
-    return rmdir(path.c_str()) == 0 ? absl::OkStatus() : DiskError("removed", path, errno);
+  Status RemoveFolder(const std::string& path) override {
+    return rmdir(path.c_str()) == 0 ? OkStatus() : DiskError("removed", path, errno);
   }
 
-  absl::Status RenameFolder(const std::string& from, const std::string& to) override {
+  Status RenameFolder(const std::string& from, const std::string& to) override {
     // rename() replaces an empty folder, and no other process makes one here.
     if (access(to.c_str(), F_OK) == 0) return DiskError("renamed to", to, EEXIST);
-    return rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus()
-                                                 : DiskError("renamed", from, errno);
+    return rename(from.c_str(), to.c_str()) == 0 ? OkStatus() : DiskError("renamed", from, errno);
   }
 
-  absl::Status SyncFolder(const std::string& path) override {
+  Status SyncFolder(const std::string& path) override {
     const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return DiskError("opened", path, errno);
     // EINVAL: the file system has nothing to sync.
     const int error = fsync(folder) == 0 || errno == EINVAL ? 0 : errno;
     close(folder);
-    return error == 0 ? absl::OkStatus() : DiskError("synced", path, error);
+    return error == 0 ? OkStatus() : DiskError("synced", path, error);
   }
 
-  absl::StatusOr<std::vector<std::string>> List(const std::string& path) const override {
+  StatusOr<std::vector<std::string>> List(const std::string& path) const override {
     DIR* const folder = opendir(path.c_str());
     if (folder == nullptr) return DiskError("opened", path, errno);
     std::vector<std::string> names;
@@ -158,8 +158,8 @@ class PosixDisk final : public Disk {
   }
 
  private:
-  static absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path, int flags,
-                                                        absl::string_view what) {
+  static StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path, int flags,
+                                                  std::string_view what) {
     const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
     if (descriptor < 0) return DiskError(what, path, errno);
     return std::make_unique<PosixFile>(descriptor, path);

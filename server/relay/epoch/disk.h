@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice::relay {
 
@@ -24,16 +23,16 @@ class DiskFile {
   virtual ~DiskFile() = default;
 
   // Excludes everybody else who locks the file, until this object or its process ends.
-  virtual absl::Status Lock() = 0;
-  virtual absl::StatusOr<uint64_t> Size() const = 0;
+  virtual Status Lock() = 0;
+  virtual StatusOr<uint64_t> Size() const = 0;
   // Identifies the file: renaming or writing keeps the identity, and no copy has the same one.
-  virtual absl::StatusOr<std::string> Identity() const = 0;
-  virtual absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const = 0;
+  virtual StatusOr<std::string> Identity() const = 0;
+  virtual StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const = 0;
   // Reserves space, so that no write below `bytes` fails for lack of it. New bytes are zeros.
-  virtual absl::Status Allocate(uint64_t bytes) = 0;
-  virtual absl::Status Write(uint64_t offset, absl::string_view bytes) = 0;
+  virtual Status Allocate(uint64_t bytes) = 0;
+  virtual Status Write(uint64_t offset, std::string_view bytes) = 0;
   // When it returns OK, everything written survives a power cut.
-  virtual absl::Status Sync() = 0;
+  virtual Status Sync() = 0;
 };
 
 // Guarantee  new files and folders are for their owner alone. Names survive a power cut once their
@@ -45,18 +44,18 @@ class Disk {
  public:
   virtual ~Disk() = default;
 
-  virtual absl::StatusOr<std::unique_ptr<DiskFile>> CreateFile(const std::string& path) = 0;
-  virtual absl::StatusOr<std::unique_ptr<DiskFile>> OpenFile(const std::string& path) = 0;
-  virtual absl::Status RemoveFile(const std::string& path) = 0;
+  virtual StatusOr<std::unique_ptr<DiskFile>> CreateFile(const std::string& path) = 0;
+  virtual StatusOr<std::unique_ptr<DiskFile>> OpenFile(const std::string& path) = 0;
+  virtual Status RemoveFile(const std::string& path) = 0;
 
-  virtual absl::Status CreateFolder(const std::string& path) = 0;
+  virtual Status CreateFolder(const std::string& path) = 0;
   // Removes an empty folder.
-  virtual absl::Status RemoveFolder(const std::string& path) = 0;
+  virtual Status RemoveFolder(const std::string& path) = 0;
   // AlreadyExists if `to` exists.
-  virtual absl::Status RenameFolder(const std::string& from, const std::string& to) = 0;
-  virtual absl::Status SyncFolder(const std::string& path) = 0;
+  virtual Status RenameFolder(const std::string& from, const std::string& to) = 0;
+  virtual Status SyncFolder(const std::string& path) = 0;
   // Returns the names in a folder, sorted.
-  virtual absl::StatusOr<std::vector<std::string>> List(const std::string& path) const = 0;
+  virtual StatusOr<std::vector<std::string>> List(const std::string& path) const = 0;
 };
 
 Disk& RealDisk();

@@ -7,9 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/merkle.h"
 #include "server/relay/epoch/bytes.h"
 #include "server/relay/epoch/deal.h"
@@ -31,14 +32,14 @@ struct ScannedPool {
   SlotSet full;
 };
 
-absl::StatusOr<ScannedPool> ScanPool(const Pool& pool, const EpochContents& contents) {
+StatusOr<ScannedPool> ScanPool(const Pool& pool, const EpochContents& contents) {
   ScannedPool scanned{.batch = {}, .full = SlotSet(contents.tickets.size())};
   MerkleRootStream root;
   COPPICE_RETURN_IF_ERROR(
       pool.Scan(0, contents.tickets, [&](uint64_t slot, const SlotReport& report) {
         scanned.full.Add(slot);
         root.Add({contents.tickets[slot].ToBytes(), report.encapsulated, report.ciphertext});
-        return absl::OkStatus();
+        return OkStatus();
       }));
   scanned.batch.reports = scanned.full.size();
   scanned.batch.dropped = scanned.full.size() < contents.rules.min_batch;
@@ -48,7 +49,7 @@ absl::StatusOr<ScannedPool> ScanPool(const Pool& pool, const EpochContents& cont
 
 // After a failed sync every later one may take the bytes in memory for written (Linux does). So
 // everything found is written again, whoever wrote it first.
-absl::Status WriteAgain(Pool& pool, const EpochContents& contents) {
+Status WriteAgain(Pool& pool, const EpochContents& contents) {
   if (pool.frozen().has_value()) return pool.MarkFrozen(*pool.frozen());
   COPPICE_RETURN_IF_ERROR(
       pool.Scan(0, contents.tickets, [&](uint64_t slot, const SlotReport& report) {
@@ -57,7 +58,7 @@ absl::Status WriteAgain(Pool& pool, const EpochContents& contents) {
   return pool.Sync();
 }
 
-absl::Status EraseKey(const std::string& folder, Disk& disk) {
+Status EraseKey(const std::string& folder, Disk& disk) {
   COPPICE_RETURN_IF_ERROR(EraseDealFile(DealPath(folder), disk));
   return disk.SyncFolder(folder);
 }
@@ -86,27 +87,27 @@ class StoredEpoch final : public Epoch {
   const EpochRules& rules() const override { return contents_.rules; }
   EpochState state() const override;
   EpochTotals totals() const override;
-  absl::Status health() const override;
-  absl::StatusOr<std::string> ReadDocuments() const override;
-  absl::StatusOr<Dealt> Deal(absl::Time now) override;
+  Status health() const override;
+  StatusOr<std::string> ReadDocuments() const override;
+  StatusOr<Dealt> Deal(absl::Time now) override;
   void Submit(SealedReport report, absl::Time now, SubmitDone done) override;
   bool IsOver(absl::Time now) const override;
-  absl::StatusOr<Frozen> Freeze(absl::Time now) override;
-  absl::StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const override;
-  absl::Status MarkDelivered() override;
-  absl::Status Erase() override;
+  StatusOr<Frozen> Freeze(absl::Time now) override;
+  StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const override;
+  Status MarkDelivered() override;
+  Status Erase() override;
 
  private:
   bool EndsBy(absl::Time now) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool HasLengths(const SealedReport& report) const;
   // Returns the ticket's slot if the report has its claim; empty for all others.
-  absl::StatusOr<std::optional<uint64_t>> SlotOfHolder(const SealedReport& report) const
+  StatusOr<std::optional<uint64_t>> SlotOfHolder(const SealedReport& report) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Empty: `done` was taken, and will be called.
-  std::optional<absl::StatusOr<SubmitOutcome>> Take(SealedReport& report, absl::Time now,
-                                                    SubmitDone& done);
-  absl::Status StopTaking(absl::Time now);
-  absl::StatusOr<Frozen> MakeBatch();
+  std::optional<StatusOr<SubmitOutcome>> Take(SealedReport& report, absl::Time now,
+                                              SubmitDone& done);
+  Status StopTaking(absl::Time now);
+  StatusOr<Frozen> MakeBatch();
 
   const std::string folder_;
   Disk& disk_;
@@ -137,26 +138,26 @@ EpochTotals StoredEpoch::totals() const {
           .lost = lost_};
 }
 
-absl::Status StoredEpoch::health() const {
+Status StoredEpoch::health() const {
   ReaderLock lock(mutex_);
   if (committer_.has_value()) COPPICE_RETURN_IF_ERROR(committer_->health());
-  return dealer_ == nullptr ? absl::OkStatus() : dealer_->health();
+  return dealer_ == nullptr ? OkStatus() : dealer_->health();
 }
 
-absl::StatusOr<std::string> StoredEpoch::ReadDocuments() const {
+StatusOr<std::string> StoredEpoch::ReadDocuments() const {
   ReaderLock lock(mutex_);
-  if (erased_) return absl::FailedPreconditionError("the deal is erased");
+  if (erased_) return FailedPreconditionError("the deal is erased");
   return ReadEpochDocuments(folder_, disk_);
 }
 
-absl::StatusOr<Dealt> StoredEpoch::Deal(absl::Time now) {
+StatusOr<Dealt> StoredEpoch::Deal(absl::Time now) {
   ReaderLock lock(mutex_);
   if (!taking_ || late_ || now >= absl::FromUnixSeconds(rules().deal_until_unix_seconds)) {
-    return absl::FailedPreconditionError("this deal is over; ask for the terms of the next one");
+    return FailedPreconditionError("this deal is over; ask for the terms of the next one");
   }
-  const absl::StatusOr<uint32_t> slot = dealer_->DealSlot();
+  const StatusOr<uint32_t> slot = dealer_->DealSlot();
   if (!committer_->health().ok() || !dealer_->health().ok()) {
-    return absl::UnavailableError("the relay's disk has failed; come again later");
+    return UnavailableError("the relay's disk has failed; come again later");
   }
   COPPICE_RETURN_IF_ERROR(slot.status());
   Dealt dealt{.ticket = contents_.tickets[*slot]};
@@ -172,8 +173,7 @@ bool StoredEpoch::HasLengths(const SealedReport& report) const {
 
 // Checks the claim first, in the same time for every ticket: the curator knows all tickets, and
 // answers could show it which ones are dealt, and so whose each is.
-absl::StatusOr<std::optional<uint64_t>> StoredEpoch::SlotOfHolder(
-    const SealedReport& report) const {
+StatusOr<std::optional<uint64_t>> StoredEpoch::SlotOfHolder(const SealedReport& report) const {
   COPPICE_ASSIGN_OR_RETURN(const Claim claim, dealer_->ClaimOf(report.ticket));
   if (CRYPTO_memcmp(claim.data(), report.claim.data(), claim.size()) != 0) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const Ticket ticket, Ticket::FromBytes(report.ticket));
@@ -183,22 +183,22 @@ absl::StatusOr<std::optional<uint64_t>> StoredEpoch::SlotOfHolder(
   return static_cast<uint64_t>(found - tickets.begin());
 }
 
-std::optional<absl::StatusOr<SubmitOutcome>> StoredEpoch::Take(SealedReport& report, absl::Time now,
-                                                               SubmitDone& done) {
+std::optional<StatusOr<SubmitOutcome>> StoredEpoch::Take(SealedReport& report, absl::Time now,
+                                                         SubmitDone& done) {
   if (!HasLengths(report)) return SubmitOutcome::kBadLength;
   if (now >= absl::FromUnixSeconds(rules().freeze_at_unix_seconds)) late_ = true;
   ReaderLock lock(mutex_);
   if (!taking_ || late_) return SubmitOutcome::kClosed;
-  const absl::StatusOr<std::optional<uint64_t>> slot = SlotOfHolder(report);
+  const StatusOr<std::optional<uint64_t>> slot = SlotOfHolder(report);
   if (!slot.ok()) return slot.status();
   if (!slot->has_value()) return SubmitOutcome::kUnknown;
-  const absl::Status added = committer_->Add(**slot, report, done);
+  const Status added = committer_->Add(**slot, report, done);
   if (!added.ok()) return added;
   return std::nullopt;
 }
 
 void StoredEpoch::Submit(SealedReport report, absl::Time now, SubmitDone done) {
-  const std::optional<absl::StatusOr<SubmitOutcome>> answer = Take(report, now, done);
+  const std::optional<StatusOr<SubmitOutcome>> answer = Take(report, now, done);
   if (answer.has_value()) done(*answer);
 }
 
@@ -213,17 +213,17 @@ bool StoredEpoch::IsOver(absl::Time now) const {
   return EndsBy(now);
 }
 
-absl::Status StoredEpoch::StopTaking(absl::Time now) {
+Status StoredEpoch::StopTaking(absl::Time now) {
   WriterLock lock(mutex_);
-  if (erased_) return absl::FailedPreconditionError("the deal is erased");
+  if (erased_) return FailedPreconditionError("the deal is erased");
   if (!EndsBy(now)) {
-    return absl::FailedPreconditionError("reports may still come: the deal is frozen later");
+    return FailedPreconditionError("reports may still come: the deal is frozen later");
   }
   taking_ = false;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<Frozen> StoredEpoch::Freeze(absl::Time now) {
+StatusOr<Frozen> StoredEpoch::Freeze(absl::Time now) {
   COPPICE_RETURN_IF_ERROR(StopTaking(now));
   if (state() != EpochState::kOpen) return *pool_->frozen();
   // Runs without the lock: waiting reports, and those that come meanwhile, are answered first.
@@ -232,7 +232,7 @@ absl::StatusOr<Frozen> StoredEpoch::Freeze(absl::Time now) {
   return MakeBatch();
 }
 
-absl::StatusOr<Frozen> StoredEpoch::MakeBatch() {
+StatusOr<Frozen> StoredEpoch::MakeBatch() {
   COPPICE_ASSIGN_OR_RETURN(ScannedPool scanned, ScanPool(*pool_, contents_));
   if (!pool_->frozen().has_value()) {
     COPPICE_RETURN_IF_ERROR(pool_->MarkFrozen(scanned.batch));
@@ -250,10 +250,10 @@ absl::StatusOr<Frozen> StoredEpoch::MakeBatch() {
   return *pool_->frozen();
 }
 
-absl::StatusOr<SealedColumns> StoredEpoch::Read(uint64_t first, uint64_t count) const {
+StatusOr<SealedColumns> StoredEpoch::Read(uint64_t first, uint64_t count) const {
   ReaderLock lock(mutex_);
   if (erased_ || (state_ != EpochState::kFrozen && state_ != EpochState::kDelivered)) {
-    return absl::FailedPreconditionError("the deal has no batch");
+    return FailedPreconditionError("the deal has no batch");
   }
   SealedColumns columns;
   count = first < batch_.size() ? std::min(count, batch_.size() - first) : 0;
@@ -265,26 +265,26 @@ absl::StatusOr<SealedColumns> StoredEpoch::Read(uint64_t first, uint64_t count) 
                   [&](uint64_t slot, const SlotReport& report) {
                     ++columns.reports;
                     columns.tickets.append(contents_.tickets[slot].ToBytes());
-                    absl::StrAppend(&columns.encapsulated, report.encapsulated);
-                    absl::StrAppend(&columns.ciphertexts, report.ciphertext);
-                    return absl::OkStatus();
+                    StrAppend(&columns.encapsulated, report.encapsulated);
+                    StrAppend(&columns.ciphertexts, report.ciphertext);
+                    return OkStatus();
                   }));
   if (columns.reports == count) return columns;
-  return absl::DataLossError(absl::StrCat(PoolPath(folder_), ": reports of the batch are damaged"));
+  return DataLossError(StrCat(PoolPath(folder_), ": reports of the batch are damaged"));
 }
 
-absl::Status StoredEpoch::MarkDelivered() {
+Status StoredEpoch::MarkDelivered() {
   WriterLock lock(mutex_);
-  if (!erased_ && state_ == EpochState::kDelivered) return absl::OkStatus();
+  if (!erased_ && state_ == EpochState::kDelivered) return OkStatus();
   if (erased_ || state_ != EpochState::kFrozen) {
-    return absl::FailedPreconditionError("the deal has no batch");
+    return FailedPreconditionError("the deal has no batch");
   }
   COPPICE_RETURN_IF_ERROR(pool_->MarkDelivered());
   state_ = EpochState::kDelivered;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status StoredEpoch::Erase() {
+Status StoredEpoch::Erase() {
   {
     WriterLock lock(mutex_);
     taking_ = false;
@@ -301,26 +301,25 @@ absl::Status StoredEpoch::Erase() {
 }
 
 // The reports of a frozen epoch are fixed. If their root differs, the disk changed them.
-absl::Status CheckBatch(const std::string& folder, const Pool& pool, const Frozen& scanned) {
-  if (StateOf(pool) != EpochState::kFrozen || scanned == *pool.frozen()) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(PoolPath(folder), ": reports of the batch are damaged: ", scanned.reports,
-                   " of ", pool.frozen()->reports, " can be read; the curator would refuse them"));
+Status CheckBatch(const std::string& folder, const Pool& pool, const Frozen& scanned) {
+  if (StateOf(pool) != EpochState::kFrozen || scanned == *pool.frozen()) return OkStatus();
+  return DataLossError(
+      StrCat(PoolPath(folder), ": reports of the batch are damaged: ", scanned.reports, " of ",
+             pool.frozen()->reports, " can be read; the curator would refuse them"));
 }
 
-absl::StatusOr<std::unique_ptr<Dealer>> OpenDealer(const std::string& folder, uint64_t slots,
-                                                   const Pool& pool, Disk& disk) {
+StatusOr<std::unique_ptr<Dealer>> OpenDealer(const std::string& folder, uint64_t slots,
+                                             const Pool& pool, Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(const std::string identity, pool.Identity());
-  absl::StatusOr<std::unique_ptr<Dealer>> dealer =
-      Dealer::Open(DealPath(folder), slots, disk, identity);
-  if (!absl::IsNotFound(dealer.status())) return dealer;
-  return absl::DataLossError(absl::StrCat(
-      DealPath(folder), ": the key of the deal is missing, and the deal is not frozen"));
+  StatusOr<std::unique_ptr<Dealer>> dealer = Dealer::Open(DealPath(folder), slots, disk, identity);
+  if (!IsNotFound(dealer.status())) return dealer;
+  return DataLossError(
+      StrCat(DealPath(folder), ": the key of the deal is missing, and the deal is not frozen"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Open(const std::string& folder, Disk& disk) {
+StatusOr<std::unique_ptr<Epoch>> Epoch::Open(const std::string& folder, Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(EpochContents contents, ReadContents(folder, disk));
   const PoolShape shape{.slots = contents.tickets.size(),
                         .ciphertext_bytes = contents.rules.ciphertext_bytes,

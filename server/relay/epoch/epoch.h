@@ -19,9 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/sha256.h"
 #include "common/terms/ticket.h"
@@ -80,7 +79,7 @@ enum class SubmitOutcome : uint8_t {
   kUnknown = 4,
   kBadLength = 5,
 };
-using SubmitDone = std::function<void(absl::StatusOr<SubmitOutcome>)>;
+using SubmitDone = std::function<void(StatusOr<SubmitOutcome>)>;
 
 struct Frozen {
   bool dropped = false;
@@ -121,17 +120,16 @@ struct EpochTotals {
 class Epoch {
  public:
   // `folder` belongs to the epoch, and must not exist. `disk` must outlive the epoch.
-  static absl::StatusOr<std::unique_ptr<Epoch>> Create(const std::string& folder, EpochSpec spec,
-                                                       Disk& disk = RealDisk());
-  static absl::StatusOr<std::unique_ptr<Epoch>> Open(const std::string& folder,
-                                                     Disk& disk = RealDisk());
+  static StatusOr<std::unique_ptr<Epoch>> Create(const std::string& folder, EpochSpec spec,
+                                                 Disk& disk = RealDisk());
+  static StatusOr<std::unique_ptr<Epoch>> Open(const std::string& folder, Disk& disk = RealDisk());
   // Returns the folders of epochs in `parent`, sorted. Removes what half-made and half-erased ones
   // left, so nobody may create or erase one there meanwhile.
-  static absl::StatusOr<std::vector<std::string>> List(const std::string& parent,
-                                                       Disk& disk = RealDisk());
+  static StatusOr<std::vector<std::string>> List(const std::string& parent,
+                                                 Disk& disk = RealDisk());
 
   // Removes the epoch in `folder`, or what is left of it. Nobody may have it open.
-  static absl::Status Remove(const std::string& folder, Disk& disk = RealDisk());
+  static Status Remove(const std::string& folder, Disk& disk = RealDisk());
 
   Epoch() = default;
   Epoch(const Epoch&) = delete;
@@ -143,12 +141,12 @@ class Epoch {
   virtual EpochTotals totals() const = 0;
   // For the operator. An error names the failed write or sync: only the disk knows what it contains
   // then, so Deal() or Submit() is Unavailable until the epoch is opened again.
-  virtual absl::Status health() const = 0;
-  virtual absl::StatusOr<std::string> ReadDocuments() const = 0;
+  virtual Status health() const = 0;
+  virtual StatusOr<std::string> ReadDocuments() const = 0;
 
   // ResourceExhausted: every ticket is dealt. FailedPrecondition: the time to deal is over.
   // Unavailable: a write has failed.
-  virtual absl::StatusOr<Dealt> Deal(absl::Time now) = 0;
+  virtual StatusOr<Dealt> Deal(absl::Time now) = 0;
 
   // `done` runs once, in this thread or in the epoch's own, and must not block. After an error the
   // same report may be sent again. ResourceExhausted: too many wait. Unavailable: a write has
@@ -162,16 +160,16 @@ class Epoch {
   // Stops taking reports, makes them a batch or drops them, and erases the deal's key.
   // FailedPrecondition unless IsOver(now). Any other error leaves the epoch closed: open it again,
   // and repeat the call. Once it is frozen, the result never changes.
-  virtual absl::StatusOr<Frozen> Freeze(absl::Time now) = 0;
+  virtual StatusOr<Frozen> Freeze(absl::Time now) = 0;
 
   // Returns at most `count` of the batch's reports, from number `first` on; fewer at its end.
   // FailedPrecondition unless the epoch is frozen or delivered.
-  virtual absl::StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const = 0;
-  virtual absl::Status MarkDelivered() = 0;
+  virtual StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const = 0;
+  virtual Status MarkDelivered() = 0;
 
   // Removes the epoch from the disk, in any state; it answers kClosed from then on. After an error
   // List() or another call removes it.
-  virtual absl::Status Erase() = 0;
+  virtual Status Erase() = 0;
 };
 
 }  // namespace coppice::relay

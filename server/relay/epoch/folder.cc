@@ -3,21 +3,24 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/relay/epoch/bytes.h"
 #include "server/relay/epoch/deal.h"
 
 namespace coppice::relay {
 namespace {
 
-constexpr absl::string_view kTermsMagic("coppice.v1.epoch\0", 17);
+constexpr std::string_view kTermsMagic("coppice.v1.epoch\0", 17);
 constexpr size_t kTermsHeadBytes =
     17 + sizeof(EpochId) + 5 * kNumberBytes + 2 * sizeof(Sha256Digest) + kCheckBytes;
 
-std::string TermsPath(const std::string& folder) { return absl::StrCat(folder, "/terms"); }
-std::string TicketsPath(const std::string& folder) { return absl::StrCat(folder, "/tickets"); }
+std::string TermsPath(const std::string& folder) { return StrCat(folder, "/terms"); }
+std::string TicketsPath(const std::string& folder) { return StrCat(folder, "/tickets"); }
 
 // The head of the terms file; the documents follow it.
 struct TermsHead {
@@ -30,24 +33,24 @@ struct TermsHead {
 std::string HeadBytes(const TermsHead& head) {
   const EpochRules& rules = head.rules;
   const std::string bytes =
-      absl::StrCat(kTermsMagic, ViewOf(rules.epoch), NumberBytes(rules.min_batch),
-                   NumberBytes(static_cast<uint64_t>(rules.deal_until_unix_seconds)),
-                   NumberBytes(static_cast<uint64_t>(rules.freeze_at_unix_seconds)),
-                   absl::StrCat(NumberBytes(rules.ciphertext_bytes), NumberBytes(head.tickets),
-                                ViewOf(head.tickets_digest), ViewOf(head.documents_digest)));
-  return absl::StrCat(bytes, CheckOf({bytes}));
+      StrCat(kTermsMagic, ViewOf(rules.epoch), NumberBytes(rules.min_batch),
+             NumberBytes(static_cast<uint64_t>(rules.deal_until_unix_seconds)),
+             NumberBytes(static_cast<uint64_t>(rules.freeze_at_unix_seconds)),
+             StrCat(NumberBytes(rules.ciphertext_bytes), NumberBytes(head.tickets),
+                    ViewOf(head.tickets_digest), ViewOf(head.documents_digest)));
+  return StrCat(bytes, CheckOf({bytes}));
 }
 
-uint64_t TakeNumber(absl::string_view& bytes) { return NumberIn(Take(bytes, kNumberBytes)); }
+uint64_t TakeNumber(std::string_view& bytes) { return NumberIn(Take(bytes, kNumberBytes)); }
 
 template <typename Bytes>
-void TakeBytes(absl::string_view& from, Bytes& to) {
-  const absl::string_view taken = Take(from, to.size());
+void TakeBytes(std::string_view& from, Bytes& to) {
+  const std::string_view taken = Take(from, to.size());
   std::copy(taken.begin(), taken.end(), to.begin());
 }
 
-absl::StatusOr<TermsHead> ParseHead(absl::string_view bytes, const std::string& path) {
-  const absl::string_view all = bytes;
+StatusOr<TermsHead> ParseHead(std::string_view bytes, const std::string& path) {
+  const std::string_view all = bytes;
   TermsHead head;
   Take(bytes, kTermsMagic.size());
   TakeBytes(bytes, head.rules.epoch);
@@ -60,18 +63,18 @@ absl::StatusOr<TermsHead> ParseHead(absl::string_view bytes, const std::string& 
   TakeBytes(bytes, head.documents_digest);
   if (HeadBytes(head) != all || head.tickets > kMaxEpochTickets ||
       head.rules.ciphertext_bytes > kMaxCiphertextBytes) {
-    return absl::DataLossError(absl::StrCat(path, ": the terms of the epoch are damaged"));
+    return DataLossError(StrCat(path, ": the terms of the epoch are damaged"));
   }
   return head;
 }
 
-absl::StatusOr<TermsHead> ReadHead(const DiskFile& file, const std::string& path) {
+StatusOr<TermsHead> ReadHead(const DiskFile& file, const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file.Read(0, kTermsHeadBytes));
   return ParseHead(bytes, path);
 }
 
-absl::Status WriteNewFile(const std::string& path, absl::string_view head, absl::string_view rest,
-                          Disk& disk) {
+Status WriteNewFile(const std::string& path, std::string_view head, std::string_view rest,
+                    Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.CreateFile(path));
   COPPICE_RETURN_IF_ERROR(file->Write(0, head));
   if (!rest.empty()) COPPICE_RETURN_IF_ERROR(file->Write(head.size(), rest));
@@ -80,12 +83,12 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view head, absl:
 
 // A ticket consists of its bytes alone, so a pool in memory has the form of the tickets file.
 static_assert(sizeof(Ticket) == kTicketBytes);
-absl::string_view BytesOf(const std::vector<Ticket>& tickets) {
+std::string_view BytesOf(const std::vector<Ticket>& tickets) {
   return {reinterpret_cast<const char*>(tickets.data()), tickets.size() * kTicketBytes};
 }
 
-absl::StatusOr<std::vector<Ticket>> ReadTickets(const std::string& path, const TermsHead& head,
-                                                Disk& disk) {
+StatusOr<std::vector<Ticket>> ReadTickets(const std::string& path, const TermsHead& head,
+                                          Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.OpenFile(path));
   constexpr uint64_t kTicketsAtOnce = uint64_t{1} << 14;
   std::vector<Ticket> tickets(head.tickets);
@@ -96,7 +99,7 @@ absl::StatusOr<std::vector<Ticket>> ReadTickets(const std::string& path, const T
     std::memcpy(static_cast<void*>(tickets.data() + first), bytes.data(), bytes.size());
   }
   if (Sha256({BytesOf(tickets)}) != head.tickets_digest) {
-    return absl::DataLossError(absl::StrCat(path, ": the tickets of the epoch are damaged"));
+    return DataLossError(StrCat(path, ": the tickets of the epoch are damaged"));
   }
   return tickets;
 }
@@ -109,8 +112,7 @@ std::string ParentOf(const std::string& folder) {
   return slash == 0 ? "/" : folder.substr(0, slash);
 }
 
-absl::StatusOr<Sha256Digest> WriteContents(const std::string& folder, const EpochSpec& spec,
-                                           Disk& disk) {
+StatusOr<Sha256Digest> WriteContents(const std::string& folder, const EpochSpec& spec, Disk& disk) {
   const std::string head = HeadBytes({.rules = spec.rules,
                                       .tickets = spec.tickets.size(),
                                       .tickets_digest = Sha256({BytesOf(spec.tickets)}),
@@ -120,7 +122,7 @@ absl::StatusOr<Sha256Digest> WriteContents(const std::string& folder, const Epoc
   return Sha256({head});
 }
 
-absl::StatusOr<EpochContents> ReadContents(const std::string& folder, Disk& disk) {
+StatusOr<EpochContents> ReadContents(const std::string& folder, Disk& disk) {
   const std::string path = TermsPath(folder);
   COPPICE_RETURN_IF_ERROR(ReadEpochDocuments(folder, disk).status());  // shows damage at once
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.OpenFile(path));
@@ -131,7 +133,7 @@ absl::StatusOr<EpochContents> ReadContents(const std::string& folder, Disk& disk
       .rules = head.rules, .tickets = std::move(tickets), .terms = Sha256({HeadBytes(head)})};
 }
 
-absl::StatusOr<std::string> ReadEpochDocuments(const std::string& folder, Disk& disk) {
+StatusOr<std::string> ReadEpochDocuments(const std::string& folder, Disk& disk) {
   const std::string path = TermsPath(folder);
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.OpenFile(path));
   COPPICE_ASSIGN_OR_RETURN(const TermsHead head, ReadHead(*file, path));
@@ -139,19 +141,19 @@ absl::StatusOr<std::string> ReadEpochDocuments(const std::string& folder, Disk& 
   COPPICE_ASSIGN_OR_RETURN(std::string documents,
                            file->Read(kTermsHeadBytes, size - kTermsHeadBytes));
   if (Sha256({documents}) != head.documents_digest) {
-    return absl::DataLossError(absl::StrCat(path, ": the documents of the epoch are damaged"));
+    return DataLossError(StrCat(path, ": the documents of the epoch are damaged"));
   }
   return documents;
 }
 
-absl::Status RemoveContents(const std::string& folder, Disk& disk) {
-  const absl::StatusOr<std::vector<std::string>> names = disk.List(folder);
-  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+Status RemoveContents(const std::string& folder, Disk& disk) {
+  const StatusOr<std::vector<std::string>> names = disk.List(folder);
+  if (IsNotFound(names.status())) return OkStatus();
   COPPICE_RETURN_IF_ERROR(names.status());
   COPPICE_RETURN_IF_ERROR(EraseDealFile(DealPath(folder), disk));
   for (const std::string& name : *names) {
-    const absl::Status removed = disk.RemoveFile(absl::StrCat(folder, "/", name));
-    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+    const Status removed = disk.RemoveFile(StrCat(folder, "/", name));
+    if (!removed.ok() && !IsNotFound(removed)) return removed;
   }
   return disk.RemoveFolder(folder);
 }

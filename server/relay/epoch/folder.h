@@ -4,22 +4,22 @@
 #define COPPICE_SERVER_RELAY_EPOCH_FOLDER_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/relay/epoch/disk.h"
 #include "server/relay/epoch/epoch.h"
 
 namespace coppice::relay {
 
 // Suffixes of folders next to an epoch's: while it is made, and while it is erased.
-inline constexpr absl::string_view kUnfinishedSuffix = ".new";
-inline constexpr absl::string_view kErasedSuffix = ".gone";
+inline constexpr std::string_view kUnfinishedSuffix = ".new";
+inline constexpr std::string_view kErasedSuffix = ".gone";
 
-inline std::string DealPath(const std::string& folder) { return absl::StrCat(folder, "/deal"); }
-inline std::string PoolPath(const std::string& folder) { return absl::StrCat(folder, "/pool"); }
+inline std::string DealPath(const std::string& folder) { return StrCat(folder, "/deal"); }
+inline std::string PoolPath(const std::string& folder) { return StrCat(folder, "/pool"); }
 std::string ParentOf(const std::string& folder);
 
 struct EpochContents {
@@ -30,14 +30,13 @@ struct EpochContents {
 
 // Writes terms and tickets into an empty folder, and syncs the files. `spec.tickets` must be
 // sorted.
-absl::StatusOr<Sha256Digest> WriteContents(const std::string& folder, const EpochSpec& spec,
-                                           Disk& disk);
+StatusOr<Sha256Digest> WriteContents(const std::string& folder, const EpochSpec& spec, Disk& disk);
 // NotFound, or DataLoss that names the file.
-absl::StatusOr<EpochContents> ReadContents(const std::string& folder, Disk& disk);
-absl::StatusOr<std::string> ReadEpochDocuments(const std::string& folder, Disk& disk);
+StatusOr<EpochContents> ReadContents(const std::string& folder, Disk& disk);
+StatusOr<std::string> ReadEpochDocuments(const std::string& folder, Disk& disk);
 
 // Overwrites the deal's key, and removes the folder with its contents, if it exists.
-absl::Status RemoveContents(const std::string& folder, Disk& disk);
+Status RemoveContents(const std::string& folder, Disk& disk);
 
 }  // namespace coppice::relay
 

@@ -1,19 +1,21 @@
 #include "server/relay/epoch/pool.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/relay/epoch/bytes.h"
 
 namespace coppice::relay {
 namespace {
 
-constexpr absl::string_view kPoolMagic("coppice.v1.pool\0", 16);
-constexpr absl::string_view kSlotLabel("coppice.v1.pool_slot\0", 21);
-constexpr absl::string_view kFrozenLabel("coppice.v1.pool_frozen\0", 23);
-constexpr absl::string_view kDeliveredLabel("coppice.v1.pool_delivered\0", 26);
+constexpr std::string_view kPoolMagic("coppice.v1.pool\0", 16);
+constexpr std::string_view kSlotLabel("coppice.v1.pool_slot\0", 21);
+constexpr std::string_view kFrozenLabel("coppice.v1.pool_frozen\0", 23);
+constexpr std::string_view kDeliveredLabel("coppice.v1.pool_delivered\0", 26);
 
 constexpr uint64_t kFrozenOffset = kSectorBytes;
 constexpr uint64_t kDeliveredOffset = 2 * kSectorBytes;
@@ -26,19 +28,19 @@ uint64_t SlotBytesFor(uint64_t ciphertext_bytes) {
 }
 
 std::string HeadFor(const PoolShape& shape) {
-  const std::string head = absl::StrCat(kPoolMagic, NumberBytes(shape.slots),
-                                        NumberBytes(shape.ciphertext_bytes), ViewOf(shape.terms));
-  return absl::StrCat(head, CheckOf({head}));
+  const std::string head = StrCat(kPoolMagic, NumberBytes(shape.slots),
+                                  NumberBytes(shape.ciphertext_bytes), ViewOf(shape.terms));
+  return StrCat(head, CheckOf({head}));
 }
 
 std::string FrozenBytes(const Frozen& frozen, const PoolShape& shape) {
-  const std::string bytes = absl::StrCat(NumberBytes(frozen.dropped ? 1 : 0),
-                                         NumberBytes(frozen.reports), ViewOf(frozen.root));
-  return absl::StrCat(bytes, CheckOf({kFrozenLabel, ViewOf(shape.terms), bytes}));
+  const std::string bytes =
+      StrCat(NumberBytes(frozen.dropped ? 1 : 0), NumberBytes(frozen.reports), ViewOf(frozen.root));
+  return StrCat(bytes, CheckOf({kFrozenLabel, ViewOf(shape.terms), bytes}));
 }
 
-std::optional<Frozen> ParseFrozen(absl::string_view sector, const PoolShape& shape) {
-  const absl::string_view bytes = sector.substr(0, 2 * kNumberBytes + sizeof(Sha256Digest));
+std::optional<Frozen> ParseFrozen(std::string_view sector, const PoolShape& shape) {
+  const std::string_view bytes = sector.substr(0, 2 * kNumberBytes + sizeof(Sha256Digest));
   Frozen frozen{.dropped = NumberIn(bytes) == 1, .reports = NumberIn(bytes.substr(kNumberBytes))};
   std::copy_n(bytes.begin() + 2 * kNumberBytes, frozen.root.size(), frozen.root.begin());
   const std::string expected = FrozenBytes(frozen, shape);
@@ -52,8 +54,7 @@ std::string DeliveredBytes(const PoolShape& shape) {
 
 }  // namespace
 
-absl::StatusOr<std::string> MakePoolFile(const std::string& path, const PoolShape& shape,
-                                         Disk& disk) {
+StatusOr<std::string> MakePoolFile(const std::string& path, const PoolShape& shape, Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.CreateFile(path));
   COPPICE_RETURN_IF_ERROR(
       file->Allocate(kHeaderBytes + shape.slots * SlotBytesFor(shape.ciphertext_bytes)));
@@ -62,8 +63,8 @@ absl::StatusOr<std::string> MakePoolFile(const std::string& path, const PoolShap
   return file->Identity();
 }
 
-absl::StatusOr<std::unique_ptr<Pool>> Pool::Open(const std::string& path, const PoolShape& shape,
-                                                 Disk& disk) {
+StatusOr<std::unique_ptr<Pool>> Pool::Open(const std::string& path, const PoolShape& shape,
+                                           Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<DiskFile> file, disk.OpenFile(path));
   COPPICE_RETURN_IF_ERROR(file->Lock());
   std::unique_ptr<Pool> pool(new Pool(path, shape, std::move(file)));
@@ -74,45 +75,43 @@ absl::StatusOr<std::unique_ptr<Pool>> Pool::Open(const std::string& path, const 
   return pool;
 }
 
-absl::Status Pool::ReadHeader() {
+Status Pool::ReadHeader() {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t size, file_->Size());
   if (size != kHeaderBytes + shape_.slots * SlotBytes()) {
-    return absl::DataLossError(absl::StrCat(path_, ": has ", size, " bytes, and not room for ",
-                                            shape_.slots, " reports and no more"));
+    return DataLossError(StrCat(path_, ": has ", size, " bytes, and not room for ", shape_.slots,
+                                " reports and no more"));
   }
   COPPICE_ASSIGN_OR_RETURN(const std::string read, file_->Read(0, kHeaderBytes));
-  const absl::string_view header = read;
+  const std::string_view header = read;
   const std::string head = HeadFor(shape_);
   if (header.substr(0, head.size()) != head) {
-    return absl::DataLossError(
-        absl::StrCat(path_, ": its header is damaged, or belongs to another epoch"));
+    return DataLossError(StrCat(path_, ": its header is damaged, or belongs to another epoch"));
   }
   frozen_ = ParseFrozen(header.substr(kFrozenOffset, kSectorBytes), shape_);
   const std::string delivered = DeliveredBytes(shape_);
   delivered_ =
       frozen_.has_value() && header.substr(kDeliveredOffset, delivered.size()) == delivered;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 uint64_t Pool::SlotBytes() const { return SlotBytesFor(shape_.ciphertext_bytes); }
 
-std::string Pool::SlotCheck(const Ticket& ticket, absl::string_view report) const {
+std::string Pool::SlotCheck(const Ticket& ticket, std::string_view report) const {
   return CheckOf({kSlotLabel, ViewOf(shape_.terms), ticket.ToBytes(), report});
 }
 
-absl::Status Pool::Scan(
-    uint64_t first, absl::Span<const Ticket> tickets,
-    absl::FunctionRef<absl::Status(uint64_t slot, const SlotReport& report)> visit) const {
+Status Pool::Scan(uint64_t first, absl::Span<const Ticket> tickets,
+                  absl::FunctionRef<Status(uint64_t slot, const SlotReport& report)> visit) const {
   const uint64_t at_once = std::max<uint64_t>(1, kScanBytes / SlotBytes());
   while (!tickets.empty()) {
     const absl::Span<const Ticket> some = tickets.subspan(0, at_once);
     COPPICE_ASSIGN_OR_RETURN(const std::string read, file_->Read(kHeaderBytes + first * SlotBytes(),
                                                                  some.size() * SlotBytes()));
-    absl::string_view rest = read;
+    std::string_view rest = read;
     for (size_t i = 0; i < some.size(); ++i) {
-      absl::string_view slot = Take(rest, SlotBytes());
+      std::string_view slot = Take(rest, SlotBytes());
       if (Take(slot, 1)[0] != kFullSlot) continue;
-      const absl::string_view report = Take(slot, slot.size() - kCheckBytes);
+      const std::string_view report = Take(slot, slot.size() - kCheckBytes);
       if (slot != SlotCheck(some[i], report)) continue;
       COPPICE_RETURN_IF_ERROR(
           visit(first + i, {.encapsulated = report.substr(0, kEncapsulatedBytes),
@@ -121,43 +120,42 @@ absl::Status Pool::Scan(
     first += some.size();
     tickets.remove_prefix(some.size());
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Pool::Remember(absl::Status status) {
+Status Pool::Remember(Status status) {
   if (!status.ok()) failed_ = status;
   return status;
 }
 
-absl::Status Pool::Write(uint64_t slot, const Ticket& ticket, const SlotReport& report) {
+Status Pool::Write(uint64_t slot, const Ticket& ticket, const SlotReport& report) {
   COPPICE_RETURN_IF_ERROR(failed_);
-  const std::string bytes = absl::StrCat(report.encapsulated, report.ciphertext);
-  return Remember(
-      file_->Write(kHeaderBytes + slot * SlotBytes(),
-                   absl::StrCat(std::string(1, kFullSlot), bytes, SlotCheck(ticket, bytes))));
+  const std::string bytes = StrCat(report.encapsulated, report.ciphertext);
+  return Remember(file_->Write(kHeaderBytes + slot * SlotBytes(),
+                               StrCat(std::string(1, kFullSlot), bytes, SlotCheck(ticket, bytes))));
 }
 
-absl::Status Pool::Sync() {
+Status Pool::Sync() {
   COPPICE_RETURN_IF_ERROR(failed_);
   return Remember(file_->Sync());
 }
 
-absl::Status Pool::WriteDurably(uint64_t offset, const std::string& bytes) {
+Status Pool::WriteDurably(uint64_t offset, const std::string& bytes) {
   COPPICE_RETURN_IF_ERROR(failed_);
   COPPICE_RETURN_IF_ERROR(Remember(file_->Write(offset, bytes)));
   return Sync();
 }
 
-absl::Status Pool::MarkFrozen(const Frozen& frozen) {
+Status Pool::MarkFrozen(const Frozen& frozen) {
   COPPICE_RETURN_IF_ERROR(WriteDurably(kFrozenOffset, FrozenBytes(frozen, shape_)));
   frozen_ = frozen;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Pool::MarkDelivered() {
+Status Pool::MarkDelivered() {
   COPPICE_RETURN_IF_ERROR(WriteDurably(kDeliveredOffset, DeliveredBytes(shape_)));
   delivered_ = true;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::relay

@@ -8,16 +8,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/relay/epoch/disk.h"
 #include "server/relay/epoch/epoch.h"
 
@@ -31,12 +30,11 @@ struct PoolShape {
 
 // Writes an empty pool with all its space into a new file at `path`, and syncs it. Returns the
 // file's identity.
-absl::StatusOr<std::string> MakePoolFile(const std::string& path, const PoolShape& shape,
-                                         Disk& disk);
+StatusOr<std::string> MakePoolFile(const std::string& path, const PoolShape& shape, Disk& disk);
 
 struct SlotReport {
-  absl::string_view encapsulated;
-  absl::string_view ciphertext;
+  std::string_view encapsulated;
+  std::string_view ciphertext;
 };
 
 // Guarantee  A slot or a mark that a crash tore counts as not written. Each is bound to its epoch,
@@ -47,43 +45,42 @@ struct SlotReport {
 // Threads    reads are safe to share, also during a write of another slot; one write at a time.
 class Pool {
  public:
-  static absl::StatusOr<std::unique_ptr<Pool>> Open(const std::string& path, const PoolShape& shape,
-                                                    Disk& disk);
+  static StatusOr<std::unique_ptr<Pool>> Open(const std::string& path, const PoolShape& shape,
+                                              Disk& disk);
 
   // The identity of the pool's file, which no copy has.
-  absl::StatusOr<std::string> Identity() const { return file_->Identity(); }
+  StatusOr<std::string> Identity() const { return file_->Identity(); }
 
   // Calls `visit` for every full slot, in order. `tickets` are those of the slots from `first` on.
-  absl::Status Scan(
-      uint64_t first, absl::Span<const Ticket> tickets,
-      absl::FunctionRef<absl::Status(uint64_t slot, const SlotReport& report)> visit) const;
-  absl::Status Write(uint64_t slot, const Ticket& ticket, const SlotReport& report);
-  absl::Status Sync();
+  Status Scan(uint64_t first, absl::Span<const Ticket> tickets,
+              absl::FunctionRef<Status(uint64_t slot, const SlotReport& report)> visit) const;
+  Status Write(uint64_t slot, const Ticket& ticket, const SlotReport& report);
+  Status Sync();
 
   // Empty until some process has called MarkFrozen() once.
   const std::optional<Frozen>& frozen() const { return frozen_; }
   bool delivered() const { return delivered_; }
   // Both marks are on the disk when these return OK.
-  absl::Status MarkFrozen(const Frozen& frozen);
-  absl::Status MarkDelivered();
+  Status MarkFrozen(const Frozen& frozen);
+  Status MarkDelivered();
 
  private:
   Pool(std::string path, const PoolShape& shape, std::unique_ptr<DiskFile> file)
       : path_(std::move(path)), shape_(shape), file_(std::move(file)) {}
 
-  absl::Status ReadHeader();
+  Status ReadHeader();
   uint64_t SlotBytes() const;
-  std::string SlotCheck(const Ticket& ticket, absl::string_view report) const;
-  absl::Status WriteDurably(uint64_t offset, const std::string& bytes);
+  std::string SlotCheck(const Ticket& ticket, std::string_view report) const;
+  Status WriteDurably(uint64_t offset, const std::string& bytes);
   // Keeps the error of a write or a sync, which every later one then returns.
-  absl::Status Remember(absl::Status status);
+  Status Remember(Status status);
 
   const std::string path_;
   const PoolShape shape_;
   const std::unique_ptr<DiskFile> file_;
   std::optional<Frozen> frozen_;
   bool delivered_ = false;
-  absl::Status failed_;
+  Status failed_;
 };
 
 // The set of full slots.
@@ -118,26 +115,26 @@ class Committer {
   Committer(Pool& pool, absl::Span<const Ticket> tickets, SlotSet full);
   ~Committer();
 
-  absl::Status Add(uint64_t slot, SealedReport& report, SubmitDone& done);
+  Status Add(uint64_t slot, SealedReport& report, SubmitDone& done);
   // Answers what was added, and ends the thread. Nothing may be added afterwards.
   void Stop();
 
   uint64_t stored() const;
-  absl::Status health() const;
+  Status health() const;
 
  private:
   struct Pending {
     uint64_t slot = 0;
     SealedReport report;
     SubmitDone done;
-    absl::StatusOr<SubmitOutcome> outcome = SubmitOutcome::kStored;
+    StatusOr<SubmitOutcome> outcome = SubmitOutcome::kStored;
   };
 
   void Run();
   void Commit(std::vector<Pending>& group);
-  absl::Status WriteGroup(std::vector<Pending>& group);
+  Status WriteGroup(std::vector<Pending>& group);
   // Empty if the slot is empty.
-  absl::StatusOr<std::optional<SubmitOutcome>> CompareStored(const Pending& pending) const;
+  StatusOr<std::optional<SubmitOutcome>> CompareStored(const Pending& pending) const;
 
   Pool& pool_;
   const absl::Span<const Ticket> tickets_;
@@ -151,7 +148,7 @@ class Committer {
   uint64_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t stored_ ABSL_GUARDED_BY(mutex_);
-  absl::Status health_ ABSL_GUARDED_BY(mutex_);
+  Status health_ ABSL_GUARDED_BY(mutex_);
 
   std::thread thread_;
 };

@@ -3,30 +3,28 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "common/base/file_permissions.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::relay {
 namespace {
 
-constexpr absl::string_view kCertificatePrefix = "certificate:";
+constexpr std::string_view kCertificatePrefix = "certificate:";
 constexpr size_t kMaxNameBytes = 256;
 
-absl::Status BadAdmission(const std::string& file, absl::string_view problem) {
-  return absl::InvalidArgumentError(absl::StrCat("--admission ", file, problem));
+Status BadAdmission(const std::string& file, std::string_view problem) {
+  return InvalidArgumentError(StrCat("--admission ", file, problem));
 }
 
 // Draws 32 bytes that no other process has.
-absl::StatusOr<std::string> DrawHashKey() {
+StatusOr<std::string> DrawHashKey() {
   OpenSslRandom random;
   std::string key;
   while (key.size() < 32) {
@@ -36,24 +34,24 @@ absl::StatusOr<std::string> DrawHashKey() {
   return key;
 }
 
-std::optional<Sha256Digest> DigestFromHex(absl::string_view hex) {
+std::optional<Sha256Digest> DigestFromHex(std::string_view hex) {
   const bool is_hex =
       std::all_of(hex.begin(), hex.end(), [](unsigned char c) { return absl::ascii_isxdigit(c); });
   Sha256Digest digest{};
   if (!is_hex || hex.size() != 2 * digest.size()) return std::nullopt;
-  const std::string bytes = absl::HexStringToBytes(hex);
+  const std::string bytes = HexStringToBytes(hex);
   std::copy(bytes.begin(), bytes.end(), digest.begin());
   return digest;
 }
 
-bool IsName(absl::string_view name) {
+bool IsName(std::string_view name) {
   return name.size() <= kMaxNameBytes &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) { return c > ' ' && c != 127; });
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Admission>> Admission::Open(const std::string& file) {
+StatusOr<std::unique_ptr<Admission>> Admission::Open(const std::string& file) {
   COPPICE_ASSIGN_OR_RETURN(std::string hash_key, DrawHashKey());
   auto admission = std::unique_ptr<Admission>(new Admission(file, std::move(hash_key)));
   COPPICE_RETURN_IF_ERROR(admission->Reload());
@@ -64,8 +62,8 @@ std::unique_ptr<Admission> Admission::OfEverybody() {
   return std::unique_ptr<Admission>(new Admission("", ""));
 }
 
-absl::Status Admission::Reload() {
-  if (file_.empty()) return absl::OkStatus();
+Status Admission::Reload() {
+  if (file_.empty()) return OkStatus();
   {
     // Taken before reading: a change in between is seen later. Set for a bad file too, so that it
     // is reported once.
@@ -76,19 +74,19 @@ absl::Status Admission::Reload() {
   COPPICE_ASSIGN_OR_RETURN(Allowed allowed, Read());
   const MutexLock lock(mutex_);
   allowed_ = std::move(allowed);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<Admission::Allowed> Admission::Read() const {
+StatusOr<Admission::Allowed> Admission::Read() const {
   if (IsWorldAccessible(file_)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--admission ", file_,
-                     ": everybody on this machine may read or change it, and it says who may take "
-                     "part: chmod o-rwx it"));
+    return FailedPreconditionError(
+        StrCat("--admission ", file_,
+               ": everybody on this machine may read or change it, and it says who may take "
+               "part: chmod o-rwx it"));
   }
-  const absl::StatusOr<std::string> text = ReadTextFile(file_);
+  const StatusOr<std::string> text = ReadTextFile(file_);
   if (text.ok()) return Parse(*text);
-  return absl::Status(text.status().code(), absl::StrCat("--admission ", text.status().message()));
+  return Status(text.status().code(), StrCat("--admission ", text.status().message()));
 }
 
 bool Admission::HasChanged() const {
@@ -98,13 +96,13 @@ bool Admission::HasChanged() const {
   return now != stamp_;
 }
 
-absl::Status Admission::Admit(absl::string_view study, const EpochId& epoch,
-                              const ShownCredentials& shown) {
-  if (file_.empty()) return absl::OkStatus();
+Status Admission::Admit(std::string_view study, const EpochId& epoch,
+                        const ShownCredentials& shown) {
+  if (file_.empty()) return OkStatus();
   const MutexLock lock(mutex_);
   const std::optional<Allowance> allowance = Find(shown);
   if (!allowance.has_value()) {
-    return absl::UnauthenticatedError(
+    return UnauthenticatedError(
         "this relay deals tickets to those whom it knows: show the token, or the client "
         "certificate, that its operator gave you");
   }
@@ -112,12 +110,11 @@ absl::Status Admission::Admit(absl::string_view study, const EpochId& epoch,
   if (taken == taken_.end()) taken = taken_.emplace(study, Taken{}).first;
   uint32_t& tickets = taken->second.Of(epoch)[allowance->name];
   if (tickets >= allowance->tickets) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("you have taken your ", allowance->tickets,
-                     " tickets of this deal; the next deal has new ones"));
+    return ResourceExhaustedError(StrCat("you have taken your ", allowance->tickets,
+                                         " tickets of this deal; the next deal has new ones"));
   }
   ++tickets;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 Admission::TicketsByName& Admission::Taken::Of(const EpochId& deal) {
@@ -137,7 +134,7 @@ Admission::Stamp Admission::StampOf(const std::string& file) {
           static_cast<int64_t>(status.st_ctim.tv_nsec)};
 }
 
-Admission::NameHash Admission::HashOfName(absl::string_view name) const {
+Admission::NameHash Admission::HashOfName(std::string_view name) const {
   // The key has a fixed length, so the hash depends on both parts unambiguously.
   const Sha256Digest inner = Sha256({hash_key_, name});
   NameHash hash{};
@@ -145,18 +142,17 @@ Admission::NameHash Admission::HashOfName(absl::string_view name) const {
   return hash;
 }
 
-absl::StatusOr<Admission::Allowed> Admission::Parse(absl::string_view text) const {
+StatusOr<Admission::Allowed> Admission::Parse(std::string_view text) const {
   Allowed allowed;
   size_t number = 0;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (const std::string_view line : StrSplit(text, '\n')) {
     ++number;
-    const absl::string_view content = line.substr(0, line.find('#'));
-    const std::vector<absl::string_view> fields =
-        absl::StrSplit(content, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    const std::string_view content = line.substr(0, line.find('#'));
+    const std::vector<std::string_view> fields = StrSplit(content, ByAnyChar(" \t\r"), SkipEmpty());
     if (fields.empty()) continue;
-    const absl::Status status = ParseLine(fields, allowed);
+    const Status status = ParseLine(fields, allowed);
     if (!status.ok()) {
-      return BadAdmission(file_, absl::StrCat(", line ", number, ": ", status.message()));
+      return BadAdmission(file_, StrCat(", line ", number, ": ", status.message()));
     }
   }
   if (!allowed.tokens.empty() || !allowed.certificates.empty()) return allowed;
@@ -165,26 +161,24 @@ absl::StatusOr<Admission::Allowed> Admission::Parse(absl::string_view text) cons
                       "(`coppice-relay token` makes one)");
 }
 
-absl::Status Admission::ParseLine(const std::vector<absl::string_view>& fields,
-                                  Allowed& allowed) const {
-  absl::string_view hex = fields.size() > 1 ? fields[1] : "";
-  const bool is_certificate = absl::ConsumePrefix(&hex, kCertificatePrefix);
+Status Admission::ParseLine(const std::vector<std::string_view>& fields, Allowed& allowed) const {
+  std::string_view hex = fields.size() > 1 ? fields[1] : "";
+  const bool is_certificate = ConsumePrefix(&hex, kCertificatePrefix);
   const std::optional<Sha256Digest> digest = DigestFromHex(hex);
   if (fields.size() < 2 || fields.size() > 3 || !digest.has_value() || !IsName(fields[0])) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "wants NAME, then the SHA-256 of its token in 64 hexadecimal digits (or certificate: and "
         "that of its certificate), and perhaps a number of tickets");
   }
   uint32_t tickets = kDefaultTickets;
   if (fields.size() == 3 &&
-      (!absl::SimpleAtoi(fields[2], &tickets) || tickets < 1 || tickets > kMaxTickets)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("wants a number of tickets from 1 to ", kMaxTickets));
+      (!SimpleAtoi(fields[2], &tickets) || tickets < 1 || tickets > kMaxTickets)) {
+    return InvalidArgumentError(StrCat("wants a number of tickets from 1 to ", kMaxTickets));
   }
   Allowances& allowances = is_certificate ? allowed.certificates : allowed.tokens;
   const Allowance allowance{.name = HashOfName(fields[0]), .tickets = tickets};
-  if (allowances.emplace(*digest, allowance).second) return absl::OkStatus();
-  return absl::InvalidArgumentError("this token or certificate has a line already");
+  if (allowances.emplace(*digest, allowance).second) return OkStatus();
+  return InvalidArgumentError("this token or certificate has a line already");
 }
 
 std::optional<Admission::Allowance> Admission::Find(const ShownCredentials& shown) const {

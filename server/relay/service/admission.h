@@ -10,15 +10,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/sha256.h"
 
@@ -51,17 +50,17 @@ class Admission {
 
   // FailedPrecondition: everybody on this machine may read or change the file. InvalidArgument
   // names the malformed line. NotFound.
-  static absl::StatusOr<std::unique_ptr<Admission>> Open(const std::string& file);
+  static StatusOr<std::unique_ptr<Admission>> Open(const std::string& file);
   // Admits everybody, for any number of tickets.
   static std::unique_ptr<Admission> OfEverybody();
 
   // Reads the file again, and changes nothing if that fails. Errors as Open().
-  absl::Status Reload();
+  Status Reload();
   // Whether the file has changed since it was last read.
   bool HasChanged() const;
 
   // Counts one ticket of `epoch`, the open deal of `study`.
-  absl::Status Admit(absl::string_view study, const EpochId& epoch, const ShownCredentials& shown);
+  Status Admit(std::string_view study, const EpochId& epoch, const ShownCredentials& shown);
 
  private:
   using NameHash = std::array<uint8_t, 16>;
@@ -89,10 +88,10 @@ class Admission {
       : file_(std::move(file)), hash_key_(std::move(hash_key)) {}
 
   static Stamp StampOf(const std::string& file);
-  NameHash HashOfName(absl::string_view name) const;
-  absl::StatusOr<Allowed> Read() const;
-  absl::StatusOr<Allowed> Parse(absl::string_view text) const;
-  absl::Status ParseLine(const std::vector<absl::string_view>& fields, Allowed& allowed) const;
+  NameHash HashOfName(std::string_view name) const;
+  StatusOr<Allowed> Read() const;
+  StatusOr<Allowed> Parse(std::string_view text) const;
+  Status ParseLine(const std::vector<std::string_view>& fields, Allowed& allowed) const;
   std::optional<Allowance> Find(const ShownCredentials& shown) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -11,11 +11,11 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/terms/pem.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "coppice/v1/relay.pb.h"
@@ -31,7 +31,7 @@ using grpc::ServerUnaryReactor;
 constexpr char kPushback[] = "grpc-retry-pushback-ms";
 constexpr char kPushbackUnderLoad[] = "2000";
 
-grpc::Status ToGrpc(const absl::Status& status) {
+grpc::Status ToGrpc(const Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
@@ -63,7 +63,7 @@ ServerUnaryReactor* End(CallbackServerContext& context, const grpc::Status& stat
 std::optional<std::string> TokenOf(const CallbackServerContext& context) {
   const auto [first, end] = context.client_metadata().equal_range("authorization");
   if (first == end || std::next(first) != end) return std::nullopt;
-  absl::string_view value(first->second.data(), first->second.size());
+  std::string_view value(first->second.data(), first->second.size());
   if (!absl::StartsWithIgnoreCase(value, "bearer ")) return std::nullopt;
   return std::string(value.substr(7));
 }
@@ -90,7 +90,7 @@ ShownCredentials CredentialsOf(const CallbackServerContext& context) {
 
 // Keeps `owner` alive, and with it `bytes`, until gRPC has sent them, without a copy.
 template <typename Owner>
-grpc::Slice SliceOf(Owner owner, absl::string_view bytes) {
+grpc::Slice SliceOf(Owner owner, std::string_view bytes) {
   return grpc::Slice(
       const_cast<char*>(bytes.data()), bytes.size(),
       [](void* owned) { delete static_cast<Owner*>(owned); }, new Owner(std::move(owner)));
@@ -103,7 +103,7 @@ ByteBuffer OfferAnswer(std::string envelope) {
   for (; size >= 0x80; size >>= 7) head.push_back(static_cast<char>((size & 0x7f) | 0x80));
   head.push_back(static_cast<char>(size));
   auto owned = std::make_shared<const std::string>(std::move(envelope));
-  const absl::string_view bytes = *owned;
+  const std::string_view bytes = *owned;
   const std::array<grpc::Slice, 2> slices = {grpc::Slice(head), SliceOf(std::move(owned), bytes)};
   return ByteBuffer(slices.data(), slices.size());
 }
@@ -146,9 +146,9 @@ class RelayService::Calls final : public RawRelayService {
                                     ByteBuffer* response) override {
     v1::GetRelayTermsRequest asked;
     if (!Parse(*request, asked)) return End(*context, Unreadable());
-    absl::StatusOr<std::shared_ptr<const std::string>> terms = relay_.Terms(asked.study());
+    StatusOr<std::shared_ptr<const std::string>> terms = relay_.Terms(asked.study());
     if (!terms.ok()) return End(*context, ToGrpc(terms.status()));
-    const absl::string_view bytes = **terms;
+    const std::string_view bytes = **terms;
     const grpc::Slice slice = SliceOf(*std::move(terms), bytes);
     *response = ByteBuffer(&slice, 1);
     return End(*context, grpc::Status::OK);
@@ -162,10 +162,9 @@ class RelayService::Calls final : public RawRelayService {
       refused_by_load_.fetch_add(1, std::memory_order_relaxed);
       return End(*context, UnderLoad(*context));
     }
-    absl::StatusOr<std::string> envelope =
+    StatusOr<std::string> envelope =
         relay_.TakeOffer(asked.study(), asked.epoch(), [&](const EpochId& epoch) {
-          const absl::Status admitted =
-              admission_.Admit(asked.study(), epoch, CredentialsOf(*context));
+          const Status admitted = admission_.Admit(asked.study(), epoch, CredentialsOf(*context));
           if (!admitted.ok()) refused_by_admission_.fetch_add(1, std::memory_order_relaxed);
           return admitted;
         });
@@ -191,10 +190,10 @@ class RelayService::Calls final : public RawRelayService {
                    .claim = std::move(*report.mutable_claim()),
                    .encapsulated = std::move(*report.mutable_encapsulated()),
                    .ciphertext = std::move(*report.mutable_ciphertext())},
-                  [this, context, reactor, response](absl::StatusOr<SubmitOutcome> outcome) {
+                  [this, context, reactor, response](StatusOr<SubmitOutcome> outcome) {
                     pending_reports_.fetch_sub(1, std::memory_order_relaxed);
                     if (outcome.ok()) *response = OutcomeAnswer(*outcome);
-                    if (absl::IsResourceExhausted(outcome.status())) {
+                    if (IsResourceExhausted(outcome.status())) {
                       context->AddTrailingMetadata(kPushback, kPushbackUnderLoad);
                     }
                     reactor->Finish(ToGrpc(outcome.status()));

@@ -7,9 +7,8 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/serving/access/access_policy.h"
 
 namespace coppice::access {
@@ -21,11 +20,11 @@ class AccessControl {
  public:
   // Reads the policy in the file `path`. InvalidArgument if it lists certificates and
   // `takes_certificates` is false, because then no client is asked for one.
-  static absl::StatusOr<std::unique_ptr<AccessControl>> Open(const std::string& path,
-                                                             bool takes_certificates);
+  static StatusOr<std::unique_ptr<AccessControl>> Open(const std::string& path,
+                                                       bool takes_certificates);
 
   // Reads the file again.
-  absl::Status ReloadPolicy();
+  Status ReloadPolicy();
 
   std::shared_ptr<const AccessPolicy> policy() const {
     const MutexLock lock(mutex_);

@@ -4,32 +4,32 @@
 
 #include <initializer_list>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/serving/access/bearer_token.h"
 #include "server/serving/access/method_table.h"
 
 namespace coppice::access {
 namespace {
 
-constexpr absl::string_view kScheme = "Bearer ";
+constexpr std::string_view kScheme = "Bearer ";
 
-absl::Status WrongRole(RoleSet wanted, RoleSet has) {
-  return absl::PermissionDeniedError(absl::StrCat("this call is for the role ", wanted.ToString(),
-                                                  ", and you have ", has.ToString(" and "),
-                                                  ": ask the operator for a token of that role"));
+Status WrongRole(RoleSet wanted, RoleSet has) {
+  return PermissionDeniedError(StrCat("this call is for the role ", wanted.ToString(),
+                                      ", and you have ", has.ToString(" and "),
+                                      ": ask the operator for a token of that role"));
 }
 
-absl::Status NoCredential(RoleSet wanted, const Credentials& credentials) {
-  return absl::UnauthenticatedError(absl::StrCat(
-      "this call is for the role ", wanted.ToString(), ", and ",
-      credentials.certificate_sha256 ? "your certificate has none" : "you showed no token",
-      ": send one of that role as \"authorization: Bearer ...\" (coppice does with "
-      "--token-file FILE)"));
+Status NoCredential(RoleSet wanted, const Credentials& credentials) {
+  return UnauthenticatedError(
+      StrCat("this call is for the role ", wanted.ToString(), ", and ",
+             credentials.certificate_sha256 ? "your certificate has none" : "you showed no token",
+             ": send one of that role as \"authorization: Bearer ...\" (coppice does with "
+             "--token-file FILE)"));
 }
 
 // The caller of `method` by this grant alone.
@@ -87,21 +87,21 @@ const PolicyEntry* AccessPolicy::FindToken(const Sha256Digest& hash) const {
   return found;
 }
 
-absl::StatusOr<const PolicyEntry*> AccessPolicy::CheckToken(absl::string_view authorization,
-                                                            absl::Time now) const {
+StatusOr<const PolicyEntry*> AccessPolicy::CheckToken(std::string_view authorization,
+                                                      absl::Time now) const {
   if (!absl::StartsWithIgnoreCase(authorization, kScheme)) {
-    return absl::UnauthenticatedError(
+    return UnauthenticatedError(
         "the authorization is no bearer token: send \"authorization: Bearer ...\"");
   }
-  const absl::string_view token = absl::StripAsciiWhitespace(authorization.substr(kScheme.size()));
+  const std::string_view token = StripAsciiWhitespace(authorization.substr(kScheme.size()));
   const PolicyEntry* known = FindToken(HashOfToken(token));
   if (known == nullptr) {
-    return absl::UnauthenticatedError(
+    return UnauthenticatedError(
         "the token is not known here: check that it was copied whole and is this server's, or ask "
         "the operator for a new one");
   }
   if (known->expires <= now) {
-    return absl::UnauthenticatedError("the token has expired: ask the operator for a new one");
+    return UnauthenticatedError("the token has expired: ask the operator for a new one");
   }
   return known;
 }
@@ -113,8 +113,7 @@ const PolicyEntry* AccessPolicy::FindCertificate(const Sha256Digest& sha256) con
   return nullptr;
 }
 
-absl::StatusOr<Identity> AccessPolicy::Identify(const Credentials& credentials,
-                                                absl::Time now) const {
+StatusOr<Identity> AccessPolicy::Identify(const Credentials& credentials, absl::Time now) const {
   Identity found;
   const auto add = [&found](const PolicyEntry& entry) {
     found.grants.push_back({entry.name, Grant(entry.roles, entry.resources)});
@@ -138,10 +137,10 @@ owners::Quota AccessPolicy::QuotaOf(const std::string& owner) const {
   return found == quotas_.end() ? owners::Quota() : found->second;
 }
 
-owners::Caller AccessPolicy::CallerOf(absl::string_view path, const Credentials& credentials,
+owners::Caller AccessPolicy::CallerOf(std::string_view path, const Credentials& credentials,
                                       absl::Time now) const {
   const Method* const method = FindMethod(path);
-  const absl::StatusOr<Identity> identity = Identify(credentials, now);
+  const StatusOr<Identity> identity = Identify(credentials, now);
   if (method == nullptr || !identity.ok()) return {};
   std::vector<owners::Caller> entries;
   for (const NamedGrant& by : identity->grants) {
@@ -154,13 +153,13 @@ owners::Caller AccessPolicy::CallerOf(absl::string_view path, const Credentials&
   return caller;
 }
 
-absl::StatusOr<Identity> AccessPolicy::Admit(absl::string_view path, const Credentials& credentials,
-                                             absl::Time now) const {
+StatusOr<Identity> AccessPolicy::Admit(std::string_view path, const Credentials& credentials,
+                                       absl::Time now) const {
   const Method* method = FindMethod(path);
   if (method != nullptr && method->open) return Identity();
   COPPICE_ASSIGN_OR_RETURN(Identity caller, Identify(credentials, now));
   if (method == nullptr) {
-    return absl::PermissionDeniedError(
+    return PermissionDeniedError(
         "there is no such method here, or nobody may call it: is the server older than you are?");
   }
   if (caller.roles().Meets(method->roles)) return caller;

@@ -8,18 +8,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
-#include "server/serving/access/role.h"
 #include "server/datasets/owners/caller.h"
 #include "server/datasets/owners/patterns.h"
 #include "server/datasets/owners/quota.h"
+#include "server/serving/access/role.h"
 
 namespace coppice::access {
 
@@ -48,10 +47,10 @@ struct PolicyEntry {
 };
 
 // The name of callers without a listed credential. No entry may have it.
-inline constexpr absl::string_view kAnonymousName = "anonymous";
+inline constexpr std::string_view kAnonymousName = "anonymous";
 
 // The key in "quotas" for owners that are not listed.
-inline constexpr absl::string_view kEveryOtherOwner = "*";
+inline constexpr std::string_view kEveryOtherOwner = "*";
 
 // What one credential of a call brings: the name and the grant of its entry.
 struct NamedGrant {
@@ -89,18 +88,18 @@ class AccessPolicy {
 
   // Whether a call of `path` ("/package.Service/Method") is allowed, and the identity it is allowed
   // to; an empty one for methods open to everybody.
-  absl::StatusOr<Identity> Admit(absl::string_view path, const Credentials& credentials,
-                                 absl::Time now) const;
-  absl::Status Check(absl::string_view path, const Credentials& credentials, absl::Time now) const {
+  StatusOr<Identity> Admit(std::string_view path, const Credentials& credentials,
+                           absl::Time now) const;
+  Status Check(std::string_view path, const Credentials& credentials, absl::Time now) const {
     return Admit(path, credentials, now).status();
   }
 
   // The identity with these credentials. Unauthenticated, as above, for an invalid token.
-  absl::StatusOr<Identity> Identify(const Credentials& credentials, absl::Time now) const;
+  StatusOr<Identity> Identify(const Credentials& credentials, absl::Time now) const;
 
   // The caller of a call of `path` and what it may touch, by the grants that allow the call;
   // nothing if none does. It acts as the first of them in the order of Identity.
-  owners::Caller CallerOf(absl::string_view path, const Credentials& credentials,
+  owners::Caller CallerOf(std::string_view path, const Credentials& credentials,
                           absl::Time now) const;
 
   // The quota of a name, else that of kEveryOtherOwner, else none. Resources without an owner have
@@ -113,8 +112,7 @@ class AccessPolicy {
 
  private:
   const PolicyEntry* FindToken(const Sha256Digest& hash) const;
-  absl::StatusOr<const PolicyEntry*> CheckToken(absl::string_view authorization,
-                                                absl::Time now) const;
+  StatusOr<const PolicyEntry*> CheckToken(std::string_view authorization, absl::Time now) const;
   const PolicyEntry* FindCertificate(const Sha256Digest& sha256) const;
 
   Grant anonymous_;

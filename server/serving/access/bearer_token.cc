@@ -5,24 +5,26 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::access {
 
-absl::StatusOr<std::string> MakeBearerToken() {
+StatusOr<std::string> MakeBearerToken() {
   std::array<uint8_t, 32> secret;
   if (RAND_priv_bytes(secret.data(), static_cast<int>(secret.size())) != 1) {
-    return absl::UnavailableError("the system random source failed");
+    return UnavailableError("the system random source failed");
   }
-  std::string token = absl::StrCat(
+  std::string token = StrCat(
       kTokenPrefix,
       absl::WebSafeBase64Escape({reinterpret_cast<const char*>(secret.data()), secret.size()}));
   OPENSSL_cleanse(secret.data(), secret.size());
   return token;
 }
 
-Sha256Digest HashOfToken(absl::string_view token) { return Sha256({token}); }
+Sha256Digest HashOfToken(std::string_view token) { return Sha256({token}); }
 
 }  // namespace coppice::access

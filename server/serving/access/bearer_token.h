@@ -9,20 +9,20 @@
 #define COPPICE_SERVER_SERVING_ACCESS_BEARER_TOKEN_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 
 namespace coppice::access {
 
-inline constexpr absl::string_view kTokenPrefix = "coppice_";
+inline constexpr std::string_view kTokenPrefix = "coppice_";
 
 // Unavailable if the system's random source fails.
-absl::StatusOr<std::string> MakeBearerToken();
+StatusOr<std::string> MakeBearerToken();
 
 // The hash of the token's text.
-Sha256Digest HashOfToken(absl::string_view token);
+Sha256Digest HashOfToken(std::string_view token);
 
 }  // namespace coppice::access
 

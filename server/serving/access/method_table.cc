@@ -1,8 +1,9 @@
 #include "server/serving/access/method_table.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/match.h"
+#include "common/base/text.h"
 
 namespace coppice::access {
 namespace {
@@ -136,9 +137,9 @@ constexpr Method kTable[] = {
 constexpr bool ByPath(const Method& a, const Method& b) { return a.path < b.path; }
 static_assert(std::is_sorted(std::begin(kTable), std::end(kTable), ByPath));
 
-const Method* FindNamed(absl::string_view name) {
+const Method* FindNamed(std::string_view name) {
   const auto* const end = std::end(kTable);
-  const auto before = [](const Method& method, absl::string_view other) {
+  const auto before = [](const Method& method, std::string_view other) {
     return method.path.substr(1) < other;
   };
   const auto* const found = std::lower_bound(std::begin(kTable), end, name, before);
@@ -149,33 +150,33 @@ const Method* FindNamed(absl::string_view name) {
 
 absl::Span<const Method> AllMethods() { return kTable; }
 
-const Method* FindMethod(absl::string_view path) {
-  return absl::StartsWith(path, "/") ? FindNamed(path.substr(1)) : nullptr;
+const Method* FindMethod(std::string_view path) {
+  return StartsWith(path, "/") ? FindNamed(path.substr(1)) : nullptr;
 }
 
-absl::Duration DeadlineOf(absl::string_view path) {
+absl::Duration DeadlineOf(std::string_view path) {
   const Method* const method = FindMethod(path);
   return method != nullptr ? method->deadline : kDefaultDeadline;
 }
 
-size_t MaxRequestBytesOf(absl::string_view path) {
+size_t MaxRequestBytesOf(std::string_view path) {
   const Method* const method = FindMethod(path);
   return method != nullptr ? method->max_request_bytes : kBriefRequest;
 }
 
-bool HasPrivateDuration(absl::string_view name) {
+bool HasPrivateDuration(std::string_view name) {
   const Method* const method = FindNamed(name);
-  if (method == nullptr) return absl::StartsWith(name, "coppice.");
+  if (method == nullptr) return StartsWith(name, "coppice.");
   return method->privacy != Privacy::kPublic;
 }
 
-bool HasPrivateEnd(absl::string_view name, absl::string_view code) {
+bool HasPrivateEnd(std::string_view name, std::string_view code) {
   if (code != "OK" && code != "CANCELLED") return false;
   const Method* const method = FindNamed(name);
   return method != nullptr && method->privacy == Privacy::kPrivateEnd;
 }
 
-bool MayChange(absl::string_view name) {
+bool MayChange(std::string_view name) {
   const Method* const method = FindNamed(name);
   return method == nullptr || method->changes;
 }

@@ -4,14 +4,15 @@
 //
 // A call passes through three parts of the code:
 //
-//   transport  gRPC, server/serving/grpc. It looks the path up here and checks access, then starts the
+//   transport  gRPC, server/serving/grpc. It looks the path up here and checks access, then starts
+//   the
 //              deadline, and only then checks the size and parses. It finds the caller, runs the
 //              handler on the entry's lane, and sends the status. Log and metrics read the entry at
 //              the end.
 //   registry   server/serving/calls/handler_registry.h. Each class of handlers registers its own,
 //              one line each. The line names no path: the type of the request determines the
 //              method. Every transport serves what is in the registry and needs no list of its own.
-//   handler    server/serving/service: absl::Status Handler(const Caller&, const Request&, Response*). It
+//   handler    server/serving/service: Status Handler(const Caller&, const Request&, Response*). It
 //              includes no header of a transport. It takes further needs as arguments: a
 //              CancelCheck, or a StreamCall for the messages of a stream.
 //
@@ -24,10 +25,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/serving/access/role.h"
 
 namespace coppice::access {
@@ -63,8 +65,8 @@ enum class Use : uint8_t {
 };
 
 struct NamedResource {
-  absl::string_view field;  // in the request: "name", "spec.dataset"
-  absl::string_view kind;   // "studies", ...; empty: part of the name
+  std::string_view field;  // in the request: "name", "spec.dataset"
+  std::string_view kind;   // "studies", ...; empty: part of the name
   Use use;
 };
 
@@ -83,7 +85,7 @@ inline constexpr size_t kBriefRequest = size_t{64} << 10;  // names, numbers, a 
 inline constexpr size_t kAnyRequest = std::numeric_limits<size_t>::max();  // --max-message-bytes
 
 struct Method {
-  absl::string_view path;  // "/package.Service/Method", as in gRPC's :path; zero-terminated
+  std::string_view path;  // "/package.Service/Method", as in gRPC's :path; zero-terminated
   RoleSet roles;
   Lane lane;
   absl::Duration deadline;  // from the request until the answer is read; infinite for streams
@@ -101,19 +103,19 @@ struct Method {
 absl::Span<const Method> AllMethods();
 
 // The entry of `path`; null if there is none.
-const Method* FindMethod(absl::string_view path);
+const Method* FindMethod(std::string_view path);
 
 // The deadline of the entry, or the default if there is no such method.
-absl::Duration DeadlineOf(absl::string_view path);
+absl::Duration DeadlineOf(std::string_view path);
 
 // The bytes of the entry, or the fewest of all if there is no such method.
-size_t MaxRequestBytesOf(absl::string_view path);
+size_t MaxRequestBytesOf(std::string_view path);
 
 // For the log and the metrics. `name` is a path without its leading slash, and need not be in the
 // table. If it is not, one of ours counts as private, and every name as changing something.
-bool HasPrivateDuration(absl::string_view name);
-bool HasPrivateEnd(absl::string_view name, absl::string_view code);  // gRPC's name of it: "OK"
-bool MayChange(absl::string_view name);
+bool HasPrivateDuration(std::string_view name);
+bool HasPrivateEnd(std::string_view name, std::string_view code);  // gRPC's name of it: "OK"
+bool MayChange(std::string_view name);
 
 }  // namespace coppice::access
 

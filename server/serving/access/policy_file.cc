@@ -5,19 +5,18 @@
 #include <initializer_list>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/nearest_word.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::access {
 namespace {
@@ -26,12 +25,12 @@ using nlohmann::json;
 
 constexpr size_t kMaxPolicyBytes = size_t{1} << 24;
 
-absl::Status Wrong(absl::string_view where, absl::string_view problem) {
-  return absl::InvalidArgumentError(absl::StrCat(where, " ", problem));
+Status Wrong(std::string_view where, std::string_view problem) {
+  return InvalidArgumentError(StrCat(where, " ", problem));
 }
 
 // nlohmann's parser keeps the last of two members with one name; here both are rejected.
-absl::StatusOr<json> ParseJson(absl::string_view text) {
+StatusOr<json> ParseJson(std::string_view text) {
   std::vector<std::set<std::string>> open;
   std::string twice;
   const auto notice = [&](int, json::parse_event_t event, json& parsed) {
@@ -43,42 +42,39 @@ absl::StatusOr<json> ParseJson(absl::string_view text) {
   };
   json root = json::parse(text.begin(), text.end(), notice, /*allow_exceptions=*/false);
   if (root.is_discarded()) return Wrong("the policy", "is not valid JSON");
-  if (!twice.empty())
-    return Wrong("the policy", absl::StrCat("has the member \"", twice, "\" twice"));
+  if (!twice.empty()) return Wrong("the policy", StrCat("has the member \"", twice, "\" twice"));
   return root;
 }
 
-absl::Status CheckMembers(const json& object, absl::string_view where,
-                          std::initializer_list<absl::string_view> known) {
+Status CheckMembers(const json& object, std::string_view where,
+                    std::initializer_list<std::string_view> known) {
   if (!object.is_object()) return Wrong(where, "must be a JSON object");
   for (const auto& [name, value] : object.items()) {
-    const auto same = [&name = name](absl::string_view other) { return other == name; };
+    const auto same = [&name = name](std::string_view other) { return other == name; };
     if (std::none_of(known.begin(), known.end(), same)) {
       const std::string meant = DidYouMean(name, {known.begin(), known.end()});
-      return Wrong(where, absl::StrCat("has the member \"", name, "\"",
-                                       meant.empty() ? absl::StrCat(", which is none of ",
-                                                                    absl::StrJoin(known, ", "))
-                                                     : meant));
+      return Wrong(where, StrCat("has the member \"", name, "\"",
+                                 meant.empty() ? StrCat(", which is none of ", StrJoin(known, ", "))
+                                               : meant));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::string RoleNames() {
-  return absl::StrJoin(kAllRoles, ", ",
-                       [](std::string* out, Role role) { absl::StrAppend(out, RoleName(role)); });
+  return StrJoin(kAllRoles, ", ",
+                 [](std::string* out, Role role) { StrAppend(out, RoleName(role)); });
 }
 
-absl::StatusOr<RoleSet> ParseRoles(const json& list, absl::string_view where) {
+StatusOr<RoleSet> ParseRoles(const json& list, std::string_view where) {
   if (!list.is_array()) return Wrong(where, "must be a list of roles");
   RoleSet roles;
   for (const json& name : list) {
     const std::optional<Role> role =
         name.is_string() ? RoleOf(name.get<std::string>()) : std::nullopt;
     if (!role) {
-      return Wrong(where,
-                   absl::StrCat("has ", name.dump(-1, ' ', true, json::error_handler_t::replace),
-                                ", which is none of ", RoleNames()));
+      return Wrong(where, StrCat("has ", name.dump(-1, ' ', true, json::error_handler_t::replace),
+                                 ", which is none of ", RoleNames()));
     }
     roles.Add(*role);
   }
@@ -86,37 +82,35 @@ absl::StatusOr<RoleSet> ParseRoles(const json& list, absl::string_view where) {
 }
 
 // Parses "roles": [...] or "role": "...", with at least one role.
-absl::StatusOr<RoleSet> RolesOfEntry(const json& entry, const std::string& where) {
+StatusOr<RoleSet> RolesOfEntry(const json& entry, const std::string& where) {
   const bool one = entry.contains("role");
   if (one == entry.contains("roles")) {
     return Wrong(where, "needs \"roles\", a list, or \"role\", one name");
   }
-  COPPICE_ASSIGN_OR_RETURN(
-      const RoleSet roles,
-      one ? ParseRoles(json::array({entry["role"]}), absl::StrCat(where, ".role"))
-          : ParseRoles(entry["roles"], absl::StrCat(where, ".roles")));
+  COPPICE_ASSIGN_OR_RETURN(const RoleSet roles,
+                           one ? ParseRoles(json::array({entry["role"]}), StrCat(where, ".role"))
+                               : ParseRoles(entry["roles"], StrCat(where, ".roles")));
   if (roles.empty()) return Wrong(where, "needs at least one role");
   return roles;
 }
 
-absl::StatusOr<Sha256Digest> HashOfEntry(const json& entry, const std::string& where) {
-  const absl::Status error =
-      Wrong(where, "needs \"sha256\", 64 hexadecimal digits that are not all 0");
+StatusOr<Sha256Digest> HashOfEntry(const json& entry, const std::string& where) {
+  const Status error = Wrong(where, "needs \"sha256\", 64 hexadecimal digits that are not all 0");
   const auto found = entry.find("sha256");
   if (found == entry.end() || !found->is_string()) return error;
-  const std::string text = absl::StrReplaceAll(found->get<std::string>(), {{":", ""}});
+  const std::string text = StrReplaceAll(found->get<std::string>(), {{":", ""}});
   Sha256Digest digest{};
   if (text.size() != 2 * digest.size()) return error;
   for (const char digit : text) {
     if (!absl::ascii_isxdigit(static_cast<unsigned char>(digit))) return error;
   }
-  const std::string bytes = absl::HexStringToBytes(text);
+  const std::string bytes = HexStringToBytes(text);
   std::copy(bytes.begin(), bytes.end(), digest.begin());
   if (digest == Sha256Digest{}) return error;
   return digest;
 }
 
-absl::StatusOr<absl::Time> ExpiryOfEntry(const json& entry, const std::string& where) {
+StatusOr<absl::Time> ExpiryOfEntry(const json& entry, const std::string& where) {
   const auto found = entry.find("expires");
   if (found == entry.end()) return absl::InfiniteFuture();
   absl::Time expires;
@@ -130,10 +124,10 @@ absl::StatusOr<absl::Time> ExpiryOfEntry(const json& entry, const std::string& w
 }
 
 // Parses the optional "resources": [...].
-absl::StatusOr<owners::Patterns> ResourcesOfEntry(const json& entry, const std::string& where) {
+StatusOr<owners::Patterns> ResourcesOfEntry(const json& entry, const std::string& where) {
   const auto found = entry.find("resources");
   if (found == entry.end()) return owners::Patterns();
-  const std::string in = absl::StrCat(where, ".resources");
+  const std::string in = StrCat(where, ".resources");
   if (!found->is_array() || found->empty()) {
     return Wrong(in,
                  "must be a list of patterns such as \"datasets/team-a-*\"; leave it out for "
@@ -144,12 +138,12 @@ absl::StatusOr<owners::Patterns> ResourcesOfEntry(const json& entry, const std::
     if (!text.is_string()) return Wrong(in, "must be a list of texts");
     texts.push_back(text.get<std::string>());
   }
-  absl::StatusOr<owners::Patterns> patterns = owners::Patterns::Parse(texts);
-  if (!patterns.ok()) return Wrong(absl::StrCat(in, ":"), patterns.status().message());
+  StatusOr<owners::Patterns> patterns = owners::Patterns::Parse(texts);
+  if (!patterns.ok()) return Wrong(StrCat(in, ":"), patterns.status().message());
   return patterns;
 }
 
-absl::StatusOr<std::string> NameOfEntry(const json& entry, const std::string& where) {
+StatusOr<std::string> NameOfEntry(const json& entry, const std::string& where) {
   const auto name = entry.find("name");
   if (name == entry.end() || !name->is_string() || name->get<std::string>().empty()) {
     return Wrong(where, "needs \"name\", a text that says to people whose it is");
@@ -162,7 +156,7 @@ absl::StatusOr<std::string> NameOfEntry(const json& entry, const std::string& wh
   return name->get<std::string>();
 }
 
-absl::StatusOr<PolicyEntry> ParseEntry(const json& entry, const std::string& where) {
+StatusOr<PolicyEntry> ParseEntry(const json& entry, const std::string& where) {
   PolicyEntry parsed;
   COPPICE_ASSIGN_OR_RETURN(parsed.name, NameOfEntry(entry, where));
   COPPICE_ASSIGN_OR_RETURN(parsed.sha256, HashOfEntry(entry, where));
@@ -172,15 +166,15 @@ absl::StatusOr<PolicyEntry> ParseEntry(const json& entry, const std::string& whe
   return parsed;
 }
 
-absl::StatusOr<std::vector<PolicyEntry>> ParseEntries(
-    const json& root, const std::string& list, std::initializer_list<absl::string_view> members) {
+StatusOr<std::vector<PolicyEntry>> ParseEntries(const json& root, const std::string& list,
+                                                std::initializer_list<std::string_view> members) {
   std::vector<PolicyEntry> entries;
   const auto found = root.find(list);
   if (found == root.end()) return entries;
   if (!found->is_array()) return Wrong(list, "must be a list");
   std::set<Sha256Digest> seen;
   for (const json& element : *found) {
-    const std::string where = absl::StrCat(list, "[", entries.size(), "]");
+    const std::string where = StrCat(list, "[", entries.size(), "]");
     COPPICE_RETURN_IF_ERROR(CheckMembers(element, where, members));
     COPPICE_ASSIGN_OR_RETURN(PolicyEntry entry, ParseEntry(element, where));
     if (!seen.insert(entry.sha256).second) {
@@ -192,7 +186,7 @@ absl::StatusOr<std::vector<PolicyEntry>> ParseEntries(
 }
 
 // Parses "anonymous": [roles] or {"roles": [...], "resources": [...]}.
-absl::StatusOr<Grant> ParseAnonymous(const json& root) {
+StatusOr<Grant> ParseAnonymous(const json& root) {
   const auto found = root.find("anonymous");
   if (found == root.end()) return Grant();
   if (!found->is_object()) return ParseRoles(*found, "anonymous");
@@ -202,14 +196,14 @@ absl::StatusOr<Grant> ParseAnonymous(const json& root) {
   return Grant(roles, std::move(resources));
 }
 
-absl::StatusOr<owners::Quota> ParseQuota(const json& members, const std::string& where) {
+StatusOr<owners::Quota> ParseQuota(const json& members, const std::string& where) {
   owners::Quota quota;
   COPPICE_RETURN_IF_ERROR(CheckMembers(
       members, where,
       {"studies", "datasets", "bytes", "jobs", "models", "model_bytes", "tickets_per_second"}));
   for (const auto& [name, value] : members.items()) {
     if (!value.is_number_unsigned() || value.get<uint64_t>() == 0) {
-      return Wrong(absl::StrCat(where, ".", name),
+      return Wrong(StrCat(where, ".", name),
                    "must be a whole number from 1 on; leave it out for no limit");
     }
     uint64_t& limit = name == "studies"       ? quota.studies
@@ -225,7 +219,7 @@ absl::StatusOr<owners::Quota> ParseQuota(const json& members, const std::string&
 }
 
 // Parses "quotas": {"team-a": {"studies": 10}, "*": {...}}. Rejects names that no entry has.
-absl::StatusOr<std::map<std::string, owners::Quota>> ParseQuotas(
+StatusOr<std::map<std::string, owners::Quota>> ParseQuotas(
     const json& root, std::initializer_list<const std::vector<PolicyEntry>*> lists) {
   std::map<std::string, owners::Quota> quotas;
   const auto found = root.find("quotas");
@@ -236,7 +230,7 @@ absl::StatusOr<std::map<std::string, owners::Quota>> ParseQuotas(
     for (const PolicyEntry& entry : *entries) owners.insert(entry.name);
   }
   for (const auto& [owner, members] : found->items()) {
-    const std::string where = absl::StrCat("quotas[\"", owner, "\"]");
+    const std::string where = StrCat("quotas[\"", owner, "\"]");
     if (owners.count(owner) == 0) {
       return Wrong(where,
                    "is of no entry: use the name of one, \"anonymous\", or \"*\" for all "
@@ -249,7 +243,7 @@ absl::StatusOr<std::map<std::string, owners::Quota>> ParseQuotas(
 
 }  // namespace
 
-absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view text) {
+StatusOr<AccessPolicy> ParsePolicy(std::string_view text) {
   COPPICE_ASSIGN_OR_RETURN(const json root, ParseJson(text));
   COPPICE_RETURN_IF_ERROR(
       CheckMembers(root, "the policy", {"anonymous", "tokens", "certificates", "quotas"}));
@@ -265,11 +259,11 @@ absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view text) {
                       std::move(quotas));
 }
 
-absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path) {
+StatusOr<AccessPolicy> ReadPolicy(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   if (text.size() > kMaxPolicyBytes) return Wrong(path, "has more than 16 megabytes");
-  absl::StatusOr<AccessPolicy> policy = ParsePolicy(text);
-  if (!policy.ok()) return Wrong(absl::StrCat(path, ":"), policy.status().message());
+  StatusOr<AccessPolicy> policy = ParsePolicy(text);
+  if (!policy.ok()) return Wrong(StrCat(path, ":"), policy.status().message());
   return policy;
 }
 

@@ -12,9 +12,10 @@
 // Each of the four members may be left out, which then allows nothing. "sha256" is 64 hexadecimal
 // digits, with or without colons between the bytes: of a token's text, or of a certificate's DER
 // form (as `openssl x509 -fingerprint -sha256` prints it). "role" with one name may replace
-// "roles". "resources" are patterns (server/datasets/owners/patterns.h) and optional. "expires" is RFC 3339,
-// for tokens only, and optional. "anonymous" may also be an object with "roles" and "resources".
-// Names may repeat: during a token's rotation the old and the new one stand side by side.
+// "roles". "resources" are patterns (server/datasets/owners/patterns.h) and optional. "expires" is
+// RFC 3339, for tokens only, and optional. "anonymous" may also be an object with "roles" and
+// "resources". Names may repeat: during a token's rotation the old and the new one stand side by
+// side.
 //
 // Errors     ReadPolicy(): NotFound if the file cannot be read. Both: InvalidArgument that names
 //            the entry and what it wants. Unknown and repeated members are rejected: a misspelt
@@ -24,17 +25,17 @@
 #define COPPICE_SERVER_SERVING_ACCESS_POLICY_FILE_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/serving/access/access_policy.h"
 
 namespace coppice::access {
 
-absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view json);
+StatusOr<AccessPolicy> ParsePolicy(std::string_view json);
 
 // Messages begin with `path`.
-absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path);
+StatusOr<AccessPolicy> ReadPolicy(const std::string& path);
 
 }  // namespace coppice::access
 

@@ -1,10 +1,12 @@
 #include "server/serving/access/role.h"
 
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
+#include "common/base/text.h"
 
 namespace coppice::access {
 
-absl::string_view RoleName(Role role) {
+std::string_view RoleName(Role role) {
   switch (role) {
     case Role::kDevice:
       return "device";
@@ -20,17 +22,17 @@ absl::string_view RoleName(Role role) {
   return "admin";
 }
 
-std::optional<Role> RoleOf(absl::string_view name) {
+std::optional<Role> RoleOf(std::string_view name) {
   for (const Role role : kAllRoles) {
     if (RoleName(role) == name) return role;
   }
   return std::nullopt;
 }
 
-std::string RoleSet::ToString(absl::string_view between) const {
+std::string RoleSet::ToString(std::string_view between) const {
   std::string text;
   for (const Role role : kAllRoles) {
-    if (Has(role)) absl::StrAppend(&text, text.empty() ? "" : between, RoleName(role));
+    if (Has(role)) StrAppend(&text, text.empty() ? "" : between, RoleName(role));
   }
   return text.empty() ? "nobody" : text;
 }

@@ -8,8 +8,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace coppice::access {
 
@@ -24,8 +23,8 @@ inline constexpr std::array<Role, 5> kAllRoles = {Role::kDevice, Role::kRelay, R
                                                   Role::kTrainer, Role::kAdmin};
 
 // Converts between roles and their names: "device", ...
-absl::string_view RoleName(Role role);
-std::optional<Role> RoleOf(absl::string_view name);
+std::string_view RoleName(Role role);
+std::optional<Role> RoleOf(std::string_view name);
 
 class RoleSet {
  public:
@@ -45,7 +44,7 @@ class RoleSet {
   friend constexpr bool operator==(RoleSet, RoleSet) = default;
 
   // "device or admin"; "nobody" if empty.
-  std::string ToString(absl::string_view between = " or ") const;
+  std::string ToString(std::string_view between = " or ") const;
 
  private:
   static constexpr uint8_t Bit(Role role) {

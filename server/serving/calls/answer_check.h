@@ -5,17 +5,17 @@
 
 #include <functional>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 
 namespace coppice::service {
 
 // Called before each answer, error or message of a stream is sent. An error ends the call instead,
 // and nothing else of the answer is sent. Many threads may call it at once; it must not block.
-using AnswerCheck = std::function<absl::Status()>;
+using AnswerCheck = std::function<Status()>;
 
 // OK if `check` allows an answer; a null check allows all.
-inline absl::Status MayAnswer(const AnswerCheck& check) {
-  return check == nullptr ? absl::OkStatus() : check();
+inline Status MayAnswer(const AnswerCheck& check) {
+  return check == nullptr ? OkStatus() : check();
 }
 
 }  // namespace coppice::service

@@ -4,19 +4,19 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/serving/calls/unchanged.h"
 
 namespace coppice::service {
 namespace {
 
 constexpr size_t kMaxNameBytes = 160;
-constexpr absl::string_view kAnonymous = "anonymous";
+constexpr std::string_view kAnonymous = "anonymous";
 
 // A caller may send anything, so text that is not a short name is replaced by a mark.
 std::string NameOrMark(const std::string& text) {
@@ -30,12 +30,12 @@ std::string NameOrMark(const std::string& text) {
 std::string NameIn(const access::NamedResource& named, const AnyMessage& request) {
   std::string value = FieldOf(request, named.field);
   if (value.empty()) return value;
-  return NameOrMark(named.use == access::Use::kMake ? absl::StrCat(named.kind, "/", value)
+  return NameOrMark(named.use == access::Use::kMake ? StrCat(named.kind, "/", value)
                                                     : std::move(value));
 }
 
 // The name of this kind in a response: of its study, its job and so on.
-std::string NameOf(absl::string_view kind, const AnyMessage& response) {
+std::string NameOf(std::string_view kind, const AnyMessage& response) {
   const google::protobuf::Descriptor& type = *response.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *type.field(i);
@@ -44,21 +44,21 @@ std::string NameOf(absl::string_view kind, const AnyMessage& response) {
     if (name == nullptr) continue;
     const AnyMessage& part = response.GetReflection()->GetMessage(response, &field);
     std::string text = part.GetReflection()->GetString(part, name);
-    if (absl::StartsWith(text, absl::StrCat(kind, "/"))) return text;
+    if (StartsWith(text, StrCat(kind, "/"))) return text;
   }
   return "";
 }
 
 // Whether a handler that failed with this status may have changed something.
-bool MayHaveChanged(const absl::Status& status) {
+bool MayHaveChanged(const Status& status) {
   switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kResourceExhausted:  // a budget, a quota, or disk space
-    case absl::StatusCode::kUnimplemented:
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kNotFound:
+    case StatusCode::kAlreadyExists:
+    case StatusCode::kPermissionDenied:
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kResourceExhausted:  // a budget, a quota, or disk space
+    case StatusCode::kUnimplemented:
       return false;
     default:
       return true;
@@ -66,8 +66,7 @@ bool MayHaveChanged(const absl::Status& status) {
 }
 
 std::string KeyOf(const audit::AuditEvent& event) {
-  return absl::StrCat(event.entry.actor(), "\n", event.entry.action(), "\n",
-                      event.entry.resource());
+  return StrCat(event.entry.actor(), "\n", event.entry.action(), "\n", event.entry.resource());
 }
 
 std::string ActorOf(const Caller& caller) {
@@ -92,13 +91,13 @@ class AuditedStream final : public StreamCall, public StreamHandler {
         call_(call) {}
 
   // For a stream that begins with a request; null for others.
-  absl::Status Begin(const AnyMessage* request) {
-    if (request == nullptr) return absl::OkStatus();
+  Status Begin(const AnyMessage* request) {
+    if (request == nullptr) return OkStatus();
     return BeginWith(*request);
   }
   void SetHandler(StreamHandlerPtr handler) { handler_ = std::move(handler); }
   // For a stream that did not start; the transport ends it.
-  void Enter(const absl::Status& status) {
+  void Enter(const Status& status) {
     // However it ended, messages before the last may have changed something.
     if (begun_.has_value()) {
       if (status.ok() && unchanged_) return auditor_.log_.Forget(*begun_);
@@ -108,26 +107,22 @@ class AuditedStream final : public StreamCall, public StreamHandler {
   }
 
   void Read() override { call_.Read(); }
-  absl::Status ParseTo(google::protobuf::Message& message) override {
+  Status ParseTo(google::protobuf::Message& message) override {
     COPPICE_RETURN_IF_ERROR(call_.ParseTo(message));
-    return begun_.has_value() ? absl::OkStatus() : BeginWith(message);
+    return begun_.has_value() ? OkStatus() : BeginWith(message);
   }
-  absl::StatusOr<std::string> TakeBytes() override { return call_.TakeBytes(); }
-  absl::Status Write(const google::protobuf::Message& message) override {
-    return call_.Write(message);
-  }
-  void End(const absl::Status& status) override {
+  StatusOr<std::string> TakeBytes() override { return call_.TakeBytes(); }
+  Status Write(const google::protobuf::Message& message) override { return call_.Write(message); }
+  void End(const Status& status) override {
     Enter(status);
     call_.End(status);
   }
   void EndWith(const google::protobuf::Message& response) override {
-    Enter(absl::OkStatus());
+    Enter(OkStatus());
     call_.EndWith(response);
   }
   void NoteUnchanged() override { unchanged_ = true; }
-  absl::Status RunOnLane(std::function<void()> work) override {
-    return call_.RunOnLane(std::move(work));
-  }
+  Status RunOnLane(std::function<void()> work) override { return call_.RunOnLane(std::move(work)); }
 
   void OnMessage() override { handler_->OnMessage(); }
   void OnNoMoreMessages() override { handler_->OnNoMoreMessages(); }
@@ -136,12 +131,12 @@ class AuditedStream final : public StreamCall, public StreamHandler {
   void OnDone() override { handler_->OnDone(); }
 
  private:
-  absl::Status BeginWith(const AnyMessage& message) {
-    const absl::StatusOr<Caller> admitted = guard_.Admit(caller_, &method_, message);
+  Status BeginWith(const AnyMessage& message) {
+    const StatusOr<Caller> admitted = guard_.Admit(caller_, &method_, message);
     event_ = CallAuditor::EventOf(admitted.ok() ? *admitted : caller_, method_,
                                   CallAuditor::NamesIn(method_, message));
     COPPICE_ASSIGN_OR_RETURN(begun_, auditor_.log_.Begin(event_));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   CallAuditor& auditor_;
@@ -160,19 +155,19 @@ AnyHandler CallAuditor::Wrap(const ResourceGuard& guard, const access::Method& m
   if (auto* const whole = std::get_if<WholeHandler>(&handler)) {
     return WholeHandler([this, &method, handler = std::move(*whole)](
                             const Caller& caller, const AnyMessage& request, AnyMessage* response,
-                            const CancelCheck& cancel) -> absl::Status {
+                            const CancelCheck& cancel) -> Status {
       const audit::AuditEvent event = EventOf(caller, method, NamesIn(method, request));
       const bool has_private_number = method.privacy == access::Privacy::kPrivateEnd;
       if (has_private_number && IsStoodFor(event)) {
         const audit::ActorScope scope(event.entry.actor());
-        const absl::Status status = handler(caller, request, response, cancel);
+        const Status status = handler(caller, request, response, cancel);
         if (!status.ok()) Enter(event, status);
         return status;
       }
       COPPICE_ASSIGN_OR_RETURN(const uint64_t call, log_.Begin(event));
       const audit::ActorScope scope(event.entry.actor());
       const UnchangedScope unchanged;
-      const absl::Status status = handler(caller, request, response, cancel);
+      const Status status = handler(caller, request, response, cancel);
       if (status.ok() && unchanged.noted()) {
         log_.Forget(call);
         return status;
@@ -185,10 +180,10 @@ AnyHandler CallAuditor::Wrap(const ResourceGuard& guard, const access::Method& m
   if (auto* const stream = std::get_if<StreamStarter>(&handler)) {
     return StreamStarter([this, &guard, &method, start = std::move(*stream)](
                              const Caller& caller, const AnyMessage* request,
-                             StreamCall& call) -> absl::StatusOr<StreamHandlerPtr> {
+                             StreamCall& call) -> StatusOr<StreamHandlerPtr> {
       const auto audited = std::make_shared<AuditedStream>(*this, guard, caller, method, call);
       COPPICE_RETURN_IF_ERROR(audited->Begin(request));
-      absl::StatusOr<StreamHandlerPtr> started = start(caller, request, *audited);
+      StatusOr<StreamHandlerPtr> started = start(caller, request, *audited);
       if (!started.ok()) {
         audited->Enter(started.status());
         return started.status();
@@ -202,12 +197,12 @@ AnyHandler CallAuditor::Wrap(const ResourceGuard& guard, const access::Method& m
 }
 
 void CallAuditor::EnterRefusal(const Caller& caller, const access::Method& method,
-                               const AnyMessage& request, const absl::Status& refusal) {
+                               const AnyMessage& request, const Status& refusal) {
   Enter(EventOf(caller, method, NamesIn(method, request)), refusal);
 }
 
-void CallAuditor::EnterRefusalLater(absl::string_view name, const access::Method& method,
-                                    const absl::Status& refusal) {
+void CallAuditor::EnterRefusalLater(std::string_view name, const access::Method& method,
+                                    const Status& refusal) {
   audit::AuditEvent event = EventOf({.name = std::string(name)}, method, {});
   if (!CountFailure(event.entry.actor())) return;
   event.entry.set_outcome(audit::CodeName(refusal.code()));
@@ -237,20 +232,19 @@ CallAuditor::Names CallAuditor::NamesMade(const access::Method& method,
 
 audit::AuditEvent CallAuditor::EventOf(const Caller& caller, const access::Method& method,
                                        Names names) {
-  audit::AuditEvent event =
-      audit::NewAuditEvent(ActorOf(caller), absl::StripPrefix(method.path, "/coppice.v1."),
-                           names.resource, names.related);
+  audit::AuditEvent event = audit::NewAuditEvent(
+      ActorOf(caller), StripPrefix(method.path, "/coppice.v1."), names.resource, names.related);
   event.by_day = method.privacy != access::Privacy::kPublic;
   return event;
 }
 
-void CallAuditor::End(uint64_t call, const audit::AuditEvent& event, const absl::Status& status,
+void CallAuditor::End(uint64_t call, const audit::AuditEvent& event, const Status& status,
                       Names made) {
   if (!MayHaveChanged(status) && !CountFailure(event.entry.actor())) return log_.Forget(call);
   log_.End(call, audit::CodeName(status.code()), made.resource, made.related);
 }
 
-void CallAuditor::Enter(audit::AuditEvent event, const absl::Status& status) {
+void CallAuditor::Enter(audit::AuditEvent event, const Status& status) {
   if (!status.ok() && !CountFailure(event.entry.actor())) return;
   event.entry.set_outcome(audit::CodeName(status.code()));
   log_.AddLater(std::move(event));

@@ -9,17 +9,17 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
-#include "server/serving/access/method_table.h"
-#include "server/store/audit_log/audit_log.h"
+#include "common/base/status.h"
 #include "server/datasets/owners/caller.h"
+#include "server/serving/access/method_table.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/resource_guard.h"
+#include "server/store/audit_log/audit_log.h"
 
 namespace coppice::service {
 
@@ -49,12 +49,12 @@ class CallAuditor {
 
   // Records a call that was not let through to its handler.
   void EnterRefusal(const Caller& caller, const access::Method& method, const AnyMessage& request,
-                    const absl::Status& refusal);
+                    const Status& refusal);
   // The same if nothing of the call was read. `name` is the policy entry's. Writes nothing itself,
   // so that it may be called on a transport's own thread: WriteLate() does, or the log's next
   // write.
-  void EnterRefusalLater(absl::string_view name, const access::Method& method,
-                         const absl::Status& refusal);
+  void EnterRefusalLater(std::string_view name, const access::Method& method,
+                         const Status& refusal);
   void WriteLate() { log_.WriteLate().IgnoreError(); }  // the next write enters it instead
 
  private:
@@ -70,8 +70,8 @@ class CallAuditor {
   static Names NamesMade(const access::Method& method, const AnyMessage& response);
 
   static audit::AuditEvent EventOf(const Caller& caller, const access::Method& method, Names names);
-  void End(uint64_t call, const audit::AuditEvent& event, const absl::Status& status, Names made);
-  void Enter(audit::AuditEvent event, const absl::Status& status);
+  void End(uint64_t call, const audit::AuditEvent& event, const Status& status, Names made);
+  void Enter(audit::AuditEvent event, const Status& status);
   // Whether an earlier call's entry stands for this one today; the second notes that one does.
   bool IsStoodFor(const audit::AuditEvent& event);
   void StandsForToday(const audit::AuditEvent& event);

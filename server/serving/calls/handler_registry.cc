@@ -1,7 +1,8 @@
 #include "server/serving/calls/handler_registry.h"
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/serving/access/method_table.h"
 #include "server/serving/calls/audited_calls.h"
 
@@ -17,7 +18,7 @@ class Guarded {
   AnyHandler operator()(WholeHandler handler) const {
     return WholeHandler([*this, handler = std::move(handler)](
                             const Caller& caller, const AnyMessage& request, AnyMessage* response,
-                            const CancelCheck& cancel) -> absl::Status {
+                            const CancelCheck& cancel) -> Status {
       COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
       return handler(admitted, request, response, cancel);
     });
@@ -25,7 +26,7 @@ class Guarded {
   AnyHandler operator()(SplitHandler handler) const {
     return SplitHandler(
         [*this, handler = std::move(handler)](const Caller& caller, const AnyMessage& request,
-                                              AnyMessage* response) -> absl::StatusOr<Later> {
+                                              AnyMessage* response) -> StatusOr<Later> {
           COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
           return handler(admitted, request, response);
         });
@@ -34,7 +35,7 @@ class Guarded {
     return AsyncHandler([*this, handler = std::move(handler)](const Caller& caller,
                                                               const AnyMessage& request,
                                                               AnyMessage* response, Done done) {
-      const absl::StatusOr<Caller> admitted = Admit(caller, request);
+      const StatusOr<Caller> admitted = Admit(caller, request);
       if (!admitted.ok()) return done(admitted.status());
       handler(*admitted, request, response, std::move(done));
     });
@@ -42,25 +43,25 @@ class Guarded {
   AnyHandler operator()(PiecesHandler handler) const {
     return PiecesHandler(
         [*this, handler = std::move(handler)](
-            const Caller& caller, const AnyMessage& request) -> absl::StatusOr<MessagePieces> {
+            const Caller& caller, const AnyMessage& request) -> StatusOr<MessagePieces> {
           COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
           return handler(admitted, request);
         });
   }
   // The handler of a client's stream checks each message itself.
   AnyHandler operator()(StreamStarter handler) const {
-    return StreamStarter([*this, handler = std::move(handler)](
-                             const Caller& caller, const AnyMessage* request,
-                             StreamCall& call) -> absl::StatusOr<StreamHandlerPtr> {
-      if (request == nullptr) return handler(caller, request, call);
-      COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, *request));
-      return handler(admitted, request, call);
-    });
+    return StreamStarter(
+        [*this, handler = std::move(handler)](const Caller& caller, const AnyMessage* request,
+                                              StreamCall& call) -> StatusOr<StreamHandlerPtr> {
+          if (request == nullptr) return handler(caller, request, call);
+          COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, *request));
+          return handler(admitted, request, call);
+        });
   }
 
  private:
-  absl::StatusOr<Caller> Admit(const Caller& caller, const AnyMessage& request) const {
-    absl::StatusOr<Caller> admitted = guard_.Admit(caller, method_, request);
+  StatusOr<Caller> Admit(const Caller& caller, const AnyMessage& request) const {
+    StatusOr<Caller> admitted = guard_.Admit(caller, method_, request);
     if (!admitted.ok() && auditor_ != nullptr && method_ != nullptr && method_->changes) {
       auditor_->EnterRefusal(caller, *method_, request, admitted.status());
     }
@@ -76,7 +77,7 @@ class Guarded {
 
 void HandlerRegistry::AddHandler(const AnyMessage& request, AnyHandler handler) {
   const google::protobuf::MethodDescriptor& method = MethodOf(*request.GetDescriptor());
-  std::string path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
+  std::string path = StrCat("/", method.service()->full_name(), "/", method.name());
   const access::Method* const entry = access::FindMethod(path);
   const Guarded guarded(guard_, auditor_, entry);
   if (auditor_ != nullptr && entry != nullptr && entry->changes) {

@@ -2,13 +2,13 @@
 //
 // A class of handlers adds its member functions, whose parameters say what they need:
 //
-//   absl::Status Get(const Caller&, const Request&, Response*);
-//   absl::Status Build(const Caller&, const Request&, Response*, const CancelCheck&);
-//   absl::StatusOr<Later> Predict(const Caller&, const Request&, Response*);
+//   Status Get(const Caller&, const Request&, Response*);
+//   Status Build(const Caller&, const Request&, Response*, const CancelCheck&);
+//   StatusOr<Later> Predict(const Caller&, const Request&, Response*);
 //   void Submit(const Caller&, const Request&, Response*, Done);
-//   absl::StatusOr<MessagePieces> GetOffer(const Caller&, const Request&);
-//   absl::StatusOr<StreamHandlerPtr> Watch(const Caller&, const Request&, StreamCall&);
-//   absl::StatusOr<StreamHandlerPtr> Upload(const Caller&, StreamCall&);
+//   StatusOr<MessagePieces> GetOffer(const Caller&, const Request&);
+//   StatusOr<StreamHandlerPtr> Watch(const Caller&, const Request&, StreamCall&);
+//   StatusOr<StreamHandlerPtr> Upload(const Caller&, StreamCall&);
 //
 // The type of the request determines the method: each method has its own request type.
 
@@ -27,9 +27,8 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
+#include "common/base/status.h"
 #include "server/datasets/owners/caller.h"
 #include "server/serving/calls/resource_guard.h"
 #include "server/serving/calls/stream_call.h"
@@ -39,10 +38,10 @@ namespace coppice::service {
 class CallAuditor;
 
 // The rest of a handler's work, run on the method's lane; empty if the response is complete.
-using Later = std::function<absl::Status()>;
+using Later = std::function<Status()>;
 
 // Ends the call, once, from any thread. Request and response live until then.
-using Done = std::function<void(const absl::Status&)>;
+using Done = std::function<void(const Status&)>;
 
 // A serialized response in pieces, so that large parts shared by many answers are not copied.
 struct MessagePiece {
@@ -54,14 +53,12 @@ using MessagePieces = std::vector<MessagePiece>;
 // Handlers for messages of any type; the request always has its method's type.
 using AnyMessage = google::protobuf::Message;
 using WholeHandler =
-    std::function<absl::Status(const Caller&, const AnyMessage&, AnyMessage*, const CancelCheck&)>;
-using SplitHandler =
-    std::function<absl::StatusOr<Later>(const Caller&, const AnyMessage&, AnyMessage*)>;
+    std::function<Status(const Caller&, const AnyMessage&, AnyMessage*, const CancelCheck&)>;
+using SplitHandler = std::function<StatusOr<Later>(const Caller&, const AnyMessage&, AnyMessage*)>;
 using AsyncHandler = std::function<void(const Caller&, const AnyMessage&, AnyMessage*, Done)>;
-using PiecesHandler =
-    std::function<absl::StatusOr<MessagePieces>(const Caller&, const AnyMessage&)>;
+using PiecesHandler = std::function<StatusOr<MessagePieces>(const Caller&, const AnyMessage&)>;
 // `request` is null if the client sends a stream.
-using StreamStarter = std::function<absl::StatusOr<StreamHandlerPtr>(
+using StreamStarter = std::function<StatusOr<StreamHandlerPtr>(
     const Caller&, const AnyMessage* request, StreamCall&)>;
 using AnyHandler =
     std::variant<WholeHandler, SplitHandler, AsyncHandler, PiecesHandler, StreamStarter>;
@@ -112,7 +109,7 @@ class HandlerRegistry {
 
  private:
   template <typename Request, typename Response>
-  void AddFunction(std::function<absl::Status(const Caller&, const Request&, Response*)> function) {
+  void AddFunction(std::function<Status(const Caller&, const Request&, Response*)> function) {
     AddHandler(Request::default_instance(),
                WholeHandler(
                    [function = std::move(function)](const Caller& caller, const AnyMessage& request,
@@ -124,13 +121,13 @@ class HandlerRegistry {
   // Long work, which does not begin if nobody waits for it any more.
   template <typename Request, typename Response>
   void AddFunction(
-      std::function<absl::Status(const Caller&, const Request&, Response*, const CancelCheck&)>
+      std::function<Status(const Caller&, const Request&, Response*, const CancelCheck&)>
           function) {
     AddHandler(Request::default_instance(),
                WholeHandler([function = std::move(function)](
                                 const Caller& caller, const AnyMessage& request,
                                 AnyMessage* response, const CancelCheck& cancel) {
-                 const absl::Status wanted = cancel();
+                 const Status wanted = cancel();
                  if (!wanted.ok()) return wanted;
                  return function(caller, static_cast<const Request&>(request),
                                  static_cast<Response*>(response), cancel);
@@ -138,7 +135,7 @@ class HandlerRegistry {
   }
   template <typename Request, typename Response>
   void AddFunction(
-      std::function<absl::StatusOr<Later>(const Caller&, const Request&, Response*)> function) {
+      std::function<StatusOr<Later>(const Caller&, const Request&, Response*)> function) {
     AddHandler(
         Request::default_instance(),
         SplitHandler([function = std::move(function)](
@@ -158,8 +155,7 @@ class HandlerRegistry {
                }));
   }
   template <typename Request>
-  void AddFunction(
-      std::function<absl::StatusOr<MessagePieces>(const Caller&, const Request&)> function) {
+  void AddFunction(std::function<StatusOr<MessagePieces>(const Caller&, const Request&)> function) {
     AddHandler(Request::default_instance(),
                PiecesHandler([function = std::move(function)](const Caller& caller,
                                                               const AnyMessage& request) {
@@ -168,7 +164,7 @@ class HandlerRegistry {
   }
   template <typename Request>
   void AddFunction(
-      std::function<absl::StatusOr<StreamHandlerPtr>(const Caller&, const Request&, StreamCall&)>
+      std::function<StatusOr<StreamHandlerPtr>(const Caller&, const Request&, StreamCall&)>
           function) {
     AddHandler(
         Request::default_instance(),

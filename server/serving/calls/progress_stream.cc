@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/base/status.h"
+
 namespace coppice::service {
 
 bool ProgressStream::Tell(std::unique_ptr<const google::protobuf::Message> progress) {
@@ -11,7 +13,7 @@ bool ProgressStream::Tell(std::unique_ptr<const google::protobuf::Message> progr
   return IsWanted();
 }
 
-void ProgressStream::End(const absl::Status& status,
+void ProgressStream::End(const Status& status,
                          std::unique_ptr<const google::protobuf::Message> result) {
   const MutexLock lock(mutex_);
   if (result != nullptr) waiting_ = std::move(result);
@@ -37,7 +39,7 @@ void ProgressStream::Advance() {
   if (writing_ || closed_) return;
   if (waiting_ != nullptr && !cancelled_) {
     const auto message = std::exchange(waiting_, nullptr);
-    const absl::Status writing = call_.Write(*message);
+    const Status writing = call_.Write(*message);
     writing_ = writing.ok();
     if (writing_) return;
     end_ = writing;

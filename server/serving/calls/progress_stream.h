@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/serving/calls/stream_call.h"
 
 namespace coppice::service {
@@ -30,8 +30,7 @@ class ProgressStream final : public StreamHandler {
   // Replaces progress that was not yet written. Returns IsWanted().
   bool Tell(std::unique_ptr<const google::protobuf::Message> progress);
   // Call it once, last. `result`, unless null, is the last message.
-  void End(const absl::Status& status,
-           std::unique_ptr<const google::protobuf::Message> result = nullptr);
+  void End(const Status& status, std::unique_ptr<const google::protobuf::Message> result = nullptr);
 
   void OnWritten(bool sent) override;
   void OnCancel() override;
@@ -46,7 +45,7 @@ class ProgressStream final : public StreamHandler {
 
   Mutex mutex_;
   std::unique_ptr<const google::protobuf::Message> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Status> end_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the call was ended
 };

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/serving/access/access_policy.h"
 
 namespace coppice::service {
@@ -19,13 +18,13 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 // "studies" becomes "study".
-std::string Singular(absl::string_view kind) {
-  if (absl::ConsumeSuffix(&kind, "ies")) return absl::StrCat(kind, "y");
-  return std::string(absl::StripSuffix(kind, "s"));
+std::string Singular(std::string_view kind) {
+  if (ConsumeSuffix(&kind, "ies")) return StrCat(kind, "y");
+  return std::string(StripSuffix(kind, "s"));
 }
 
-absl::Status NoResource(absl::string_view kind, absl::string_view id) {
-  return absl::NotFoundError(absl::StrCat("there is no ", Singular(kind), " ", id));
+Status NoResource(std::string_view kind, std::string_view id) {
+  return NotFoundError(StrCat("there is no ", Singular(kind), " ", id));
 }
 
 bool Makes(const access::Method& method) {
@@ -36,14 +35,14 @@ bool Makes(const access::Method& method) {
 
 const access::Method* EntryOf(const Message& request) {
   const google::protobuf::MethodDescriptor& method = MethodOf(*request.GetDescriptor());
-  return access::FindMethod(absl::StrCat("/", method.service()->full_name(), "/", method.name()));
+  return access::FindMethod(StrCat("/", method.service()->full_name(), "/", method.name()));
 }
 
 }  // namespace
 
-std::string FieldOf(const Message& request, absl::string_view path) {
+std::string FieldOf(const Message& request, std::string_view path) {
   const Message* message = &request;
-  const std::vector<std::string> parts = absl::StrSplit(path, '.');
+  const std::vector<std::string> parts = StrSplit(path, '.');
   for (size_t i = 0; i < parts.size(); ++i) {
     const FieldDescriptor* const field = message->GetDescriptor()->FindFieldByName(parts[i]);
     if (field == nullptr) std::abort();
@@ -67,116 +66,115 @@ const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descr
   return *found;
 }
 
-std::function<absl::Status(const std::string& id)> MayDraw(const Caller& caller,
-                                                           std::vector<absl::string_view> kinds) {
+std::function<Status(const std::string& id)> MayDraw(const Caller& caller,
+                                                     std::vector<std::string_view> kinds) {
   return [caller, kinds = std::move(kinds)](const std::string& id) {
-    for (const absl::string_view kind : kinds) {
-      const std::string name = absl::StrCat(kind, "/", id);
+    for (const std::string_view kind : kinds) {
+      const std::string name = StrCat(kind, "/", id);
       const std::optional<std::string> pattern = caller.PatternOfOthers(name);
       if (!pattern.has_value()) continue;
-      return absl::PermissionDeniedError(absl::StrCat(name, " falls under the pattern \"", *pattern,
-                                                      "\" that the policy grants to others"));
+      return PermissionDeniedError(StrCat(name, " falls under the pattern \"", *pattern,
+                                          "\" that the policy grants to others"));
     }
-    return absl::OkStatus();
+    return OkStatus();
   };
 }
 
-absl::StatusOr<Caller> ResourceGuard::Admit(const Caller& caller, const Message& request) const {
+StatusOr<Caller> ResourceGuard::Admit(const Caller& caller, const Message& request) const {
   if (caller.is_operator) return caller;
   return Admit(caller, EntryOf(request), request);
 }
 
-absl::StatusOr<Caller> ResourceGuard::Admit(const Caller& caller, const access::Method* method,
-                                            const Message& request) const {
+StatusOr<Caller> ResourceGuard::Admit(const Caller& caller, const access::Method* method,
+                                      const Message& request) const {
   if (caller.others.empty()) {
     COPPICE_RETURN_IF_ERROR(CheckAlone(caller, method, request));
     return caller;
   }
   const std::vector<Caller> entries = caller.Alone();
   const size_t judged = method == nullptr || Makes(*method) ? 1 : entries.size();
-  absl::Status refusal;
+  Status refusal;
   for (size_t i = 0; i < judged; ++i) {
-    const absl::Status status = CheckAlone(entries[i], method, request);
+    const Status status = CheckAlone(entries[i], method, request);
     if (status.ok()) return caller.ActingAs(i);
     // An entry that does not see the resource says less than one that does.
-    if (refusal.ok() || absl::IsNotFound(refusal)) refusal = status;
+    if (refusal.ok() || IsNotFound(refusal)) refusal = status;
   }
   return refusal;
 }
 
-absl::Status ResourceGuard::CheckAlone(const Caller& caller, const access::Method* method,
-                                       const Message& request) const {
-  if (caller.is_operator) return absl::OkStatus();
+Status ResourceGuard::CheckAlone(const Caller& caller, const access::Method* method,
+                                 const Message& request) const {
+  if (caller.is_operator) return OkStatus();
   if (method == nullptr || method->scope == access::Scope::kOperator) {
-    return absl::PermissionDeniedError(
+    return PermissionDeniedError(
         "this call concerns every owner: it is for an admin whose entry lists no resources");
   }
   for (const access::NamedResource& named : method->names) {
     COPPICE_RETURN_IF_ERROR(CheckNamed(caller, named, FieldOf(request, named.field)));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ResourceGuard::CheckNamed(const Caller& caller, const access::NamedResource& named,
-                                       const std::string& value) const {
+Status ResourceGuard::CheckNamed(const Caller& caller, const access::NamedResource& named,
+                                 const std::string& value) const {
   using access::Use;
   if (value.empty() || named.use == Use::kFilter || named.use == Use::kReport) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   if (named.use == Use::kMake) return CheckMayMake(caller, named.kind, value);
   const size_t slash = value.find('/');
-  const absl::string_view kind = absl::string_view(value).substr(0, slash);
+  const std::string_view kind = std::string_view(value).substr(0, slash);
   const bool is_name = slash != std::string::npos && (named.kind.empty() || kind == named.kind);
-  if (!is_name) return absl::OkStatus();  // the handler reports the error
-  const absl::string_view id = absl::string_view(value).substr(slash + 1);
+  if (!is_name) return OkStatus();  // the handler reports the error
+  const std::string_view id = std::string_view(value).substr(slash + 1);
   if (named.use == Use::kOwn) return CheckOwned(caller, kind, id);
   if (named.use == Use::kSet) return CheckSet(caller, kind, id);
   return CheckSeen(caller, kind, id);
 }
 
-absl::Status ResourceGuard::CheckSeen(const Caller& caller, absl::string_view kind,
-                                      absl::string_view id) const {
-  if (caller.sees_all) return absl::OkStatus();
+Status ResourceGuard::CheckSeen(const Caller& caller, std::string_view kind,
+                                std::string_view id) const {
+  if (caller.sees_all) return OkStatus();
   const std::optional<owners::Resource> found = find_(kind, id);
   // A deleted resource may have left a ledger under its name.
-  const owners::Resource nameless{.names = {absl::StrCat(kind, "/", id)}};
-  return caller.MaySee(found.value_or(nameless)) ? absl::OkStatus() : NoResource(kind, id);
+  const owners::Resource nameless{.names = {StrCat(kind, "/", id)}};
+  return caller.MaySee(found.value_or(nameless)) ? OkStatus() : NoResource(kind, id);
 }
 
 // Only callers who may give a name learn whether it is taken.
-absl::Status ResourceGuard::CheckSet(const Caller& caller, absl::string_view kind,
-                                     absl::string_view id) const {
-  if (MaySee(caller, kind, id)) return absl::OkStatus();
+Status ResourceGuard::CheckSet(const Caller& caller, std::string_view kind,
+                               std::string_view id) const {
+  if (MaySee(caller, kind, id)) return OkStatus();
   COPPICE_RETURN_IF_ERROR(CheckMayMake(caller, kind, id));
-  if (!find_(kind, id).has_value()) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(kind, "/", id, " is taken; choose another name"));
+  if (!find_(kind, id).has_value()) return OkStatus();
+  return AlreadyExistsError(StrCat(kind, "/", id, " is taken; choose another name"));
 }
 
-absl::Status ResourceGuard::CheckOwned(const Caller& caller, absl::string_view kind,
-                                       absl::string_view id) const {
+Status ResourceGuard::CheckOwned(const Caller& caller, std::string_view kind,
+                                 std::string_view id) const {
   const std::optional<owners::Resource> found = find_(kind, id);
   if (!found.has_value() || !caller.MaySee(*found)) return NoResource(kind, id);
-  if (caller.Owns(found->owner)) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat(kind, "/", id,
-                   " has another owner, and this call is for its owner: ask for a "
-                   "token of that name"));
+  if (caller.Owns(found->owner)) return OkStatus();
+  return PermissionDeniedError(
+      StrCat(kind, "/", id,
+             " has another owner, and this call is for its owner: ask for a "
+             "token of that name"));
 }
 
-bool ResourceGuard::MaySee(const Caller& caller, absl::string_view kind,
-                           absl::string_view id) const {
+bool ResourceGuard::MaySee(const Caller& caller, std::string_view kind, std::string_view id) const {
   const std::optional<owners::Resource> found = find_(kind, id);
   return found.has_value() && caller.MaySee(*found);
 }
 
-absl::Status ResourceGuard::CheckMayMake(const Caller& caller, absl::string_view kind,
-                                         absl::string_view id) {
-  const std::string name = absl::StrCat(kind, "/", id);
-  if (caller.is_operator || caller.MayMake(name)) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat(name,
-                   " is not a name that the policy lets you give: use one of your "
-                   "\"resources\", or ask the operator to add it there"));
+Status ResourceGuard::CheckMayMake(const Caller& caller, std::string_view kind,
+                                   std::string_view id) {
+  const std::string name = StrCat(kind, "/", id);
+  if (caller.is_operator || caller.MayMake(name)) return OkStatus();
+  return PermissionDeniedError(
+      StrCat(name,
+             " is not a name that the policy lets you give: use one of your "
+             "\"resources\", or ask the operator to add it there"));
 }
 
 bool IsNamedOperator(const Caller& caller) {

@@ -10,15 +10,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/page.h"
-#include "server/serving/access/method_table.h"
+#include "common/base/status.h"
 #include "server/datasets/owners/caller.h"
+#include "server/serving/access/method_table.h"
 
 namespace coppice::service {
 
@@ -26,19 +25,19 @@ using owners::Caller;
 
 // Returns the resource of this kind and id; nothing if there is none.
 using ResourceFinder =
-    std::function<std::optional<owners::Resource>(absl::string_view kind, absl::string_view id)>;
+    std::function<std::optional<owners::Resource>(std::string_view kind, std::string_view id)>;
 
 // The method that takes requests of this type. Aborts for a type of no method or of two, which is a
 // programming error.
 const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descriptor& request);
 
 // The text of a field such as "name" or "spec.dataset". The table's test checks that each exists.
-std::string FieldOf(const google::protobuf::Message& request, absl::string_view path);
+std::string FieldOf(const google::protobuf::Message& request, std::string_view path);
 
 // Refuses an id if others would see its resource, of any of these kinds, by a pattern of theirs.
 // The message names the pattern.
-std::function<absl::Status(const std::string& id)> MayDraw(const Caller& caller,
-                                                           std::vector<absl::string_view> kinds);
+std::function<Status(const std::string& id)> MayDraw(const Caller& caller,
+                                                     std::vector<std::string_view> kinds);
 
 // Uses the method table to find the fields of a request that name resources, and their use.
 //
@@ -60,27 +59,25 @@ class ResourceGuard {
 
   // The caller, acting as the entry that it makes this request as. Takes requests of any type,
   // including a stream's. Leaves empty fields to the handler.
-  absl::StatusOr<Caller> Admit(const Caller& caller,
-                               const google::protobuf::Message& request) const;
+  StatusOr<Caller> Admit(const Caller& caller, const google::protobuf::Message& request) const;
   // The same if the entry of the request's method is known; null if it has none.
-  absl::StatusOr<Caller> Admit(const Caller& caller, const access::Method* method,
-                               const google::protobuf::Message& request) const;
+  StatusOr<Caller> Admit(const Caller& caller, const access::Method* method,
+                         const google::protobuf::Message& request) const;
 
   // Whether the resource "KIND/ID" exists and the caller may see it.
-  bool MaySee(const Caller& caller, absl::string_view kind, absl::string_view id) const;
+  bool MaySee(const Caller& caller, std::string_view kind, std::string_view id) const;
   // PermissionDenied unless the entry that the caller acts as may make "KIND/ID".
-  static absl::Status CheckMayMake(const Caller& caller, absl::string_view kind,
-                                   absl::string_view id);
+  static Status CheckMayMake(const Caller& caller, std::string_view kind, std::string_view id);
 
  private:
   // For a caller of one entry.
-  absl::Status CheckAlone(const Caller& caller, const access::Method* method,
-                          const google::protobuf::Message& request) const;
-  absl::Status CheckNamed(const Caller& caller, const access::NamedResource& named,
-                          const std::string& value) const;
-  absl::Status CheckSeen(const Caller& caller, absl::string_view kind, absl::string_view id) const;
-  absl::Status CheckSet(const Caller& caller, absl::string_view kind, absl::string_view id) const;
-  absl::Status CheckOwned(const Caller& caller, absl::string_view kind, absl::string_view id) const;
+  Status CheckAlone(const Caller& caller, const access::Method* method,
+                    const google::protobuf::Message& request) const;
+  Status CheckNamed(const Caller& caller, const access::NamedResource& named,
+                    const std::string& value) const;
+  Status CheckSeen(const Caller& caller, std::string_view kind, std::string_view id) const;
+  Status CheckSet(const Caller& caller, std::string_view kind, std::string_view id) const;
+  Status CheckOwned(const Caller& caller, std::string_view kind, std::string_view id) const;
 
   const ResourceFinder find_;
 };

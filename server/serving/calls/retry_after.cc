@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::service {
 namespace {
@@ -15,22 +15,22 @@ constexpr char kPayload[] = "coppice/retry-after-ms";
 
 }  // namespace
 
-absl::Status AskToWait(absl::Status status, absl::Duration wait) {
+Status AskToWait(Status status, absl::Duration wait) {
   const int64_t milliseconds = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));
-  status.SetPayload(kPayload, absl::Cord(absl::StrCat(milliseconds)));
+  status.SetPayload(kPayload, absl::Cord(StrCat(milliseconds)));
   return status;
 }
 
-absl::Status AskToWaitForLoad(absl::Status status) {
-  if (status.code() != absl::StatusCode::kResourceExhausted) return status;
+Status AskToWaitForLoad(Status status) {
+  if (status.code() != StatusCode::kResourceExhausted) return status;
   return AskToWait(std::move(status), absl::Seconds(1));
 }
 
-std::optional<absl::Duration> WaitOf(const absl::Status& status) {
+std::optional<absl::Duration> WaitOf(const Status& status) {
   if (status.ok()) return std::nullopt;
   const auto payload = status.GetPayload(kPayload);
   int64_t milliseconds = 0;
-  if (!payload || !absl::SimpleAtoi(std::string(*payload), &milliseconds)) return std::nullopt;
+  if (!payload || !SimpleAtoi(std::string(*payload), &milliseconds)) return std::nullopt;
   return absl::Milliseconds(milliseconds);
 }
 

@@ -6,19 +6,19 @@
 
 #include <optional>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 
 namespace coppice::service {
 
 // Adds the time that the caller should wait to `status`, which must not be OK.
-absl::Status AskToWait(absl::Status status, absl::Duration wait);
+Status AskToWait(Status status, absl::Duration wait);
 
 // For calls that return ResourceExhausted only under load: such a status asks to wait a second.
-absl::Status AskToWaitForLoad(absl::Status status);
+Status AskToWaitForLoad(Status status);
 
 // The wait given to AskToWait(), in whole milliseconds; none if it was not called.
-std::optional<absl::Duration> WaitOf(const absl::Status& status);
+std::optional<absl::Duration> WaitOf(const Status& status);
 
 }  // namespace coppice::service
 

@@ -9,8 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 
 namespace coppice::service {
 
@@ -25,14 +24,14 @@ class StreamCall {
 
   // Takes the message that OnMessage() announced, once and before the next Read(): parsed, or as
   // its bytes. InvalidArgument if it does not parse.
-  virtual absl::Status ParseTo(google::protobuf::Message& message) = 0;
-  virtual absl::StatusOr<std::string> TakeBytes() = 0;
+  virtual Status ParseTo(google::protobuf::Message& message) = 0;
+  virtual StatusOr<std::string> TakeBytes() = 0;
 
   // OnWritten() follows, unless the message is too large: Internal. `message` may go afterwards.
-  virtual absl::Status Write(const google::protobuf::Message& message) = 0;
+  virtual Status Write(const google::protobuf::Message& message) = 0;
 
   // Ends the call. OnDone() follows.
-  virtual void End(const absl::Status& status) = 0;
+  virtual void End(const Status& status) = 0;
   // Ends a call of one response successfully.
   virtual void EndWith(const google::protobuf::Message& response) = 0;
 
@@ -41,7 +40,7 @@ class StreamCall {
 
   // Runs `work` on the method's lane. ResourceExhausted, with the time to wait, if too much waits
   // there.
-  virtual absl::Status RunOnLane(std::function<void()> work) = 0;
+  virtual Status RunOnLane(std::function<void()> work) = 0;
 
  protected:
   ~StreamCall() = default;

@@ -3,8 +3,9 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/cancel_check.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/serving/calls/retry_after.h"
 
 namespace coppice::service {
@@ -41,24 +42,24 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   }
 
   void RunHandler(const SplitHandler& handler) {
-    absl::StatusOr<Later> later = handler(caller_, *request_, MakeResponse());
+    StatusOr<Later> later = handler(caller_, *request_, MakeResponse());
     if (!later.ok() || !*later) return End(later.status());
     RunOnLane([later = *std::move(later)](const CancelCheck&) { return later(); });
   }
 
   void RunHandler(const AsyncHandler& handler) {
     handler(caller_, *request_, MakeResponse(),
-            [call = shared_from_this()](const absl::Status& status) { call->End(status); });
+            [call = shared_from_this()](const Status& status) { call->End(status); });
   }
 
   void RunHandler(const PiecesHandler& handler) {
-    const absl::StatusOr<MessagePieces> pieces = handler(caller_, *request_);
+    const StatusOr<MessagePieces> pieces = handler(caller_, *request_);
     if (!pieces.ok()) return End(pieces.status());
     exchange_->Answer(*pieces);
   }
 
   // No call of one request and one response has such a handler.
-  void RunHandler(const StreamStarter&) { End(absl::UnimplementedError("")); }
+  void RunHandler(const StreamStarter&) { End(UnimplementedError("")); }
 
   // `work` returns the status that ends the call.
   template <typename Work>
@@ -66,17 +67,17 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
     const auto run = [call = shared_from_this(), work = std::move(work)] {
       const CancelCheck cancel([&] {
         if (!call->lane_->IsDraining()) return call->exchange_->CheckWanted();
-        return absl::UnavailableError("the daemon is stopping; call again later");
+        return UnavailableError("the daemon is stopping; call again later");
       });
-      absl::Status status = call->exchange_->CheckWanted();
+      Status status = call->exchange_->CheckWanted();
       if (status.ok()) status = work(cancel);
       call->End(status);
     };
-    const absl::Status queued = lane_->Run(run, caller_.name);
+    const Status queued = lane_->Run(run, caller_.name);
     if (!queued.ok()) End(AskToWaitForLoad(queued));
   }
 
-  void End(const absl::Status& status) {
+  void End(const Status& status) {
     if (!status.ok()) return exchange_->Fail(status);
     exchange_->Answer(*response_);
   }
@@ -91,19 +92,18 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
 }  // namespace
 
-absl::Status UnwantedCall() { return absl::CancelledError("nobody waits for this call any more"); }
+Status UnwantedCall() { return CancelledError("nobody waits for this call any more"); }
 
-absl::Status UnreadableRequest(const AnyMessage& type) {
-  return absl::InvalidArgumentError(absl::StrCat("the request is no ",
-                                                 type.GetDescriptor()->full_name(),
-                                                 ": its bytes do not parse, or a string in it is "
-                                                 "no UTF-8"));
+Status UnreadableRequest(const AnyMessage& type) {
+  return InvalidArgumentError(StrCat("the request is no ", type.GetDescriptor()->full_name(),
+                                     ": its bytes do not parse, or a string in it is "
+                                     "no UTF-8"));
 }
 
-absl::Status TooLargeRequest(size_t most_bytes) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the request is larger than ", most_bytes,
-                   " bytes, the most that this method takes: send less at a time"));
+Status TooLargeRequest(size_t most_bytes) {
+  return ResourceExhaustedError(
+      StrCat("the request is larger than ", most_bytes,
+             " bytes, the most that this method takes: send less at a time"));
 }
 
 void RunUnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,

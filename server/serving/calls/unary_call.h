@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/worker_pool.h"
 
@@ -22,21 +22,21 @@ class UnaryExchange {
   virtual ~UnaryExchange() = default;
 
   // Cancelled if nobody waits for the call any more: its caller is gone, or its time is over.
-  virtual absl::Status CheckWanted() const = 0;
+  virtual Status CheckWanted() const = 0;
 
   virtual void Answer(const google::protobuf::Message& response) = 0;
   virtual void Answer(const MessagePieces& pieces) = 0;
-  virtual void Fail(const absl::Status& status) = 0;
+  virtual void Fail(const Status& status) = 0;
 };
 
 // The status that CheckWanted() returns if nobody waits for the call.
-absl::Status UnwantedCall();
+Status UnwantedCall();
 
 // The status of bytes that are not a message of this type.
-absl::Status UnreadableRequest(const google::protobuf::Message& type);
+Status UnreadableRequest(const google::protobuf::Message& type);
 
 // The status of a request with more bytes than its method takes, on every transport.
-absl::Status TooLargeRequest(size_t most_bytes);
+Status TooLargeRequest(size_t most_bytes);
 
 // Runs the handler of `method`, which must outlive the call. A null `lane` is this thread.
 //

@@ -1,7 +1,9 @@
 #include "server/serving/calls/worker_pool.h"
 
+#include <string_view>
 #include <utility>
 
+#include "common/base/status.h"
 #include "server/serving/access/method_table.h"
 
 namespace coppice::service {
@@ -20,21 +22,20 @@ WorkerPool::~WorkerPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-absl::Status WorkerPool::Run(std::function<void()> work, const std::string& owner) {
+Status WorkerPool::Run(std::function<void()> work, const std::string& owner) {
   {
     const MutexLock lock(mutex_);
     const auto found = queues_.find(owner);
     const size_t of_owner = found == queues_.end() ? 0 : found->second.size();
     if (of_owner >= max_waiting_ - waiting_) {
-      return absl::ResourceExhaustedError(
-          "the curator is busy with other requests; try again later");
+      return ResourceExhaustedError("the curator is busy with other requests; try again later");
     }
     if (of_owner == 0) turns_.push_back(owner);
     queues_[owner].push_back(std::move(work));
     ++waiting_;
   }
   changed_.NotifyOne();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void WorkerPool::Loop() {
@@ -65,7 +66,7 @@ std::function<void()> WorkerPool::TakeNext() {
   return work;
 }
 
-WorkerPool* Lanes::Of(absl::string_view path) const {
+WorkerPool* Lanes::Of(std::string_view path) const {
   const access::Method* const entry = access::FindMethod(path);
   switch (entry != nullptr ? entry->lane : access::Lane::kPool) {
     case access::Lane::kInline:

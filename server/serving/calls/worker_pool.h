@@ -9,13 +9,13 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 
 namespace coppice::service {
 
@@ -38,7 +38,7 @@ class WorkerPool {
 
   // `owner` is the name of the caller; the daemon's own work, and everybody's without a policy, has
   // none.
-  absl::Status Run(std::function<void()> work, const std::string& owner = "");
+  Status Run(std::function<void()> work, const std::string& owner = "");
 
   // Work that checks IsDraining() should stop; all other work goes on.
   void Drain() { draining_.store(true, std::memory_order_relaxed); }
@@ -70,7 +70,7 @@ struct Lanes {
 
   // The lane of the method's entry; null for kInline. With a policy, nobody may call a method
   // without an entry.
-  WorkerPool* Of(absl::string_view path) const;
+  WorkerPool* Of(std::string_view path) const;
 };
 
 }  // namespace coppice::service

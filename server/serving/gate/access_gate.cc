@@ -1,10 +1,12 @@
 #include "server/serving/gate/access_gate.h"
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/serving/gate/call_record.h"
 
 namespace coppice::calls {
@@ -16,45 +18,44 @@ AccessGate::AccessGate(const access::AccessControl* access, AccessObservers obse
       metrics_(metrics),
       failures_(kFailedTokenLimit, absl::Now) {}
 
-absl::Status AccessGate::Admit(absl::string_view path, const access::Credentials& credentials) {
-  if (access_ == nullptr) return absl::OkStatus();
-  absl::Status judged = Judge(path, credentials);
+Status AccessGate::Admit(std::string_view path, const access::Credentials& credentials) {
+  if (access_ == nullptr) return OkStatus();
+  Status judged = Judge(path, credentials);
   return judged.ok() ? judged : Refuse(path, std::move(judged));
 }
 
-absl::Status AccessGate::Refuse(absl::string_view path, absl::Status refusal) {
-  if (metrics_ != nullptr)
-    metrics_->Refused(absl::StripPrefix(path, "/"), CodeName(refusal.code()));
+Status AccessGate::Refuse(std::string_view path, Status refusal) {
+  if (metrics_ != nullptr) metrics_->Refused(StripPrefix(path, "/"), CodeName(refusal.code()));
   return refusal;
 }
 
-absl::Status AccessGate::RefuseSeveralAuthorizations(absl::string_view path) {
-  return Refuse(path, absl::UnauthenticatedError("send one authorization, not several"));
+Status AccessGate::RefuseSeveralAuthorizations(std::string_view path) {
+  return Refuse(path, UnauthenticatedError("send one authorization, not several"));
 }
 
-absl::Status AccessGate::Judge(absl::string_view path, const access::Credentials& credentials) {
+Status AccessGate::Judge(std::string_view path, const access::Credentials& credentials) {
   const std::shared_ptr<const access::AccessPolicy> policy = access_->policy();
   const absl::Time now = absl::Now();
-  const absl::StatusOr<access::Identity> admitted = policy->Admit(path, credentials, now);
+  const StatusOr<access::Identity> admitted = policy->Admit(path, credentials, now);
   if (admitted.ok() && observers_.on_use != nullptr) observers_.on_use(admitted->entries, now);
-  if (absl::IsPermissionDenied(admitted.status()) && observers_.on_refusal != nullptr) {
-    const absl::StatusOr<access::Identity> identity = policy->Identify(credentials, now);
+  if (IsPermissionDenied(admitted.status()) && observers_.on_refusal != nullptr) {
+    const StatusOr<access::Identity> identity = policy->Identify(credentials, now);
     if (identity.ok()) observers_.on_refusal(identity->name(), path);
   }
-  if (absl::IsUnauthenticated(admitted.status()) && credentials.authorization) {
+  if (IsUnauthenticated(admitted.status()) && credentials.authorization) {
     return LimitFailures(admitted.status());
   }
   return admitted.status();
 }
 
 // One bucket for all callers: addresses are easily changed, and valid tokens do not use it.
-absl::Status AccessGate::LimitFailures(const absl::Status& refusal) {
+Status AccessGate::LimitFailures(const Status& refusal) {
   if (failures_.Take("tokens", 1) == absl::ZeroDuration()) return refusal;
-  return absl::ResourceExhaustedError(
+  return ResourceExhaustedError(
       "too many calls show tokens that are not good here: check yours, and try again in a second");
 }
 
-owners::Caller AccessGate::CallerOf(absl::string_view path,
+owners::Caller AccessGate::CallerOf(std::string_view path,
                                     const access::Credentials& credentials) const {
   if (access_ == nullptr) return owners::Caller::Operator();
   return access_->policy()->CallerOf(path, credentials, absl::Now());

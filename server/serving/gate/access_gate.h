@@ -5,20 +5,20 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "common/base/rate_limiter.h"
+#include "common/base/status.h"
+#include "server/datasets/owners/caller.h"
 #include "server/serving/access/access_control.h"
 #include "server/serving/gate/token_use.h"
 #include "server/serving/metrics/call_metrics.h"
-#include "server/datasets/owners/caller.h"
 
 namespace coppice::calls {
 
 // Called when the policy refuses a caller with valid credentials for want of a role, with the
 // entry's name and the path. It must not block.
-using RefusalObserver = std::function<void(const std::string& name, absl::string_view path)>;
+using RefusalObserver = std::function<void(const std::string& name, std::string_view path)>;
 
 struct AccessObservers {
   RefusalObserver on_refusal{};
@@ -43,22 +43,22 @@ class AccessGate {
              metrics::CallMetrics* metrics = nullptr);
 
   // Whether a call of `path` with these credentials may go on.
-  absl::Status Admit(absl::string_view path, const access::Credentials& credentials);
+  Status Admit(std::string_view path, const access::Credentials& credentials);
 
   // For calls that Admit() cannot judge: counts `refusal` and returns it.
-  absl::Status Refuse(absl::string_view path, absl::Status refusal);
-  absl::Status RefuseSeveralAuthorizations(absl::string_view path);
+  Status Refuse(std::string_view path, Status refusal);
+  Status RefuseSeveralAuthorizations(std::string_view path);
 
   // The caller of a call of `path`, by the policy in force now.
-  owners::Caller CallerOf(absl::string_view path, const access::Credentials& credentials) const;
+  owners::Caller CallerOf(std::string_view path, const access::Credentials& credentials) const;
 
   bool has_policy() const { return access_ != nullptr; }
   // Whether CallerOf() uses certificates. Reading one costs more than everything else here.
   bool LooksAtCertificates() const;
 
  private:
-  absl::Status Judge(absl::string_view path, const access::Credentials& credentials);
-  absl::Status LimitFailures(const absl::Status& refusal);
+  Status Judge(std::string_view path, const access::Credentials& credentials);
+  Status LimitFailures(const Status& refusal);
 
   const access::AccessControl* const access_;
   const AccessObservers observers_;

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 
 namespace coppice::calls {
 
@@ -38,8 +38,8 @@ class ByteLoad {
 };
 
 // The error in place of an answer beyond the limit; send it with a second to wait.
-inline absl::Status TooManyLargeAnswers() {
-  return absl::ResourceExhaustedError("too many large answers wait to be read; try again later");
+inline Status TooManyLargeAnswers() {
+  return ResourceExhaustedError("too many large answers wait to be read; try again later");
 }
 
 }  // namespace coppice::calls

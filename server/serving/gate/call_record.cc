@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/serving/access/method_table.h"
 
 namespace coppice::calls {
 
-CallRecord::CallRecord(const CallObservers& observers, absl::string_view method, bool is_stream)
+CallRecord::CallRecord(const CallObservers& observers, std::string_view method, bool is_stream)
     : log_(*observers.log), metrics_(observers.metrics), method_(method), is_stream_(is_stream) {
   if (metrics_ != nullptr && is_stream_) metrics_->StreamOpened(method_);
 }
@@ -20,7 +21,7 @@ CallRecord::~CallRecord() {
   if (metrics_ != nullptr && is_stream_) metrics_->StreamClosed(method_);
 }
 
-void CallRecord::TakeId(absl::string_view shown) {
+void CallRecord::TakeId(std::string_view shown) {
   if (IsRequestId(shown)) id_ = std::string(shown);
 }
 
@@ -29,7 +30,7 @@ const std::string& CallRecord::id() {
   return id_;
 }
 
-void CallRecord::End(absl::StatusCode code) {
+void CallRecord::End(StatusCode code) {
   const std::chrono::duration<double> passed = Clock::now() - begun_;
   const std::string result = CodeName(code);
   if (metrics_ != nullptr) metrics_->Ended(method_, result, passed.count());
@@ -42,10 +43,10 @@ void CallRecord::End(absl::StatusCode code) {
   log_.Write(weight, call);
 }
 
-bool IsRequestId(absl::string_view text) {
+bool IsRequestId(std::string_view text) {
   return text.size() >= 8 && text.size() <= 64 &&
          std::all_of(text.begin(), text.end(),
-                     [](unsigned char c) { return absl::ascii_isalnum(c) || c == '-'; });
+                     [](unsigned char c) { return IsAsciiAlnum(c) || c == '-'; });
 }
 
 std::string MakeRequestId() {
@@ -58,21 +59,21 @@ std::string MakeRequestId() {
     RAND_bytes(pool.data(), static_cast<int>(pool.size()));
     used = 0;
   }
-  const absl::string_view bytes(reinterpret_cast<const char*>(&pool[used]), kBytes);
+  const std::string_view bytes(reinterpret_cast<const char*>(&pool[used]), kBytes);
   used += kBytes;
-  return absl::BytesToHexString(bytes);
+  return BytesToHexString(bytes);
 }
 
-CallWeight WeightOf(absl::string_view method, absl::StatusCode code) {
-  if (code == absl::StatusCode::kInternal || code == absl::StatusCode::kDataLoss ||
-      code == absl::StatusCode::kUnknown) {
+CallWeight WeightOf(std::string_view method, StatusCode code) {
+  if (code == StatusCode::kInternal || code == StatusCode::kDataLoss ||
+      code == StatusCode::kUnknown) {
     return CallWeight::kFault;
   }
-  return code == absl::StatusCode::kOk && !access::MayChange(method) ? CallWeight::kRoutine
-                                                                     : CallWeight::kNotable;
+  return code == StatusCode::kOk && !access::MayChange(method) ? CallWeight::kRoutine
+                                                               : CallWeight::kNotable;
 }
 
-std::string CodeName(absl::StatusCode code) {
+std::string CodeName(StatusCode code) {
   const std::string name = absl::StatusCodeToString(code);
   return name.empty() ? "UNKNOWN" : name;
 }

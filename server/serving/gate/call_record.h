@@ -13,16 +13,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/serving/metrics/call_metrics.h"
 
 namespace coppice::calls {
 
 inline constexpr char kRequestIdKey[] = "x-request-id";
 
-bool IsRequestId(absl::string_view text);
+bool IsRequestId(std::string_view text);
 // 32 random hexadecimal digits; not secret.
 std::string MakeRequestId();
 
@@ -32,16 +32,16 @@ std::string MakeRequestId();
 enum class CallWeight : uint8_t { kRoutine, kNotable, kFault };
 
 // `method` has no leading slash.
-CallWeight WeightOf(absl::string_view method, absl::StatusCode code);
+CallWeight WeightOf(std::string_view method, StatusCode code);
 
 // gRPC's name, such as "NOT_FOUND"; "UNKNOWN" for a number that is no code.
-std::string CodeName(absl::StatusCode code);
+std::string CodeName(StatusCode code);
 
 struct EndedCall {
-  absl::string_view method;
-  absl::string_view code;              // gRPC's name
+  std::string_view method;
+  std::string_view code;               // gRPC's name
   std::optional<double> milliseconds;  // none if private
-  absl::string_view request_id;
+  std::string_view request_id;
 };
 
 // Receives lines about calls.
@@ -68,25 +68,25 @@ class CallRecord {
  public:
   // Begins a call of `method`, which has no leading slash and must outlive this. `observers` must
   // have a log.
-  CallRecord(const CallObservers& observers, absl::string_view method, bool is_stream);
+  CallRecord(const CallObservers& observers, std::string_view method, bool is_stream);
   ~CallRecord();
   CallRecord(const CallRecord&) = delete;
   CallRecord& operator=(const CallRecord&) = delete;
 
   // Takes the client's x-request-id as the id if it is valid.
-  void TakeId(absl::string_view shown);
+  void TakeId(std::string_view shown);
   // The id; makes a random one if none was taken.
   const std::string& id();
 
   // Call it once.
-  void End(absl::StatusCode code);
+  void End(StatusCode code);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   const CallLog& log_;
   metrics::CallMetrics* const metrics_;
-  const absl::string_view method_;
+  const std::string_view method_;
   const bool is_stream_;
   const Clock::time_point begun_ = Clock::now();
   std::string id_;

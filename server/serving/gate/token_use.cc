@@ -1,9 +1,10 @@
 #include "server/serving/gate/token_use.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/escaping.h"
+#include "common/base/status.h"
 #include "coppice/v1/storage.pb.h"
 
 namespace coppice::calls {
@@ -15,7 +16,7 @@ int64_t DaysSince1970(absl::Time time) {
   return absl::ToInt64Hours(absl::Floor(time - absl::UnixEpoch(), absl::Hours(24))) / 24;
 }
 
-absl::string_view BytesOf(const Sha256Digest& digest) {
+std::string_view BytesOf(const Sha256Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
@@ -46,7 +47,7 @@ bool TokenUse::Note(absl::Span<const Sha256Digest> entries, absl::Time now) {
   return is_first;
 }
 
-absl::Status TokenUse::Write(const access::AccessPolicy& policy) {
+Status TokenUse::Write(const access::AccessPolicy& policy) {
   const MutexLock writing(write_mutex_);
   v1::TokenUseRecord record;
   {

@@ -7,13 +7,13 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/terms/sha256.h"
 #include "coppice/v1/admin.pb.h"
 #include "server/serving/access/access_policy.h"
@@ -21,7 +21,7 @@
 
 namespace coppice::calls {
 
-inline constexpr absl::string_view kTokenUseKey = "meta/token_use";
+inline constexpr std::string_view kTokenUseKey = "meta/token_use";
 
 // Called with the entries whose credentials an admitted call shows. It must not block.
 using UseObserver = std::function<void(absl::Span<const Sha256Digest> entries, absl::Time now)>;
@@ -39,7 +39,7 @@ class TokenUse {
   // Returns whether this is the first use of any entry today; then Write() should follow.
   bool Note(absl::Span<const Sha256Digest> entries, absl::Time now);
   // Writes the days of the entries of `policy`.
-  absl::Status Write(const access::AccessPolicy& policy);
+  Status Write(const access::AccessPolicy& policy);
 
   // Describes the entries of `policy`, with the first bytes of their hashes and never a token.
   v1::ListTokensResponse Describe(const access::AccessPolicy& policy) const;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/serving/calls/unary_call.h"
 
 namespace coppice::rpc {
@@ -22,28 +23,28 @@ grpc::Slice Share(const std::shared_ptr<const std::string>& bytes) {
 }
 
 // Frees bytes that are too many.
-absl::Status CheckSize(grpc::ByteBuffer& bytes, size_t most_bytes) {
-  if (bytes.Length() <= most_bytes) return absl::OkStatus();
+Status CheckSize(grpc::ByteBuffer& bytes, size_t most_bytes) {
+  if (bytes.Length() <= most_bytes) return OkStatus();
   bytes.Clear();
   return service::TooLargeRequest(most_bytes);
 }
 
 }  // namespace
 
-absl::Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, Message& message) {
-  const absl::Status fits = CheckSize(bytes, most_bytes);
+Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, Message& message) {
+  const Status fits = CheckSize(bytes, most_bytes);
   if (!fits.ok()) return fits;
   const bool parsed = MessageTraits::Deserialize(&bytes, &message).ok();
   bytes.Clear();
-  if (parsed) return absl::OkStatus();
+  if (parsed) return OkStatus();
   return service::UnreadableRequest(message);
 }
 
-absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes, size_t most_bytes) {
-  const absl::Status fits = CheckSize(bytes, most_bytes);
+StatusOr<std::string> ToString(grpc::ByteBuffer& bytes, size_t most_bytes) {
+  const Status fits = CheckSize(bytes, most_bytes);
   if (!fits.ok()) return fits;
   std::vector<grpc::Slice> slices;
-  if (!bytes.Dump(&slices).ok()) return absl::InvalidArgumentError("the request is not readable");
+  if (!bytes.Dump(&slices).ok()) return InvalidArgumentError("the request is not readable");
   std::string text;
   text.reserve(bytes.Length());
   for (const grpc::Slice& slice : slices) {
@@ -53,11 +54,11 @@ absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes, size_t most_bytes)
   return text;
 }
 
-absl::Status Serialize(const Message& message, grpc::ByteBuffer& bytes) {
+Status Serialize(const Message& message, grpc::ByteBuffer& bytes) {
   bytes.Clear();  // gRPC has sent the last message, but leaves its bytes here
   bool own = false;
   const grpc::Status written = MessageTraits::Serialize(message, &bytes, &own);
-  return written.ok() ? absl::OkStatus() : absl::InternalError(written.error_message());
+  return written.ok() ? OkStatus() : InternalError(written.error_message());
 }
 
 grpc::ByteBuffer Join(const service::MessagePieces& pieces) {

@@ -11,8 +11,7 @@
 #include <limits>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "server/serving/calls/handler_registry.h"
 
 namespace coppice::rpc {
@@ -20,12 +19,12 @@ namespace coppice::rpc {
 // Both free `bytes`, whatever they return. ResourceExhausted if there are more than `most_bytes`,
 // before anything of them is read; InvalidArgument if they cannot be read or are no message of this
 // type.
-absl::Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, google::protobuf::Message& message);
-absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes,
-                                     size_t most_bytes = std::numeric_limits<size_t>::max());
+Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, google::protobuf::Message& message);
+StatusOr<std::string> ToString(grpc::ByteBuffer& bytes,
+                               size_t most_bytes = std::numeric_limits<size_t>::max());
 
 // Internal if the message is too large to serialize: 2 GB.
-absl::Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);
+Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);
 
 // Does not copy shared pieces; gRPC holds them while it needs them.
 grpc::ByteBuffer Join(const service::MessagePieces& pieces);

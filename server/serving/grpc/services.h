@@ -10,20 +10,20 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "server/datasets/owners/caller.h"
-#include "server/serving/grpc/calls.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/worker_pool.h"
+#include "server/serving/grpc/calls.h"
 
 namespace coppice::rpc {
 
 // Finds the caller of a call of the method `path`. If the policy no longer knows the credentials,
 // the caller is nobody.
 using CallerFinder = std::function<owners::Caller(const grpc::CallbackServerContext& context,
-                                                  absl::string_view path)>;
+                                                  std::string_view path)>;
 
 // Guarantee  A call on a lane does not begin if nobody waits for it any more. Long work, which
 //            calls a CancelCheck, stops then, and with Unavailable when the lane drains.

@@ -3,11 +3,12 @@
 #include <utility>
 #include <variant>
 
+#include "common/base/status.h"
+#include "server/serving/calls/retry_after.h"
+#include "server/serving/calls/stream_call.h"
 #include "server/serving/grpc/calls.h"
 #include "server/serving/grpc/message_bytes.h"
 #include "server/serving/grpc/status_conversion.h"
-#include "server/serving/calls/retry_after.h"
-#include "server/serving/calls/stream_call.h"
 
 namespace coppice::rpc {
 namespace {
@@ -26,7 +27,7 @@ class StreamReactor : public Reactor, public service::StreamCall {
   void Start(const service::Caller& caller, const Message* request) {
     owner_ = caller.name;
     const auto& start = std::get<service::StreamStarter>(route_.method.handler);
-    absl::StatusOr<service::StreamHandlerPtr> handler = start(caller, request, *this);
+    StatusOr<service::StreamHandlerPtr> handler = start(caller, request, *this);
     if (!handler.ok()) return End(handler.status());
     handler_ = *std::move(handler);
   }
@@ -39,22 +40,22 @@ class StreamReactor : public Reactor, public service::StreamCall {
     delete this;
   }
 
-  absl::Status ParseTo(Message& message) override {
+  Status ParseTo(Message& message) override {
     return Parse(request_, route_.method.max_request_bytes, message);
   }
-  absl::StatusOr<std::string> TakeBytes() override {
+  StatusOr<std::string> TakeBytes() override {
     return ToString(request_, route_.method.max_request_bytes);
   }
-  void End(const absl::Status& status) override {
-    const absl::Status allowed = MayAnswer(route_.may_answer);
+  void End(const Status& status) override {
+    const Status allowed = MayAnswer(route_.may_answer);
     this->Finish(EndStatus(context_, allowed.ok() ? status : allowed));
   }
-  absl::Status RunOnLane(std::function<void()> work) override {
+  Status RunOnLane(std::function<void()> work) override {
     if (route_.lane != nullptr) {
       return service::AskToWaitForLoad(route_.lane->Run(std::move(work), owner_));
     }
     work();
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  protected:
@@ -62,8 +63,8 @@ class StreamReactor : public Reactor, public service::StreamCall {
   service::StreamHandler& handler() { return *handler_; }
 
   // Serializes a message, if it may be sent now.
-  absl::Status SerializeAnswer(const Message& message, ByteBuffer& bytes) const {
-    const absl::Status allowed = MayAnswer(route_.may_answer);
+  Status SerializeAnswer(const Message& message, ByteBuffer& bytes) const {
+    const Status allowed = MayAnswer(route_.may_answer);
     return allowed.ok() ? Serialize(message, bytes) : allowed;
   }
 
@@ -83,7 +84,7 @@ class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuf
   void StartWith(const service::Caller& caller, const ByteBuffer& request_bytes) {
     request_ = request_bytes;
     const std::unique_ptr<Message> request(route().method.request->New());
-    const absl::Status parsed = ParseTo(*request);
+    const Status parsed = ParseTo(*request);
     if (!parsed.ok()) return End(parsed);
     Start(caller, request.get());
   }
@@ -91,12 +92,12 @@ class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuf
   void OnWriteDone(bool ok) override { handler().OnWritten(ok); }
 
   void Read() override {}
-  absl::Status Write(const Message& message) override {
-    const absl::Status written = SerializeAnswer(message, response_);
+  Status Write(const Message& message) override {
+    const Status written = SerializeAnswer(message, response_);
     if (written.ok()) StartWrite(&response_);
     return written;
   }
-  void EndWith(const Message&) override { End(absl::UnimplementedError("")); }
+  void EndWith(const Message&) override { End(UnimplementedError("")); }
 
  private:
   ByteBuffer response_;
@@ -110,9 +111,9 @@ class ClientStream final : public StreamReactor<grpc::ServerReadReactor<ByteBuff
   void OnReadDone(bool ok) override { ok ? handler().OnMessage() : handler().OnNoMoreMessages(); }
 
   void Read() override { StartRead(&request_); }
-  absl::Status Write(const Message&) override { return absl::UnimplementedError(""); }
+  Status Write(const Message&) override { return UnimplementedError(""); }
   void EndWith(const Message& response) override {
-    const absl::Status written = SerializeAnswer(response, response_);
+    const Status written = SerializeAnswer(response, response_);
     if (!written.ok()) response_.Clear();
     End(written);
   }
@@ -129,12 +130,12 @@ class BidiStream final : public StreamReactor<grpc::ServerBidiReactor<ByteBuffer
   void OnWriteDone(bool ok) override { handler().OnWritten(ok); }
 
   void Read() override { StartRead(&request_); }
-  absl::Status Write(const Message& message) override {
-    const absl::Status written = SerializeAnswer(message, response_);
+  Status Write(const Message& message) override {
+    const Status written = SerializeAnswer(message, response_);
     if (written.ok()) StartWrite(&response_);
     return written;
   }
-  void EndWith(const Message&) override { End(absl::UnimplementedError("")); }
+  void EndWith(const Message&) override { End(UnimplementedError("")); }
 
  private:
   ByteBuffer response_;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/status.h"
 #include "server/serving/grpc/calls.h"
 #include "server/serving/grpc/message_bytes.h"
 #include "server/serving/grpc/status_conversion.h"
@@ -22,18 +23,18 @@ class GrpcExchange final : public service::UnaryExchange {
 
   grpc::ServerUnaryReactor* reactor() const { return &reactor_; }
 
-  absl::Status CheckWanted() const override {
-    return context_.IsCancelled() ? service::UnwantedCall() : absl::OkStatus();
+  Status CheckWanted() const override {
+    return context_.IsCancelled() ? service::UnwantedCall() : OkStatus();
   }
   void Answer(const google::protobuf::Message& response) override {
     Fail(Serialize(response, response_));
   }
   void Answer(const service::MessagePieces& pieces) override {
     response_ = Join(pieces);
-    Fail(absl::OkStatus());
+    Fail(OkStatus());
   }
-  void Fail(const absl::Status& status) override {
-    const absl::Status allowed = MayAnswer(may_answer_);
+  void Fail(const Status& status) override {
+    const Status allowed = MayAnswer(may_answer_);
     if (!allowed.ok()) response_.Clear();
     reactor_.Finish(EndStatus(context_, allowed.ok() ? status : allowed));
   }
@@ -55,7 +56,7 @@ grpc::ServerUnaryReactor* AnswerUnaryCall(const Route& route, service::Caller ca
   grpc::ServerUnaryReactor* const reactor = exchange->reactor();
   std::unique_ptr<google::protobuf::Message> request(route.method.request->New());
   grpc::ByteBuffer bytes = request_bytes;  // shares the bytes, since Parse() frees its argument
-  const absl::Status parsed = Parse(bytes, route.method.max_request_bytes, *request);
+  const Status parsed = Parse(bytes, route.method.max_request_bytes, *request);
   if (parsed.ok()) {
     service::RunUnaryCall(route.method, route.lane, std::move(caller), std::move(request),
                           std::move(exchange));

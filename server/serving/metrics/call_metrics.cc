@@ -1,5 +1,7 @@
 #include "server/serving/metrics/call_metrics.h"
 
+#include <string_view>
+
 #include "server/serving/access/method_table.h"
 
 namespace coppice::metrics {
@@ -41,30 +43,30 @@ void CallMetrics::AddMethod(const std::string& name) {
     method.seconds = &seconds_.Add({{"method", name}}, kSeconds);
 }
 
-void CallMetrics::StreamOpened(absl::string_view method) {
+void CallMetrics::StreamOpened(std::string_view method) {
   if (!access::HasPrivateDuration(method)) streams_.Increment();
 }
 
-void CallMetrics::StreamClosed(absl::string_view method) {
+void CallMetrics::StreamClosed(std::string_view method) {
   if (!access::HasPrivateDuration(method)) streams_.Decrement();
 }
 
-void CallMetrics::Refused(absl::string_view method, absl::string_view code) {
+void CallMetrics::Refused(std::string_view method, std::string_view code) {
   Count(Find(method), code);
 }
 
-void CallMetrics::Ended(absl::string_view method, absl::string_view code, double seconds) {
+void CallMetrics::Ended(std::string_view method, std::string_view code, double seconds) {
   const Method& known = Find(method);
   if (known.seconds != nullptr) known.seconds->Observe(seconds);
   Count(known, code);
 }
 
-const CallMetrics::Method& CallMetrics::Find(absl::string_view method) const {
+const CallMetrics::Method& CallMetrics::Find(std::string_view method) const {
   const auto found = methods_.find(method);
   return found == methods_.end() ? methods_.at(kOther) : found->second;
 }
 
-void CallMetrics::Count(const Method& method, absl::string_view code) {
+void CallMetrics::Count(const Method& method, std::string_view code) {
   if (code == "OK") {
     if (method.ok != nullptr) method.ok->Increment();
     return;

@@ -11,9 +11,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice::metrics {
 
@@ -30,10 +29,10 @@ class CallMetrics {
   CallMetrics(prometheus::Registry& registry, const std::vector<std::string>& methods);
 
   // Counts a call that was refused before it reached its method.
-  void Refused(absl::string_view method, absl::string_view code);
-  void Ended(absl::string_view method, absl::string_view code, double seconds);
-  void StreamOpened(absl::string_view method);
-  void StreamClosed(absl::string_view method);
+  void Refused(std::string_view method, std::string_view code);
+  void Ended(std::string_view method, std::string_view code, double seconds);
+  void StreamOpened(std::string_view method);
+  void StreamClosed(std::string_view method);
 
  private:
   struct Method {
@@ -43,8 +42,8 @@ class CallMetrics {
   };
 
   void AddMethod(const std::string& name);
-  const Method& Find(absl::string_view method) const;
-  void Count(const Method& method, absl::string_view code);
+  const Method& Find(std::string_view method) const;
+  void Count(const Method& method, std::string_view code);
 
   prometheus::Family<prometheus::Counter>& calls_;
   prometheus::Family<prometheus::Histogram>& seconds_;

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -13,10 +14,9 @@ void BatchHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &BatchHandlers::DeliverBatch);
 }
 
-absl::Status BatchHandlers::DeliverBatch(const Caller& /*caller*/,
-                                         const v1::DeliverBatchRequest& request,
-                                         v1::DeliverBatchResponse* response) {
-  const absl::StatusOr<std::string> study = ParseName(kStudies, request.study());
+Status BatchHandlers::DeliverBatch(const Caller& /*caller*/, const v1::DeliverBatchRequest& request,
+                                   v1::DeliverBatchResponse* response) {
+  const StatusOr<std::string> study = ParseName(kStudies, request.study());
   if (!study.ok()) return InField("study", study.status());
   const curator::BatchPart part{.header = request.header(),
                                 .signature = request.signature(),
@@ -24,11 +24,11 @@ absl::Status BatchHandlers::DeliverBatch(const Caller& /*caller*/,
                                 .tickets = request.tickets(),
                                 .encapsulated = request.encapsulated(),
                                 .ciphertexts = request.ciphertexts()};
-  const absl::StatusOr<curator::BatchProgress> progress = studies_.DeliverBatch(*study, part);
+  const StatusOr<curator::BatchProgress> progress = studies_.DeliverBatch(*study, part);
   if (!progress.ok()) return AskToWaitForLoad(progress.status());
   response->set_state(static_cast<v1::BatchState>(progress->state));
   response->set_received(progress->received);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::service

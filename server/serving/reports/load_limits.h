@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstddef>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::service {
 
@@ -27,12 +27,12 @@ class StreamLoad {
   explicit StreamLoad(const LoadLimits& limits) : limits_(limits) {}
 
   // ResourceExhausted if there are enough streams; else Close() must follow, once.
-  absl::Status Open() {
-    if (streams_.fetch_add(1) < limits_.max_streams) return absl::OkStatus();
+  Status Open() {
+    if (streams_.fetch_add(1) < limits_.max_streams) return OkStatus();
     Close();
-    return absl::ResourceExhaustedError(
-        absl::StrCat("there are ", limits_.max_streams,
-                     " report streams already: come again later, or send single calls"));
+    return ResourceExhaustedError(
+        StrCat("there are ", limits_.max_streams,
+               " report streams already: come again later, or send single calls"));
   }
   void Close() { streams_.fetch_sub(1); }
 

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
 #include "server/serving/calls/retry_after.h"
@@ -26,20 +27,19 @@ void ReportHandlers::Register(HandlerRegistry& registry) {
 
 void ReportHandlers::SubmitReports(const Caller& caller, const v1::SubmitReportsRequest& request,
                                    v1::SubmitReportsResponse* response, Done done) {
-  absl::StatusOr<SubmitRequest> parsed =
+  StatusOr<SubmitRequest> parsed =
       ParseSubmitRequest(request.study(), request.fingerprint(), request.reports());
   if (!parsed.ok()) return done(parsed.status());
   const std::string study = VisibleStudy(guard_, caller, std::move(parsed->study));
-  studies_.Submit(study, parsed->fingerprint, std::move(parsed->reports),
-                  [response, done = std::move(done)](
-                      absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
-                    if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
-                    done(AskToWaitForLoad(SubmitError(outcomes.status())));
-                  });
+  studies_.Submit(
+      study, parsed->fingerprint, std::move(parsed->reports),
+      [response, done = std::move(done)](StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
+        if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
+        done(AskToWaitForLoad(SubmitError(outcomes.status())));
+      });
 }
 
-absl::StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& caller,
-                                                               StreamCall& call) {
+StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& caller, StreamCall& call) {
   COPPICE_RETURN_IF_ERROR(AskToWaitForLoad(load_.Open()));
   return ReportStream::Start(studies_, guard_, caller, load_, call);
 }
@@ -65,7 +65,7 @@ void ReportStream::OnMessage() {
 void ReportStream::OnNoMoreMessages() {
   const MutexLock lock(mutex_);
   reading_ = false;
-  AddEnd(absl::OkStatus());
+  AddEnd(OkStatus());
   Advance();
 }
 
@@ -92,9 +92,9 @@ void ReportStream::OnDone() {
   load_.Close();
 }
 
-absl::StatusOr<SubmitRequest> ReportStream::ParseRequest() {
+StatusOr<SubmitRequest> ReportStream::ParseRequest() {
   COPPICE_ASSIGN_OR_RETURN(std::string bytes, call_.TakeBytes());
-  absl::StatusOr<StreamRequest> request = ParseStreamRequest(std::move(bytes));
+  StatusOr<StreamRequest> request = ParseStreamRequest(std::move(bytes));
   if (!request.ok()) return request.status();
   if (!request->study.empty()) study_ = std::move(request->study);
   if (!request->fingerprint.empty()) fingerprint_ = std::move(request->fingerprint);
@@ -103,7 +103,7 @@ absl::StatusOr<SubmitRequest> ReportStream::ParseRequest() {
 
 // Called while reading_ is still set, so the next request cannot overtake this one.
 void ReportStream::SubmitReports() {
-  absl::StatusOr<SubmitRequest> parsed = ParseRequest();
+  StatusOr<SubmitRequest> parsed = ParseRequest();
   Answer* answer = nullptr;
   {
     const MutexLock lock(mutex_);
@@ -122,7 +122,7 @@ void ReportStream::SubmitReports() {
 }
 
 void ReportStream::OnJudged(Answer& answer,
-                            absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
+                            StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
   const MutexLock lock(mutex_);
   answer.ready = true;
   if (outcomes.ok()) {
@@ -135,7 +135,7 @@ void ReportStream::OnJudged(Answer& answer,
   Advance();
 }
 
-void ReportStream::AddEnd(const absl::Status& status) {
+void ReportStream::AddEnd(const Status& status) {
   Answer& end = answers_.emplace_back();
   end.ready = true;
   end.last = true;
@@ -150,10 +150,10 @@ void ReportStream::Advance() {
 
 void ReportStream::AdvanceWriting() {
   if (writing_ || closed_) return;
-  if (cancelled_) return Close(absl::CancelledError());
+  if (cancelled_) return Close(CancelledError());
   if (answers_.empty() || !answers_.front().ready) return;
   if (answers_.front().last) return Close(AskToWaitForLoad(answers_.front().status));
-  const absl::Status writing = call_.Write(answers_.front().response);
+  const Status writing = call_.Write(answers_.front().response);
   if (!writing.ok()) return Close(writing);
   writing_ = true;
 }
@@ -164,7 +164,7 @@ void ReportStream::AdvanceReading() {
   call_.Read();
 }
 
-void ReportStream::Close(const absl::Status& status) {
+void ReportStream::Close(const Status& status) {
   closed_ = true;
   call_.End(status);
 }

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies/studies.h"
@@ -44,7 +43,7 @@ class ReportHandlers {
 
   void SubmitReports(const Caller& caller, const v1::SubmitReportsRequest& request,
                      v1::SubmitReportsResponse* response, Done done);
-  absl::StatusOr<StreamHandlerPtr> StreamReports(const Caller& caller, StreamCall& call);
+  StatusOr<StreamHandlerPtr> StreamReports(const Caller& caller, StreamCall& call);
 
   const StreamLoad& load() const { return load_; }
 
@@ -66,8 +65,8 @@ class BatchHandlers {
 
   void Register(HandlerRegistry& registry);
 
-  absl::Status DeliverBatch(const Caller& caller, const v1::DeliverBatchRequest& request,
-                            v1::DeliverBatchResponse* response);
+  Status DeliverBatch(const Caller& caller, const v1::DeliverBatchRequest& request,
+                      v1::DeliverBatchResponse* response);
 
  private:
   curator::Studies& studies_;
@@ -110,7 +109,7 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
     bool last = false;
     size_t bytes = 0;  // held by the request and this answer
     v1::StreamReportsResponse response;
-    absl::Status status;  // OK unless `last`
+    Status status;  // OK unless `last`
   };
 
   ReportStream(curator::Studies& studies, const ResourceGuard& guard, Caller caller,
@@ -119,19 +118,19 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
 
   // Submits the reports just read to Studies, or ends the stream if they cannot be judged.
   void SubmitReports();
-  absl::StatusOr<SubmitRequest> ParseRequest();
-  void OnJudged(Answer& answer, absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes);
+  StatusOr<SubmitRequest> ParseRequest();
+  void OnJudged(Answer& answer, StatusOr<std::vector<curator::ReportOutcome>> outcomes);
 
   bool WindowIsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return answers_.size() >= kWindowRequests || unanswered_bytes_ >= kWindowBytes ||
            (!answers_.empty() && load_.IsFull());
   }
-  void AddEnd(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddEnd(const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts every operation that may start now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Close(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Close(const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   curator::Studies& studies_;
   const ResourceGuard& guard_;

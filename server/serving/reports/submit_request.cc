@@ -3,11 +3,13 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
 #include "coppice/v1/report.pb.h"
@@ -26,7 +28,7 @@ constexpr uint32_t BytesTag(int field) {
 // Reads a message, or part of one, from contiguous bytes.
 class MessageReader {
  public:
-  explicit MessageReader(absl::string_view bytes)
+  explicit MessageReader(std::string_view bytes)
       : bytes_(bytes),
         input_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
 
@@ -75,17 +77,15 @@ class MessageReader {
  private:
   int BytesLeft() const { return static_cast<int>(bytes_.size()) - input_.CurrentPosition(); }
 
-  const absl::string_view bytes_;
+  const std::string_view bytes_;
   CodedInputStream input_;
 };
 
-absl::Status NoSuchMessage() {
-  return absl::InvalidArgumentError("the request is no StreamReportsRequest");
-}
+Status NoSuchMessage() { return InvalidArgumentError("the request is no StreamReportsRequest"); }
 
 }  // namespace
 
-absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
+StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
   StreamRequest request;
   request.reports = curator::ReportBatch(std::move(message));
   MessageReader reader(request.reports.block());
@@ -105,15 +105,15 @@ absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
     }
     if (!read) return NoSuchMessage();
     if (request.reports.size() > kMaxReportsPerRequest) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("reports: must be 1 to ", kMaxReportsPerRequest, " in one request"));
+      return InvalidArgumentError(
+          StrCat("reports: must be 1 to ", kMaxReportsPerRequest, " in one request"));
     }
   }
   if (!reader.AtEnd()) return NoSuchMessage();
   return request;
 }
 
-absl::StatusOr<SubmitRequest> ParseSubmitRequest(
+StatusOr<SubmitRequest> ParseSubmitRequest(
     const std::string& study_name, const std::string& fingerprint,
     const google::protobuf::RepeatedPtrField<v1::Report>& protos) {
   curator::ReportBatch reports;
@@ -128,18 +128,18 @@ absl::StatusOr<SubmitRequest> ParseSubmitRequest(
   return MakeSubmitRequest(study_name, fingerprint, std::move(reports));
 }
 
-absl::StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
-                                                const std::string& fingerprint,
-                                                curator::ReportBatch reports) {
-  const absl::StatusOr<std::string> study = ParseName(kStudies, study_name);
+StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
+                                          const std::string& fingerprint,
+                                          curator::ReportBatch reports) {
+  const StatusOr<std::string> study = ParseName(kStudies, study_name);
   if (!study.ok()) return InField("study", study.status());
   if (fingerprint.size() != std::tuple_size_v<Fingerprint>) {
-    return FieldError("fingerprint", absl::StrCat("must have ", std::tuple_size_v<Fingerprint>,
-                                                  " bytes, has ", fingerprint.size()));
+    return FieldError("fingerprint", StrCat("must have ", std::tuple_size_v<Fingerprint>,
+                                            " bytes, has ", fingerprint.size()));
   }
   if (reports.empty() || reports.size() > kMaxReportsPerRequest) {
-    return FieldError("reports", absl::StrCat("must be 1 to ", kMaxReportsPerRequest,
-                                              " in one request, are ", reports.size()));
+    return FieldError("reports", StrCat("must be 1 to ", kMaxReportsPerRequest,
+                                        " in one request, are ", reports.size()));
   }
   return SubmitRequest{.study = *study, .fingerprint = fingerprint, .reports = std::move(reports)};
 }
@@ -150,13 +150,12 @@ void SetOutcomes(absl::Span<const curator::ReportOutcome> outcomes,
   for (const curator::ReportOutcome outcome : outcomes) protos.Add(static_cast<int>(outcome));
 }
 
-absl::Status SubmitError(const absl::Status& status) {
-  if (status.code() != absl::StatusCode::kUnavailable &&
-      status.code() != absl::StatusCode::kResourceExhausted) {
+Status SubmitError(const Status& status) {
+  if (status.code() != StatusCode::kUnavailable &&
+      status.code() != StatusCode::kResourceExhausted) {
     return status;
   }
-  return absl::Status(status.code(),
-                      absl::StrCat(status.message(), "; the same bytes may be sent again"));
+  return Status(status.code(), StrCat(status.message(), "; the same bytes may be sent again"));
 }
 
 }  // namespace coppice::service

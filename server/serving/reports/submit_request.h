@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/studies/studies.h"
@@ -24,21 +23,21 @@ struct SubmitRequest {
 };
 
 // InvalidArgument, naming the field, if no report of the request can be judged.
-absl::StatusOr<SubmitRequest> ParseSubmitRequest(
+StatusOr<SubmitRequest> ParseSubmitRequest(
     const std::string& study_name, const std::string& fingerprint,
     const google::protobuf::RepeatedPtrField<v1::Report>& reports);
 
 // The same for parsed reports.
-absl::StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
-                                                const std::string& fingerprint,
-                                                curator::ReportBatch reports);
+StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
+                                          const std::string& fingerprint,
+                                          curator::ReportBatch reports);
 
 void SetOutcomes(absl::Span<const curator::ReportOutcome> outcomes,
                  google::protobuf::RepeatedField<int>& protos);
 
 // The store's error as the caller should read it. Where a retry may help, the message says that the
 // same bytes may be sent, because a device must never randomize a row twice.
-absl::Status SubmitError(const absl::Status& status);
+Status SubmitError(const Status& status);
 
 // A StreamReportsRequest.
 struct StreamRequest {
@@ -56,7 +55,7 @@ struct StreamRequest {
 //            must reject.
 // Errors     InvalidArgument: the bytes are no such message, or have more reports than a request
 //            may.
-absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message);
+StatusOr<StreamRequest> ParseStreamRequest(std::string message);
 
 }  // namespace coppice::service
 

@@ -2,8 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/admin.pb.h"
 #include "server/serving/calls/progress_stream.h"
@@ -23,14 +22,13 @@ v1::BackupDone MakeBackupDone(const storage::StoreBackup& backup) {
   return proto;
 }
 
-absl::Status CheckHasFolder(const BackupSettings& backups) {
-  if (!backups.folder.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "this daemon makes no backups: start it with --backup-dir DIR");
+Status CheckHasFolder(const BackupSettings& backups) {
+  if (!backups.folder.empty()) return OkStatus();
+  return FailedPreconditionError("this daemon makes no backups: start it with --backup-dir DIR");
 }
 
 // Null unless a backup was made.
-std::unique_ptr<v1::BackupResponse> DoneOf(const absl::StatusOr<storage::StoreBackup>& made) {
+std::unique_ptr<v1::BackupResponse> DoneOf(const StatusOr<storage::StoreBackup>& made) {
   if (!made.ok()) return nullptr;
   auto response = std::make_unique<v1::BackupResponse>();
   *response->mutable_done() = MakeBackupDone(*made);
@@ -47,16 +45,16 @@ void AdminHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &AdminHandlers::ListTokens);
 }
 
-absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
-                                                       const v1::BackupRequest& /*request*/,
-                                                       StreamCall& call) {
+StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
+                                                 const v1::BackupRequest& /*request*/,
+                                                 StreamCall& call) {
   COPPICE_RETURN_IF_ERROR(CheckHasFolder(backups_));
   if (busy_.exchange(true)) {
-    return absl::FailedPreconditionError("a backup is being made: wait for it to end");
+    return FailedPreconditionError("a backup is being made: wait for it to end");
   }
   const auto stream = std::make_shared<ProgressStream>(call);
-  const absl::Status queued = pool_.Run([this, stream] {
-    const absl::StatusOr<storage::StoreBackup> made = store_.Backup(
+  const Status queued = pool_.Run([this, stream] {
+    const StatusOr<storage::StoreBackup> made = store_.Backup(
         {.folder = backups_.folder, .keep = backups_.keep, .progress = [&](uint64_t bytes) {
            auto response = std::make_unique<v1::BackupResponse>();
            response->mutable_progress()->set_bytes_written(bytes);
@@ -70,44 +68,41 @@ absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
   return AskToWaitForLoad(queued);
 }
 
-absl::Status AdminHandlers::ListBackups(const Caller& /*caller*/,
-                                        const v1::ListBackupsRequest& /*request*/,
-                                        v1::ListBackupsResponse* response) const {
+Status AdminHandlers::ListBackups(const Caller& /*caller*/,
+                                  const v1::ListBackupsRequest& /*request*/,
+                                  v1::ListBackupsResponse* response) const {
   COPPICE_RETURN_IF_ERROR(CheckHasFolder(backups_));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::StoreBackup> oldest_first,
                            store_.ListBackups(backups_.folder));
   for (auto it = oldest_first.rbegin(); it != oldest_first.rend(); ++it) {
     *response->add_backups() = MakeBackupDone(*it);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AdminHandlers::GetStatus(const Caller& /*caller*/,
-                                      const v1::GetStatusRequest& /*request*/,
-                                      v1::GetStatusResponse* response) const {
-  if (status_ == nullptr) return absl::FailedPreconditionError("this curator keeps no status");
+Status AdminHandlers::GetStatus(const Caller& /*caller*/, const v1::GetStatusRequest& /*request*/,
+                                v1::GetStatusResponse* response) const {
+  if (status_ == nullptr) return FailedPreconditionError("this curator keeps no status");
   *response = status_();
   response->set_has_backups(!backups_.folder.empty());
   response->set_has_policy(tokens_ != nullptr);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AdminHandlers::ReadAuditLog(const Caller& /*caller*/,
-                                         const v1::ReadAuditLogRequest& request,
-                                         v1::ReadAuditLogResponse* response) const {
-  if (audit_ == nullptr) return absl::FailedPreconditionError("this curator keeps no audit log");
+Status AdminHandlers::ReadAuditLog(const Caller& /*caller*/, const v1::ReadAuditLogRequest& request,
+                                   v1::ReadAuditLogResponse* response) const {
+  if (audit_ == nullptr) return FailedPreconditionError("this curator keeps no audit log");
   COPPICE_ASSIGN_OR_RETURN(*response, audit_->Read(request.first(), request.max_entries()));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AdminHandlers::ListTokens(const Caller& /*caller*/,
-                                       const v1::ListTokensRequest& /*request*/,
-                                       v1::ListTokensResponse* response) const {
+Status AdminHandlers::ListTokens(const Caller& /*caller*/, const v1::ListTokensRequest& /*request*/,
+                                 v1::ListTokensResponse* response) const {
   if (tokens_ == nullptr) {
-    return absl::FailedPreconditionError("this daemon has no policy: start it with --policy FILE");
+    return FailedPreconditionError("this daemon has no policy: start it with --policy FILE");
   }
   *response = tokens_();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::service

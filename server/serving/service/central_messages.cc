@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -42,7 +43,7 @@ v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
   return proto;
 }
 
-absl::StatusOr<ledger::BudgetCap> CapFromProto(const v1::BudgetCap& proto) {
+StatusOr<ledger::BudgetCap> CapFromProto(const v1::BudgetCap& proto) {
   if (proto.composition() != v1::COMPOSITION_BASIC &&
       proto.composition() != v1::COMPOSITION_ZERO_CONCENTRATED) {
     return FieldError("cap.composition", "must be set, to one that this version knows");
@@ -101,7 +102,7 @@ v1::Dataset WithLedger(const central::DatasetInfo& info,
   return proto;
 }
 
-absl::StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request) {
+StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, CapFromProto(request.cap()));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, coppice::FromProto(request.schema()));
   return central::DatasetSpec{.id = request.dataset_id(),
@@ -133,8 +134,8 @@ v1::Algorithm ToProto(const trainers::AlgorithmInfo& info) {
   return proto;
 }
 
-absl::StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec) {
-  absl::StatusOr<std::string> dataset = ParseName(kDatasets, spec.dataset());
+StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec) {
+  StatusOr<std::string> dataset = ParseName(kDatasets, spec.dataset());
   if (!dataset.ok()) return InField("spec.dataset", dataset.status());
   central::JobSpec parsed{.dataset = *std::move(dataset),
                           .algorithm = spec.algorithm(),
@@ -145,7 +146,7 @@ absl::StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec) {
   return parsed;
 }
 
-absl::StatusOr<central::JobRequest> FromProto(const v1::SubmitJobRequest& request) {
+StatusOr<central::JobRequest> FromProto(const v1::SubmitJobRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(central::JobSpec spec, FromProto(request.spec()));
   return central::JobRequest{.request_id = request.request_id(),
                              .id = request.job_id(),

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/training.pb.h"
 #include "server/datasets/datasets.h"
@@ -23,11 +23,11 @@ v1::Dataset SummaryOf(const central::DatasetInfo& info);
 v1::Dataset ToProto(const central::DatasetInfo& info);
 v1::Dataset WithLedger(const central::DatasetInfo& info,
                        absl::FunctionRef<std::string(const std::string& job)> submitter_of);
-absl::StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request);
+StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request);
 
 v1::Algorithm ToProto(const trainers::AlgorithmInfo& info);
-absl::StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec);
-absl::StatusOr<central::JobRequest> FromProto(const v1::SubmitJobRequest& request);
+StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec);
+StatusOr<central::JobRequest> FromProto(const v1::SubmitJobRequest& request);
 v1::PreviewJobResponse ToProto(const central::JobPreview& preview);
 
 }  // namespace coppice::service

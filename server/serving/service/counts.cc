@@ -5,8 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/model/cuts.h"
 #include "common/model/model.h"
 #include "common/model/render_label.h"
@@ -19,7 +20,7 @@ namespace coppice::service {
 namespace {
 
 // A model of one tree with equal probabilities, to render its questions as any model's.
-absl::StatusOr<Model> QuestionsOf(const Schema& schema, const Tree& tree) {
+StatusOr<Model> QuestionsOf(const Schema& schema, const Tree& tree) {
   const uint32_t classes = schema.num_outputs();
   const LeafPrediction nothing{.probabilities = std::vector<double>(classes, 1.0 / classes)};
   return Model::Create(schema, {tree}, {std::vector<LeafPrediction>(tree.num_leaves(), nothing)},
@@ -34,7 +35,7 @@ std::vector<std::string> ConditionsOf(const render_internal::TreeView& view, uin
     const uint32_t parent = tree.parent(child);
     const std::string question = render_internal::Question(view, parent);
     const bool holds = tree.nodes()[parent].left == child;
-    up.push_back(holds ? question : absl::StrCat("not (", question, ")"));
+    up.push_back(holds ? question : StrCat("not (", question, ")"));
   }
   return {up.rbegin(), up.rend()};
 }
@@ -76,27 +77,26 @@ curator::CountsRequest CountsRequestOf(const v1::GetCountsRequest& request) {
 // Numbers are counted under the end that devices rounded them to.
 std::vector<std::string> NamesOf(const Terms& terms) {
   if (!terms.rounding.has_value()) return terms.schema->classes();
-  return {absl::StrCat("rounded to ", terms.rounding->low),
-          absl::StrCat("rounded to ", terms.rounding->high)};
+  return {StrCat("rounded to ", terms.rounding->low), StrCat("rounded to ", terms.rounding->high)};
 }
 
 std::string MethodOf(const curator::StudyCounts& counts) {
   const bool several = counts.forest->size() > 1;
-  std::string text = absl::StrCat(
+  std::string text = StrCat(
       "Bernstein's tail at the variance of the worst rows, over all intervals together; rests on ",
       counts.tree_reports, several ? " reports of this tree, scaled to all " : " reports of all ",
       counts.reports);
   if (counts.margins_only) {
-    absl::StrAppend(&text, ". ", MechanismName(counts.terms->mechanism),
-                    " tells margins only, so there are no counts");
+    StrAppend(&text, ". ", MechanismName(counts.terms->mechanism),
+              " tells margins only, so there are no counts");
   }
   return text;
 }
 
 }  // namespace
 
-absl::Status StudyHandlers::GetCounts(const Caller& caller, const v1::GetCountsRequest& request,
-                                      v1::GetCountsResponse* response) const {
+Status StudyHandlers::GetCounts(const Caller& caller, const v1::GetCountsRequest& request,
+                                v1::GetCountsResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   const curator::CountsRequest asked = CountsRequestOf(request);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyCounts counts,
@@ -115,7 +115,7 @@ absl::Status StudyHandlers::GetCounts(const Caller& caller, const v1::GetCountsR
   }
   for (const std::string& name : NamesOf(*counts.terms)) response->add_class_names(name);
   response->set_method(MethodOf(counts));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::service

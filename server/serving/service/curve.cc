@@ -10,24 +10,25 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/cancel_check.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/table/table.h"
+#include "common/base/text.h"
+#include "common/pages/pages.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
-#include "common/pages/pages.h"
+#include "common/table/table.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
+#include "server/datasets/ledger/accounting.h"
 #include "server/datasets/row_block.h"
+#include "server/serving/calls/progress_stream.h"
+#include "server/serving/service/handlers.h"
 #include "server/trainers/curves/mean.h"
 #include "server/trainers/curves/measure.h"
 #include "server/trainers/curves/training.h"
-#include "server/datasets/ledger/accounting.h"
-#include "server/serving/calls/progress_stream.h"
-#include "server/serving/service/handlers.h"
 
 namespace coppice::service {
 namespace {
@@ -53,11 +54,11 @@ struct CurveRequest {
   uint32_t repeats = 0;
 };
 
-absl::StatusOr<std::vector<const trainers::Trainer*>> AlgorithmsOf(
+StatusOr<std::vector<const trainers::Trainer*>> AlgorithmsOf(
     const central::Jobs& jobs, const v1::MeasureCurveRequest& request) {
   if (request.algorithms_size() > kMaxAlgorithms) {
-    return FieldError("algorithms", absl::StrCat("must be at most ", kMaxAlgorithms, ", are ",
-                                                 request.algorithms_size()));
+    return FieldError("algorithms", StrCat("must be at most ", kMaxAlgorithms, ", are ",
+                                           request.algorithms_size()));
   }
   std::vector<std::string> names(request.algorithms().begin(), request.algorithms().end());
   if (names.empty()) names.emplace_back(kDefaultAlgorithm);
@@ -67,34 +68,33 @@ absl::StatusOr<std::vector<const trainers::Trainer*>> AlgorithmsOf(
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const algorithm,
                              jobs.FindAlgorithm(field, names[i]));
     if (std::find(algorithms.begin(), algorithms.end(), algorithm) != algorithms.end()) {
-      return FieldError(field, absl::StrCat(names[i], " is there already: name each once"));
+      return FieldError(field, StrCat(names[i], " is there already: name each once"));
     }
     if (request.delta_atto() > 0 && !algorithm->info().delta) {
-      return FieldError("delta_atto", absl::StrCat("must be 0: ", names[i],
-                                                   " is of pure epsilon-DP, without a delta"));
+      return FieldError("delta_atto",
+                        StrCat("must be 0: ", names[i], " is of pure epsilon-DP, without a delta"));
     }
     algorithms.push_back(algorithm);
   }
   return algorithms;
 }
 
-absl::StatusOr<std::vector<Budget>> BudgetsOf(const v1::MeasureCurveRequest& request) {
+StatusOr<std::vector<Budget>> BudgetsOf(const v1::MeasureCurveRequest& request) {
   const int count = request.epsilon_nanos_size();
   if (count < 1 || count > kMaxEpsilons) {
     return FieldError("epsilon_nanos",
-                      absl::StrCat("must have 1 to ", kMaxEpsilons, " values, has ", count));
+                      StrCat("must have 1 to ", kMaxEpsilons, " values, has ", count));
   }
   std::vector<Budget> budgets;
   for (int i = 0; i < count; ++i) {
-    const absl::StatusOr<Budget> budget = Budget::FromNanos(request.epsilon_nanos(i));
+    const StatusOr<Budget> budget = Budget::FromNanos(request.epsilon_nanos(i));
     if (!budget.ok()) return InField(ElementName("epsilon_nanos", i), budget.status());
     budgets.push_back(*budget);
   }
   return curves::RisingBudgets(std::move(budgets));
 }
 
-absl::StatusOr<CurveRequest> Check(const central::Jobs& jobs,
-                                   const v1::MeasureCurveRequest& request) {
+StatusOr<CurveRequest> Check(const central::Jobs& jobs, const v1::MeasureCurveRequest& request) {
   CurveRequest checked;
   COPPICE_ASSIGN_OR_RETURN(checked.algorithms, AlgorithmsOf(jobs, request));
   COPPICE_ASSIGN_OR_RETURN(checked.budgets, BudgetsOf(request));
@@ -103,27 +103,27 @@ absl::StatusOr<CurveRequest> Check(const central::Jobs& jobs,
   }
   if (request.repeats() > kMaxRepeats) {
     return FieldError("repeats",
-                      absl::StrCat("must be at most ", kMaxRepeats, ", is ", request.repeats()));
+                      StrCat("must be at most ", kMaxRepeats, ", is ", request.repeats()));
   }
   checked.delta_atto = request.delta_atto();
   checked.repeats = request.repeats() == 0 ? kDefaultRepeats : request.repeats();
   return checked;
 }
 
-absl::StatusOr<std::shared_ptr<const Table>> TableOf(const v1::MeasureCurveRequest& request) {
-  absl::StatusOr<Schema> schema = coppice::FromProto(request.schema());
+StatusOr<std::shared_ptr<const Table>> TableOf(const v1::MeasureCurveRequest& request) {
+  StatusOr<Schema> schema = coppice::FromProto(request.schema());
   if (!schema.ok()) return InField("schema", schema.status());
   COPPICE_ASSIGN_OR_RETURN(
       Table rows,
       central::RowsFromProto(request.rows(), std::make_shared<const Schema>(*std::move(schema))));
   const size_t count = rows.num_rows();
   if (count < kMinCurveRows || count > kMaxCurveRows) {
-    return FieldError("rows", absl::StrCat("must be ", kMinCurveRows, " to ", kMaxCurveRows,
-                                           ", are ", count, ": send a sample of more"));
+    return FieldError("rows", StrCat("must be ", kMinCurveRows, " to ", kMaxCurveRows, ", are ",
+                                     count, ": send a sample of more"));
   }
   if (count * rows.schema().num_features() > kMaxCurveValues) {
-    return FieldError(
-        "rows", absl::StrCat("must have at most ", kMaxCurveValues, " values: send fewer rows"));
+    return FieldError("rows",
+                      StrCat("must have at most ", kMaxCurveValues, " values: send fewer rows"));
   }
   for (size_t i = 0; !rows.schema().target() && i < count; ++i) {
     if (rows.label(i) == kUnlabelled) {
@@ -164,8 +164,7 @@ class CurveWork {
   CurveWork(CurveRequest request, std::shared_ptr<ProgressStream> stream)
       : request_(std::move(request)), stream_(std::move(stream)) {}
 
-  absl::StatusOr<std::unique_ptr<v1::MeasureCurveResponse>> Run(
-      const v1::MeasureCurveRequest& request) {
+  StatusOr<std::unique_ptr<v1::MeasureCurveResponse>> Run(const v1::MeasureCurveRequest& request) {
     COPPICE_RETURN_IF_ERROR(CheckWanted());  // it may have waited long for the lane
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Table> rows, TableOf(request));
     const trainers::TrainOptions options{.epsilon = {}, .delta_atto = request_.delta_atto};
@@ -189,13 +188,13 @@ class CurveWork {
   }
 
  private:
-  absl::Status CheckWanted() const {
-    if (!stream_->IsWanted()) return absl::CancelledError("nobody waits for this curve any more");
-    if (absl::Now() < last_) return absl::OkStatus();
-    return absl::DeadlineExceededError(
-        absl::StrCat("the curve takes more than ", absl::FormatDuration(kMaxMeasuring),
-                     ": ask for fewer rows, epsilons, algorithms or repeats, or "
-                     "measure it by coppice-lab curve"));
+  Status CheckWanted() const {
+    if (!stream_->IsWanted()) return CancelledError("nobody waits for this curve any more");
+    if (absl::Now() < last_) return OkStatus();
+    return DeadlineExceededError(StrCat("the curve takes more than ",
+                                        absl::FormatDuration(kMaxMeasuring),
+                                        ": ask for fewer rows, epsilons, algorithms or repeats, or "
+                                        "measure it by coppice-lab curve"));
   }
 
   void Tell(uint32_t finished) {
@@ -206,8 +205,8 @@ class CurveWork {
     stream_->Tell(std::move(response));
   }
 
-  absl::Status AddSeries(const trainers::Trainer& algorithm, const trainers::TrainOptions& options,
-                         const curves::SplitSource& splits, curves::Curve& curve) {
+  Status AddSeries(const trainers::Trainer& algorithm, const trainers::TrainOptions& options,
+                   const curves::SplitSource& splits, curves::Curve& curve) {
     const curves::Runs runs{.repeats = request_.repeats,
                             .cancel = CancelCheck([this] { return CheckWanted(); })};
     COPPICE_ASSIGN_OR_RETURN(
@@ -218,7 +217,7 @@ class CurveWork {
     curve.baseline = std::move(measured.baseline);
     curve.majority_class = std::move(measured.majority_class);
     curve.series.push_back(std::move(measured.series));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   const CurveRequest request_;
@@ -229,8 +228,9 @@ class CurveWork {
 
 }  // namespace
 
-absl::StatusOr<StreamHandlerPtr> TrainingHandlers::MeasureCurve(
-    const Caller& /*caller*/, const v1::MeasureCurveRequest& request, StreamCall& call) {
+StatusOr<StreamHandlerPtr> TrainingHandlers::MeasureCurve(const Caller& /*caller*/,
+                                                          const v1::MeasureCurveRequest& request,
+                                                          StreamCall& call) {
   COPPICE_ASSIGN_OR_RETURN(CurveRequest checked, Check(jobs_, request));
   const auto stream = std::make_shared<ProgressStream>(call);
   const auto work = std::make_shared<CurveWork>(std::move(checked), stream);
@@ -238,7 +238,7 @@ absl::StatusOr<StreamHandlerPtr> TrainingHandlers::MeasureCurve(
   COPPICE_RETURN_IF_ERROR(call.RunOnLane([work, rows, stream] {
     auto result = work->Run(*rows);
     if (result.ok()) {
-      stream->End(absl::OkStatus(), *std::move(result));
+      stream->End(OkStatus(), *std::move(result));
     } else {
       stream->End(result.status());
     }

@@ -6,6 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -40,10 +41,9 @@ struct StoredRows {
 
 // Stores the rows of a message in `dataset`.
 template <typename Request>
-absl::StatusOr<StoredRows> StoreRowsOf(const Request& request, const std::string& dataset,
-                                       central::Datasets& datasets,
-                                       const owners::QuotaFinder& quotas) {
-  const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset);
+StatusOr<StoredRows> StoreRowsOf(const Request& request, const std::string& dataset,
+                                 central::Datasets& datasets, const owners::QuotaFinder& quotas) {
+  const StatusOr<std::string> id = ParseName(kDatasets, dataset);
   if (!id.ok()) return InField("dataset", id.status());
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets.GetSchema(*id));
   COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(request.rows(), schema));
@@ -85,7 +85,7 @@ class UploadStream final : public StreamHandler {
         call_(call) {}
 
   void StoreAndGoOn();
-  absl::Status StoreRows();
+  Status StoreRows();
 
   central::Datasets& datasets_;
   const ResourceGuard& guard_;
@@ -111,7 +111,7 @@ std::shared_ptr<UploadStream> UploadStream::Start(central::Datasets& datasets,
 }
 
 void UploadStream::OnMessage() {
-  const absl::Status queued = call_.RunOnLane([this] { StoreAndGoOn(); });
+  const Status queued = call_.RunOnLane([this] { StoreAndGoOn(); });
   if (!queued.ok()) call_.End(queued);
 }
 
@@ -123,12 +123,12 @@ void UploadStream::OnNoMoreMessages() {
 }
 
 void UploadStream::StoreAndGoOn() {
-  const absl::Status stored = StoreRows();
+  const Status stored = StoreRows();
   if (!stored.ok()) return call_.End(stored);
   call_.Read();
 }
 
-absl::Status UploadStream::StoreRows() {
+Status UploadStream::StoreRows() {
   const MutexLock lock(mutex_);
   if (complete_) return FieldError("complete", "nothing may follow the message that sets it");
   v1::UploadRowsRequest request;
@@ -139,7 +139,7 @@ absl::Status UploadStream::StoreRows() {
   changed_ |= stored.changed;
   *stored_.mutable_dataset() = std::move(stored.dataset);
   complete_ = request.complete();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -156,9 +156,8 @@ void DatasetHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &DatasetHandlers::FreeDatasetName);
 }
 
-absl::Status DatasetHandlers::CreateDataset(const Caller& caller,
-                                            const v1::CreateDatasetRequest& request,
-                                            v1::CreateDatasetResponse* response) {
+Status DatasetHandlers::CreateDataset(const Caller& caller, const v1::CreateDatasetRequest& request,
+                                      v1::CreateDatasetResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(central::DatasetSpec spec, FromProto(request));
   spec.owner = caller.name;
   spec.may_draw = MayDraw(caller, {kDatasets});
@@ -169,41 +168,38 @@ absl::Status DatasetHandlers::CreateDataset(const Caller& caller,
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.Create(spec));
   if (was_made) NoteUnchanged();
   *response->mutable_dataset() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<StreamHandlerPtr> DatasetHandlers::UploadRows(const Caller& caller,
-                                                             StreamCall& call) {
+StatusOr<StreamHandlerPtr> DatasetHandlers::UploadRows(const Caller& caller, StreamCall& call) {
   return UploadStream::Start(datasets_, guard_, quotas_, caller, call);
 }
 
-absl::Status DatasetHandlers::AppendRows(const Caller& /*caller*/,
-                                         const v1::AppendRowsRequest& request,
-                                         v1::AppendRowsResponse* response) {
+Status DatasetHandlers::AppendRows(const Caller& /*caller*/, const v1::AppendRowsRequest& request,
+                                   v1::AppendRowsResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(StoredRows stored,
                            StoreRowsOf(request, request.dataset(), datasets_, quotas_));
   if (!stored.changed) NoteUnchanged();
   *response->mutable_dataset() = std::move(stored.dataset);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status DatasetHandlers::GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
-                                         v1::GetDatasetResponse* response) const {
+Status DatasetHandlers::GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
+                                   v1::GetDatasetResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   ledger::EntryRange entries{.first = request.first_entry()};
   if (request.max_entries() != 0) entries.max = request.max_entries();
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.Get(id, entries));
   const auto submitter_of = [this](const std::string& job) {
-    const absl::StatusOr<central::JobInfo> found = jobs_.Get(job);
+    const StatusOr<central::JobInfo> found = jobs_.Get(job);
     return found.ok() ? found->submitter : "";
   };
   *response->mutable_dataset() = ShownTo(caller, info, WithLedger(info, submitter_of));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status DatasetHandlers::ListDatasets(const Caller& caller,
-                                           const v1::ListDatasetsRequest& request,
-                                           v1::ListDatasetsResponse* response) const {
+Status DatasetHandlers::ListDatasets(const Caller& caller, const v1::ListDatasetsRequest& request,
+                                     v1::ListDatasetsResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
   const auto shows = [&](const std::string& id, const std::string& owner) {
     return caller.MaySee({.names = {MakeName(kDatasets, id)}, .owner = owner});
@@ -214,49 +210,48 @@ absl::Status DatasetHandlers::ListDatasets(const Caller& caller,
       [&](const central::DatasetInfo& info) {
         *response->add_datasets() = ShownTo(caller, info, SummaryOf(info));
       }));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status DatasetHandlers::DeleteDataset(const Caller& /*caller*/,
-                                            const v1::DeleteDatasetRequest& request,
-                                            v1::DeleteDatasetResponse* /*response*/) {
+Status DatasetHandlers::DeleteDataset(const Caller& /*caller*/,
+                                      const v1::DeleteDatasetRequest& request,
+                                      v1::DeleteDatasetResponse* /*response*/) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
-  const absl::StatusOr<central::DatasetState> before = datasets_.StateOf(id);
+  const StatusOr<central::DatasetState> before = datasets_.StateOf(id);
   COPPICE_RETURN_IF_ERROR(datasets_.Delete(id));
   if (before.ok() && *before == central::DatasetState::kDeleted) NoteUnchanged();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status DatasetHandlers::ConfirmLedger(const Caller& caller,
-                                            const v1::ConfirmLedgerRequest& request,
-                                            v1::ConfirmLedgerResponse* response) {
+Status DatasetHandlers::ConfirmLedger(const Caller& caller, const v1::ConfirmLedgerRequest& request,
+                                      v1::ConfirmLedgerResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   Sha256Digest head;
   if (request.head().size() != head.size()) {
     return FieldError("head", "must have 32 bytes: the hash of the ledger's last entry");
   }
   std::copy(request.head().begin(), request.head().end(), head.begin());
-  const absl::StatusOr<central::DatasetInfo> before = datasets_.Get(id, ledger::kNoEntries);
+  const StatusOr<central::DatasetInfo> before = datasets_.Get(id, ledger::kNoEntries);
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.ConfirmLedger(id, head));
   if (before.ok() && before->account.hold.reason == ledger::HoldReason::kNone) NoteUnchanged();
   *response->mutable_dataset() = ShownTo(caller, info, ToProto(info));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status DatasetHandlers::WriteOffLedger(const Caller& caller,
-                                             const v1::WriteOffLedgerRequest& request,
-                                             v1::WriteOffLedgerResponse* response) {
+Status DatasetHandlers::WriteOffLedger(const Caller& caller,
+                                       const v1::WriteOffLedgerRequest& request,
+                                       v1::WriteOffLedgerResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   COPPICE_ASSIGN_OR_RETURN(
       const central::DatasetInfo info,
       datasets_.WriteOffLedger(id, request.epsilon_nanos(), request.delta_atto()));
   *response->mutable_dataset() = ShownTo(caller, info, ToProto(info));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status DatasetHandlers::FreeDatasetName(const Caller& /*caller*/,
-                                              const v1::FreeDatasetNameRequest& request,
-                                              v1::FreeDatasetNameResponse* /*response*/) {
+Status DatasetHandlers::FreeDatasetName(const Caller& /*caller*/,
+                                        const v1::FreeDatasetNameRequest& request,
+                                        v1::FreeDatasetNameResponse* /*response*/) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   return datasets_.FreeName(id);
 }

@@ -1,9 +1,9 @@
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "common/wire/proto/convert.h"
 #include "server/serving/service/handlers.h"
 
@@ -24,7 +24,7 @@ class Finder {
         models_(models),
         endpoints_(endpoints) {}
 
-  Found operator()(absl::string_view kind, absl::string_view id) const {
+  Found operator()(std::string_view kind, std::string_view id) const {
     if (kind == kStudies) return Owned(kind, id, studies_.OwnerOf(id));
     if (kind == kDatasets) return Owned(kind, id, datasets_.OwnerOf(id));
     if (kind == kEndpoints) return Owned(kind, id, endpoints_.OwnerOf(id));
@@ -34,14 +34,13 @@ class Finder {
   }
 
  private:
-  static Found Owned(absl::string_view kind, absl::string_view id,
-                     std::optional<std::string> owner) {
+  static Found Owned(std::string_view kind, std::string_view id, std::optional<std::string> owner) {
     if (!owner.has_value()) return std::nullopt;
     return Resource{.names = {MakeName(kind, id)}, .owner = *std::move(owner)};
   }
 
   // A resource made from `source` belongs to its owner, or to nobody if `source` is gone.
-  static Found MadeFrom(absl::string_view kind, absl::string_view id, Found source) {
+  static Found MadeFrom(std::string_view kind, std::string_view id, Found source) {
     Resource made{.names = {MakeName(kind, id)}};
     if (!source.has_value()) return made;
     made.owner = std::move(source->owner);
@@ -49,17 +48,17 @@ class Finder {
     return made;
   }
 
-  Found FindJob(absl::string_view id) const {
+  Found FindJob(std::string_view id) const {
     const std::optional<std::string> dataset = jobs_.DatasetOf(id);
     if (!dataset.has_value()) return std::nullopt;
     return MadeFrom(kJobs, id, (*this)(kDatasets, *dataset));
   }
 
-  Found FindModel(absl::string_view id) const {
-    const absl::StatusOr<models::ModelSummary> model = models_.Describe(id);
+  Found FindModel(std::string_view id) const {
+    const StatusOr<models::ModelSummary> model = models_.Describe(id);
     if (!model.ok()) return std::nullopt;
-    for (const absl::string_view kind : {kStudies, kJobs}) {
-      const absl::StatusOr<std::string> source = ParseName(kind, model->source);
+    for (const std::string_view kind : {kStudies, kJobs}) {
+      const StatusOr<std::string> source = ParseName(kind, model->source);
       if (source.ok()) return MadeFrom(kModels, id, (*this)(kind, *source));
     }
     return MadeFrom(kModels, id, std::nullopt);

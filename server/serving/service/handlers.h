@@ -1,8 +1,8 @@
 // The services' calls, independent of any transport: one class per service, one method per call.
 //
-// A handler takes the caller and the request, and fills the response. server/serving/access/method_table.h
-// has the roles, limits and deadlines of each call. ReportService, whose calls are many and short,
-// has a folder of its own (server/serving/reports).
+// A handler takes the caller and the request, and fills the response.
+// server/serving/access/method_table.h has the roles, limits and deadlines of each call.
+// ReportService, whose calls are many and short, has a folder of its own (server/serving/reports).
 
 #ifndef COPPICE_SERVER_SERVING_SERVICE_HANDLERS_H_
 #define COPPICE_SERVER_SERVING_SERVICE_HANDLERS_H_
@@ -13,25 +13,24 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
 #include "common/base/rate_limiter.h"
+#include "common/base/status.h"
 #include "coppice/v1/admin.pb.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
-#include "server/store/audit_log/audit_log.h"
+#include "server/curator/studies/studies.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/jobs.h"
-#include "server/curator/studies/studies.h"
-#include "server/store/models/endpoints.h"
-#include "server/store/models/models.h"
 #include "server/datasets/owners/quota.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/resource_guard.h"
 #include "server/serving/calls/worker_pool.h"
+#include "server/store/audit_log/audit_log.h"
+#include "server/store/models/endpoints.h"
+#include "server/store/models/models.h"
 #include "server/store/store.h"
 
 namespace coppice::service {
@@ -56,42 +55,42 @@ class StudyHandlers {
 
   void Register(HandlerRegistry& registry);
 
-  absl::Status CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
-                           v1::CreateStudyResponse* response, const CancelCheck& cancel);
-  absl::Status AddJoinRows(const Caller& caller, const v1::AddJoinRowsRequest& request,
-                           v1::AddJoinRowsResponse* response);
-  absl::Status PreviewStudy(const Caller& caller, const v1::PreviewStudyRequest& request,
-                            v1::PreviewStudyResponse* response, const CancelCheck& cancel) const;
-  absl::Status ForecastStudy(const Caller& caller, const v1::ForecastStudyRequest& request,
-                             v1::ForecastStudyResponse* response, const CancelCheck& cancel) const;
-  absl::Status GetStudy(const Caller& caller, const v1::GetStudyRequest& request,
-                        v1::GetStudyResponse* response) const;
-  absl::Status GetCounts(const Caller& caller, const v1::GetCountsRequest& request,
-                         v1::GetCountsResponse* response) const;
-  absl::Status GetReportHistory(const Caller& caller, const v1::GetReportHistoryRequest& request,
-                                v1::GetReportHistoryResponse* response) const;
-  absl::Status ListStudies(const Caller& caller, const v1::ListStudiesRequest& request,
-                           v1::ListStudiesResponse* response) const;
-  absl::Status SealStudy(const Caller& caller, const v1::SealStudyRequest& request,
-                         v1::SealStudyResponse* response);
-  absl::Status DeleteStudy(const Caller& caller, const v1::DeleteStudyRequest& request,
-                           v1::DeleteStudyResponse* response);
-  absl::Status RotateSealingKey(const Caller& caller, const v1::RotateSealingKeyRequest& request,
-                                v1::RotateSealingKeyResponse* response);
-  absl::Status IssueSubmissionTokens(const Caller& caller,
-                                     const v1::IssueSubmissionTokensRequest& request,
-                                     v1::IssueSubmissionTokensResponse* response) const;
+  Status CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
+                     v1::CreateStudyResponse* response, const CancelCheck& cancel);
+  Status AddJoinRows(const Caller& caller, const v1::AddJoinRowsRequest& request,
+                     v1::AddJoinRowsResponse* response);
+  Status PreviewStudy(const Caller& caller, const v1::PreviewStudyRequest& request,
+                      v1::PreviewStudyResponse* response, const CancelCheck& cancel) const;
+  Status ForecastStudy(const Caller& caller, const v1::ForecastStudyRequest& request,
+                       v1::ForecastStudyResponse* response, const CancelCheck& cancel) const;
+  Status GetStudy(const Caller& caller, const v1::GetStudyRequest& request,
+                  v1::GetStudyResponse* response) const;
+  Status GetCounts(const Caller& caller, const v1::GetCountsRequest& request,
+                   v1::GetCountsResponse* response) const;
+  Status GetReportHistory(const Caller& caller, const v1::GetReportHistoryRequest& request,
+                          v1::GetReportHistoryResponse* response) const;
+  Status ListStudies(const Caller& caller, const v1::ListStudiesRequest& request,
+                     v1::ListStudiesResponse* response) const;
+  Status SealStudy(const Caller& caller, const v1::SealStudyRequest& request,
+                   v1::SealStudyResponse* response);
+  Status DeleteStudy(const Caller& caller, const v1::DeleteStudyRequest& request,
+                     v1::DeleteStudyResponse* response);
+  Status RotateSealingKey(const Caller& caller, const v1::RotateSealingKeyRequest& request,
+                          v1::RotateSealingKeyResponse* response);
+  Status IssueSubmissionTokens(const Caller& caller,
+                               const v1::IssueSubmissionTokensRequest& request,
+                               v1::IssueSubmissionTokensResponse* response) const;
   // Returns pieces, because the large parts are the study's own and shared by all answers.
-  absl::StatusOr<MessagePieces> GetOffer(const Caller& caller, const v1::GetOfferRequest& request);
-  absl::Status GetCuratorKeys(const Caller& caller, const v1::GetCuratorKeysRequest& request,
-                              v1::GetCuratorKeysResponse* response) const;
+  StatusOr<MessagePieces> GetOffer(const Caller& caller, const v1::GetOfferRequest& request);
+  Status GetCuratorKeys(const Caller& caller, const v1::GetCuratorKeysRequest& request,
+                        v1::GetCuratorKeysResponse* response) const;
 
  private:
   static curator::Viewer ViewerOf(const Caller& caller) {
     return IsNamedOperator(caller) ? curator::Viewer::kOperator : curator::Viewer::kReader;
   }
   // Called after an offer was made, so the study exists. Tokens limit themselves.
-  absl::Status LimitTickets(const v1::GetOfferRequest& request);
+  Status LimitTickets(const v1::GetOfferRequest& request);
 
   curator::Studies& studies_;
   RateLimiter& limiter_;
@@ -121,34 +120,34 @@ class ModelHandlers {
 
   void Register(HandlerRegistry& registry);
 
-  absl::Status BuildModel(const Caller& caller, const v1::BuildModelRequest& request,
-                          v1::BuildModelResponse* response, const CancelCheck& cancel);
-  absl::Status GetModel(const Caller& caller, const v1::GetModelRequest& request,
-                        v1::GetModelResponse* response) const;
+  Status BuildModel(const Caller& caller, const v1::BuildModelRequest& request,
+                    v1::BuildModelResponse* response, const CancelCheck& cancel);
+  Status GetModel(const Caller& caller, const v1::GetModelRequest& request,
+                  v1::GetModelResponse* response) const;
   // Checks the certificate against this curator's key.
-  absl::Status DescribeModel(const Caller& caller, const v1::DescribeModelRequest& request,
-                             v1::DescribeModelResponse* response) const;
+  Status DescribeModel(const Caller& caller, const v1::DescribeModelRequest& request,
+                       v1::DescribeModelResponse* response) const;
   // FailedPrecondition for a model that the format cannot express, and for a file too large to
   // send.
-  absl::Status ExportModel(const Caller& caller, const v1::ExportModelRequest& request,
-                           v1::ExportModelResponse* response) const;
-  absl::Status ListModels(const Caller& caller, const v1::ListModelsRequest& request,
-                          v1::ListModelsResponse* response) const;
-  absl::Status DeleteModel(const Caller& caller, const v1::DeleteModelRequest& request,
-                           v1::DeleteModelResponse* response);
-  absl::StatusOr<Later> Predict(const Caller& caller, const v1::PredictRequest& request,
-                                v1::PredictResponse* response) const;
-  absl::StatusOr<StreamHandlerPtr> StreamPredictions(const Caller& caller, StreamCall& call) const;
-  absl::Status SetServingModel(const Caller& caller, const v1::SetServingModelRequest& request,
-                               v1::SetServingModelResponse* response);
-  absl::Status RollBack(const Caller& caller, const v1::RollBackRequest& request,
-                        v1::RollBackResponse* response);
-  absl::Status GetEndpoint(const Caller& caller, const v1::GetEndpointRequest& request,
-                           v1::GetEndpointResponse* response) const;
-  absl::Status ListEndpoints(const Caller& caller, const v1::ListEndpointsRequest& request,
-                             v1::ListEndpointsResponse* response) const;
-  absl::Status DeleteEndpoint(const Caller& caller, const v1::DeleteEndpointRequest& request,
-                              v1::DeleteEndpointResponse* response);
+  Status ExportModel(const Caller& caller, const v1::ExportModelRequest& request,
+                     v1::ExportModelResponse* response) const;
+  Status ListModels(const Caller& caller, const v1::ListModelsRequest& request,
+                    v1::ListModelsResponse* response) const;
+  Status DeleteModel(const Caller& caller, const v1::DeleteModelRequest& request,
+                     v1::DeleteModelResponse* response);
+  StatusOr<Later> Predict(const Caller& caller, const v1::PredictRequest& request,
+                          v1::PredictResponse* response) const;
+  StatusOr<StreamHandlerPtr> StreamPredictions(const Caller& caller, StreamCall& call) const;
+  Status SetServingModel(const Caller& caller, const v1::SetServingModelRequest& request,
+                         v1::SetServingModelResponse* response);
+  Status RollBack(const Caller& caller, const v1::RollBackRequest& request,
+                  v1::RollBackResponse* response);
+  Status GetEndpoint(const Caller& caller, const v1::GetEndpointRequest& request,
+                     v1::GetEndpointResponse* response) const;
+  Status ListEndpoints(const Caller& caller, const v1::ListEndpointsRequest& request,
+                       v1::ListEndpointsResponse* response) const;
+  Status DeleteEndpoint(const Caller& caller, const v1::DeleteEndpointRequest& request,
+                        v1::DeleteEndpointResponse* response);
 
  private:
   storage::Store& store_;
@@ -156,8 +155,8 @@ class ModelHandlers {
   models::Models& models_;
   // The most bytes that the model may have. ResourceExhausted if the study's owner may have no more
   // models.
-  absl::StatusOr<uint64_t> MostBytes(const std::string& study,
-                                     const v1::BuildModelRequest& request) const;
+  StatusOr<uint64_t> MostBytes(const std::string& study,
+                               const v1::BuildModelRequest& request) const;
 
   models::Endpoints& endpoints_;
   const ResourceGuard& guard_;
@@ -179,23 +178,23 @@ class DatasetHandlers {
 
   void Register(HandlerRegistry& registry);
 
-  absl::Status CreateDataset(const Caller& caller, const v1::CreateDatasetRequest& request,
-                             v1::CreateDatasetResponse* response);
-  absl::StatusOr<StreamHandlerPtr> UploadRows(const Caller& caller, StreamCall& call);
-  absl::Status AppendRows(const Caller& caller, const v1::AppendRowsRequest& request,
-                          v1::AppendRowsResponse* response);
-  absl::Status GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
-                          v1::GetDatasetResponse* response) const;
-  absl::Status ListDatasets(const Caller& caller, const v1::ListDatasetsRequest& request,
-                            v1::ListDatasetsResponse* response) const;
-  absl::Status DeleteDataset(const Caller& caller, const v1::DeleteDatasetRequest& request,
-                             v1::DeleteDatasetResponse* response);
-  absl::Status ConfirmLedger(const Caller& caller, const v1::ConfirmLedgerRequest& request,
-                             v1::ConfirmLedgerResponse* response);
-  absl::Status WriteOffLedger(const Caller& caller, const v1::WriteOffLedgerRequest& request,
-                              v1::WriteOffLedgerResponse* response);
-  absl::Status FreeDatasetName(const Caller& caller, const v1::FreeDatasetNameRequest& request,
-                               v1::FreeDatasetNameResponse* response);
+  Status CreateDataset(const Caller& caller, const v1::CreateDatasetRequest& request,
+                       v1::CreateDatasetResponse* response);
+  StatusOr<StreamHandlerPtr> UploadRows(const Caller& caller, StreamCall& call);
+  Status AppendRows(const Caller& caller, const v1::AppendRowsRequest& request,
+                    v1::AppendRowsResponse* response);
+  Status GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
+                    v1::GetDatasetResponse* response) const;
+  Status ListDatasets(const Caller& caller, const v1::ListDatasetsRequest& request,
+                      v1::ListDatasetsResponse* response) const;
+  Status DeleteDataset(const Caller& caller, const v1::DeleteDatasetRequest& request,
+                       v1::DeleteDatasetResponse* response);
+  Status ConfirmLedger(const Caller& caller, const v1::ConfirmLedgerRequest& request,
+                       v1::ConfirmLedgerResponse* response);
+  Status WriteOffLedger(const Caller& caller, const v1::WriteOffLedgerRequest& request,
+                        v1::WriteOffLedgerResponse* response);
+  Status FreeDatasetName(const Caller& caller, const v1::FreeDatasetNameRequest& request,
+                         v1::FreeDatasetNameResponse* response);
 
  private:
   central::Datasets& datasets_;
@@ -217,24 +216,23 @@ class TrainingHandlers {
 
   void Register(HandlerRegistry& registry);
 
-  absl::Status ListAlgorithms(const Caller& caller, const v1::ListAlgorithmsRequest& request,
-                              v1::ListAlgorithmsResponse* response) const;
+  Status ListAlgorithms(const Caller& caller, const v1::ListAlgorithmsRequest& request,
+                        v1::ListAlgorithmsResponse* response) const;
   // On the method's lane; gives up after four minutes, the wait for the lane included.
-  absl::StatusOr<StreamHandlerPtr> MeasureCurve(const Caller& caller,
-                                                const v1::MeasureCurveRequest& request,
-                                                StreamCall& call);
-  absl::Status PreviewJob(const Caller& caller, const v1::PreviewJobRequest& request,
-                          v1::PreviewJobResponse* response) const;
-  absl::Status SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
-                         v1::SubmitJobResponse* response);
-  absl::StatusOr<StreamHandlerPtr> WatchJob(const Caller& caller,
-                                            const v1::WatchJobRequest& request, StreamCall& call);
-  absl::Status GetJob(const Caller& caller, const v1::GetJobRequest& request,
-                      v1::GetJobResponse* response) const;
-  absl::Status ListJobs(const Caller& caller, const v1::ListJobsRequest& request,
-                        v1::ListJobsResponse* response) const;
-  absl::Status CancelJob(const Caller& caller, const v1::CancelJobRequest& request,
-                         v1::CancelJobResponse* response);
+  StatusOr<StreamHandlerPtr> MeasureCurve(const Caller& caller,
+                                          const v1::MeasureCurveRequest& request, StreamCall& call);
+  Status PreviewJob(const Caller& caller, const v1::PreviewJobRequest& request,
+                    v1::PreviewJobResponse* response) const;
+  Status SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
+                   v1::SubmitJobResponse* response);
+  StatusOr<StreamHandlerPtr> WatchJob(const Caller& caller, const v1::WatchJobRequest& request,
+                                      StreamCall& call);
+  Status GetJob(const Caller& caller, const v1::GetJobRequest& request,
+                v1::GetJobResponse* response) const;
+  Status ListJobs(const Caller& caller, const v1::ListJobsRequest& request,
+                  v1::ListJobsResponse* response) const;
+  Status CancelJob(const Caller& caller, const v1::CancelJobRequest& request,
+                   v1::CancelJobResponse* response);
 
  private:
   const central::Datasets& datasets_;
@@ -271,17 +269,17 @@ class AdminHandlers {
 
   void Register(HandlerRegistry& registry);
 
-  absl::StatusOr<StreamHandlerPtr> Backup(const Caller& caller, const v1::BackupRequest& request,
-                                          StreamCall& call);
-  absl::Status ListBackups(const Caller& caller, const v1::ListBackupsRequest& request,
-                           v1::ListBackupsResponse* response) const;
-  absl::Status GetStatus(const Caller& caller, const v1::GetStatusRequest& request,
-                         v1::GetStatusResponse* response) const;
-  absl::Status ReadAuditLog(const Caller& caller, const v1::ReadAuditLogRequest& request,
-                            v1::ReadAuditLogResponse* response) const;
+  StatusOr<StreamHandlerPtr> Backup(const Caller& caller, const v1::BackupRequest& request,
+                                    StreamCall& call);
+  Status ListBackups(const Caller& caller, const v1::ListBackupsRequest& request,
+                     v1::ListBackupsResponse* response) const;
+  Status GetStatus(const Caller& caller, const v1::GetStatusRequest& request,
+                   v1::GetStatusResponse* response) const;
+  Status ReadAuditLog(const Caller& caller, const v1::ReadAuditLogRequest& request,
+                      v1::ReadAuditLogResponse* response) const;
 
-  absl::Status ListTokens(const Caller& caller, const v1::ListTokensRequest& request,
-                          v1::ListTokensResponse* response) const;
+  Status ListTokens(const Caller& caller, const v1::ListTokensRequest& request,
+                    v1::ListTokensResponse* response) const;
 
   // Stops the running backup, if any.
   void Drain() { pool_.Drain(); }

@@ -2,10 +2,12 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
 #include "server/curator/partition/forest_size.h"
@@ -21,7 +23,7 @@ namespace {
 constexpr uint32_t kDefaultPageSize = 100;
 constexpr uint32_t kMaxPageSize = 1000;
 
-absl::StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
+StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
   switch (proto) {
     case v1::EVIDENCE_UNSPECIFIED:
       return curator::Evidence::kBoth;
@@ -34,7 +36,7 @@ absl::StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
   }
 }
 
-absl::StatusOr<curator::FeatureValue> FromProto(const v1::FeatureValue& proto) {
+StatusOr<curator::FeatureValue> FromProto(const v1::FeatureValue& proto) {
   using Kind = curator::FeatureValue::Kind;
   curator::FeatureValue value = {.feature = proto.feature()};
   switch (proto.value_case()) {
@@ -55,7 +57,7 @@ absl::StatusOr<curator::FeatureValue> FromProto(const v1::FeatureValue& proto) {
   return FieldError("where", "must have a category, other or missing");
 }
 
-absl::StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
+StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
     const v1::CreateStudyRequest& request, const std::shared_ptr<const Schema>& schema) {
   if (request.public_rows_size() != 0) {
     return FieldError("public_rows", "must be empty with partition.from_schema");
@@ -63,46 +65,45 @@ absl::StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
   if (!request.partition().ignore_labels()) {
     return FieldError("partition.ignore_labels", "must be set with from_schema");
   }
-  absl::StatusOr<Table> rows = curator::RowsFromSchema(schema, request.partition().seed());
+  StatusOr<Table> rows = curator::RowsFromSchema(schema, request.partition().seed());
   if (!rows.ok()) return InField("schema", rows.status());
   return std::make_shared<const Table>(*std::move(rows));
 }
 
 // Checks that each row has one label: a number if there is a target, else a class.
-absl::Status CheckLabelCounts(const v1::CreateStudyRequest& request, bool numbers) {
-  const absl::string_view field = numbers ? "public_numbers" : "public_labels";
-  const absl::string_view other = numbers ? "public_labels" : "public_numbers";
+Status CheckLabelCounts(const v1::CreateStudyRequest& request, bool numbers) {
+  const std::string_view field = numbers ? "public_numbers" : "public_labels";
+  const std::string_view other = numbers ? "public_labels" : "public_numbers";
   const int given = numbers ? request.public_numbers_size() : request.public_labels_size();
   const int others = numbers ? request.public_labels_size() : request.public_numbers_size();
   if (others > 0) {
-    return FieldError(other, absl::StrCat("must be empty: the schema has ",
-                                          numbers ? "a target" : "classes", ", so take ", field));
+    return FieldError(other, StrCat("must be empty: the schema has ",
+                                    numbers ? "a target" : "classes", ", so take ", field));
   }
-  if (given == request.public_rows_size()) return absl::OkStatus();
-  return FieldError(field, absl::StrCat("must be one a public row (", request.public_rows_size(),
-                                        "), are ", given));
+  if (given == request.public_rows_size()) return OkStatus();
+  return FieldError(
+      field, StrCat("must be one a public row (", request.public_rows_size(), "), are ", given));
 }
 
-absl::Status AppendLabelled(const v1::CreateStudyRequest& request, int i, const Row& row,
-                            Table& table) {
+Status AppendLabelled(const v1::CreateStudyRequest& request, int i, const Row& row, Table& table) {
   if (const std::optional<Target>& target = table.schema().target()) {
     const double number = request.public_numbers(i);
     if (!(number >= target->min && number <= target->max)) {
       return FieldError(ElementName("public_numbers", i),
-                        absl::StrCat("must be from ", target->min, " to ", target->max));
+                        StrCat("must be from ", target->min, " to ", target->max));
     }
     table.AppendTarget(row, number);
-    return absl::OkStatus();
+    return OkStatus();
   }
   const uint32_t classes = table.schema().num_classes();
   if (request.public_labels(i) >= classes) {
-    return FieldError(ElementName("public_labels", i), absl::StrCat("must be below ", classes));
+    return FieldError(ElementName("public_labels", i), StrCat("must be below ", classes));
   }
   table.Append(row, request.public_labels(i));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
+StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(Schema parsed, coppice::FromProto(request.schema()));
   const auto schema = std::make_shared<const Schema>(std::move(parsed));
   COPPICE_RETURN_IF_ERROR(CheckLabelCounts(request, schema->target().has_value()));
@@ -110,7 +111,7 @@ absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyR
   auto table = std::make_shared<Table>(schema);
   table->Reserve(request.public_rows_size());
   for (int i = 0; i < request.public_rows_size(); ++i) {
-    const absl::StatusOr<Row> row = FromProto(request.public_rows(i), *schema);
+    const StatusOr<Row> row = FromProto(request.public_rows(i), *schema);
     if (!row.ok()) return InField(ElementName("public_rows", i), row.status());
     COPPICE_RETURN_IF_ERROR(AppendLabelled(request, i, *row, *table));
   }
@@ -188,7 +189,7 @@ static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_B
 
 // Clients of 0.1 put the settings at the top level of the request. Ignoring them there would make a
 // study without what was requested.
-absl::Status CheckNoMovedSettings(const v1::CreateStudyRequest& request) {
+Status CheckNoMovedSettings(const v1::CreateStudyRequest& request) {
   constexpr int kFirstMoved = 11;
   constexpr int kLastMoved = 14;
   const google::protobuf::UnknownFieldSet& unknown =
@@ -196,11 +197,11 @@ absl::Status CheckNoMovedSettings(const v1::CreateStudyRequest& request) {
   for (int i = 0; i < unknown.field_count(); ++i) {
     const int number = unknown.field(i).number();
     if (number < kFirstMoved || number > kLastMoved) continue;
-    return FieldError("settings", absl::StrCat("field ", number,
-                                               " of the request is of version 0.1: update the "
-                                               "client, which sends the settings here"));
+    return FieldError("settings", StrCat("field ", number,
+                                         " of the request is of version 0.1: update the "
+                                         "client, which sends the settings here"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -256,7 +257,7 @@ v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps) {
   return proto;
 }
 
-absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
+StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(request.request_id()));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", request.study_id()));
   COPPICE_ASSIGN_OR_RETURN(const curator::PartitionOptions partition,
@@ -265,7 +266,7 @@ absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& reque
   if (!request.has_choose_mechanism()) {
     COPPICE_ASSIGN_OR_RETURN(mechanism, coppice::FromProto(request.mechanism()));
   }
-  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
+  const StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
   COPPICE_RETURN_IF_ERROR(CheckNoMovedSettings(request));
@@ -286,8 +287,8 @@ absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& reque
                             .accept_leak = request.accept_leak()};
 }
 
-absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
-                                               const Budget& epsilon) {
+StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
+                                         const Budget& epsilon) {
   std::optional<MechanismKind> mechanism;
   if (!request.has_choose_mechanism()) {
     COPPICE_ASSIGN_OR_RETURN(mechanism, coppice::FromProto(request.mechanism()));
@@ -311,7 +312,7 @@ absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& req
                             .rounding = RoundingOf(request)};
 }
 
-absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
+StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
   std::optional<curator::FeatureValue> where;
   if (request.has_where()) {
     if (!request.has_smooth()) return FieldError("where", "is for the smooth estimator alone");
@@ -339,10 +340,9 @@ absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelReques
   return FieldError("estimator", "must be weighted, prune or smooth");
 }
 
-absl::StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {
+StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {
   if (page_size > kMaxPageSize) {
-    return FieldError("page_size",
-                      absl::StrCat("must be at most ", kMaxPageSize, ", is ", page_size));
+    return FieldError("page_size", StrCat("must be at most ", kMaxPageSize, ", is ", page_size));
   }
   if (!page_token.empty() && !IsValidId(page_token)) {
     return FieldError("page_token", "must be empty or as returned by the page before");

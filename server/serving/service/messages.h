@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/page.h"
+#include "common/base/status.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "coppice/v1/study.pb.h"
@@ -31,14 +30,14 @@ v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps);
 // A model as lists show it: name, source, time and certificate.
 v1::Model SummaryOf(const models::ModelSummary& summary);
 
-absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request);
+StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request);
 // The study that a preview would create. Ids, split rule, sizes and epsilon may be unset.
-absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
-                                               const Budget& epsilon);
-absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request);
+StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
+                                         const Budget& epsilon);
+StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request);
 
 // 1 to 1000; 0 means 100.
-absl::StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token);
+StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token);
 
 }  // namespace coppice::service
 

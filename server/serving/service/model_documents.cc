@@ -4,30 +4,31 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/export/formats.h"
-#include "common/pages/pages.h"
-#include "common/model/summary.h"
+#include "common/base/text.h"
 #include "common/describe/verdict.h"
+#include "common/export/formats.h"
+#include "common/model/summary.h"
+#include "common/pages/pages.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
 #include "common/wire/proto/model_file.h"
-#include "server/store/models/model_record.h"
 #include "server/serving/service/handlers.h"
+#include "server/store/models/model_record.h"
 
 namespace coppice::service {
 namespace {
 
 constexpr size_t kMaxExportBytes = models::kMaxModelBytes;
 
-constexpr absl::string_view kOwnFormat = "coppice";
+constexpr std::string_view kOwnFormat = "coppice";
 
 struct FileEnding {
-  absl::string_view format, ending;
+  std::string_view format, ending;
 };
 constexpr std::array<FileEnding, 5> kEndings = {{{kOwnFormat, ".coppice.json"},
                                                  {"json", ".json"},
@@ -35,32 +36,32 @@ constexpr std::array<FileEnding, 5> kEndings = {{{kOwnFormat, ".coppice.json"},
                                                  {"xgboost", ".xgboost.json"},
                                                  {"c", ".h"}}};
 
-absl::StatusOr<absl::string_view> EndingOf(absl::string_view format) {
-  std::vector<absl::string_view> names;
+StatusOr<std::string_view> EndingOf(std::string_view format) {
+  std::vector<std::string_view> names;
   for (const FileEnding& known : kEndings) {
     if (known.format == format) return known.ending;
     names.push_back(known.format);
   }
-  return FieldError("format", absl::StrCat("must be one of ", absl::StrJoin(names, ", ")));
+  return FieldError("format", StrCat("must be one of ", StrJoin(names, ", ")));
 }
 
-absl::Status TooLargeToSend(absl::string_view id, absl::string_view format) {
-  const std::string flag = format == kOwnFormat ? "" : absl::StrCat(" --format ", format);
-  return absl::FailedPreconditionError(
-      absl::StrCat("models/", id, " is larger as ", format, " than the ", kMaxExportBytes,
-                   " bytes that the curator sends of a file: `coppice model export --model ", id,
-                   flag, " --output FILE` writes it on your side"));
+Status TooLargeToSend(std::string_view id, std::string_view format) {
+  const std::string flag = format == kOwnFormat ? "" : StrCat(" --format ", format);
+  return FailedPreconditionError(
+      StrCat("models/", id, " is larger as ", format, " than the ", kMaxExportBytes,
+             " bytes that the curator sends of a file: `coppice model export --model ", id, flag,
+             " --output FILE` writes it on your side"));
 }
 
-absl::StatusOr<std::string> WriteModel(const models::ModelInfo& info, const std::string& format) {
+StatusOr<std::string> WriteModel(const models::ModelInfo& info, const std::string& format) {
   const v1::Model proto = ToProto(info);
   if (proto.ByteSizeLong() > kMaxExportBytes) return TooLargeToSend(info.id, format);
-  absl::StatusOr<std::string> content = format == kOwnFormat
-                                            ? ModelFileText(proto)
-                                            : formats::ExportModel(*info.model, info.id, format);
+  StatusOr<std::string> content = format == kOwnFormat
+                                      ? ModelFileText(proto)
+                                      : formats::ExportModel(*info.model, info.id, format);
   // The format cannot express the model.
-  if (absl::IsInvalidArgument(content.status())) {
-    return absl::FailedPreconditionError(content.status().message());
+  if (IsInvalidArgument(content.status())) {
+    return FailedPreconditionError(content.status().message());
   }
   if (content.ok() && content->size() > kMaxExportBytes) return TooLargeToSend(info.id, format);
   return content;
@@ -101,25 +102,24 @@ void AddCertificate(const Verdict& verdict, v1::DescribeModelResponse& response)
 
 }  // namespace
 
-absl::Status ModelHandlers::DescribeModel(const Caller& /*caller*/,
-                                          const v1::DescribeModelRequest& request,
-                                          v1::DescribeModelResponse* response) const {
+Status ModelHandlers::DescribeModel(const Caller& /*caller*/,
+                                    const v1::DescribeModelRequest& request,
+                                    v1::DescribeModelResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kModels, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models_.Get(id));
   AddSummary(*info.model, *response);
   AddCertificate(Judge(ToProto(info), studies_.SigningKeysInUse().key), *response);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ModelHandlers::ExportModel(const Caller& /*caller*/,
-                                        const v1::ExportModelRequest& request,
-                                        v1::ExportModelResponse* response) const {
+Status ModelHandlers::ExportModel(const Caller& /*caller*/, const v1::ExportModelRequest& request,
+                                  v1::ExportModelResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kModels, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const absl::string_view ending, EndingOf(request.format()));
+  COPPICE_ASSIGN_OR_RETURN(const std::string_view ending, EndingOf(request.format()));
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models_.Get(id));
   COPPICE_ASSIGN_OR_RETURN(*response->mutable_content(), WriteModel(info, request.format()));
-  response->set_file_name(absl::StrCat(id, ending));
-  return absl::OkStatus();
+  response->set_file_name(StrCat(id, ending));
+  return OkStatus();
 }
 
 }  // namespace coppice::service

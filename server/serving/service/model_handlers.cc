@@ -5,17 +5,18 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
-#include "server/store/models/endpoint_record.h"
-#include "server/store/models/ids.h"
-#include "server/store/models/model_record.h"
 #include "server/serving/calls/unchanged.h"
 #include "server/serving/service/handlers.h"
 #include "server/serving/service/messages.h"
 #include "server/serving/service/predictions.h"
+#include "server/store/models/endpoint_record.h"
+#include "server/store/models/ids.h"
+#include "server/store/models/model_record.h"
 
 namespace coppice::service {
 namespace {
@@ -44,16 +45,15 @@ void ModelHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &ModelHandlers::DeleteEndpoint);
 }
 
-absl::Status ModelHandlers::BuildModel(const Caller& caller, const v1::BuildModelRequest& request,
-                                       v1::BuildModelResponse* response,
-                                       const CancelCheck& cancel) {
+Status ModelHandlers::BuildModel(const Caller& caller, const v1::BuildModelRequest& request,
+                                 v1::BuildModelResponse* response, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::string study, ParseName(kStudies, request.study()));
   if (!request.model_id().empty() && !IsValidId(request.model_id())) {
     return FieldError("model_id",
                       "must be empty or 1 to 63 of a-z 0-9 - _, starting with a letter or digit");
   }
   COPPICE_ASSIGN_OR_RETURN(curator::EstimatorOptions options, EstimatorOf(request));
-  const absl::StatusOr<models::ModelSummary> before = models_.Describe(request.model_id());
+  const StatusOr<models::ModelSummary> before = models_.Describe(request.model_id());
   if (!before.ok()) {
     COPPICE_ASSIGN_OR_RETURN(options.most_bytes, MostBytes(study, request));
   }
@@ -64,15 +64,15 @@ absl::Status ModelHandlers::BuildModel(const Caller& caller, const v1::BuildMode
   const bool was_made = before.ok() && before->created_unix_seconds == info.created_unix_seconds;
   if (was_made) NoteUnchanged();
   *response->mutable_model() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<uint64_t> ModelHandlers::MostBytes(const std::string& study,
-                                                  const v1::BuildModelRequest& request) const {
+StatusOr<uint64_t> ModelHandlers::MostBytes(const std::string& study,
+                                            const v1::BuildModelRequest& request) const {
   if (request.max_model_bytes() > max_model_bytes_) {
-    return FieldError("max_model_bytes", absl::StrCat("must be at most ", max_model_bytes_,
-                                                      ", the curator's --max-model-bytes, is ",
-                                                      request.max_model_bytes()));
+    return FieldError("max_model_bytes",
+                      StrCat("must be at most ", max_model_bytes_,
+                             ", the curator's --max-model-bytes, is ", request.max_model_bytes()));
   }
   const uint64_t most =
       request.max_model_bytes() == 0 ? max_model_bytes_ : request.max_model_bytes();
@@ -84,16 +84,16 @@ absl::StatusOr<uint64_t> ModelHandlers::MostBytes(const std::string& study,
   return std::min(most, quota.model_bytes - models_.UseOf(owner).bytes);
 }
 
-absl::Status ModelHandlers::GetModel(const Caller& /*caller*/, const v1::GetModelRequest& request,
-                                     v1::GetModelResponse* response) const {
+Status ModelHandlers::GetModel(const Caller& /*caller*/, const v1::GetModelRequest& request,
+                               v1::GetModelResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kModels, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models_.Get(id));
   *response->mutable_model() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ModelHandlers::ListModels(const Caller& caller, const v1::ListModelsRequest& request,
-                                       v1::ListModelsResponse* response) const {
+Status ModelHandlers::ListModels(const Caller& caller, const v1::ListModelsRequest& request,
+                                 v1::ListModelsResponse* response) const {
   if (!request.study().empty()) {
     COPPICE_RETURN_IF_ERROR(ParseName(kStudies, request.study()).status());
   }
@@ -104,19 +104,17 @@ absl::Status ModelHandlers::ListModels(const Caller& caller, const v1::ListModel
         return caller.sees_all || guard_.MaySee(caller, kModels, summary.id);
       },
       [&](const models::ModelSummary& summary) { *response->add_models() = SummaryOf(summary); }));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ModelHandlers::DeleteModel(const Caller& /*caller*/,
-                                        const v1::DeleteModelRequest& request,
-                                        v1::DeleteModelResponse* /*response*/) {
+Status ModelHandlers::DeleteModel(const Caller& /*caller*/, const v1::DeleteModelRequest& request,
+                                  v1::DeleteModelResponse* /*response*/) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kModels, request.name()));
   return models_.Delete(store_, id);
 }
 
-absl::StatusOr<Later> ModelHandlers::Predict(const Caller& /*caller*/,
-                                             const v1::PredictRequest& request,
-                                             v1::PredictResponse* response) const {
+StatusOr<Later> ModelHandlers::Predict(const Caller& /*caller*/, const v1::PredictRequest& request,
+                                       v1::PredictResponse* response) const {
   COPPICE_RETURN_IF_ERROR(
       CheckRowCount(request.rows(), request.explain() ? kMaxRowsPerExplain : kMaxRowsPerPredict));
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const models::ServedModel> in_memory,
@@ -126,7 +124,7 @@ absl::StatusOr<Later> ModelHandlers::Predict(const Caller& /*caller*/,
     COPPICE_RETURN_IF_ERROR(AnswerPredict(*in_memory, request, *response));
     return Later();
   }
-  return Later([this, in_memory, &request, response]() -> absl::Status {
+  return Later([this, in_memory, &request, response]() -> Status {
     if (in_memory != nullptr) return AnswerPredict(*in_memory, request, *response);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const models::ServedModel> read,
                              FindModel(models_, endpoints_, request.name()));
@@ -134,47 +132,45 @@ absl::StatusOr<Later> ModelHandlers::Predict(const Caller& /*caller*/,
   });
 }
 
-absl::StatusOr<StreamHandlerPtr> ModelHandlers::StreamPredictions(const Caller& caller,
-                                                                  StreamCall& call) const {
+StatusOr<StreamHandlerPtr> ModelHandlers::StreamPredictions(const Caller& caller,
+                                                            StreamCall& call) const {
   return PredictionStream::Start(models_, endpoints_, guard_, caller, call);
 }
 
-absl::Status ModelHandlers::SetServingModel(const Caller& caller,
-                                            const v1::SetServingModelRequest& request,
-                                            v1::SetServingModelResponse* response) {
+Status ModelHandlers::SetServingModel(const Caller& caller,
+                                      const v1::SetServingModelRequest& request,
+                                      v1::SetServingModelResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.endpoint()));
   COPPICE_ASSIGN_OR_RETURN(const std::string model, ParseName(kModels, request.model()));
   models::ChangeOptions options = OptionsOf(request);
   options.owner = caller.name;
-  const absl::StatusOr<models::EndpointInfo> before = endpoints_.Get(id);
+  const StatusOr<models::EndpointInfo> before = endpoints_.Get(id);
   COPPICE_ASSIGN_OR_RETURN(const models::EndpointInfo info, endpoints_.Set(id, model, options));
   const bool was_set = before.ok() && before->versions.back().number == info.versions.back().number;
   if (was_set) NoteUnchanged();
   *response->mutable_endpoint() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ModelHandlers::RollBack(const Caller& /*caller*/, const v1::RollBackRequest& request,
-                                     v1::RollBackResponse* response) {
+Status ModelHandlers::RollBack(const Caller& /*caller*/, const v1::RollBackRequest& request,
+                               v1::RollBackResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.endpoint()));
   COPPICE_ASSIGN_OR_RETURN(const models::EndpointInfo info,
                            endpoints_.RollBack(id, request.to_version(), OptionsOf(request)));
   *response->mutable_endpoint() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ModelHandlers::GetEndpoint(const Caller& /*caller*/,
-                                        const v1::GetEndpointRequest& request,
-                                        v1::GetEndpointResponse* response) const {
+Status ModelHandlers::GetEndpoint(const Caller& /*caller*/, const v1::GetEndpointRequest& request,
+                                  v1::GetEndpointResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const models::EndpointInfo info, endpoints_.Get(id));
   *response->mutable_endpoint() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ModelHandlers::ListEndpoints(const Caller& caller,
-                                          const v1::ListEndpointsRequest& request,
-                                          v1::ListEndpointsResponse* response) const {
+Status ModelHandlers::ListEndpoints(const Caller& caller, const v1::ListEndpointsRequest& request,
+                                    v1::ListEndpointsResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
   response->set_next_page_token(AddPage(
       page, [this](const Page& part) { return endpoints_.List(part); },
@@ -182,12 +178,12 @@ absl::Status ModelHandlers::ListEndpoints(const Caller& caller,
         return caller.MaySee({.names = {MakeName(kEndpoints, info.id)}, .owner = info.owner});
       },
       [&](const models::EndpointInfo& info) { *response->add_endpoints() = ToProto(info); }));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status ModelHandlers::DeleteEndpoint(const Caller& /*caller*/,
-                                           const v1::DeleteEndpointRequest& request,
-                                           v1::DeleteEndpointResponse* /*response*/) {
+Status ModelHandlers::DeleteEndpoint(const Caller& /*caller*/,
+                                     const v1::DeleteEndpointRequest& request,
+                                     v1::DeleteEndpointResponse* /*response*/) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.name()));
   return endpoints_.Delete(id);
 }

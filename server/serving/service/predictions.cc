@@ -3,9 +3,9 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/model/explain.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -15,32 +15,30 @@ namespace {
 
 constexpr size_t kQuickLookUps = 1024;  // rows times trees, about 0.1 µs each
 
-bool NamesEndpoint(const std::string& name) {
-  return absl::StartsWith(name, absl::StrCat(kEndpoints, "/"));
-}
+bool NamesEndpoint(const std::string& name) { return StartsWith(name, StrCat(kEndpoints, "/")); }
 
-absl::StatusOr<std::string> ModelIdIn(const std::string& name) {
-  absl::StatusOr<std::string> id = ParseName(kModels, name);
+StatusOr<std::string> ModelIdIn(const std::string& name) {
+  StatusOr<std::string> id = ParseName(kModels, name);
   if (id.ok()) return id;
-  return InField("name", absl::InvalidArgumentError(
-                             absl::StrCat(id.status().message(), "; or \"", kEndpoints, "/ID\"")));
+  return InField(
+      "name", InvalidArgumentError(StrCat(id.status().message(), "; or \"", kEndpoints, "/ID\"")));
 }
 
-absl::Status ExplainRow(const Model& model, Explainer& explainer, RowView row,
-                        const v1::PredictRequest& request, size_t& bytes,
-                        v1::PredictResponse& response) {
+Status ExplainRow(const Model& model, Explainer& explainer, RowView row,
+                  const v1::PredictRequest& request, size_t& bytes, v1::PredictResponse& response) {
   v1::Explanation& added = *response.add_explanations();
   added = ToProto(explainer.Explain(row, request.explain_trees()), model.tree_schema());
   bytes += added.ByteSizeLong();
-  if (bytes <= kMaxExplanationBytes) return absl::OkStatus();
-  return FieldError("explain", absl::StrCat("would take more than ", kMaxExplanationBytes,
-                                            " bytes; ask for fewer rows, or set explain_trees"));
+  if (bytes <= kMaxExplanationBytes) return OkStatus();
+  return FieldError("explain", StrCat("would take more than ", kMaxExplanationBytes,
+                                      " bytes; ask for fewer rows, or set explain_trees"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(
-    const models::Models& models, const models::Endpoints& endpoints, const std::string& name) {
+StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(const models::Models& models,
+                                                               const models::Endpoints& endpoints,
+                                                               const std::string& name) {
   if (NamesEndpoint(name)) {
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, name));
     return endpoints.Serving(id);
@@ -51,7 +49,7 @@ absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(
       models::ServedModel{.model = std::move(model)});
 }
 
-absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModelInMemory(
+StatusOr<std::shared_ptr<const models::ServedModel>> FindModelInMemory(
     const models::Models& models, const models::Endpoints& endpoints, const std::string& name) {
   if (NamesEndpoint(name)) {
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, name));
@@ -65,39 +63,38 @@ absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModelInMemory(
       models::ServedModel{.model = *std::move(model)});
 }
 
-absl::Status CheckRowCount(const Rows& rows, int most) {
-  if (rows.size() >= 1 && rows.size() <= most) return absl::OkStatus();
-  return FieldError("rows",
-                    absl::StrCat("must be 1 to ", most, " in one request, are ", rows.size()));
+Status CheckRowCount(const Rows& rows, int most) {
+  if (rows.size() >= 1 && rows.size() <= most) return OkStatus();
+  return FieldError("rows", StrCat("must be 1 to ", most, " in one request, are ", rows.size()));
 }
 
 bool IsQuick(const Model& model, const Rows& rows) {
   return static_cast<size_t>(rows.size()) * model.forest().size() <= kQuickLookUps;
 }
 
-absl::Status PredictRows(const Model& model, const Rows& rows, Predictions& predictions) {
+Status PredictRows(const Model& model, const Rows& rows, Predictions& predictions) {
   predictions.Reserve(rows.size());
   for (int i = 0; i < rows.size(); ++i) {
-    const absl::StatusOr<Row> row = FromProto(rows[i], model.schema());
+    const StatusOr<Row> row = FromProto(rows[i], model.schema());
     if (!row.ok()) return InField(ElementName("rows", i), row.status());
     *predictions.Add() = ToProto(model.Predict(*row));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictRequest& request,
-                           v1::PredictResponse& response) {
+Status AnswerPredict(const models::ServedModel& served, const v1::PredictRequest& request,
+                     v1::PredictResponse& response) {
   const Model& model = *served.model.model;
   SetAnsweringModel(served, response);
   COPPICE_RETURN_IF_ERROR(PredictRows(model, request.rows(), *response.mutable_predictions()));
-  if (!request.explain()) return absl::OkStatus();
+  if (!request.explain()) return OkStatus();
   Explainer explainer(model);
   size_t bytes = 0;
   for (const v1::Row& row : request.rows()) {
     const Row values(row.values().begin(), row.values().end());
     COPPICE_RETURN_IF_ERROR(ExplainRow(model, explainer, values, request, bytes, response));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::shared_ptr<PredictionStream> PredictionStream::Start(const models::Models& models,
@@ -112,14 +109,14 @@ std::shared_ptr<PredictionStream> PredictionStream::Start(const models::Models& 
 }
 
 void PredictionStream::OnMessage() {
-  const absl::StatusOr<bool> quick = Begin();
+  const StatusOr<bool> quick = Begin();
   if (!quick.ok()) return call_.End(quick.status());
   if (*quick) return AnswerAndGoOn();
-  const absl::Status queued = call_.RunOnLane([this] { AnswerAndGoOn(); });
+  const Status queued = call_.RunOnLane([this] { AnswerAndGoOn(); });
   if (!queued.ok()) call_.End(queued);
 }
 
-absl::StatusOr<bool> PredictionStream::Begin() {
+StatusOr<bool> PredictionStream::Begin() {
   const MutexLock lock(mutex_);
   response_.Clear();
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request_));
@@ -135,11 +132,11 @@ absl::StatusOr<bool> PredictionStream::Begin() {
 }
 
 void PredictionStream::AnswerAndGoOn() {
-  const absl::Status answered = Answer();
+  const Status answered = Answer();
   if (!answered.ok()) call_.End(answered);
 }
 
-absl::Status PredictionStream::Answer() {
+Status PredictionStream::Answer() {
   const MutexLock lock(mutex_);
   if (served_ == nullptr) {
     COPPICE_ASSIGN_OR_RETURN(served_, FindModel(models_, endpoints_, name_));
@@ -151,7 +148,7 @@ absl::Status PredictionStream::Answer() {
 }
 
 void PredictionStream::OnWritten(bool sent) {
-  if (!sent) return call_.End(absl::CancelledError());
+  if (!sent) return call_.End(CancelledError());
   call_.Read();
 }
 

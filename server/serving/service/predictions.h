@@ -12,15 +12,14 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
-#include "server/store/models/endpoints.h"
-#include "server/store/models/models.h"
 #include "server/serving/calls/resource_guard.h"
 #include "server/serving/calls/stream_call.h"
+#include "server/store/models/endpoints.h"
+#include "server/store/models/models.h"
 
 namespace coppice::service {
 
@@ -32,22 +31,23 @@ inline constexpr size_t kMaxExplanationBytes = 4'000'000;
 // The model of "models/ID" (with version 0) or of "endpoints/ID". A holder gets answers from this
 // model even if the endpoint switches meanwhile.
 // Reads it from the store if it is not in memory.
-absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(
-    const models::Models& models, const models::Endpoints& endpoints, const std::string& name);
+StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(const models::Models& models,
+                                                               const models::Endpoints& endpoints,
+                                                               const std::string& name);
 // The same for threads that must not wait; null if FindModel() would read.
-absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModelInMemory(
+StatusOr<std::shared_ptr<const models::ServedModel>> FindModelInMemory(
     const models::Models& models, const models::Endpoints& endpoints, const std::string& name);
 
 using Rows = google::protobuf::RepeatedPtrField<v1::Row>;
 using Predictions = google::protobuf::RepeatedPtrField<v1::Prediction>;
 
 // Checks for 1 to `most` rows.
-absl::Status CheckRowCount(const Rows& rows, int most);
+Status CheckRowCount(const Rows& rows, int most);
 
 // Whether predicting the rows takes less time than waking another thread: about 0.1 ms.
 bool IsQuick(const Model& model, const Rows& rows);
 
-absl::Status PredictRows(const Model& model, const Rows& rows, Predictions& predictions);
+Status PredictRows(const Model& model, const Rows& rows, Predictions& predictions);
 
 // Sets `model`, `version` and `classes` of a response.
 template <typename Response>
@@ -59,8 +59,8 @@ void SetAnsweringModel(const models::ServedModel& served, Response& response) {
 }
 
 // Fills in the whole response, with explanations if requested.
-absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictRequest& request,
-                           v1::PredictResponse& response);
+Status AnswerPredict(const models::ServedModel& served, const v1::PredictRequest& request,
+                     v1::PredictResponse& response);
 
 // Answers each request before reading the next, so a client that sends faster than it reads waits,
 // and a stream holds one request and its response. Slow requests run on the method's lane.
@@ -81,7 +81,7 @@ class PredictionStream final : public StreamHandler {
                                                  StreamCall& call);
 
   void OnMessage() override;
-  void OnNoMoreMessages() override { call_.End(absl::OkStatus()); }
+  void OnNoMoreMessages() override { call_.End(OkStatus()); }
   void OnWritten(bool sent) override;
   void OnDone() override {
     const MutexLock lock(mutex_);  // waits for the last writing thread
@@ -97,9 +97,9 @@ class PredictionStream final : public StreamHandler {
         call_(call) {}
 
   // Checks the request. Returns whether it is quick: the model is in memory, and the rows are few.
-  absl::StatusOr<bool> Begin();
+  StatusOr<bool> Begin();
   void AnswerAndGoOn();
-  absl::Status Answer();
+  Status Answer();
 
   const models::Models& models_;
   const models::Endpoints& endpoints_;

@@ -7,12 +7,14 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/pages/pages.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
@@ -33,20 +35,20 @@ constexpr size_t kMaxPreviewRows = 20'000;
 constexpr size_t kMaxPreviewValues = 2'000'000;
 constexpr int kMaxValues = 8;  // 64 studies take some seconds
 
-absl::Status CheckCount(absl::string_view field, int count) {
-  if (count >= 1 && count <= kMaxValues) return absl::OkStatus();
-  return FieldError(field, absl::StrCat("must have 1 to ", kMaxValues, " values, has ", count));
+Status CheckCount(std::string_view field, int count) {
+  if (count >= 1 && count <= kMaxValues) return OkStatus();
+  return FieldError(field, StrCat("must have 1 to ", kMaxValues, " values, has ", count));
 }
 
-absl::StatusOr<std::vector<Budget>> EpsilonsOf(const v1::PreviewStudyRequest& request) {
+StatusOr<std::vector<Budget>> EpsilonsOf(const v1::PreviewStudyRequest& request) {
   COPPICE_RETURN_IF_ERROR(CheckCount("epsilon_nanos", request.epsilon_nanos_size()));
   std::vector<Budget> epsilons;
   for (int i = 0; i < request.epsilon_nanos_size(); ++i) {
     const uint64_t nanos = request.epsilon_nanos(i);
     if (nanos < kMinEpsilonNanos || nanos > kMaxStudyEpsilonNanos) {
-      return FieldError(ElementName("epsilon_nanos", i),
-                        absl::StrCat("must be ", kMinEpsilonNanos, " to ", kMaxStudyEpsilonNanos,
-                                     ", is ", nanos));
+      return FieldError(
+          ElementName("epsilon_nanos", i),
+          StrCat("must be ", kMinEpsilonNanos, " to ", kMaxStudyEpsilonNanos, ", is ", nanos));
     }
     COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::FromNanos(nanos));
     epsilons.push_back(epsilon);
@@ -99,13 +101,12 @@ v1::Outlook ToProto(const curator::PlannedStudy& study, bool with_labels, bool n
 }
 
 // The check that creating a study makes.
-absl::Status CheckRoundingOf(const curator::StudySpec& spec) {
-  if (!spec.rounding.has_value()) return absl::OkStatus();
+Status CheckRoundingOf(const curator::StudySpec& spec) {
+  if (!spec.rounding.has_value()) return OkStatus();
   const std::optional<Target>& target = spec.public_rows->schema().target();
-  const absl::Status status =
-      target.has_value()
-          ? CheckRounding(*spec.rounding, *target)
-          : absl::InvalidArgumentError("rounding: is for numbers; the schema has classes");
+  const Status status =
+      target.has_value() ? CheckRounding(*spec.rounding, *target)
+                         : InvalidArgumentError("rounding: is for numbers; the schema has classes");
   return status.ok() ? status : InField("study", status);
 }
 
@@ -131,8 +132,8 @@ void AddRelay(const curator::PlannedStudy& study, const curator::RelaySettings& 
 }
 
 // A plan needs no relay's key.
-absl::StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyRequest& request,
-                                                              const Schema& schema) {
+StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyRequest& request,
+                                                        const Schema& schema) {
   if (!request.settings().has_relay()) return std::nullopt;
   v1::StudySettings settings;
   *settings.mutable_relay() = request.settings().relay();
@@ -149,7 +150,7 @@ absl::StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateSt
   return parsed.relay;
 }
 
-absl::StatusOr<std::vector<uint64_t>> DevicesOf(
+StatusOr<std::vector<uint64_t>> DevicesOf(
     const google::protobuf::RepeatedField<uint64_t>& devices) {
   COPPICE_RETURN_IF_ERROR(CheckCount("devices", devices.size()));
   for (int i = 0; i < devices.size(); ++i) {
@@ -159,19 +160,19 @@ absl::StatusOr<std::vector<uint64_t>> DevicesOf(
 }
 
 // Answers for the first combination of epsilon and devices.
-absl::StatusOr<std::vector<curator::FeatureWorth>> WorthsOf(const curator::Planner& planner,
-                                                            const Question& question,
-                                                            const CancelCheck& cancel) {
+StatusOr<std::vector<curator::FeatureWorth>> WorthsOf(const curator::Planner& planner,
+                                                      const Question& question,
+                                                      const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(
       const curator::MechanismCost cost,
       planner.Cost(question.epsilons.front(), question.mechanism, question.max_payload_bytes));
   return planner.WorthOfPublicFeatures(static_cast<double>(question.devices.front()), cost, cancel);
 }
 
-absl::StatusOr<std::vector<curator::PlannedStudy>> StudiesOf(const curator::Planner& planner,
-                                                             const Schema& schema,
-                                                             const Question& question,
-                                                             const CancelCheck& cancel) {
+StatusOr<std::vector<curator::PlannedStudy>> StudiesOf(const curator::Planner& planner,
+                                                       const Schema& schema,
+                                                       const Question& question,
+                                                       const CancelCheck& cancel) {
   std::vector<curator::PlannedStudy> studies;
   for (const Budget& epsilon : question.epsilons) {
     COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
@@ -201,8 +202,8 @@ std::string RenderPlan(const curator::Planner& planner,
 }
 
 // `rows` must be the planner's.
-absl::Status Answer(const curator::Planner& planner, const Table& rows, const Question& question,
-                    const CancelCheck& cancel, v1::PreviewStudyResponse& response) {
+Status Answer(const curator::Planner& planner, const Table& rows, const Question& question,
+              const CancelCheck& cancel, v1::PreviewStudyResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::FeatureWorth> worths,
                            WorthsOf(planner, question, cancel));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::PlannedStudy> studies,
@@ -229,25 +230,24 @@ absl::Status Answer(const curator::Planner& planner, const Table& rows, const Qu
   response.set_advice(curator::AdviceOn(planner, studies));
   if (question.with_page)
     response.set_page(RenderPlan(planner, studies, worths, rows, question.relay));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
-                                         const v1::PreviewStudyRequest& request,
-                                         v1::PreviewStudyResponse* response,
-                                         const CancelCheck& cancel) const {
+Status StudyHandlers::PreviewStudy(const Caller& /*caller*/, const v1::PreviewStudyRequest& request,
+                                   v1::PreviewStudyResponse* response,
+                                   const CancelCheck& cancel) const {
   Question question{.with_page = request.with_page()};
   COPPICE_ASSIGN_OR_RETURN(question.epsilons, EpsilonsOf(request));
   COPPICE_ASSIGN_OR_RETURN(question.devices, DevicesOf(request.devices()));
   const Budget& first = question.epsilons.front();
-  const absl::StatusOr<curator::StudySpec> spec = PreviewSpec(request.study(), first);
+  const StatusOr<curator::StudySpec> spec = PreviewSpec(request.study(), first);
   if (!spec.ok()) return InField("study", spec.status());
   COPPICE_RETURN_IF_ERROR(CheckRoundingOf(*spec));
   question.mechanism = spec->mechanism;
   question.max_payload_bytes = spec->max_payload_bytes;
-  absl::StatusOr<std::optional<curator::RelaySettings>> relay =
+  StatusOr<std::optional<curator::RelaySettings>> relay =
       RelayOf(request.study(), spec->public_rows->schema());
   if (!relay.ok()) return InField("study", relay.status());
   question.relay = *relay;
@@ -263,10 +263,10 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
   return Answer(planner, rows, question, cancel, *response);
 }
 
-absl::Status StudyHandlers::ForecastStudy(const Caller& /*caller*/,
-                                          const v1::ForecastStudyRequest& request,
-                                          v1::ForecastStudyResponse* response,
-                                          const CancelCheck& cancel) const {
+Status StudyHandlers::ForecastStudy(const Caller& /*caller*/,
+                                    const v1::ForecastStudyRequest& request,
+                                    v1::ForecastStudyResponse* response,
+                                    const CancelCheck& cancel) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   Question question{.with_page = request.with_page()};
   COPPICE_ASSIGN_OR_RETURN(question.devices, DevicesOf(request.devices()));

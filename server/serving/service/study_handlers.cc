@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/field_error.h"
 #include "common/wire/proto/manifest.h"
@@ -25,16 +27,16 @@ namespace {
 // The burst of an owner's ticket quota, in seconds of its rate.
 constexpr double kQuotaBurstSeconds = 10;
 
-absl::Status CheckKnownManifest(absl::string_view known) {
-  if (known.empty() || known.size() == std::tuple_size_v<Sha256Digest>) return absl::OkStatus();
+Status CheckKnownManifest(std::string_view known) {
+  if (known.empty() || known.size() == std::tuple_size_v<Sha256Digest>) return OkStatus();
   return FieldError("known_manifest",
-                    absl::StrCat("must be empty or have ", std::tuple_size_v<Sha256Digest>,
-                                 " bytes, has ", known.size()));
+                    StrCat("must be empty or have ", std::tuple_size_v<Sha256Digest>,
+                           " bytes, has ", known.size()));
 }
 
-bool IsKnown(const SignedManifest& manifest, absl::string_view known) {
+bool IsKnown(const SignedManifest& manifest, std::string_view known) {
   const Sha256Digest digest = Sha256({manifest.bytes});
-  return known == absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return known == std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
 uint32_t TicketsOf(const v1::GetOfferRequest& request) {
@@ -56,22 +58,21 @@ void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
   answer.push_back({.shared = bytes});
 }
 
-absl::Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
-                                 const curator::Studies::Offer& offered) {
+Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
+                           const curator::Studies::Offer& offered) {
   const owners::Resource resource{.names = {MakeName(kStudies, study)}, .owner = offered.owner};
-  if (!offered.relayed || caller.MayRelay(resource)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+  if (!offered.relayed || caller.MayRelay(resource)) return OkStatus();
+  return FailedPreconditionError(StrCat(
       "the study ", study, " gives its tickets to its relay alone: answer it through the relay"));
 }
 
 // Makes a GetOfferResponse in pieces.
-absl::StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& caller,
-                                        const v1::GetOfferRequest& request) {
+StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& caller,
+                                  const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   if (request.tickets() > curator::Studies::kMaxTicketsPerOffer) {
-    return FieldError(
-        "tickets", absl::StrCat("must be at most ", curator::Studies::kMaxTicketsPerOffer, ", are ",
-                                request.tickets()));
+    return FieldError("tickets", StrCat("must be at most ", curator::Studies::kMaxTicketsPerOffer,
+                                        ", are ", request.tickets()));
   }
   if (request.tickets() > 1 && !request.whole_forest()) {
     return FieldError("tickets", "more than one go with whole_forest only");
@@ -79,8 +80,8 @@ absl::StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller&
   const std::string& known = request.known_fingerprint();
   if (!known.empty() && known.size() != std::tuple_size_v<Fingerprint>) {
     return FieldError("known_fingerprint",
-                      absl::StrCat("must be empty or have ", std::tuple_size_v<Fingerprint>,
-                                   " bytes, has ", known.size()));
+                      StrCat("must be empty or have ", std::tuple_size_v<Fingerprint>,
+                             " bytes, has ", known.size()));
   }
   COPPICE_RETURN_IF_ERROR(CheckKnownManifest(request.known_manifest()));
   const std::vector<std::string> tokens(request.submission_tokens().begin(),
@@ -113,24 +114,24 @@ absl::StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller&
   return pieces;
 }
 
-absl::Status AddProof(const curator::Studies& studies, absl::string_view challenge,
-                      v1::GetCuratorKeysResponse& response) {
-  if (challenge.empty()) return absl::OkStatus();
+Status AddProof(const curator::Studies& studies, std::string_view challenge,
+                v1::GetCuratorKeysResponse& response) {
+  if (challenge.empty()) return OkStatus();
   if (challenge.size() != kChallengeBytes) {
-    return FieldError("challenge", absl::StrCat("must be empty or ", kChallengeBytes, " bytes"));
+    return FieldError("challenge", StrCat("must be empty or ", kChallengeBytes, " bytes"));
   }
   COPPICE_ASSIGN_OR_RETURN(const Signature proof, studies.ProveKey(challenge));
   response.mutable_proof()->assign(proof.begin(), proof.end());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TooManyTickets(absl::string_view whose, absl::Duration wait) {
-  return AskToWait(absl::ResourceExhaustedError(absl::StrCat(
-                       "tickets of ", whose,
-                       " are being asked for faster than it gives them: ask "
-                       "again in ",
-                       absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
-                       " ms, or for fewer at once")),
+Status TooManyTickets(std::string_view whose, absl::Duration wait) {
+  return AskToWait(ResourceExhaustedError(
+                       StrCat("tickets of ", whose,
+                              " are being asked for faster than it gives them: ask "
+                              "again in ",
+                              absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
+                              " ms, or for fewer at once")),
                    wait);
 }
 
@@ -160,9 +161,8 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &StudyHandlers::GetCuratorKeys);
 }
 
-absl::Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
-                                        v1::CreateStudyResponse* response,
-                                        const CancelCheck& cancel) {
+Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
+                                  v1::CreateStudyResponse* response, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(curator::StudySpec spec, FromProto(request));
   spec.owner = caller.name;
   spec.may_draw = MayDraw(caller, {kStudies});
@@ -171,12 +171,11 @@ absl::Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateSt
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Create(spec, cancel));
   if (was_made) NoteUnchanged();
   *response->mutable_study() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status StudyHandlers::AddJoinRows(const Caller& /*caller*/,
-                                        const v1::AddJoinRowsRequest& request,
-                                        v1::AddJoinRowsResponse* response) {
+Status StudyHandlers::AddJoinRows(const Caller& /*caller*/, const v1::AddJoinRowsRequest& request,
+                                  v1::AddJoinRowsResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   std::vector<curator::JoinRow> rows;
   rows.reserve(request.rows_size());
@@ -188,28 +187,28 @@ absl::Status StudyHandlers::AddJoinRows(const Caller& /*caller*/,
   // Features that are there are never replaced.
   if (before.has_value() && before->join_rows == count) NoteUnchanged();
   response->set_rows(count);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status StudyHandlers::GetStudy(const Caller& caller, const v1::GetStudyRequest& request,
-                                     v1::GetStudyResponse* response) const {
+Status StudyHandlers::GetStudy(const Caller& caller, const v1::GetStudyRequest& request,
+                               v1::GetStudyResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Get(id, ViewerOf(caller)));
   *response->mutable_study() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status StudyHandlers::GetReportHistory(const Caller& /*caller*/,
-                                             const v1::GetReportHistoryRequest& request,
-                                             v1::GetReportHistoryResponse* response) const {
+Status StudyHandlers::GetReportHistory(const Caller& /*caller*/,
+                                       const v1::GetReportHistoryRequest& request,
+                                       v1::GetReportHistoryResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const curator::ReportSteps steps, studies_.ReportsOverTime(id));
   *response = ToProto(steps);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status StudyHandlers::ListStudies(const Caller& caller, const v1::ListStudiesRequest& request,
-                                        v1::ListStudiesResponse* response) const {
+Status StudyHandlers::ListStudies(const Caller& caller, const v1::ListStudiesRequest& request,
+                                  v1::ListStudiesResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
   response->set_next_page_token(AddPage(
       page, [this](const Page& part) { return studies_.List(part); },
@@ -218,60 +217,59 @@ absl::Status StudyHandlers::ListStudies(const Caller& caller, const v1::ListStud
                caller.MaySee({.names = {MakeName(kStudies, info.id)}, .owner = info.owner});
       },
       [&](const curator::StudyInfo& info) { *response->add_studies() = SummaryOf(info); }));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status StudyHandlers::SealStudy(const Caller& /*caller*/, const v1::SealStudyRequest& request,
-                                      v1::SealStudyResponse* response) {
+Status StudyHandlers::SealStudy(const Caller& /*caller*/, const v1::SealStudyRequest& request,
+                                v1::SealStudyResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   const std::optional<curator::StudyInfo> before = studies_.FindInfo(id);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Seal(id));
   if (before.has_value() && before->state != curator::StudyState::kOpen) NoteUnchanged();
   *response->mutable_study() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status StudyHandlers::DeleteStudy(const Caller& /*caller*/,
-                                        const v1::DeleteStudyRequest& request,
-                                        v1::DeleteStudyResponse* /*response*/) {
+Status StudyHandlers::DeleteStudy(const Caller& /*caller*/, const v1::DeleteStudyRequest& request,
+                                  v1::DeleteStudyResponse* /*response*/) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   return studies_.Delete(id);
 }
 
-absl::Status StudyHandlers::RotateSealingKey(const Caller& /*caller*/,
-                                             const v1::RotateSealingKeyRequest& request,
-                                             v1::RotateSealingKeyResponse* response) {
+Status StudyHandlers::RotateSealingKey(const Caller& /*caller*/,
+                                       const v1::RotateSealingKeyRequest& request,
+                                       v1::RotateSealingKeyResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   SealingKeyName current;
   const std::string& bytes = request.sealing_key_id();
   if (bytes.size() != current.size()) {
     return FieldError("sealing_key_id",
-                      absl::StrCat("must have ", current.size(), " bytes, has ", bytes.size()));
+                      StrCat("must have ", current.size(), " bytes, has ", bytes.size()));
   }
   std::copy(bytes.begin(), bytes.end(), current.begin());
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.RotateSealingKey(id, current));
   *response->mutable_study() = ToProto(info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status StudyHandlers::IssueSubmissionTokens(
-    const Caller& /*caller*/, const v1::IssueSubmissionTokensRequest& request,
-    v1::IssueSubmissionTokensResponse* response) const {
+Status StudyHandlers::IssueSubmissionTokens(const Caller& /*caller*/,
+                                            const v1::IssueSubmissionTokensRequest& request,
+                                            v1::IssueSubmissionTokensResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens,
                            studies_.IssueSubmissionTokens(request.count()));
   for (std::string& token : tokens) response->add_tokens(std::move(token));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<MessagePieces> StudyHandlers::GetOffer(const Caller& caller,
-                                                      const v1::GetOfferRequest& request) {
+StatusOr<MessagePieces> StudyHandlers::GetOffer(const Caller& caller,
+                                                const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(MessagePieces offer, MakeOffer(studies_, caller, request));
   COPPICE_RETURN_IF_ERROR(LimitTickets(request));
   return offer;
 }
 
-absl::Status StudyHandlers::LimitTickets(const v1::GetOfferRequest& request) {
-  if (request.submission_tokens_size() > 0) return absl::OkStatus();
+Status StudyHandlers::LimitTickets(const v1::GetOfferRequest& request) {
+  if (request.submission_tokens_size() > 0) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   const uint32_t tickets = TicketsOf(request);
   const absl::Duration wait = limiter_.Take(id, tickets);
@@ -279,15 +277,15 @@ absl::Status StudyHandlers::LimitTickets(const v1::GetOfferRequest& request) {
   const std::string owner = studies_.OwnerOf(id).value_or("");
   const auto rate = static_cast<double>(quotas_(owner).tickets_per_second);
   // Ids contain no slash, so no study's bucket is an owner's.
-  const absl::Duration of_owner = limiter_.Take(absl::StrCat("owner/", owner), tickets,
+  const absl::Duration of_owner = limiter_.Take(StrCat("owner/", owner), tickets,
                                                 {.rate = rate, .burst = rate * kQuotaBurstSeconds});
   return of_owner > absl::ZeroDuration() ? TooManyTickets("this study's owner", of_owner)
-                                         : absl::OkStatus();
+                                         : OkStatus();
 }
 
-absl::Status StudyHandlers::GetCuratorKeys(const Caller& /*caller*/,
-                                           const v1::GetCuratorKeysRequest& request,
-                                           v1::GetCuratorKeysResponse* response) const {
+Status StudyHandlers::GetCuratorKeys(const Caller& /*caller*/,
+                                     const v1::GetCuratorKeysRequest& request,
+                                     v1::GetCuratorKeysResponse* response) const {
   AddKeys(studies_.SigningKeysInUse(), *response);
   return AddProof(studies_, request.challenge(), *response);
 }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/training.pb.h"
@@ -46,7 +46,7 @@ class JobStream final : public StreamHandler, public central::JobWatcher {
 
  private:
   // Ends the call after the waiting messages are written.
-  void End(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void End(const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts every operation that may start now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -55,7 +55,7 @@ class JobStream final : public StreamHandler, public central::JobWatcher {
 
   Mutex mutex_;
   std::deque<central::JobInfo> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Status> end_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the call was ended
 };
@@ -64,13 +64,13 @@ void JobStream::OnJob(const central::JobInfo& job) {
   const MutexLock lock(mutex_);
   if (!waiting_.empty() && waiting_.back().state == job.state) waiting_.pop_back();
   waiting_.push_back(job);
-  if (central::HasEnded(job.state)) end_ = absl::OkStatus();
+  if (central::HasEnded(job.state)) end_ = OkStatus();
   Advance();
 }
 
 void JobStream::OnStop() {
   const MutexLock lock(mutex_);
-  End(absl::UnavailableError("the daemon is stopping; watch the job again later"));
+  End(UnavailableError("the daemon is stopping; watch the job again later"));
 }
 
 void JobStream::OnWritten(bool sent) {
@@ -78,7 +78,7 @@ void JobStream::OnWritten(bool sent) {
   writing_ = false;
   if (!sent) {
     waiting_.clear();
-    end_ = absl::CancelledError();
+    end_ = CancelledError();
   }
   Advance();
 }
@@ -86,14 +86,14 @@ void JobStream::OnWritten(bool sent) {
 void JobStream::OnCancel() {
   const MutexLock lock(mutex_);
   waiting_.clear();
-  End(absl::CancelledError());
+  End(CancelledError());
 }
 
 void JobStream::OnDone() {
   const MutexLock lock(mutex_);  // orders earlier work of all threads before this
 }
 
-void JobStream::End(const absl::Status& status) {
+void JobStream::End(const Status& status) {
   end_ = status;
   Advance();
 }
@@ -104,7 +104,7 @@ void JobStream::Advance() {
     v1::WatchJobResponse response;
     *response.mutable_job() = DescribeJob(waiting_.front(), datasets_);
     waiting_.pop_front();
-    const absl::Status writing = call_.Write(response);
+    const Status writing = call_.Write(response);
     writing_ = writing.ok();
     if (writing_) return;
     end_ = writing;
@@ -127,27 +127,26 @@ void TrainingHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &TrainingHandlers::CancelJob);
 }
 
-absl::Status TrainingHandlers::ListAlgorithms(const Caller& /*caller*/,
-                                              const v1::ListAlgorithmsRequest& /*request*/,
-                                              v1::ListAlgorithmsResponse* response) const {
+Status TrainingHandlers::ListAlgorithms(const Caller& /*caller*/,
+                                        const v1::ListAlgorithmsRequest& /*request*/,
+                                        v1::ListAlgorithmsResponse* response) const {
   for (const trainers::AlgorithmInfo* info : jobs_.Algorithms()) {
     *response->add_algorithms() = ToProto(*info);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TrainingHandlers::PreviewJob(const Caller& /*caller*/,
-                                          const v1::PreviewJobRequest& request,
-                                          v1::PreviewJobResponse* response) const {
+Status TrainingHandlers::PreviewJob(const Caller& /*caller*/, const v1::PreviewJobRequest& request,
+                                    v1::PreviewJobResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const central::JobSpec spec, FromProto(request.spec()));
   COPPICE_ASSIGN_OR_RETURN(const central::JobPreview preview, jobs_.Preview(spec));
   *response = ToProto(preview);
   if (!datasets_.CountsRho(spec.dataset)) response->mutable_cost()->clear_rho_pico();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
-                                         v1::SubmitJobResponse* response) {
+Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
+                                   v1::SubmitJobResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(central::JobRequest parsed, FromProto(request));
   parsed.submitter = caller.name;
   parsed.may_draw =
@@ -164,28 +163,28 @@ absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJ
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Submit(parsed));
   if (was_made) NoteUnchanged();
   *response->mutable_job() = DescribeJob(info, datasets_);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<StreamHandlerPtr> TrainingHandlers::WatchJob(const Caller& /*caller*/,
-                                                            const v1::WatchJobRequest& request,
-                                                            StreamCall& call) {
+StatusOr<StreamHandlerPtr> TrainingHandlers::WatchJob(const Caller& /*caller*/,
+                                                      const v1::WatchJobRequest& request,
+                                                      StreamCall& call) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
   const auto stream = std::make_shared<JobStream>(call, datasets_);
   COPPICE_RETURN_IF_ERROR(jobs_.Watch(id, stream));
   return stream;
 }
 
-absl::Status TrainingHandlers::GetJob(const Caller& /*caller*/, const v1::GetJobRequest& request,
-                                      v1::GetJobResponse* response) const {
+Status TrainingHandlers::GetJob(const Caller& /*caller*/, const v1::GetJobRequest& request,
+                                v1::GetJobResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Get(id));
   *response->mutable_job() = DescribeJob(info, datasets_);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TrainingHandlers::ListJobs(const Caller& caller, const v1::ListJobsRequest& request,
-                                        v1::ListJobsResponse* response) const {
+Status TrainingHandlers::ListJobs(const Caller& caller, const v1::ListJobsRequest& request,
+                                  v1::ListJobsResponse* response) const {
   std::string dataset;
   if (!request.dataset().empty()) {
     COPPICE_ASSIGN_OR_RETURN(dataset, ParseName(kDatasets, request.dataset()));
@@ -196,19 +195,18 @@ absl::Status TrainingHandlers::ListJobs(const Caller& caller, const v1::ListJobs
       page, [&](const Page& part) { return jobs_.List(dataset, part, shows); },
       [](const central::JobInfo&) { return true; },
       [&](const central::JobInfo& info) { *response->add_jobs() = DescribeJob(info, datasets_); }));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status TrainingHandlers::CancelJob(const Caller& /*caller*/,
-                                         const v1::CancelJobRequest& request,
-                                         v1::CancelJobResponse* response) {
+Status TrainingHandlers::CancelJob(const Caller& /*caller*/, const v1::CancelJobRequest& request,
+                                   v1::CancelJobResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
-  const absl::StatusOr<central::JobInfo> before = jobs_.Get(id);
+  const StatusOr<central::JobInfo> before = jobs_.Get(id);
   const bool had_ended = before.ok() && central::HasEnded(before->state);
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Cancel(id));
   if (had_ended) NoteUnchanged();
   *response->mutable_job() = DescribeJob(info, datasets_);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::service

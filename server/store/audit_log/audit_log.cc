@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <tuple>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/store/store_record.h"
 
@@ -29,13 +30,13 @@ bool SortsBefore(const v1::AuditEntry& a, const v1::AuditEntry& b) {
 ActorScope::ActorScope(std::string name) : before_(std::exchange(current_actor, std::move(name))) {}
 ActorScope::~ActorScope() { current_actor = std::move(before_); }
 
-std::string CodeName(absl::StatusCode code) {
+std::string CodeName(StatusCode code) {
   const std::string name = absl::StatusCodeToString(code);
   return name.empty() ? "UNKNOWN" : name;
 }
 
-AuditEvent NewAuditEvent(absl::string_view actor, absl::string_view action,
-                         absl::string_view resource, absl::string_view related) {
+AuditEvent NewAuditEvent(std::string_view actor, std::string_view action, std::string_view resource,
+                         std::string_view related) {
   AuditEvent event;
   event.entry.set_actor(std::string(actor));
   event.entry.set_action(std::string(action));
@@ -45,10 +46,9 @@ AuditEvent NewAuditEvent(absl::string_view actor, absl::string_view action,
   return event;
 }
 
-absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(storage::Store& store,
-                                                         std::function<int64_t()> clock,
-                                                         absl::string_view actor,
-                                                         uint32_t days_kept) {
+StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(storage::Store& store,
+                                                   std::function<int64_t()> clock,
+                                                   std::string_view actor, uint32_t days_kept) {
   COPPICE_ASSIGN_OR_RETURN(StoredLog stored, ReadLog(store, [](const v1::AuditEntry&) {}));
   COPPICE_RETURN_IF_ERROR(stored.problem);
   const bool is_new = stored.state.salt.empty();
@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(storage::Store& store,
   return log;
 }
 
-absl::Status AuditLog::BeginLog() {
+Status AuditLog::BeginLog() {
   const MutexLock lock(mutex_);
   COPPICE_ASSIGN_OR_RETURN(state_.salt, MakeSalt());
   state_.end.open_sum = OpenSum(state_.salt);
@@ -76,15 +76,15 @@ absl::Status AuditLog::BeginLog() {
   return Write(std::move(write));
 }
 
-absl::Status AuditLog::EnterInterruptedCalls() {
+Status AuditLog::EnterInterruptedCalls() {
   const MutexLock lock(mutex_);
   for (const auto& [number, record] : state_.open) {
     if (!record.ended()) endings_[number] = {.outcome = "UNKNOWN"};
   }
-  return endings_.empty() ? absl::OkStatus() : ApplyLocked({}, {});
+  return endings_.empty() ? OkStatus() : ApplyLocked({}, {});
 }
 
-absl::Status AuditLog::Apply(storage::StoreBatch batch, std::vector<AuditEvent> events) {
+Status AuditLog::Apply(storage::StoreBatch batch, std::vector<AuditEvent> events) {
   const MutexLock lock(mutex_);
   return ApplyLocked(std::move(batch), std::move(events));
 }
@@ -104,7 +104,7 @@ void AuditLog::DropLate(size_t count) {
   late_.erase(late_.begin(), late_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-absl::Status AuditLog::ApplyLocked(storage::StoreBatch batch, std::vector<AuditEvent> events) {
+Status AuditLog::ApplyLocked(storage::StoreBatch batch, std::vector<AuditEvent> events) {
   COPPICE_RETURN_IF_ERROR(ResolveFailedWrite());
   COPPICE_ASSIGN_OR_RETURN(
       std::vector<AuditEvent> of_ledgers,
@@ -139,20 +139,20 @@ absl::Status AuditLog::ApplyLocked(storage::StoreBatch batch, std::vector<AuditE
   endings_.clear();
   seal_ = std::move(seal);
   last_day_ = day;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AuditLog::Write(LogWrite write) {
-  if (write.changes_nothing()) return absl::OkStatus();
+Status AuditLog::Write(LogWrite write) {
+  if (write.changes_nothing()) return OkStatus();
   write.PutHead();
-  const absl::Status written = store_.Apply(write.batch());
+  const Status written = store_.Apply(write.batch());
   write_failed_ = !written.ok();
   if (written.ok()) std::move(write).ApplyTo(state_);
   return written;
 }
 
-absl::Status AuditLog::ResolveFailedWrite() {
-  if (!write_failed_) return absl::OkStatus();
+Status AuditLog::ResolveFailedWrite() {
+  if (!write_failed_) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(state_, ReadState(store_));
   last_day_.clear();
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> seal, store_.Get(kSealKey));
@@ -166,10 +166,10 @@ absl::Status AuditLog::ResolveFailedWrite() {
     it = written ? endings_.erase(it) : std::next(it);
   }
   write_failed_ = false;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AuditLog::EnterEndings(const std::string& day, LogWrite& write) const {
+Status AuditLog::EnterEndings(const std::string& day, LogWrite& write) const {
   for (const auto& [number, ending] : endings_) {
     const v1::AuditOpenRecord* const open = write.Find(number);
     if (open == nullptr) continue;
@@ -186,10 +186,10 @@ absl::Status AuditLog::EnterEndings(const std::string& day, LogWrite& write) con
     write.RemoveOpen(number);
     COPPICE_RETURN_IF_ERROR(write.Append(std::move(*record.mutable_entry())));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status AuditLog::EnterDaysThatAreOver(const std::string& day, LogWrite& write) const {
+Status AuditLog::EnterDaysThatAreOver(const std::string& day, LogWrite& write) const {
   std::vector<v1::AuditEntry> over;
   for (const auto& [number, before] : state_.open) {
     const v1::AuditOpenRecord* const record = write.Find(number);
@@ -199,10 +199,10 @@ absl::Status AuditLog::EnterDaysThatAreOver(const std::string& day, LogWrite& wr
   }
   std::sort(over.begin(), over.end(), SortsBefore);
   for (v1::AuditEntry& entry : over) COPPICE_RETURN_IF_ERROR(write.Append(std::move(entry)));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<uint64_t> AuditLog::Begin(const AuditEvent& call) {
+StatusOr<uint64_t> AuditLog::Begin(const AuditEvent& call) {
   const MutexLock lock(mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveFailedWrite());
   v1::AuditOpenRecord record;
@@ -215,8 +215,8 @@ absl::StatusOr<uint64_t> AuditLog::Begin(const AuditEvent& call) {
   return number;
 }
 
-void AuditLog::End(uint64_t call, absl::string_view outcome, absl::string_view resource,
-                   absl::string_view related) {
+void AuditLog::End(uint64_t call, std::string_view outcome, std::string_view resource,
+                   std::string_view related) {
   const MutexLock lock(mutex_);
   endings_[call] = {.outcome = std::string(outcome),
                     .resource = std::string(resource),
@@ -233,7 +233,7 @@ void AuditLog::Forget(uint64_t call) {
   Write(std::move(write)).IgnoreError();
 }
 
-absl::StatusOr<v1::AuditHead> AuditLog::SignedHead(const AuditChain& chain) const {
+StatusOr<v1::AuditHead> AuditLog::SignedHead(const AuditChain& chain) const {
   v1::AuditHead head = ToProto(chain);
   if (signer_ == nullptr) return head;
   COPPICE_ASSIGN_OR_RETURN(const ModelSignature signature, signer_(SignedHeadBytes(head)));
@@ -241,7 +241,7 @@ absl::StatusOr<v1::AuditHead> AuditLog::SignedHead(const AuditChain& chain) cons
   return head;
 }
 
-absl::StatusOr<v1::ReadAuditLogResponse> AuditLog::Read(uint64_t first, uint32_t max_entries) {
+StatusOr<v1::ReadAuditLogResponse> AuditLog::Read(uint64_t first, uint32_t max_entries) {
   const MutexLock lock(mutex_);
   COPPICE_RETURN_IF_ERROR(ApplyLocked({}, {}));  // the day may have ended
   v1::ReadAuditLogResponse response;

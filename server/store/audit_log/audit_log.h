@@ -10,14 +10,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/wire/proto/model_signature.h"
 #include "coppice/v1/admin.pb.h"
 #include "server/store/audit_log/audit_record.h"
@@ -27,8 +26,8 @@
 
 namespace coppice::audit {
 
-inline constexpr absl::string_view kDaemonActor = "coppiced";
-inline constexpr absl::string_view kOfflineActor = "offline";
+inline constexpr std::string_view kDaemonActor = "coppiced";
+inline constexpr std::string_view kOfflineActor = "offline";
 
 // Names the actor of what this thread writes while the scope lives, because a ledger changes on the
 // thread of the call that asks for it. Without a scope it is the log's own actor.
@@ -44,11 +43,11 @@ class ActorScope {
 };
 
 // gRPC's name of a code, the form of an outcome.
-std::string CodeName(absl::StatusCode code);
+std::string CodeName(StatusCode code);
 
 // An event whose outcome is OK.
-AuditEvent NewAuditEvent(absl::string_view actor, absl::string_view action,
-                         absl::string_view resource = "", absl::string_view related = "");
+AuditEvent NewAuditEvent(std::string_view actor, std::string_view action,
+                         std::string_view resource = "", std::string_view related = "");
 
 // Adds entries to the log and reads it.
 //
@@ -69,34 +68,33 @@ class AuditLog {
 
   // Loads and verifies the log, or begins one. `clock` returns seconds since 1970. `actor` is the
   // actor of ledger changes outside an ActorScope. `days_kept` 0 keeps all entries.
-  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(storage::Store& store,
-                                                        std::function<int64_t()> clock,
-                                                        absl::string_view actor,
-                                                        uint32_t days_kept = 0);
+  static StatusOr<std::unique_ptr<AuditLog>> Open(storage::Store& store,
+                                                  std::function<int64_t()> clock,
+                                                  std::string_view actor, uint32_t days_kept = 0);
 
   // From now on heads are signed and old entries are dropped.
   void SignWith(ModelSigner signer) { signer_ = std::move(signer); }
 
   // Applies `batch` with `events` and an entry for each change of a ledger in it.
-  absl::Status Apply(storage::StoreBatch batch, std::vector<AuditEvent> events = {});
-  absl::Status Add(AuditEvent event) { return Apply({}, {std::move(event)}); }
+  Status Apply(storage::StoreBatch batch, std::vector<AuditEvent> events = {});
+  Status Add(AuditEvent event) { return Apply({}, {std::move(event)}); }
 
   // Enters `event`, of what changed nothing, with the next write of any kind but Begin()'s and
   // Forget()'s, or with WriteLate(). Waits for no disk; a crash before that write loses it.
   void AddLater(AuditEvent event);
-  absl::Status WriteLate() { return Apply({}, {}); }
+  Status WriteLate() { return Apply({}, {}); }
 
   // Notes durably that a call begins; the result is End()'s argument.
-  absl::StatusOr<uint64_t> Begin(const AuditEvent& call);
+  StatusOr<uint64_t> Begin(const AuditEvent& call);
   // Enters the call, with the names of what it made if these were not known before. A failed write
   // is retried with the next entry.
-  void End(uint64_t call, absl::string_view outcome, absl::string_view resource = "",
-           absl::string_view related = "");
+  void End(uint64_t call, std::string_view outcome, std::string_view resource = "",
+           std::string_view related = "");
   // Enters nothing, for failed calls beyond the limit.
   void Forget(uint64_t call);
 
   // At most `max_entries` from `first` or the oldest kept entry on.
-  absl::StatusOr<v1::ReadAuditLogResponse> Read(uint64_t first, uint32_t max_entries);
+  StatusOr<v1::ReadAuditLogResponse> Read(uint64_t first, uint32_t max_entries);
 
  private:
   struct Ending {
@@ -105,7 +103,7 @@ class AuditLog {
     std::string related{};
   };
 
-  AuditLog(storage::Store& store, std::function<int64_t()> clock, absl::string_view actor,
+  AuditLog(storage::Store& store, std::function<int64_t()> clock, std::string_view actor,
            uint32_t days_kept, StoredLog stored)
       : store_(store),
         clock_(std::move(clock)),
@@ -115,29 +113,29 @@ class AuditLog {
         seal_(std::move(stored.seal)) {}
 
   // Begins a log in a store without one.
-  absl::Status BeginLog();
-  absl::Status EnterInterruptedCalls();
+  Status BeginLog();
+  Status EnterInterruptedCalls();
 
-  absl::Status ApplyLocked(storage::StoreBatch batch, std::vector<AuditEvent> events)
+  Status ApplyLocked(storage::StoreBatch batch, std::vector<AuditEvent> events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<AuditEvent> Late() const;
   // Forgets the first `count` late events, which are written.
   void DropLate(size_t count);
   // Writes it with the log's head; on success the state is what it says.
-  absl::Status Write(LogWrite write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status Write(LogWrite write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads the state again, because a failed write may be in the store.
-  absl::Status ResolveFailedWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status ResolveFailedWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Enters calls whose end is not written yet, or lets them wait for their day to end.
-  absl::Status EnterEndings(const std::string& day, LogWrite& write) const
+  Status EnterEndings(const std::string& day, LogWrite& write) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Enters what waited for an earlier day to end. Only what waits since the last write of another
   // day can be of one, so it need not be looked for at each write.
-  absl::Status EnterDaysThatAreOver(const std::string& day, LogWrite& write) const
+  Status EnterDaysThatAreOver(const std::string& day, LogWrite& write) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops entries older than `days_kept`.
-  absl::Status DropOld(int64_t now, LogWrite& write, v1::AuditHead& seal) const
+  Status DropOld(int64_t now, LogWrite& write, v1::AuditHead& seal) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<v1::AuditHead> SignedHead(const AuditChain& chain) const;
+  StatusOr<v1::AuditHead> SignedHead(const AuditChain& chain) const;
 
   storage::Store& store_;
   const std::function<int64_t()> clock_;
@@ -161,19 +159,18 @@ class AuditLog {
 // compared, because it proves nothing.
 struct LogReport {
   uint64_t entries = 0;
-  absl::Status problem{};  // DataLoss, naming the record at `problem_key`
+  Status problem{};  // DataLoss, naming the record at `problem_key`
   std::string problem_key{};
   std::vector<LedgerMismatch> mismatches{};
 };
-absl::StatusOr<LogReport> InspectLog(const storage::Store& store);
+StatusOr<LogReport> InspectLog(const storage::Store& store);
 // The first problem or mismatch as DataLoss, or OK.
-absl::Status CheckLog(const storage::Store& store);
+Status CheckLog(const storage::Store& store);
 
 // Moves what does not verify of a log to `quarantine` and appends an entry that says so after the
 // entries that do. The log then covers ledgers only from there on, so hold them first. Returns the
 // first moved key, or "" if the log verifies.
-absl::StatusOr<std::string> ResumeLog(storage::Store& store, int64_t now,
-                                      absl::string_view quarantine);
+StatusOr<std::string> ResumeLog(storage::Store& store, int64_t now, std::string_view quarantine);
 
 // A Store that enters changes of ledgers in the log, in the same batch.
 class AuditedStore final : public storage::Store {
@@ -181,20 +178,20 @@ class AuditedStore final : public storage::Store {
   // Both must outlive it.
   AuditedStore(storage::Store& store, AuditLog& log) : store_(store), log_(log) {}
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return store_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override { return log_.Apply(batch); }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Apply(const storage::StoreBatch& batch) override { return log_.Apply(batch); }
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     return store_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
-  absl::StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
+  Status Purge(std::string_view prefix) override { return store_.Purge(prefix); }
+  StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
     return store_.Backup(options);
   }
-  absl::StatusOr<std::vector<storage::StoreBackup>> ListBackups(
+  StatusOr<std::vector<storage::StoreBackup>> ListBackups(
       const std::string& folder) const override {
     return store_.ListBackups(folder);
   }

@@ -3,12 +3,12 @@
 #include <openssl/rand.h>
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "server/store/store_record.h"
 
@@ -16,7 +16,7 @@ namespace coppice::audit {
 namespace {
 
 void AddRecord(const std::string& key, const std::string& bytes, Sha256Stream& stream) {
-  stream.Add(absl::StrCat(key, "\n", bytes.size(), "\n"));
+  stream.Add(StrCat(key, "\n", bytes.size(), "\n"));
   stream.Add(bytes);
 }
 
@@ -35,16 +35,16 @@ std::string OpenHash(const LogState& state) {
   return DigestBytes(stream);
 }
 
-absl::Status LoadOpenRecord(absl::string_view key, absl::string_view bytes, OpenRecords& open) {
+Status LoadOpenRecord(std::string_view key, std::string_view bytes, OpenRecords& open) {
   uint64_t number = 0;
-  if (!absl::SimpleAtoi(absl::StripPrefix(key, kOpenPrefix), &number) || key != OpenKey(number)) {
+  if (!SimpleAtoi(StripPrefix(key, kOpenPrefix), &number) || key != OpenKey(number)) {
     return storage::CorruptRecord(key, "is no key of the audit log");
   }
   return ParseExactly(key, bytes, open[number]);
 }
 
-absl::Status LoadBaseline(absl::string_view key, absl::string_view bytes, Baselines& baselines) {
-  const absl::string_view id = absl::StripSuffix(absl::StripPrefix(key, kBaselinePrefix), "/");
+Status LoadBaseline(std::string_view key, std::string_view bytes, Baselines& baselines) {
+  const std::string_view id = StripSuffix(StripPrefix(key, kBaselinePrefix), "/");
   if (key != BaselineKey(id)) return storage::CorruptRecord(key, "is no key of the audit log");
   return ParseExactly(key, bytes, baselines[std::string(id)]);
 }
@@ -56,13 +56,13 @@ OpenSum SumOf(const LogState& state) {
 }
 
 // Expects state.end.open_sum to be the sum of the records as read.
-absl::Status CheckOpenRecords(const LogState& state, const v1::AuditHeadRecord& head) {
+Status CheckOpenRecords(const LogState& state, const v1::AuditHeadRecord& head) {
   const bool fits = head.open_sum().empty() ? head.open_hash() == OpenHash(state)
                                             : head.open_sum() == state.end.open_sum.Bytes();
-  if (fits) return absl::OkStatus();
+  if (fits) return OkStatus();
   return storage::CorruptRecord(
-      kHeadKey, absl::StrCat("does not stand for the records under ", kOpenPrefix, " and ",
-                             kSaltKey, ": one was changed, added or removed"));
+      kHeadKey, StrCat("does not stand for the records under ", kOpenPrefix, " and ", kSaltKey,
+                       ": one was changed, added or removed"));
 }
 
 v1::AuditHead HeadOf(const v1::AuditHeadRecord& record) {
@@ -73,8 +73,8 @@ v1::AuditHead HeadOf(const v1::AuditHeadRecord& record) {
 }
 
 // Turns an error of CheckEnd() or Follow() into one of the record at `key`.
-absl::Status InRecord(absl::string_view key, const absl::Status& status) {
-  return status.ok() ? status : storage::CorruptRecord(key, absl::StrCat(": ", status.message()));
+Status InRecord(std::string_view key, const Status& status) {
+  return status.ok() ? status : storage::CorruptRecord(key, StrCat(": ", status.message()));
 }
 
 class Reader {
@@ -83,18 +83,18 @@ class Reader {
          StoredLog& log)
       : store_(store), visit_(visit), log_(log) {}
 
-  absl::Status Run() {
+  Status Run() {
     COPPICE_RETURN_IF_ERROR(ReadSalt());
     COPPICE_RETURN_IF_ERROR(ReadSeal());
-    if (!log_.problem.ok()) return absl::OkStatus();
+    if (!log_.problem.ok()) return OkStatus();
     COPPICE_RETURN_IF_ERROR(
-        store_.Scan(kAuditPrefix, [this](absl::string_view key, absl::string_view bytes) {
+        store_.Scan(kAuditPrefix, [this](std::string_view key, std::string_view bytes) {
           found_any_ = true;
           Note(key, Load(key, bytes));
-          return absl::OkStatus();
+          return OkStatus();
         }));
-    if (!log_.problem.ok()) return absl::OkStatus();
-    if (!found_any_ && log_.state.salt.empty()) return absl::OkStatus();
+    if (!log_.problem.ok()) return OkStatus();
+    if (!found_any_ && log_.state.salt.empty()) return OkStatus();
     if (log_.state.salt.size() != kSaltBytes) {
       Note(kSaltKey, storage::CorruptRecord(kSaltKey, "does not have 32 bytes"));
     } else if (!has_head_) {
@@ -108,47 +108,47 @@ class Reader {
       end.baseline_hash = BaselineHash(head_.ledgers_from(), log_.baselines);
       if (head_.baseline_hash() != end.baseline_hash) {
         Note(kHeadKey,
-             storage::CorruptRecord(
-                 kHeadKey, absl::StrCat("does not stand for the records under ", kBaselinePrefix,
-                                        ": one was changed, added or removed")));
+             storage::CorruptRecord(kHeadKey,
+                                    StrCat("does not stand for the records under ", kBaselinePrefix,
+                                           ": one was changed, added or removed")));
       }
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
  private:
-  absl::Status ReadSalt() {
+  Status ReadSalt() {
     COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> salt, store_.Get(kSaltKey));
     log_.state.salt = std::move(salt).value_or("");
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status ReadSeal() {
+  Status ReadSeal() {
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(kSealKey));
-    if (!bytes.has_value()) return absl::OkStatus();
+    if (!bytes.has_value()) return OkStatus();
     Note(kSealKey, ParseExactly(kSealKey, *bytes, log_.seal));
-    if (!log_.problem.ok()) return absl::OkStatus();
+    if (!log_.problem.ok()) return OkStatus();
     Note(kSealKey, InRecord(kSealKey, CheckHeadSignature(log_.seal, std::nullopt, 0)));
-    absl::StatusOr<AuditChain> chain = AuditChain::After(log_.seal);
+    StatusOr<AuditChain> chain = AuditChain::After(log_.seal);
     Note(kSealKey, InRecord(kSealKey, chain.status()));
     if (chain.ok()) log_.state.end.chain = *chain;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Load(absl::string_view key, absl::string_view bytes) {
-    if (absl::StartsWith(key, kEntryPrefix)) return LoadEntry(key, bytes);
-    if (absl::StartsWith(key, kOpenPrefix)) return LoadOpenRecord(key, bytes, log_.state.open);
-    if (absl::StartsWith(key, kBaselinePrefix)) return LoadBaseline(key, bytes, log_.baselines);
-    if (key == kSealKey) return absl::OkStatus();
+  Status Load(std::string_view key, std::string_view bytes) {
+    if (StartsWith(key, kEntryPrefix)) return LoadEntry(key, bytes);
+    if (StartsWith(key, kOpenPrefix)) return LoadOpenRecord(key, bytes, log_.state.open);
+    if (StartsWith(key, kBaselinePrefix)) return LoadBaseline(key, bytes, log_.baselines);
+    if (key == kSealKey) return OkStatus();
     if (key != kHeadKey) return storage::CorruptRecord(key, "is no key of the audit log");
     has_head_ = true;
     return ParseExactly(key, bytes, head_);
   }
 
-  absl::Status LoadEntry(absl::string_view key, absl::string_view bytes) {
-    if (broken_) return absl::OkStatus();
+  Status LoadEntry(std::string_view key, std::string_view bytes) {
+    if (broken_) return OkStatus();
     v1::AuditEntry entry;
-    absl::Status status = ParseExactly(key, bytes, entry);
+    Status status = ParseExactly(key, bytes, entry);
     if (status.ok()) status = InRecord(key, log_.state.end.chain.Follow(entry));
     if (status.ok() && key != EntryKey(entry.sequence())) {
       status = storage::CorruptRecord(key, "is not the key of its entry");
@@ -159,7 +159,7 @@ class Reader {
   }
 
   // Keeps the first problem.
-  void Note(absl::string_view key, const absl::Status& status) {
+  void Note(std::string_view key, const Status& status) {
     if (status.ok() || !log_.problem.ok()) return;
     log_.problem = status;
     log_.problem_key = std::string(key);
@@ -176,21 +176,21 @@ class Reader {
 
 }  // namespace
 
-absl::StatusOr<std::string> MakeSalt() {
+StatusOr<std::string> MakeSalt() {
   std::string salt(kSaltBytes, '\0');
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
   if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(salt.data()), kSaltBytes) == 1) return salt;
-  return absl::UnavailableError("the system random source failed");
+  return UnavailableError("the system random source failed");
 }
 
-absl::StatusOr<StoredLog> ReadLog(const storage::Store& store,
-                                  absl::FunctionRef<void(const v1::AuditEntry&)> visit) {
+StatusOr<StoredLog> ReadLog(const storage::Store& store,
+                            absl::FunctionRef<void(const v1::AuditEntry&)> visit) {
   StoredLog log;
   COPPICE_RETURN_IF_ERROR(Reader(store, visit, log).Run());
   return log;
 }
 
-absl::StatusOr<LogState> ReadState(const storage::Store& store) {
+StatusOr<LogState> ReadState(const storage::Store& store) {
   LogState state;
   COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> salt, store.Get(kSaltKey));
   state.salt = std::move(salt).value_or("");
@@ -200,7 +200,7 @@ absl::StatusOr<LogState> ReadState(const storage::Store& store) {
   state.end.baseline_hash = head.baseline_hash();
   state.end.ledgers_from = head.ledgers_from();
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kOpenPrefix, [&state](absl::string_view key, absl::string_view bytes) {
+      store.Scan(kOpenPrefix, [&state](std::string_view key, std::string_view bytes) {
         return LoadOpenRecord(key, bytes, state.open);
       }));
   state.end.open_sum = SumOf(state);
@@ -210,7 +210,7 @@ absl::StatusOr<LogState> ReadState(const storage::Store& store) {
 
 std::string BaselineHash(uint64_t ledgers_from, const Baselines& baselines) {
   Sha256Stream stream;
-  stream.Add(absl::StrCat(ledgers_from, "\n"));
+  stream.Add(StrCat(ledgers_from, "\n"));
   for (const auto& [dataset, record] : baselines) {
     AddRecord(BaselineKey(dataset), record.SerializeAsString(), stream);
   }
@@ -229,15 +229,15 @@ std::string EncodeHead(const LogEnd& end) {
 }
 
 template <typename Record>
-absl::Status ParseExactly(absl::string_view key, absl::string_view bytes, Record& record) {
+Status ParseExactly(std::string_view key, std::string_view bytes, Record& record) {
   if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return storage::CorruptRecord(key, "does not parse");
   }
   record.DiscardUnknownFields();
-  if (record.SerializeAsString() == bytes) return absl::OkStatus();
+  if (record.SerializeAsString() == bytes) return OkStatus();
   return storage::CorruptRecord(key, "has more than this version writes");
 }
 
-template absl::Status ParseExactly(absl::string_view, absl::string_view, v1::AuditEntry&);
+template Status ParseExactly(std::string_view, std::string_view, v1::AuditEntry&);
 
 }  // namespace coppice::audit

@@ -12,12 +12,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/audit_chain.h"
 #include "coppice/v1/admin.pb.h"
 #include "coppice/v1/storage.pb.h"
@@ -26,23 +25,21 @@
 
 namespace coppice::audit {
 
-inline constexpr absl::string_view kAuditPrefix = "audit/";
-inline constexpr absl::string_view kEntryPrefix = "audit/entry/";
-inline constexpr absl::string_view kBaselinePrefix = "audit/ledger/";
-inline constexpr absl::string_view kOpenPrefix = "audit/open/";
-inline constexpr absl::string_view kHeadKey = "audit/head";
-inline constexpr absl::string_view kSealKey = "audit/seal";
-inline constexpr absl::string_view kSaltKey = "meta/audit_salt";
+inline constexpr std::string_view kAuditPrefix = "audit/";
+inline constexpr std::string_view kEntryPrefix = "audit/entry/";
+inline constexpr std::string_view kBaselinePrefix = "audit/ledger/";
+inline constexpr std::string_view kOpenPrefix = "audit/open/";
+inline constexpr std::string_view kHeadKey = "audit/head";
+inline constexpr std::string_view kSealKey = "audit/seal";
+inline constexpr std::string_view kSaltKey = "meta/audit_salt";
 inline constexpr size_t kSaltBytes = 32;
 
 inline std::string EntryKey(uint64_t sequence) {
-  return absl::StrCat(kEntryPrefix, absl::Dec(sequence, absl::kZeroPad16));
+  return StrCat(kEntryPrefix, ZeroPadded(sequence, 16));
 }
-inline std::string OpenKey(uint64_t number) {
-  return absl::StrCat(kOpenPrefix, absl::Dec(number, absl::kZeroPad16));
-}
-inline std::string BaselineKey(absl::string_view dataset) {
-  return absl::StrCat(kBaselinePrefix, dataset, "/");
+inline std::string OpenKey(uint64_t number) { return StrCat(kOpenPrefix, ZeroPadded(number, 16)); }
+inline std::string BaselineKey(std::string_view dataset) {
+  return StrCat(kBaselinePrefix, dataset, "/");
 }
 
 using OpenRecords = std::map<uint64_t, v1::AuditOpenRecord>;
@@ -68,20 +65,20 @@ struct StoredLog {
   v1::AuditHead seal{};  // 0 entries: none were dropped
   Baselines baselines{};
   // OK, or the problem and its key; then `state` covers the entries before it.
-  absl::Status problem{};
+  Status problem{};
   std::string problem_key{};
 };
 
 // A new salt. Unavailable if the system's random source fails.
-absl::StatusOr<std::string> MakeSalt();
+StatusOr<std::string> MakeSalt();
 
 // Reads and verifies the whole log, and calls `visit` with each verified entry, in order. Errors
 // are the Store's; a log that does not verify has a `problem`.
-absl::StatusOr<StoredLog> ReadLog(const storage::Store& store,
-                                  absl::FunctionRef<void(const v1::AuditEntry&)> visit);
+StatusOr<StoredLog> ReadLog(const storage::Store& store,
+                            absl::FunctionRef<void(const v1::AuditEntry&)> visit);
 
 // Reads the end of a log that was verified earlier.
-absl::StatusOr<LogState> ReadState(const storage::Store& store);
+StatusOr<LogState> ReadState(const storage::Store& store);
 
 std::string BaselineHash(uint64_t ledgers_from, const Baselines& baselines);
 
@@ -90,7 +87,7 @@ std::string EncodeHead(const LogEnd& end);
 
 // Parses the record at `key`; DataLoss unless this version would write exactly these bytes.
 template <typename Record>
-absl::Status ParseExactly(absl::string_view key, absl::string_view bytes, Record& record);
+Status ParseExactly(std::string_view key, std::string_view bytes, Record& record);
 
 }  // namespace coppice::audit
 

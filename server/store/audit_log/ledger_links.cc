@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/store/store_record.h"
@@ -16,42 +15,42 @@ namespace coppice::audit {
 namespace {
 
 // The same as in server/datasets/ledger/ledger_record.h; audit_log_test fails if they differ.
-constexpr absl::string_view kLedgerPrefix = "ledger/";
-constexpr absl::string_view kHoldPrefix = "hold/";
+constexpr std::string_view kLedgerPrefix = "ledger/";
+constexpr std::string_view kHoldPrefix = "hold/";
 constexpr size_t kHashBytes = 32;
 
-constexpr absl::string_view kHoldAction = "ledger/hold";
-constexpr absl::string_view kCloseAction = "ledger/close";
-constexpr absl::string_view kConfirmAction = "ledger/confirm";
-constexpr absl::string_view kWriteOffAction = "ledger/write-off";
-constexpr absl::string_view kDatasets = "datasets/";
+constexpr std::string_view kHoldAction = "ledger/hold";
+constexpr std::string_view kCloseAction = "ledger/close";
+constexpr std::string_view kConfirmAction = "ledger/confirm";
+constexpr std::string_view kWriteOffAction = "ledger/write-off";
+constexpr std::string_view kDatasets = "datasets/";
 
-std::string LinkTo(absl::string_view salt, absl::string_view kind, absl::string_view id,
-                   absl::string_view bytes) {
-  const Sha256Digest digest = Sha256({salt, kind, id, absl::string_view("\0", 1), bytes});
+std::string LinkTo(std::string_view salt, std::string_view kind, std::string_view id,
+                   std::string_view bytes) {
+  const Sha256Digest digest = Sha256({salt, kind, id, std::string_view("\0", 1), bytes});
   return {digest.begin(), digest.end()};
 }
 
-std::string EntryLink(absl::string_view salt, absl::string_view dataset, absl::string_view value) {
+std::string EntryLink(std::string_view salt, std::string_view dataset, std::string_view value) {
   return LinkTo(salt, "entry/", dataset, value.substr(0, kHashBytes));
 }
 
-std::string HoldLink(absl::string_view salt, absl::string_view dataset, absl::string_view value) {
+std::string HoldLink(std::string_view salt, std::string_view dataset, std::string_view value) {
   return LinkTo(salt, "hold/", dataset, value);
 }
 
-std::string DatasetInKey(absl::string_view key) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(key, '/');
+std::string DatasetInKey(std::string_view key) {
+  const std::vector<std::string_view> parts = StrSplit(key, '/');
   return parts.size() < 2 ? "" : std::string(parts[1]);
 }
 
-bool IsClosed(absl::string_view hold) {
+bool IsClosed(std::string_view hold) {
   v1::HoldRecord record;
   return record.ParseFromArray(hold.data(), static_cast<int>(hold.size())) &&
          record.hold() == v1::LEDGER_HOLD_CLOSED;
 }
 
-absl::string_view ActionOf(const v1::LedgerRecord& record) {
+std::string_view ActionOf(const v1::LedgerRecord& record) {
   switch (record.kind()) {
     case v1::LEDGER_ENTRY_KIND_OPENED:
       return "ledger/open";
@@ -68,22 +67,22 @@ absl::string_view ActionOf(const v1::LedgerRecord& record) {
   }
 }
 
-AuditEvent NewEvent(absl::string_view actor, absl::string_view action, absl::string_view dataset) {
+AuditEvent NewEvent(std::string_view actor, std::string_view action, std::string_view dataset) {
   AuditEvent event;
   event.entry.set_actor(std::string(actor));
   event.entry.set_action(std::string(action));
-  event.entry.set_resource(absl::StrCat(kDatasets, dataset));
+  event.entry.set_resource(StrCat(kDatasets, dataset));
   event.entry.set_outcome("OK");
   return event;
 }
 
-absl::StatusOr<AuditEvent> EntryEvent(absl::string_view key, absl::string_view value,
-                                      absl::string_view salt, absl::string_view actor) {
+StatusOr<AuditEvent> EntryEvent(std::string_view key, std::string_view value, std::string_view salt,
+                                std::string_view actor) {
   if (value.size() < kHashBytes) return storage::CorruptRecord(key, "has no hash");
   COPPICE_ASSIGN_OR_RETURN(const v1::LedgerRecord record,
                            storage::ParseRecord<v1::LedgerRecord>(key, value.substr(kHashBytes)));
   AuditEvent event = NewEvent(actor, ActionOf(record), record.dataset());
-  if (!record.job().empty()) event.entry.set_related(absl::StrCat("jobs/", record.job()));
+  if (!record.job().empty()) event.entry.set_related(StrCat("jobs/", record.job()));
   event.entry.set_ledger_link(EntryLink(salt, record.dataset(), value));
   // The final cost of a job's releases may follow from private rows; its charge does not.
   const bool is_end = record.kind() == v1::LEDGER_ENTRY_KIND_SETTLED;
@@ -103,8 +102,8 @@ std::vector<std::string> Sorted(std::vector<std::string> links) {
   return links;
 }
 
-std::string EntryKeyOf(absl::string_view dataset, uint64_t sequence) {
-  return absl::StrCat(kLedgerPrefix, dataset, "/", absl::Dec(sequence, absl::kZeroPad16));
+std::string EntryKeyOf(std::string_view dataset, uint64_t sequence) {
+  return StrCat(kLedgerPrefix, dataset, "/", ZeroPadded(sequence, 16));
 }
 
 // Compares one ledger with what the log says of it.
@@ -115,7 +114,7 @@ class LedgerComparison {
 
   void Run(const LinkedLedger& ledger, const LoggedLedger& logged) {
     if (ledger.hold != logged.hold) {
-      Add(absl::StrCat(kHoldPrefix, dataset_, "/"),
+      Add(StrCat(kHoldPrefix, dataset_, "/"),
           logged.hold.empty()   ? "is a hold that the audit log does not tell of"
           : ledger.hold.empty() ? "is missing: by the audit log this hold has not ended"
                                 : "is not the hold that the audit log tells of");
@@ -158,35 +157,34 @@ class LedgerComparison {
 
 }  // namespace
 
-absl::StatusOr<LinkedLedgers> ReadLedgers(const storage::Store& store, absl::string_view salt) {
+StatusOr<LinkedLedgers> ReadLedgers(const storage::Store& store, std::string_view salt) {
   LinkedLedgers ledgers;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
+      store.Scan(kLedgerPrefix, [&](std::string_view key, std::string_view value) {
         const std::string dataset = DatasetInKey(key);
         ledgers[dataset].entries.push_back(EntryLink(salt, dataset, value));
-        return absl::OkStatus();
+        return OkStatus();
       }));
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
+      store.Scan(kHoldPrefix, [&](std::string_view key, std::string_view value) {
         const std::string dataset = DatasetInKey(key);
         ledgers[dataset].hold = HoldLink(salt, dataset, value);
         ledgers[dataset].is_closed = IsClosed(value);
-        return absl::OkStatus();
+        return OkStatus();
       }));
   return ledgers;
 }
 
-absl::StatusOr<std::vector<AuditEvent>> LedgerEvents(const storage::StoreBatch& batch,
-                                                     absl::string_view salt,
-                                                     absl::string_view actor) {
+StatusOr<std::vector<AuditEvent>> LedgerEvents(const storage::StoreBatch& batch,
+                                               std::string_view salt, std::string_view actor) {
   std::vector<AuditEvent> events;
   std::set<std::string> written_off;
   for (const auto& [key, value] : batch.puts()) {
-    if (absl::StartsWith(key, kLedgerPrefix)) {
+    if (StartsWith(key, kLedgerPrefix)) {
       COPPICE_ASSIGN_OR_RETURN(AuditEvent event, EntryEvent(key, value, salt, actor));
       if (event.entry.action() == kWriteOffAction) written_off.insert(DatasetInKey(key));
       events.push_back(std::move(event));
-    } else if (absl::StartsWith(key, kHoldPrefix)) {
+    } else if (StartsWith(key, kHoldPrefix)) {
       const std::string dataset = DatasetInKey(key);
       AuditEvent event = NewEvent(actor, IsClosed(value) ? kCloseAction : kHoldAction, dataset);
       event.entry.set_ledger_link(HoldLink(salt, dataset, value));
@@ -194,13 +192,13 @@ absl::StatusOr<std::vector<AuditEvent>> LedgerEvents(const storage::StoreBatch& 
     }
   }
   for (const std::string& key : batch.deleted_keys()) {
-    if (!absl::StartsWith(key, kHoldPrefix) || written_off.contains(DatasetInKey(key))) continue;
+    if (!StartsWith(key, kHoldPrefix) || written_off.contains(DatasetInKey(key))) continue;
     events.push_back(NewEvent(actor, kConfirmAction, DatasetInKey(key)));
   }
   for (const std::string& prefix : batch.deleted_prefixes()) {
-    for (const absl::string_view ours : {kLedgerPrefix, kHoldPrefix}) {
-      if (!absl::StartsWith(prefix, ours) && !absl::StartsWith(ours, prefix)) continue;
-      return absl::InternalError("ledgers are not removed by their prefix");
+    for (const std::string_view ours : {kLedgerPrefix, kHoldPrefix}) {
+      if (!StartsWith(prefix, ours) && !StartsWith(ours, prefix)) continue;
+      return InternalError("ledgers are not removed by their prefix");
     }
   }
   return events;
@@ -214,13 +212,11 @@ LoggedLedgers LedgersFromBaselines(const Baselines& baselines) {
   return logged;
 }
 
-bool TellsOfLedger(const v1::AuditEntry& entry) {
-  return absl::StartsWith(entry.action(), "ledger/");
-}
+bool TellsOfLedger(const v1::AuditEntry& entry) { return StartsWith(entry.action(), "ledger/"); }
 
 void AddLogEntry(const v1::AuditEntry& entry, LoggedLedgers& logged) {
   if (!TellsOfLedger(entry)) return;
-  LoggedLedger& ledger = logged[std::string(absl::StripPrefix(entry.resource(), kDatasets))];
+  LoggedLedger& ledger = logged[std::string(StripPrefix(entry.resource(), kDatasets))];
   if (entry.action() == kHoldAction || entry.action() == kCloseAction) {
     ledger.hold = entry.ledger_link();
   } else if (entry.action() == kConfirmAction) {

@@ -9,11 +9,10 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "coppice/v1/admin.pb.h"
 #include "server/store/audit_log/audit_record.h"
 #include "server/store/store.h"
@@ -36,13 +35,12 @@ struct LinkedLedger {
 };
 using LinkedLedgers = std::map<std::string, LinkedLedger>;  // by dataset
 
-absl::StatusOr<LinkedLedgers> ReadLedgers(const storage::Store& store, absl::string_view salt);
+StatusOr<LinkedLedgers> ReadLedgers(const storage::Store& store, std::string_view salt);
 
 // An event for each ledger entry that `batch` writes and each hold that it writes or ends. Internal
 // if it removes ledgers by prefix.
-absl::StatusOr<std::vector<AuditEvent>> LedgerEvents(const storage::StoreBatch& batch,
-                                                     absl::string_view salt,
-                                                     absl::string_view actor);
+StatusOr<std::vector<AuditEvent>> LedgerEvents(const storage::StoreBatch& batch,
+                                               std::string_view salt, std::string_view actor);
 
 // What the log says of a ledger, so far as it was read: AddLogEntry() adds one entry.
 struct LoggedLedger {

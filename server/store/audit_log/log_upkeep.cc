@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/audit_log/audit_log.h"
 #include "server/store/audit_log/ledger_links.h"
 #include "server/store/store_record.h"
@@ -18,15 +19,15 @@ constexpr int64_t kSecondsOfDay = 86400;
 // The limit of one write. The next day continues with the rest.
 constexpr uint64_t kMaxDropped = 100'000;
 
-absl::StatusOr<Baselines> ReadBaselines(const storage::Store& store) {
+StatusOr<Baselines> ReadBaselines(const storage::Store& store) {
   Baselines baselines;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kBaselinePrefix, [&](absl::string_view key, absl::string_view bytes) {
-        const absl::string_view id =
+      store.Scan(kBaselinePrefix, [&](std::string_view key, std::string_view bytes) {
+        const std::string_view id =
             key.substr(kBaselinePrefix.size(), key.size() - kBaselinePrefix.size() - 1);
         COPPICE_ASSIGN_OR_RETURN(baselines[std::string(id)],
                                  storage::ParseRecord<v1::AuditBaselineRecord>(key, bytes));
-        return absl::OkStatus();
+        return OkStatus();
       }));
   return baselines;
 }
@@ -47,8 +48,8 @@ void MoveToBaseline(const LinkedLedger& ledger, const LoggedLedger& dropped,
 
 }  // namespace
 
-absl::Status AuditLog::DropOld(int64_t now, LogWrite& write, v1::AuditHead& seal) const {
-  if (days_kept_ == 0 || signer_ == nullptr) return absl::OkStatus();
+Status AuditLog::DropOld(int64_t now, LogWrite& write, v1::AuditHead& seal) const {
+  if (days_kept_ == 0 || signer_ == nullptr) return OkStatus();
   const std::string oldest = AuditDay(now - int64_t{days_kept_} * kSecondsOfDay);
   COPPICE_ASSIGN_OR_RETURN(AuditChain chain,
                            seal.hash().empty() ? AuditChain() : AuditChain::After(seal));
@@ -65,7 +66,7 @@ absl::Status AuditLog::DropOld(int64_t now, LogWrite& write, v1::AuditHead& seal
     if (entry.sequence() >= state_.end.ledgers_from) AddLogEntry(entry, logged);
     write.batch().Delete(key);
   }
-  if (dropped == 0) return absl::OkStatus();
+  if (dropped == 0) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(LinkedLedgers ledgers, ReadLedgers(store_, state_.salt));
   Baselines after;
   for (const auto& [dataset, of_log] : logged) {
@@ -76,10 +77,10 @@ absl::Status AuditLog::DropOld(int64_t now, LogWrite& write, v1::AuditHead& seal
   write.end().baseline_hash = BaselineHash(write.end().ledgers_from, after);
   COPPICE_ASSIGN_OR_RETURN(seal, SignedHead(chain));
   write.batch().Put(std::string(kSealKey), seal.SerializeAsString());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<LogReport> InspectLog(const storage::Store& store) {
+StatusOr<LogReport> InspectLog(const storage::Store& store) {
   std::vector<v1::AuditEntry> of_ledgers;
   COPPICE_ASSIGN_OR_RETURN(const StoredLog stored,
                            ReadLog(store, [&of_ledgers](const v1::AuditEntry& entry) {
@@ -101,15 +102,14 @@ absl::StatusOr<LogReport> InspectLog(const storage::Store& store) {
   return report;
 }
 
-absl::Status CheckLog(const storage::Store& store) {
+Status CheckLog(const storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const LogReport report, InspectLog(store));
   COPPICE_RETURN_IF_ERROR(report.problem);
-  if (report.mismatches.empty()) return absl::OkStatus();
+  if (report.mismatches.empty()) return OkStatus();
   return storage::CorruptRecord(report.mismatches.front().key, report.mismatches.front().what);
 }
 
-absl::StatusOr<std::string> ResumeLog(storage::Store& store, int64_t now,
-                                      absl::string_view quarantine) {
+StatusOr<std::string> ResumeLog(storage::Store& store, int64_t now, std::string_view quarantine) {
   COPPICE_ASSIGN_OR_RETURN(StoredLog log, ReadLog(store, [](const v1::AuditEntry&) {}));
   if (log.problem.ok()) return std::string();
   storage::StoreBatch batch;
@@ -123,14 +123,14 @@ absl::StatusOr<std::string> ResumeLog(storage::Store& store, int64_t now,
   const bool seal_is_sound = log.problem_key != kSealKey;
   std::optional<std::string> first;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kAuditPrefix, [&](absl::string_view key, absl::string_view bytes) {
-        const bool is_sound_entry = seal_is_sound && absl::StartsWith(key, kEntryPrefix) &&
-                                    key < EntryKey(next.chain.entries());
-        if (is_sound_entry || (seal_is_sound && key == kSealKey)) return absl::OkStatus();
-        batch.Put(absl::StrCat(quarantine, key), std::string(bytes));
+      store.Scan(kAuditPrefix, [&](std::string_view key, std::string_view bytes) {
+        const bool is_sound_entry =
+            seal_is_sound && StartsWith(key, kEntryPrefix) && key < EntryKey(next.chain.entries());
+        if (is_sound_entry || (seal_is_sound && key == kSealKey)) return OkStatus();
+        batch.Put(StrCat(quarantine, key), std::string(bytes));
         batch.Delete(key);
         if (!first.has_value()) first = std::string(key);
-        return absl::OkStatus();
+        return OkStatus();
       }));
   COPPICE_ASSIGN_OR_RETURN(const LinkedLedgers ledgers, ReadLedgers(store, salt));
   const Baselines baselines = BaselinesOf(ledgers);

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::audit {
@@ -18,10 +19,10 @@ bool LogWrite::changes_nothing() const {
          batch_.deleted_prefixes().empty();
 }
 
-absl::Status LogWrite::Append(v1::AuditEntry entry) {
+Status LogWrite::Append(v1::AuditEntry entry) {
   COPPICE_RETURN_IF_ERROR(end_.chain.Append(entry));
   batch_.Put(EntryKey(entry.sequence()), entry.SerializeAsString());
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 const v1::AuditOpenRecord* LogWrite::Find(uint64_t number) const {

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "coppice/v1/admin.pb.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/store/audit_log/audit_record.h"
@@ -28,7 +28,7 @@ class LogWrite {
   bool changes_nothing() const;
 
   // Appends `entry` to the chain.
-  absl::Status Append(v1::AuditEntry entry);
+  Status Append(v1::AuditEntry entry);
 
   // The open record, as this write leaves it; null if there is none.
   const v1::AuditOpenRecord* Find(uint64_t number) const;

@@ -1,14 +1,14 @@
 #include "server/store/audit_log/open_sum.h"
 
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "server/store/audit_log/audit_record.h"
 
 namespace coppice::audit {
 namespace {
 
-constexpr absl::string_view kSaltDomain = "audit/salt";
+constexpr std::string_view kSaltDomain = "audit/salt";
 
 void AddTo(Sha256Digest& sum, const Sha256Digest& term) {
   unsigned carry = 0;
@@ -32,15 +32,13 @@ Sha256Digest Negated(Sha256Digest term) {
 
 OpenSum::OpenSum(std::string salt) : salt_(std::move(salt)), sum_(Sha256({kSaltDomain, salt_})) {}
 
-void OpenSum::Add(uint64_t number, absl::string_view record) {
-  AddTo(sum_, HashOf(number, record));
-}
+void OpenSum::Add(uint64_t number, std::string_view record) { AddTo(sum_, HashOf(number, record)); }
 
-void OpenSum::Remove(uint64_t number, absl::string_view record) {
+void OpenSum::Remove(uint64_t number, std::string_view record) {
   AddTo(sum_, Negated(HashOf(number, record)));
 }
 
-Sha256Digest OpenSum::HashOf(uint64_t number, absl::string_view record) const {
+Sha256Digest OpenSum::HashOf(uint64_t number, std::string_view record) const {
   return Sha256({salt_, OpenKey(number), "\n", record});
 }
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "common/terms/sha256.h"
 
 namespace coppice::audit {
@@ -30,13 +30,13 @@ class OpenSum {
   explicit OpenSum(std::string salt);
 
   // `record` must be what is stored under OpenKey(number); Remove() takes what Add() was given.
-  void Add(uint64_t number, absl::string_view record);
-  void Remove(uint64_t number, absl::string_view record);
+  void Add(uint64_t number, std::string_view record);
+  void Remove(uint64_t number, std::string_view record);
 
   std::string Bytes() const { return {sum_.begin(), sum_.end()}; }
 
  private:
-  Sha256Digest HashOf(uint64_t number, absl::string_view record) const;
+  Sha256Digest HashOf(uint64_t number, std::string_view record) const;
 
   std::string salt_;
   Sha256Digest sum_{};  // the last byte counts least

@@ -1,5 +1,8 @@
 #include "server/store/models/endpoint_record.h"
 
+#include <string_view>
+
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
 #include "server/store/store_record.h"
@@ -20,17 +23,17 @@ v1::Endpoint ToProto(const EndpointInfo& info) {
   return proto;
 }
 
-absl::StatusOr<EndpointInfo> DecodeEndpoint(absl::string_view key, absl::string_view bytes) {
+StatusOr<EndpointInfo> DecodeEndpoint(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Endpoint proto,
                            storage::ParseRecord<v1::Endpoint>(key, bytes));
-  const absl::StatusOr<std::string> id = ParseName(kEndpoints, proto.name());
+  const StatusOr<std::string> id = ParseName(kEndpoints, proto.name());
   if (!id.ok() || key != EndpointKey(*id)) {
     return storage::CorruptRecord(key, "has the endpoint of another key");
   }
   EndpointInfo info{.id = *id, .versions = {}, .owner = proto.owner()};
   uint64_t last = 0;
   for (const v1::EndpointVersion& version : proto.versions()) {
-    const absl::StatusOr<std::string> model = ParseName(kModels, version.model());
+    const StatusOr<std::string> model = ParseName(kModels, version.model());
     const bool follows = last == 0 ? version.number() > 0 : version.number() == last + 1;
     if (!model.ok() || !follows || version.restored_version() >= version.number()) {
       return storage::CorruptRecord(key, "has versions that do not follow each other");

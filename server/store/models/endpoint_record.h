@@ -8,22 +8,20 @@
 #define COPPICE_SERVER_STORE_MODELS_ENDPOINT_RECORD_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/model.pb.h"
 #include "server/store/models/endpoint_info.h"
 
 namespace coppice::models {
 
-inline constexpr absl::string_view kEndpointPrefix = "endpoint/";
-inline std::string EndpointKey(absl::string_view id) {
-  return absl::StrCat(kEndpointPrefix, id, "/");
-}
+inline constexpr std::string_view kEndpointPrefix = "endpoint/";
+inline std::string EndpointKey(std::string_view id) { return StrCat(kEndpointPrefix, id, "/"); }
 
 v1::Endpoint ToProto(const EndpointInfo& info);
-absl::StatusOr<EndpointInfo> DecodeEndpoint(absl::string_view key, absl::string_view bytes);
+StatusOr<EndpointInfo> DecodeEndpoint(std::string_view key, std::string_view bytes);
 
 }  // namespace coppice::models
 

@@ -1,10 +1,12 @@
 #include "server/store/models/endpoints.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/store/models/endpoint_record.h"
 #include "server/store/store_record.h"
@@ -12,8 +14,8 @@
 namespace coppice::models {
 namespace {
 
-absl::Status NoEndpoint(absl::string_view id) {
-  return absl::NotFoundError(absl::StrCat("there is no endpoint ", id));
+Status NoEndpoint(std::string_view id) {
+  return NotFoundError(StrCat("there is no endpoint ", id));
 }
 
 // The version that first served the model of `version`, as far as rollbacks record it.
@@ -21,31 +23,30 @@ uint64_t OriginOf(const EndpointVersion& version) {
   return version.restored > 0 ? version.restored : version.number;
 }
 
-absl::Status CheckExpected(absl::string_view id, uint64_t served, const ChangeOptions& options) {
-  if (options.expected_version.value_or(served) == served) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "expected_version: endpoint ", id,
-      served == 0 ? std::string(" does not exist") : absl::StrCat(" serves version ", served),
-      ", not ", *options.expected_version, "; look at it, and decide again"));
+Status CheckExpected(std::string_view id, uint64_t served, const ChangeOptions& options) {
+  if (options.expected_version.value_or(served) == served) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("expected_version: endpoint ", id,
+             served == 0 ? std::string(" does not exist") : StrCat(" serves version ", served),
+             ", not ", *options.expected_version, "; look at it, and decide again"));
 }
 
 // The version that a rollback to `to` restores; 0 means one step back.
-absl::StatusOr<EndpointVersion> VersionToRestore(const EndpointInfo& info, uint64_t to) {
+StatusOr<EndpointVersion> VersionToRestore(const EndpointInfo& info, uint64_t to) {
   const std::vector<EndpointVersion>& versions = info.versions;
   if (to == 0) {
     const uint64_t origin = OriginOf(versions.back());
     const auto before = std::find_if(versions.rbegin(), versions.rend(),
                                      [&](const auto& v) { return v.number < origin; });
     if (before != versions.rend()) return *before;
-    return absl::FailedPreconditionError(
-        absl::StrCat("endpoint ", info.id, " has no version before ", origin, " to go back to"));
+    return FailedPreconditionError(
+        StrCat("endpoint ", info.id, " has no version before ", origin, " to go back to"));
   }
   const auto found =
       std::find_if(versions.begin(), versions.end(), [&](const auto& v) { return v.number == to; });
   if (found != versions.end()) return *found;
-  return absl::NotFoundError(absl::StrCat("endpoint ", info.id, " keeps versions ",
-                                          versions.front().number, " to ", versions.back().number,
-                                          ", not ", to));
+  return NotFoundError(StrCat("endpoint ", info.id, " keeps versions ", versions.front().number,
+                              " to ", versions.back().number, ", not ", to));
 }
 
 void Append(EndpointInfo& info, EndpointVersion version) {
@@ -56,33 +57,33 @@ void Append(EndpointInfo& info, EndpointVersion version) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Endpoints>> Endpoints::Open(storage::Store& store, Models& models,
-                                                           std::function<int64_t()> clock) {
+StatusOr<std::unique_ptr<Endpoints>> Endpoints::Open(storage::Store& store, Models& models,
+                                                     std::function<int64_t()> clock) {
   std::unique_ptr<Endpoints> endpoints(new Endpoints(store, models, std::move(clock)));
   COPPICE_RETURN_IF_ERROR(endpoints->Load());
   return endpoints;
 }
 
-absl::Status Endpoints::Load() {
-  return store_.Scan(kEndpointPrefix, [&](absl::string_view key, absl::string_view bytes) {
+Status Endpoints::Load() {
+  return store_.Scan(kEndpointPrefix, [&](std::string_view key, std::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(EndpointInfo info, DecodeEndpoint(key, bytes));
-    absl::StatusOr<Models::PinnedModel> pinned = Pin(info.versions.back().model, info.id);
+    StatusOr<Models::PinnedModel> pinned = Pin(info.versions.back().model, info.id);
     if (!pinned.ok()) return storage::CorruptRecord(key, "serves a model that is not there");
     const MutexLock lock(mutex_);
     State& state = endpoints_[info.id];
     state = {.info = std::move(info), .pin = std::move(pinned->claim)};
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
-const Endpoints::State* Endpoints::Find(absl::string_view id) const {
+const Endpoints::State* Endpoints::Find(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = endpoints_.find(id);
   return it == endpoints_.end() ? nullptr : &it->second;
 }
 
-absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_view model,
-                                            const ChangeOptions& options) {
+StatusOr<EndpointInfo> Endpoints::Set(std::string_view id, std::string_view model,
+                                      const ChangeOptions& options) {
   const MutexLock change(change_mutex_);
   const State* const before = Find(id);
   // This call may be a retry of one whose answer was lost.
@@ -102,8 +103,8 @@ absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_v
   return Change(before, std::move(next), std::move(pinned), options);
 }
 
-absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t to,
-                                                 const ChangeOptions& options) {
+StatusOr<EndpointInfo> Endpoints::RollBack(std::string_view id, uint64_t to,
+                                           const ChangeOptions& options) {
   const MutexLock change(change_mutex_);
   const State* const before = Find(id);
   if (before == nullptr) return NoEndpoint(id);
@@ -112,9 +113,9 @@ absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t 
   COPPICE_ASSIGN_OR_RETURN(const EndpointVersion restored, VersionToRestore(next, to));
   COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel pinned, Pin(restored.model, id));
   if (pinned.model.created_unix_seconds > restored.created_unix_seconds) {
-    return absl::NotFoundError(
-        absl::StrCat("the model of version ", restored.number, " was deleted; ", restored.model,
-                     " is another one now, made since. If that is the one you want, set it"));
+    return NotFoundError(
+        StrCat("the model of version ", restored.number, " was deleted; ", restored.model,
+               " is another one now, made since. If that is the one you want, set it"));
   }
   Append(
       next,
@@ -122,13 +123,12 @@ absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t 
   return Change(before, std::move(next), std::move(pinned), options);
 }
 
-absl::StatusOr<Models::PinnedModel> Endpoints::Pin(absl::string_view model, absl::string_view id) {
+StatusOr<Models::PinnedModel> Endpoints::Pin(std::string_view model, std::string_view id) {
   return models_.Pin(model, MakeName(kEndpoints, id));
 }
 
-absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo next,
-                                               Models::PinnedModel pinned,
-                                               const ChangeOptions& options) {
+StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo next,
+                                         Models::PinnedModel pinned, const ChangeOptions& options) {
   const std::string& model = next.versions.back().model;
   if (before != nullptr && !options.allow_schema_change) {
     COPPICE_RETURN_IF_ERROR(CheckSameSchema(next.id, before->served().model, model));
@@ -144,24 +144,24 @@ absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo
   return next;
 }
 
-absl::Status Endpoints::CheckSameSchema(absl::string_view id, absl::string_view before,
-                                        absl::string_view next) const {
+Status Endpoints::CheckSameSchema(std::string_view id, std::string_view before,
+                                  std::string_view next) const {
   COPPICE_ASSIGN_OR_RETURN(const ModelInfo now, models_.Get(before));
   COPPICE_ASSIGN_OR_RETURN(const ModelInfo then, models_.Get(next));
-  if (now.model->schema().IsSameButForUnsaidUnits(then.model->schema())) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("model ", next, " has another schema than model ", before, ", which endpoint ",
-                   id, " serves; if its callers are ready for that, set allow_schema_change"));
+  if (now.model->schema().IsSameButForUnsaidUnits(then.model->schema())) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("model ", next, " has another schema than model ", before, ", which endpoint ", id,
+             " serves; if its callers are ready for that, set allow_schema_change"));
 }
 
-absl::Status Endpoints::CheckRoom() const {
+Status Endpoints::CheckRoom() const {
   const MutexLock lock(mutex_);
-  if (endpoints_.size() < kMaxEndpoints) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("there are ", kMaxEndpoints, " endpoints already; delete one"));
+  if (endpoints_.size() < kMaxEndpoints) return OkStatus();
+  return ResourceExhaustedError(
+      StrCat("there are ", kMaxEndpoints, " endpoints already; delete one"));
 }
 
-absl::Status Endpoints::Delete(absl::string_view id) {
+Status Endpoints::Delete(std::string_view id) {
   const MutexLock change(change_mutex_);
   if (Find(id) == nullptr) return NoEndpoint(id);
   storage::StoreBatch batch;
@@ -169,17 +169,17 @@ absl::Status Endpoints::Delete(absl::string_view id) {
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   const MutexLock lock(mutex_);
   endpoints_.erase(endpoints_.find(id));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<EndpointInfo> Endpoints::Get(absl::string_view id) const {
+StatusOr<EndpointInfo> Endpoints::Get(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = endpoints_.find(id);
   if (it == endpoints_.end()) return NoEndpoint(id);
   return it->second.info;
 }
 
-std::optional<std::string> Endpoints::OwnerOf(absl::string_view id) const {
+std::optional<std::string> Endpoints::OwnerOf(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = endpoints_.find(id);
   if (it == endpoints_.end()) return std::nullopt;
@@ -197,17 +197,17 @@ std::vector<EndpointInfo> Endpoints::List(const Page& page) const {
   return infos;
 }
 
-absl::StatusOr<EndpointVersion> Endpoints::ServedVersion(absl::string_view id) const {
+StatusOr<EndpointVersion> Endpoints::ServedVersion(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = endpoints_.find(id);
   if (it == endpoints_.end()) return NoEndpoint(id);
   return it->second.served();
 }
 
-absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::Serving(absl::string_view id) const {
+StatusOr<std::shared_ptr<const ServedModel>> Endpoints::Serving(std::string_view id) const {
   while (true) {
     COPPICE_ASSIGN_OR_RETURN(const EndpointVersion served, ServedVersion(id));
-    absl::StatusOr<ModelInfo> model = models_.Get(served.model);
+    StatusOr<ModelInfo> model = models_.Get(served.model);
     if (model.ok()) {
       return std::make_shared<const ServedModel>(
           ServedModel{.model = *std::move(model), .version = served.number});
@@ -218,8 +218,8 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::Serving(absl::stri
   }
 }
 
-absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::ServingFromMemory(
-    absl::string_view id) const {
+StatusOr<std::shared_ptr<const ServedModel>> Endpoints::ServingFromMemory(
+    std::string_view id) const {
   COPPICE_ASSIGN_OR_RETURN(const EndpointVersion served, ServedVersion(id));
   std::optional<ModelInfo> model = models_.GetFromMemory(served.model);
   if (!model.has_value()) return nullptr;

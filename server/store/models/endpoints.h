@@ -10,16 +10,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/btree_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/models/endpoint_info.h"
 #include "server/store/models/models.h"
 #include "server/store/store.h"
@@ -56,27 +55,26 @@ class Endpoints {
 
   // Loads what `store` holds; load the models first. All must outlive the endpoints. `clock`
   // returns seconds since 1970 and dates versions.
-  static absl::StatusOr<std::unique_ptr<Endpoints>> Open(storage::Store& store, Models& models,
-                                                         std::function<int64_t()> clock);
+  static StatusOr<std::unique_ptr<Endpoints>> Open(storage::Store& store, Models& models,
+                                                   std::function<int64_t()> clock);
 
   // Makes the endpoint if it does not exist.
-  absl::StatusOr<EndpointInfo> Set(absl::string_view id, absl::string_view model,
-                                   const ChangeOptions& options);
+  StatusOr<EndpointInfo> Set(std::string_view id, std::string_view model,
+                             const ChangeOptions& options);
   // Restores version `to` or, if that is 0, the version before the served one. If the served one
   // was itself restored, "before" counts from its original, so going back again does not return to
   // what was left.
-  absl::StatusOr<EndpointInfo> RollBack(absl::string_view id, uint64_t to,
-                                        const ChangeOptions& options);
-  absl::Status Delete(absl::string_view id);
+  StatusOr<EndpointInfo> RollBack(std::string_view id, uint64_t to, const ChangeOptions& options);
+  Status Delete(std::string_view id);
 
-  absl::StatusOr<EndpointInfo> Get(absl::string_view id) const;
+  StatusOr<EndpointInfo> Get(std::string_view id) const;
   // Nothing if there is no such endpoint.
-  std::optional<std::string> OwnerOf(absl::string_view id) const;
+  std::optional<std::string> OwnerOf(std::string_view id) const;
   // Lists each endpoint with its last version only.
   std::vector<EndpointInfo> List(const Page& page) const;
-  absl::StatusOr<std::shared_ptr<const ServedModel>> Serving(absl::string_view id) const;
+  StatusOr<std::shared_ptr<const ServedModel>> Serving(std::string_view id) const;
   // As Serving(); null if the model is not in memory.
-  absl::StatusOr<std::shared_ptr<const ServedModel>> ServingFromMemory(absl::string_view id) const;
+  StatusOr<std::shared_ptr<const ServedModel>> ServingFromMemory(std::string_view id) const;
 
  private:
   struct State {
@@ -89,19 +87,18 @@ class Endpoints {
   Endpoints(storage::Store& store, Models& models, std::function<int64_t()> clock)
       : store_(store), models_(models), clock_(std::move(clock)) {}
 
-  absl::Status Load();
+  Status Load();
   // What is served now, or null if there is no such endpoint. Only changes modify it.
-  const State* Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  absl::Status CheckRoom() const;
+  const State* Find(std::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  Status CheckRoom() const;
   // Pins `model` for endpoint `id`.
-  absl::StatusOr<Models::PinnedModel> Pin(absl::string_view model, absl::string_view id);
+  StatusOr<Models::PinnedModel> Pin(std::string_view model, std::string_view id);
   // FailedPrecondition if the models have different schemas. Reads both.
-  absl::Status CheckSameSchema(absl::string_view id, absl::string_view before,
-                               absl::string_view next) const;
-  absl::StatusOr<EndpointVersion> ServedVersion(absl::string_view id) const;
+  Status CheckSameSchema(std::string_view id, std::string_view before, std::string_view next) const;
+  StatusOr<EndpointVersion> ServedVersion(std::string_view id) const;
   // Stores and publishes `next`, whose last version serves the pinned model.
-  absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next,
-                                      Models::PinnedModel pinned, const ChangeOptions& options)
+  StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next, Models::PinnedModel pinned,
+                                const ChangeOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   storage::Store& store_;
@@ -109,7 +106,7 @@ class Endpoints {
   const std::function<int64_t()> clock_;
   Mutex change_mutex_;  // held during a change, including its write to the store
   mutable Mutex mutex_;
-  absl::btree_map<std::string, State> endpoints_ ABSL_GUARDED_BY(mutex_);
+  StringMap<State> endpoints_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::models

@@ -3,7 +3,8 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::models {
 
@@ -15,21 +16,21 @@ std::optional<ModelInfo> ModelCache::Find(uint64_t number) {
   return found->second->model;
 }
 
-absl::Status ModelCache::MakeRoom(const ModelSummary& model) {
+Status ModelCache::MakeRoom(const ModelSummary& model) {
   const uint64_t most = most_bytes_;
   if (model.memory > most) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the model ", model.id, " takes about ", model.memory,
-                     " bytes of memory, and all models "
-                     "together have ",
-                     most, " (--model-cache-bytes): raise that, or delete the model"));
+    return FailedPreconditionError(
+        StrCat("the model ", model.id, " takes about ", model.memory,
+               " bytes of memory, and all models "
+               "together have ",
+               most, " (--model-cache-bytes): raise that, or delete the model"));
   }
   std::vector<ModelInfo> unused;  // destroyed last, without the lock
   const MutexLock lock(mutex_);
-  if (TakeUnused(most - model.memory, unused) <= most - model.memory) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the models in use leave no room for the model ", model.id, " in the ", most,
-                   " bytes of --model-cache-bytes; try again later"));
+  if (TakeUnused(most - model.memory, unused) <= most - model.memory) return OkStatus();
+  return ResourceExhaustedError(StrCat("the models in use leave no room for the model ", model.id,
+                                       " in the ", most,
+                                       " bytes of --model-cache-bytes; try again later"));
 }
 
 uint64_t ModelCache::TakeUnused(uint64_t most, std::vector<ModelInfo>& out) {

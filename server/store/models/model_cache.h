@@ -12,8 +12,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/store/models/model_info.h"
 
 namespace coppice::models {
@@ -38,7 +38,7 @@ class ModelCache {
   std::optional<ModelInfo> Find(uint64_t number);
 
   // Drops what was used longest ago and nobody holds, until `bytes` more fit.
-  absl::Status MakeRoom(const ModelSummary& model);
+  Status MakeRoom(const ModelSummary& model);
   // Keeps the model, and returns it as its holders are to have it.
   ModelInfo Add(uint64_t number, ModelInfo model, uint64_t bytes);
   void Remove(uint64_t number);

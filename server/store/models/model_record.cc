@@ -1,12 +1,13 @@
 #include "server/store/models/model_record.h"
 
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/store/store_record.h"
@@ -18,7 +19,7 @@ namespace {
 // the model, from a record of an older format, do not know better.
 constexpr uint64_t kMemoryPerByte = 6;
 
-bool IsOfJob(absl::string_view source) { return ParseName(kJobs, source).ok(); }
+bool IsOfJob(std::string_view source) { return ParseName(kJobs, source).ok(); }
 
 // What the allocator adds to each block that it gives.
 constexpr uint64_t kBlock = 16;
@@ -38,9 +39,9 @@ uint64_t MemoryOf(const Tree& tree) {
 struct Origin {
   std::string id, source;
 };
-absl::StatusOr<Origin> OriginIn(const v1::Model& proto, absl::string_view key) {
+StatusOr<Origin> OriginIn(const v1::Model& proto, std::string_view key) {
   const std::string& source = proto.job().empty() ? proto.study() : proto.job();
-  const absl::StatusOr<std::string> id = ParseName(kModels, proto.name());
+  const StatusOr<std::string> id = ParseName(kModels, proto.name());
   const bool named = ParseName(kStudies, source).ok() || IsOfJob(source);
   if (!id.ok() || !named || key != ModelKey(source, *id)) {
     return storage::CorruptRecord(key, "has the model of another key");
@@ -50,15 +51,15 @@ absl::StatusOr<Origin> OriginIn(const v1::Model& proto, absl::string_view key) {
 
 }  // namespace
 
-std::string ModelKey(absl::string_view source, absl::string_view model) {
-  absl::string_view id = source;
-  const bool of_job = absl::ConsumePrefix(&id, absl::StrCat(kJobs, "/"));
-  if (!of_job) absl::ConsumePrefix(&id, absl::StrCat(kStudies, "/"));
-  return absl::StrCat(of_job ? kJobModelsPrefix : kStudyModelsPrefix, id, "/", model);
+std::string ModelKey(std::string_view source, std::string_view model) {
+  std::string_view id = source;
+  const bool of_job = ConsumePrefix(&id, StrCat(kJobs, "/"));
+  if (!of_job) ConsumePrefix(&id, StrCat(kStudies, "/"));
+  return StrCat(of_job ? kJobModelsPrefix : kStudyModelsPrefix, id, "/", model);
 }
 
-bool IsModelKey(absl::string_view key) {
-  return absl::StartsWith(key, kStudyModelsPrefix) || absl::StartsWith(key, kJobModelsPrefix);
+bool IsModelKey(std::string_view key) {
+  return StartsWith(key, kStudyModelsPrefix) || StartsWith(key, kJobModelsPrefix);
 }
 
 uint64_t MemoryOf(const Model& model) {
@@ -83,12 +84,12 @@ ModelSummary PutModel(const ModelInfo& info, storage::StoreBatch& batch) {
   return summary;
 }
 
-void DeleteModel(absl::string_view model_key, storage::StoreBatch& batch) {
+void DeleteModel(std::string_view model_key, storage::StoreBatch& batch) {
   batch.Delete(model_key);
   batch.Delete(SummaryKey(model_key));
 }
 
-void DeleteStudyModels(absl::string_view study, storage::StoreBatch& batch) {
+void DeleteStudyModels(std::string_view study, storage::StoreBatch& batch) {
   batch.DeletePrefix(StudyModelsPrefix(study));
   batch.DeletePrefix(SummaryKey(StudyModelsPrefix(study)));
 }
@@ -111,11 +112,11 @@ std::string EncodeSummary(const ModelSummary& summary) {
   return record.SerializeAsString();
 }
 
-absl::StatusOr<ModelSummary> DecodeSummary(absl::string_view key, absl::string_view bytes) {
+StatusOr<ModelSummary> DecodeSummary(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const auto record,
                            storage::ParseRecord<v1::ModelSummaryRecord>(key, bytes));
   const v1::Model& model = record.model();
-  absl::StatusOr<Origin> origin = OriginIn(model, absl::StripPrefix(key, kSummariesPrefix));
+  StatusOr<Origin> origin = OriginIn(model, StripPrefix(key, kSummariesPrefix));
   if (!origin.ok()) return storage::CorruptRecord(key, "has the summary of another key");
   return ModelSummary{
       .id = std::move(origin->id),
@@ -147,17 +148,17 @@ v1::Model ToProto(const ModelInfo& info) {
   return proto;
 }
 
-absl::StatusOr<ModelInfo> DecodeModel(absl::string_view key, absl::string_view bytes) {
+StatusOr<ModelInfo> DecodeModel(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, storage::ParseRecord<v1::Model>(key, bytes));
   COPPICE_ASSIGN_OR_RETURN(Origin origin, OriginIn(proto, key));
-  absl::StatusOr<Model> model = FromProto(proto);
+  StatusOr<Model> model = FromProto(proto);
   if (!model.ok()) return storage::CorruptRecord(key, model.status().message());
   ModelInfo info{.id = std::move(origin.id),
                  .source = std::move(origin.source),
                  .created_unix_seconds = proto.created_unix_seconds(),
                  .model = std::make_shared<const Model>(*std::move(model))};
   if (!proto.has_signature()) return info;
-  const absl::StatusOr<ModelSignature> signature = FromProto(proto.signature());
+  const StatusOr<ModelSignature> signature = FromProto(proto.signature());
   if (!signature.ok()) return storage::CorruptRecord(key, signature.status().message());
   info.signature = *signature;
   return info;

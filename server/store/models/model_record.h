@@ -11,30 +11,30 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/model.pb.h"
 #include "server/store/models/model_info.h"
 #include "server/store/store.h"
 
 namespace coppice::models {
 
-inline constexpr absl::string_view kStudyModelsPrefix = "model/";
-inline constexpr absl::string_view kJobModelsPrefix = "trained/";
-inline std::string StudyModelsPrefix(absl::string_view study) {
-  return absl::StrCat(kStudyModelsPrefix, study, "/");
+inline constexpr std::string_view kStudyModelsPrefix = "model/";
+inline constexpr std::string_view kJobModelsPrefix = "trained/";
+inline std::string StudyModelsPrefix(std::string_view study) {
+  return StrCat(kStudyModelsPrefix, study, "/");
 }
 
 // `source` is "studies/ID" or "jobs/ID".
-std::string ModelKey(absl::string_view source, absl::string_view model);
+std::string ModelKey(std::string_view source, std::string_view model);
 
-bool IsModelKey(absl::string_view key);
+bool IsModelKey(std::string_view key);
 
-inline constexpr absl::string_view kSummariesPrefix = "summary/";
-inline std::string SummaryKey(absl::string_view model_key) {
-  return absl::StrCat(kSummariesPrefix, model_key);
+inline constexpr std::string_view kSummariesPrefix = "summary/";
+inline std::string SummaryKey(std::string_view model_key) {
+  return StrCat(kSummariesPrefix, model_key);
 }
 
 // About the bytes that a model takes in memory.
@@ -43,19 +43,19 @@ uint64_t MemoryOf(const Model& model);
 // Puts both records into the batch, and returns the summary.
 ModelSummary PutModel(const ModelInfo& info, storage::StoreBatch& batch);
 // Removes both records of the model with that key, or of all models of a study.
-void DeleteModel(absl::string_view model_key, storage::StoreBatch& batch);
-void DeleteStudyModels(absl::string_view study, storage::StoreBatch& batch);
+void DeleteModel(std::string_view model_key, storage::StoreBatch& batch);
+void DeleteStudyModels(std::string_view study, storage::StoreBatch& batch);
 
 // The summary of a model whose record has `bytes` bytes.
 ModelSummary Summarize(const ModelInfo& info, uint64_t bytes);
 std::string EncodeSummary(const ModelSummary& summary);
-absl::StatusOr<ModelSummary> DecodeSummary(absl::string_view key, absl::string_view bytes);
+StatusOr<ModelSummary> DecodeSummary(std::string_view key, std::string_view bytes);
 
 // SetModelRecord() sets the whole message except the model itself, ToProto() all of it.
 void SetModelRecord(const ModelSummary& summary, v1::Model& proto);
 v1::Model ToProto(const ModelInfo& info);
 
-absl::StatusOr<ModelInfo> DecodeModel(absl::string_view key, absl::string_view bytes);
+StatusOr<ModelInfo> DecodeModel(std::string_view key, std::string_view bytes);
 
 }  // namespace coppice::models
 

@@ -1,10 +1,12 @@
 #include "server/store/models/models.h"
 
 #include <iterator>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/store/models/model_record.h"
 #include "server/store/store_record.h"
@@ -13,27 +15,25 @@ namespace coppice::models {
 
 namespace {
 
-absl::Status NoModel(absl::string_view id) {
-  return absl::NotFoundError(absl::StrCat("there is no model ", id));
-}
+Status NoModel(std::string_view id) { return NotFoundError(StrCat("there is no model ", id)); }
 
-absl::Status InUse(absl::string_view what) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(what, "; serve another model there first, or delete the endpoint"));
+Status InUse(std::string_view what) {
+  return FailedPreconditionError(
+      StrCat(what, "; serve another model there first, or delete the endpoint"));
 }
 
 }  // namespace
 
-absl::Status Models::Load(const storage::Store& store) {
+Status Models::Load(const storage::Store& store) {
   store_ = &store;
-  return store.Scan(kSummariesPrefix, [&](absl::string_view key, absl::string_view bytes) {
+  return store.Scan(kSummariesPrefix, [&](std::string_view key, std::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(ModelSummary summary, DecodeSummary(key, bytes));
     const MutexLock lock(mutex_);
     if (models_.contains(summary.id)) {
       return storage::CorruptRecord(key, "has the id of another model");
     }
     Add({.summary = std::move(summary)});
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 
@@ -55,18 +55,17 @@ Models::ById::iterator Models::Erase(ById::iterator it) {
   return models_.erase(it);
 }
 
-absl::Status Models::SignAnew(storage::Store& store, const PublicKey& before,
-                              const ModelSigner& signer) {
-  const auto sign = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
+Status Models::SignAnew(storage::Store& store, const PublicKey& before, const ModelSigner& signer) {
+  const auto sign = [&](std::string_view key, std::string_view bytes) -> Status {
     v1::Model model;
     // Load() reports what is wrong with a record.
     if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      return absl::OkStatus();
+      return OkStatus();
     }
-    const absl::StatusOr<ModelSignature> signature = FromProto(model.signature());
+    const StatusOr<ModelSignature> signature = FromProto(model.signature());
     const bool is_signed = signature.ok() && signature->key == before &&
                            CheckModelSignature(model, before, /*now_unix_seconds=*/0).ok();
-    if (!is_signed) return absl::OkStatus();
+    if (!is_signed) return OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const std::string signed_bytes, SignedModelBytes(model));
     COPPICE_ASSIGN_OR_RETURN(const ModelSignature anew, signer(signed_bytes));
     *model.mutable_signature() = ToProto(anew);
@@ -74,22 +73,21 @@ absl::Status Models::SignAnew(storage::Store& store, const PublicKey& before,
     batch.Put(std::string(key), model.SerializeAsString());  // its summary stays as it is
     return store.Apply(batch);
   };
-  for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
+  for (const std::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
     COPPICE_RETURN_IF_ERROR(store.Scan(prefix, sign));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
+StatusOr<ModelClaim> Models::Claim(std::string_view id) {
   const MutexLock lock(mutex_);
   const auto it = models_.find(id);
   if (it != models_.end()) {
-    return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", id, " already, of ",
-                                                 it->second.summary.source));
+    return AlreadyExistsError(
+        StrCat("model_id: there is a model ", id, " already, of ", it->second.summary.source));
   }
   if (!claimed_ids_.emplace(id).second) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("model_id: a model ", id, " is being made already"));
+    return AlreadyExistsError(StrCat("model_id: a model ", id, " is being made already"));
   }
   return ModelClaim([this, id = std::string(id)] {
     const MutexLock ending(mutex_);
@@ -97,14 +95,14 @@ absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
   });
 }
 
-Models::ById::const_iterator Models::Find(absl::string_view id) const {
+Models::ById::const_iterator Models::Find(std::string_view id) const {
   const auto it = models_.find(id);
   const bool leaving = it != models_.end() && (removals_.contains(it->second.summary.source) ||
                                                removals_.contains(MakeName(kModels, id)));
   return leaving ? models_.end() : it;
 }
 
-absl::StatusOr<Models::PinnedModel> Models::Pin(absl::string_view id, absl::string_view holder) {
+StatusOr<Models::PinnedModel> Models::Pin(std::string_view id, std::string_view holder) {
   const MutexLock lock(mutex_);
   const auto it = Find(id);
   if (it == models_.end()) return NoModel(id);
@@ -115,12 +113,12 @@ absl::StatusOr<Models::PinnedModel> Models::Pin(absl::string_view id, absl::stri
                                                   })};
 }
 
-absl::StatusOr<ModelClaim> Models::ClaimRemovalOf(absl::string_view source) {
+StatusOr<ModelClaim> Models::ClaimRemovalOf(std::string_view source) {
   const MutexLock lock(mutex_);
   for (const auto& [id, holder] : pins_) {
     const auto it = models_.find(id);
     if (it == models_.end() || it->second.summary.source != source) continue;
-    return InUse(absl::StrCat(source, " cannot be deleted: ", holder, " serves its model ", id));
+    return InUse(StrCat(source, " cannot be deleted: ", holder, " serves its model ", id));
   }
   return ClaimRemoval(std::string(source));
 }
@@ -133,7 +131,7 @@ ModelClaim Models::ClaimRemoval(std::string what) {
   });
 }
 
-absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
+Status Models::Delete(storage::Store& store, std::string_view id) {
   ModelSummary summary;
   uint64_t number = 0;
   ModelClaim leaving;
@@ -143,7 +141,7 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
     if (it == models_.end()) return NoModel(id);
     const auto held = pins_.lower_bound({std::string(id), ""});
     if (held != pins_.end() && held->first == id) {
-      return InUse(absl::StrCat("model ", id, " cannot be deleted: ", held->second, " serves it"));
+      return InUse(StrCat("model ", id, " cannot be deleted: ", held->second, " serves it"));
     }
     summary = it->second.summary;
     number = it->second.number;
@@ -156,14 +154,14 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
   // If its source was deleted meanwhile, the model is gone and may have been made again.
   const auto it = models_.find(id);
   if (it != models_.end() && it->second.number == number) Erase(it);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status Models::Sign(ModelInfo& info) const {
-  if (!signer_) return absl::OkStatus();
+Status Models::Sign(ModelInfo& info) const {
+  if (!signer_) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::string bytes, SignedModelBytes(ToProto(info)));
   COPPICE_ASSIGN_OR_RETURN(info.signature, signer_(bytes));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 ModelSummary Models::Put(const ModelInfo& info, storage::StoreBatch& batch) {
@@ -183,15 +181,15 @@ void Models::Publish(const ModelInfo& info) {
   Publish(Summarize(info, ToProto(info).ByteSizeLong()), info);
 }
 
-absl::Status Models::Save(storage::Store& store, ModelInfo info) {
+Status Models::Save(storage::Store& store, ModelInfo info) {
   storage::StoreBatch batch;
   ModelSummary summary = Put(info, batch);
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   Publish(std::move(summary), info);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-void Models::RemoveOf(absl::string_view source) {
+void Models::RemoveOf(std::string_view source) {
   const MutexLock lock(mutex_);
   for (auto it = models_.begin(); it != models_.end();) {
     it = it->second.summary.source == source ? Erase(it) : std::next(it);
@@ -202,7 +200,7 @@ std::optional<ModelInfo> Models::InMemory(const Entry& entry) const {
   return entry.kept.has_value() ? entry.kept : cache_.Find(entry.number);
 }
 
-absl::StatusOr<ModelInfo> Models::Get(absl::string_view id) const {
+StatusOr<ModelInfo> Models::Get(std::string_view id) const {
   while (true) {
     ModelSummary summary;
     uint64_t number = 0;
@@ -220,14 +218,14 @@ absl::StatusOr<ModelInfo> Models::Get(absl::string_view id) const {
   }
 }
 
-std::optional<ModelInfo> Models::GetFromMemory(absl::string_view id) const {
+std::optional<ModelInfo> Models::GetFromMemory(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = models_.find(id);
   return it == models_.end() ? std::nullopt : InMemory(it->second);
 }
 
-absl::StatusOr<std::optional<ModelInfo>> Models::Read(const ModelSummary& summary,
-                                                      uint64_t number) const {
+StatusOr<std::optional<ModelInfo>> Models::Read(const ModelSummary& summary,
+                                                uint64_t number) const {
   const MutexLock loading(load_mutex_);
   if (std::optional<ModelInfo> found = cache_.Find(number)) return found;
   if (!IsThere(summary.id, number)) return std::nullopt;
@@ -246,20 +244,20 @@ absl::StatusOr<std::optional<ModelInfo>> Models::Read(const ModelSummary& summar
   return cache_.Add(number, std::move(info), memory);
 }
 
-bool Models::IsThere(absl::string_view id, uint64_t number) const {
+bool Models::IsThere(std::string_view id, uint64_t number) const {
   const MutexLock lock(mutex_);
   const auto it = models_.find(id);
   return it != models_.end() && it->second.number == number;
 }
 
-absl::StatusOr<ModelSummary> Models::Describe(absl::string_view id) const {
+StatusOr<ModelSummary> Models::Describe(std::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = models_.find(id);
   if (it == models_.end()) return NoModel(id);
   return it->second.summary;
 }
 
-std::vector<ModelSummary> Models::List(absl::string_view source, const Page& page) const {
+std::vector<ModelSummary> Models::List(std::string_view source, const Page& page) const {
   std::vector<ModelSummary> summaries;
   const MutexLock lock(mutex_);
   for (auto it = models_.upper_bound(page.after);
@@ -278,21 +276,21 @@ ModelUse Models::UseOf(const std::string& owner) const {
   return found == uses_.end() ? ModelUse() : found->second;
 }
 
-absl::Status Models::CheckQuota(const std::string& owner, const ModelUse& added,
-                                const ModelUse& most) const {
-  if (most.models == 0 && most.bytes == 0) return absl::OkStatus();
+Status Models::CheckQuota(const std::string& owner, const ModelUse& added,
+                          const ModelUse& most) const {
+  if (most.models == 0 && most.bytes == 0) return OkStatus();
   const ModelUse use = UseOf(owner);
   if (most.models != 0 && use.models + added.models > most.models) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(owner, " may have ", most.models, most.models == 1 ? " model" : " models",
-                     ", jobs under way included, and has: delete one first"));
+    return ResourceExhaustedError(StrCat(owner, " may have ", most.models,
+                                         most.models == 1 ? " model" : " models",
+                                         ", jobs under way included, and has: delete one first"));
   }
   if (most.bytes != 0 && use.bytes + added.bytes > most.bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
+    return ResourceExhaustedError(StrCat(
         "the models of ", owner, " would have up to ", use.bytes + added.bytes,
         " bytes, jobs under way included, and its quota is ", most.bytes, ": delete one first"));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void Models::FindNewOwners() const {

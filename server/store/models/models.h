@@ -7,16 +7,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/btree_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/models/model_cache.h"
 #include "server/store/models/model_info.h"
 #include "server/store/store.h"
@@ -77,7 +75,7 @@ class Models {
   void SetCacheBytes(uint64_t bytes) { cache_.SetMostBytes(bytes); }
 
   // Loads the summaries of what `store` holds, which must outlive the models.
-  absl::Status Load(const storage::Store& store);
+  Status Load(const storage::Store& store);
 
   // Says who owns what models are made from, "studies/ID" or "jobs/ID". It may be called whenever
   // UseOf() is, and must give one source always the same owner.
@@ -86,25 +84,23 @@ class Models {
   // What `owner` has now. Costs no more the more models there are.
   ModelUse UseOf(const std::string& owner) const;
   // ResourceExhausted if `added` would take `owner` over `most`, where 0 means no limit.
-  absl::Status CheckQuota(const std::string& owner, const ModelUse& added,
-                          const ModelUse& most) const;
+  Status CheckQuota(const std::string& owner, const ModelUse& added, const ModelUse& most) const;
 
-  absl::StatusOr<ModelClaim> Claim(absl::string_view id);
+  StatusOr<ModelClaim> Claim(std::string_view id);
 
   // From now on models are signed when they are made.
   void SignWith(ModelSigner signer) { signer_ = std::move(signer); }
   // Signs each stored model again that has a valid signature by the key `before`. Changed or
   // unsigned models, and those signed by another key, stay as they are. Call it before Load().
-  static absl::Status SignAnew(storage::Store& store, const PublicKey& before,
-                               const ModelSigner& signer);
+  static Status SignAnew(storage::Store& store, const PublicKey& before, const ModelSigner& signer);
   // Signs a new model before it is put or saved; does nothing without a signer.
-  absl::Status Sign(ModelInfo& info) const;
+  Status Sign(ModelInfo& info) const;
 
   // Returns the argument of Publish().
   static ModelSummary Put(const ModelInfo& info, storage::StoreBatch& batch);
   void Publish(ModelSummary summary, const ModelInfo& info);
   void Publish(const ModelInfo& info);  // computes the summary
-  absl::Status Save(storage::Store& store, ModelInfo info);
+  Status Save(storage::Store& store, ModelInfo info);
 
   // The model, and a claim that prevents its deletion.
   struct PinnedModel {
@@ -112,23 +108,23 @@ class Models {
     ModelClaim claim;
   };
   // `holder` names the caller, "endpoints/ID", for the error that explains why a model stays.
-  absl::StatusOr<PinnedModel> Pin(absl::string_view id, absl::string_view holder);
+  StatusOr<PinnedModel> Pin(std::string_view id, std::string_view holder);
 
   // Frees the model's id. Callers that already have the model may use it to the end.
-  absl::Status Delete(storage::Store& store, absl::string_view id);
+  Status Delete(storage::Store& store, std::string_view id);
 
   // Until the claim ends no model of the source can be pinned.
-  absl::StatusOr<ModelClaim> ClaimRemovalOf(absl::string_view source);
+  StatusOr<ModelClaim> ClaimRemovalOf(std::string_view source);
   // Forgets the models of a source; the caller removes them from the store.
-  void RemoveOf(absl::string_view source);
+  void RemoveOf(std::string_view source);
 
   // The whole model. May read the store, and wait for others that are read.
-  absl::StatusOr<ModelInfo> Get(absl::string_view id) const;
+  StatusOr<ModelInfo> Get(std::string_view id) const;
   // The whole model if it is in memory; nothing if Get() would read it, or say why not.
-  std::optional<ModelInfo> GetFromMemory(absl::string_view id) const;
-  absl::StatusOr<ModelSummary> Describe(absl::string_view id) const;
+  std::optional<ModelInfo> GetFromMemory(std::string_view id) const;
+  StatusOr<ModelSummary> Describe(std::string_view id) const;
   // The models of one source, or all models if it is empty.
-  std::vector<ModelSummary> List(absl::string_view source, const Page& page) const;
+  std::vector<ModelSummary> List(std::string_view source, const Page& page) const;
 
  private:
   struct Entry {
@@ -137,16 +133,16 @@ class Models {
     std::optional<ModelInfo> kept{};     // the model itself, without a store
     std::optional<std::string> owner{};  // once UseOf() has asked
   };
-  using ById = absl::btree_map<std::string, Entry>;
+  using ById = StringMap<Entry>;
   void Add(Entry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   ById::iterator Erase(ById::iterator it) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<ModelInfo> InMemory(const Entry& entry) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Nothing if the model was deleted meanwhile.
-  absl::StatusOr<std::optional<ModelInfo>> Read(const ModelSummary& summary, uint64_t number) const;
-  bool IsThere(absl::string_view id, uint64_t number) const;
+  StatusOr<std::optional<ModelInfo>> Read(const ModelSummary& summary, uint64_t number) const;
+  bool IsThere(std::string_view id, uint64_t number) const;
   void FindNewOwners() const;
   // The model, unless its removal is claimed.
-  ById::const_iterator Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ById::const_iterator Find(std::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `what` as in removals_.
   ModelClaim ClaimRemoval(std::string what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -161,13 +157,13 @@ class Models {
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;
   // Ids of models whose owner has not been asked for, and what each owner has of the others.
   mutable std::vector<std::string> unowned_ ABSL_GUARDED_BY(mutex_);
-  mutable absl::btree_map<std::string, ModelUse> uses_ ABSL_GUARDED_BY(mutex_);
+  mutable StringMap<ModelUse> uses_ ABSL_GUARDED_BY(mutex_);
   mutable ById models_ ABSL_GUARDED_BY(mutex_);
-  absl::btree_set<std::string> claimed_ids_ ABSL_GUARDED_BY(mutex_);
+  StringSet claimed_ids_ ABSL_GUARDED_BY(mutex_);
   // Model and holder.
   absl::btree_multiset<std::pair<std::string, std::string>> pins_ ABSL_GUARDED_BY(mutex_);
   // "models/ID", or a source for all its models.
-  absl::btree_set<std::string> removals_ ABSL_GUARDED_BY(mutex_);
+  StringSet removals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::models

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/postgres/tables.h"
 #include "server/store/prefix.h"
 
@@ -42,11 +44,11 @@ constexpr char kSettle[] =
     "  ON CONFLICT (id) DO UPDATE SET at = now()";
 constexpr char kReadSettled[] = "SELECT applied FROM coppice.coppice_batches WHERE id = $1";
 
-absl::Status CheckPut(absl::string_view key, absl::string_view value) {
-  if (key.size() <= kMaxKeyBytes && value.size() <= kMaxValueBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a record has a key of more than ", kMaxKeyBytes,
-                                                 " bytes or a value of more than ", kMaxValueBytes,
-                                                 ", which PostgreSQL does not take"));
+Status CheckPut(std::string_view key, std::string_view value) {
+  if (key.size() <= kMaxKeyBytes && value.size() <= kMaxValueBytes) return OkStatus();
+  return InvalidArgumentError(StrCat("a record has a key of more than ", kMaxKeyBytes,
+                                     " bytes or a value of more than ", kMaxValueBytes,
+                                     ", which PostgreSQL does not take"));
 }
 
 void AddDeletes(const StoreBatch& batch, std::vector<Statement>& statements) {
@@ -56,16 +58,16 @@ void AddDeletes(const StoreBatch& batch, std::vector<Statement>& statements) {
          .values = {QueryValue::Bytea(prefix), QueryValue::Bytea(*EndOfPrefix(prefix))}});
   }
   if (batch.deleted_keys().empty()) return;
-  const std::vector<absl::string_view> keys(batch.deleted_keys().begin(),
-                                            batch.deleted_keys().end());
+  const std::vector<std::string_view> keys(batch.deleted_keys().begin(),
+                                           batch.deleted_keys().end());
   statements.push_back({.sql = kDeleteKeys, .values = {QueryValue::ByteaArray(keys)}});
 }
 
 // Keeps only the last put of each key: one statement may not write a row twice.
 void AddPuts(const StoreBatch& batch, std::vector<Statement>& statements) {
-  std::map<absl::string_view, absl::string_view> puts;
+  std::map<std::string_view, std::string_view> puts;
   for (const auto& [key, value] : batch.puts()) puts[key] = value;
-  std::vector<absl::string_view> keys, values;
+  std::vector<std::string_view> keys, values;
   size_t bytes = 0;
   const auto flush = [&] {
     if (keys.empty()) return;
@@ -86,24 +88,24 @@ void AddPuts(const StoreBatch& batch, std::vector<Statement>& statements) {
 
 }  // namespace
 
-absl::StatusOr<std::string> NewBatchId() {
+StatusOr<std::string> NewBatchId() {
   unsigned char id[kIdBytes];
   if (RAND_bytes(id, kIdBytes) != 1) {
-    return absl::UnavailableError("the system random source failed");
+    return UnavailableError("the system random source failed");
   }
   return std::string(reinterpret_cast<const char*>(id), kIdBytes);
 }
 
-absl::Status CheckBatch(const StoreBatch& batch) {
+Status CheckBatch(const StoreBatch& batch) {
   for (const std::string& prefix : batch.deleted_prefixes()) {
     if (EndOfPrefix(prefix).has_value()) continue;
-    return absl::InvalidArgumentError("a prefix to delete must have a byte below 255");
+    return InvalidArgumentError("a prefix to delete must have a byte below 255");
   }
   for (const auto& [key, value] : batch.puts()) COPPICE_RETURN_IF_ERROR(CheckPut(key, value));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-TransactionResult WriteBatch(Connection& connection, const StoreBatch& batch, absl::string_view id,
+TransactionResult WriteBatch(Connection& connection, const StoreBatch& batch, std::string_view id,
                              int64_t epoch) {
   std::vector<Statement> statements = {
       {.sql = kInsertId, .values = {QueryValue::Bytea(id), QueryValue::Int64(epoch)}}};
@@ -112,13 +114,13 @@ TransactionResult WriteBatch(Connection& connection, const StoreBatch& batch, ab
   return connection.RunTransaction(statements);
 }
 
-absl::Status PruneBatches(Connection& connection, absl::string_view last_id, int64_t epoch) {
+Status PruneBatches(Connection& connection, std::string_view last_id, int64_t epoch) {
   return connection
       .Run({.sql = kPrune, .values = {QueryValue::Bytea(last_id), QueryValue::Int64(epoch)}})
       .status();
 }
 
-absl::StatusOr<bool> SettleBatch(Connection& connection, absl::string_view id, int64_t epoch) {
+StatusOr<bool> SettleBatch(Connection& connection, std::string_view id, int64_t epoch) {
   const Statement settle{.sql = kSettle,
                          .values = {QueryValue::Bytea(id), QueryValue::Int64(epoch)}};
   COPPICE_RETURN_IF_ERROR(connection.RunTransaction({settle}).status);
@@ -126,7 +128,7 @@ absl::StatusOr<bool> SettleBatch(Connection& connection, absl::string_view id, i
       const QueryResult settled,
       connection.Run({.sql = kReadSettled, .values = {QueryValue::Bytea(id)}}));
   if (settled.rows() == 1) return settled.Bool(0, 0);
-  return absl::UnavailableError("the id of a batch is gone");
+  return UnavailableError("the id of a batch is gone");
 }
 
 }  // namespace coppice::storage

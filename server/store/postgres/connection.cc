@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::storage {
 namespace {
@@ -37,38 +38,37 @@ void AppendInt32(uint32_t number, std::string& bytes) {
 }
 
 std::string OneLine(const char* text) {
-  std::string line(absl::StripAsciiWhitespace(text));
+  std::string line(StripAsciiWhitespace(text));
   for (char& c : line) {
     if (c == '\n' || c == '\t') c = ' ';
   }
   return line;
 }
 
-absl::string_view FieldOf(const PGresult* result, int field) {
+std::string_view FieldOf(const PGresult* result, int field) {
   const char* text = PQresultErrorField(result, field);
   return text == nullptr ? "" : text;
 }
 
-absl::Status StatusOfResult(const PGresult* result) {
-  const absl::string_view code = FieldOf(result, PG_DIAG_SQLSTATE);
+Status StatusOfResult(const PGresult* result) {
+  const std::string_view code = FieldOf(result, PG_DIAG_SQLSTATE);
   const std::string text =
-      absl::StrCat("PostgreSQL: ", OneLine(PQresultErrorMessage(result)), " (", code, ")");
+      StrCat("PostgreSQL: ", OneLine(PQresultErrorMessage(result)), " (", code, ")");
   if (code == "53100") {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the disk of the database server is full: free space there; ", text));
+    return ResourceExhaustedError(
+        StrCat("the disk of the database server is full: free space there; ", text));
   }
   if (code == "XX001" || code == "XX002") {
-    return absl::DataLossError(
-        absl::StrCat("the database is corrupt: restore a base backup of it; ", text));
+    return DataLossError(StrCat("the database is corrupt: restore a base backup of it; ", text));
   }
   if (code == "42501") {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the role of --store lacks a right (docs/postgresql.md#roles); ", text));
+    return FailedPreconditionError(
+        StrCat("the role of --store lacks a right (docs/postgresql.md#roles); ", text));
   }
-  return absl::UnavailableError(text);
+  return UnavailableError(text);
 }
 
-absl::Status NoAnswer() { return absl::UnavailableError("PostgreSQL: the server does not answer"); }
+Status NoAnswer() { return UnavailableError("PostgreSQL: the server does not answer"); }
 
 bool IsGood(const PGresult* result) {
   switch (PQresultStatus(result)) {
@@ -87,18 +87,18 @@ bool EndsStatementAlone(const PGresult* result) {
 }
 
 // Checks the URI here because libpq's error for a malformed URI quotes it, including its password.
-absl::Status CheckUri(const std::string& uri) {
+Status CheckUri(const std::string& uri) {
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
       PQconninfoParse(uri.c_str(), nullptr), &PQconninfoFree);
   bool good = options != nullptr;
   for (const PQconninfoOption* option = options.get(); good && option->keyword != nullptr;
        ++option) {
-    const absl::string_view value = option->val == nullptr ? "" : option->val;
-    if (option->keyword != absl::string_view("port")) continue;
-    good = value.find_first_not_of("0123456789,") == absl::string_view::npos;
+    const std::string_view value = option->val == nullptr ? "" : option->val;
+    if (option->keyword != std::string_view("port")) continue;
+    good = value.find_first_not_of("0123456789,") == std::string_view::npos;
   }
-  if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  if (good) return OkStatus();
+  return InvalidArgumentError(
       "the URI is none that libpq reads: it is postgresql://USER@HOST:PORT/DATABASE?sslmode=... "
       "with special characters percent-encoded; it is not shown, for it may hold a password");
 }
@@ -117,16 +117,16 @@ ConnectionOptions OptionsFor(const std::string& uri, absl::Duration time_limit) 
                                {"dbname", uri}};
   if (time_limit != absl::InfiniteDuration()) {
     const int64_t seconds = absl::ToInt64Seconds(absl::Ceil(time_limit, absl::Seconds(1)));
-    options.emplace_back("connect_timeout", absl::StrCat(std::max<int64_t>(seconds, 2)));
-    options.emplace_back("tcp_user_timeout", absl::StrCat(absl::ToInt64Milliseconds(time_limit)));
+    options.emplace_back("connect_timeout", StrCat(std::max<int64_t>(seconds, 2)));
+    options.emplace_back("tcp_user_timeout", StrCat(absl::ToInt64Milliseconds(time_limit)));
   }
   options.emplace_back("target_session_attrs", "primary");
   return options;
 }
 
-absl::Status CheckServer(PGconn* connection) {
-  if (PQserverVersion(connection) >= kMinServerVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+Status CheckServer(PGconn* connection) {
+  if (PQserverVersion(connection) >= kMinServerVersion) return OkStatus();
+  return FailedPreconditionError(
       "the database server is older than PostgreSQL 15: upgrade it, or use another");
 }
 
@@ -138,7 +138,7 @@ int64_t QueryResult::Int64(int row, int column) const {
   return static_cast<int64_t>(number);
 }
 
-QueryValue QueryValue::Bytea(absl::string_view bytes) {
+QueryValue QueryValue::Bytea(std::string_view bytes) {
   return {.type = kByteaType, .bytes = std::string(bytes)};
 }
 
@@ -149,26 +149,26 @@ QueryValue QueryValue::Int64(int64_t number) {
   return value;
 }
 
-QueryValue QueryValue::Text(absl::string_view text) {
+QueryValue QueryValue::Text(std::string_view text) {
   return {.type = kTextType, .bytes = std::string(text)};
 }
 
 // Encodes dimensions, flags, type, length and first index, then each element after its length.
-QueryValue QueryValue::ByteaArray(absl::Span<const absl::string_view> elements) {
+QueryValue QueryValue::ByteaArray(absl::Span<const std::string_view> elements) {
   QueryValue value{.type = kByteaArrayType, .bytes = {}};
   for (const uint32_t number : {uint32_t{1}, uint32_t{0}, kByteaType,
                                 static_cast<uint32_t>(elements.size()), uint32_t{1}}) {
     AppendInt32(number, value.bytes);
   }
-  for (const absl::string_view element : elements) {
+  for (const std::string_view element : elements) {
     AppendInt32(static_cast<uint32_t>(element.size()), value.bytes);
     value.bytes.append(element.data(), element.size());
   }
   return value;
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& uri,
-                                                             absl::Duration time_limit) {
+StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& uri,
+                                                       absl::Duration time_limit) {
   COPPICE_RETURN_IF_ERROR(CheckUri(uri));
   const ConnectionOptions options = OptionsFor(uri, time_limit);
   std::vector<const char*> names, values;
@@ -194,7 +194,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
 
 void Connection::KeepWarning(void* self, const PGresult* notice) {
   auto* const connection = static_cast<Connection*>(self);
-  const absl::string_view code = FieldOf(notice, PG_DIAG_SQLSTATE);
+  const std::string_view code = FieldOf(notice, PG_DIAG_SQLSTATE);
   connection->replica_missed_ |= code == "01000" || code == "57P01";
   connection->warning_ = OneLine(PQresultErrorMessage(notice));
 }
@@ -206,9 +206,8 @@ bool Connection::IsAlive() {
          PQstatus(connection) == CONNECTION_OK;
 }
 
-absl::Status Connection::StatusOfConnection() const {
-  return absl::UnavailableError(
-      absl::StrCat("PostgreSQL: ", OneLine(PQerrorMessage(connection_.get()))));
+Status Connection::StatusOfConnection() const {
+  return UnavailableError(StrCat("PostgreSQL: ", OneLine(PQerrorMessage(connection_.get()))));
 }
 
 bool Connection::Send(const Statement& statement) {
@@ -253,7 +252,7 @@ bool Connection::AwaitAnswer() {
   return !silent_;
 }
 
-absl::StatusOr<QueryResult> Connection::ReadAnswer() {
+StatusOr<QueryResult> Connection::ReadAnswer() {
   QueryResult answer(nullptr);
   for (;;) {
     if (!AwaitAnswer()) return NoAnswer();
@@ -267,30 +266,30 @@ absl::StatusOr<QueryResult> Connection::ReadAnswer() {
   return answer;
 }
 
-absl::StatusOr<QueryResult> Connection::Run(const Statement& statement) {
+StatusOr<QueryResult> Connection::Run(const Statement& statement) {
   if (!Send(statement)) return StatusOfConnection();
   return ReadAnswer();
 }
 
-absl::StatusOr<QueryResult> Connection::RunAndCommit(const Statement& statement) {
+StatusOr<QueryResult> Connection::RunAndCommit(const Statement& statement) {
   replica_missed_ = false;
   COPPICE_ASSIGN_OR_RETURN(QueryResult answer, Run(statement));
   if (!replica_missed_) return answer;
-  return absl::UnavailableError(absl::StrCat("PostgreSQL warned of a commit: ", warning_));
+  return UnavailableError(StrCat("PostgreSQL warned of a commit: ", warning_));
 }
 
-absl::Status Connection::RunScript(const std::string& script) {
+Status Connection::RunScript(const std::string& script) {
   if (PQsendQuery(connection_.get(), script.c_str()) != 1) return StatusOfConnection();
   return ReadAnswer().status();
 }
 
-absl::Status Connection::Stream(const Statement& statement,
-                                absl::FunctionRef<absl::Status(const QueryResult& row)> visit) {
+Status Connection::Stream(const Statement& statement,
+                          absl::FunctionRef<Status(const QueryResult& row)> visit) {
   if (!Send(statement) || PQsetSingleRowMode(connection_.get()) != 1) return StatusOfConnection();
   for (;;) {
     if (!AwaitAnswer()) return NoAnswer();
     const QueryResult row(PQgetResult(connection_.get()));
-    if (row.get() == nullptr) return absl::OkStatus();
+    if (row.get() == nullptr) return OkStatus();
     if (!IsGood(row.get())) return StatusOfResult(row.get());
     if (row.rows() > 0) COPPICE_RETURN_IF_ERROR(visit(row));
   }
@@ -315,7 +314,7 @@ TransactionResult Connection::RunTransaction(absl::Span<const Statement> stateme
 
 TransactionResult Connection::ReadPipeline(size_t statements) {
   PGconn* const connection = connection_.get();
-  TransactionResult result{TransactionOutcome::kCommitted, absl::OkStatus()};
+  TransactionResult result{TransactionOutcome::kCommitted, OkStatus()};
   for (size_t i = 0; i < statements; ++i) {
     if (!AwaitAnswer()) return {TransactionOutcome::kUnknown, NoAnswer()};
     const QueryResult answer(PQgetResult(connection));
@@ -335,16 +334,16 @@ TransactionResult Connection::ReadPipeline(size_t statements) {
   }
   if (result.status.ok() && replica_missed_) {
     return {TransactionOutcome::kUnknown,
-            absl::UnavailableError(absl::StrCat("PostgreSQL warned of a commit: ", warning_))};
+            UnavailableError(StrCat("PostgreSQL warned of a commit: ", warning_))};
   }
   return result;
 }
 
-absl::Status Connection::RunMaintenance(const std::string& command) {
+Status Connection::RunMaintenance(const std::string& command) {
   warning_.clear();
   COPPICE_RETURN_IF_ERROR(RunScript(command));
-  if (warning_.empty()) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("PostgreSQL: ", warning_));
+  if (warning_.empty()) return OkStatus();
+  return UnavailableError(StrCat("PostgreSQL: ", warning_));
 }
 
 }  // namespace coppice::storage

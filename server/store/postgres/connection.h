@@ -10,15 +10,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 
 namespace coppice::storage {
 
@@ -29,11 +28,11 @@ class QueryResult {
 
   PGresult* get() const { return result_.get(); }
   int rows() const { return PQntuples(result_.get()); }
-  absl::string_view Bytes(int row, int column) const {
+  std::string_view Bytes(int row, int column) const {
     return {PQgetvalue(result_.get(), row, column),
             static_cast<size_t>(PQgetlength(result_.get(), row, column))};
   }
-  bool Bool(int row, int column) const { return Bytes(row, column) == absl::string_view("\1", 1); }
+  bool Bool(int row, int column) const { return Bytes(row, column) == std::string_view("\1", 1); }
   int64_t Int64(int row, int column) const;
 
  private:
@@ -45,10 +44,10 @@ struct QueryValue {
   Oid type = 0;
   std::string bytes;
 
-  static QueryValue Bytea(absl::string_view bytes);
+  static QueryValue Bytea(std::string_view bytes);
   static QueryValue Int64(int64_t number);
-  static QueryValue Text(absl::string_view text);
-  static QueryValue ByteaArray(absl::Span<const absl::string_view> elements);
+  static QueryValue Text(std::string_view text);
+  static QueryValue ByteaArray(absl::Span<const std::string_view> elements);
 };
 
 struct Statement {
@@ -61,7 +60,7 @@ enum class TransactionOutcome { kCommitted, kRefused, kUnknown };
 
 struct TransactionResult {
   TransactionOutcome outcome;
-  absl::Status status;  // OK if and only if it is committed
+  Status status;  // OK if and only if it is committed
 };
 
 // One session. libpq takes TLS settings and passwords from the URI, the environment and PGPASSFILE.
@@ -74,7 +73,7 @@ class Connection {
  public:
   // A statement without an answer within `time_limit` fails, and the connection is then useless.
   // Connecting takes at most the same time per host, but may take two seconds.
-  static absl::StatusOr<std::unique_ptr<Connection>> Open(
+  static StatusOr<std::unique_ptr<Connection>> Open(
       const std::string& uri, absl::Duration time_limit = absl::InfiniteDuration());
 
   Connection(const Connection&) = delete;
@@ -87,18 +86,18 @@ class Connection {
   // wait ends as if the session were lost.
   void AbandonWhen(std::function<bool()> abandoned) { abandoned_ = std::move(abandoned); }
 
-  absl::StatusOr<QueryResult> Run(const Statement& statement);
+  StatusOr<QueryResult> Run(const Statement& statement);
   // Runs a statement that writes. OK if and only if it is committed, also on the synchronous
   // replicas; after an error it may be committed.
-  absl::StatusOr<QueryResult> RunAndCommit(const Statement& statement);
+  StatusOr<QueryResult> RunAndCommit(const Statement& statement);
   // Runs statements without parameters, separated by semicolons.
-  absl::Status RunScript(const std::string& script);
+  Status RunScript(const std::string& script);
   // Runs a command such as VACUUM. A warning is an error: it means that something was skipped.
-  absl::Status RunMaintenance(const std::string& command);
+  Status RunMaintenance(const std::string& command);
 
   // Calls `visit` with each row as it arrives. After an error the connection is useless.
-  absl::Status Stream(const Statement& statement,
-                      absl::FunctionRef<absl::Status(const QueryResult& row)> visit);
+  Status Stream(const Statement& statement,
+                absl::FunctionRef<Status(const QueryResult& row)> visit);
 
   // Runs the statements as one transaction, sent in one piece. The outcome is also unknown if the
   // server warns that it did not wait for a synchronous replica.
@@ -115,8 +114,8 @@ class Connection {
   bool AwaitAnswer();
   bool AwaitUntil(std::chrono::steady_clock::time_point deadline);
   // Returns the last answer to what was sent, or the first error.
-  absl::StatusOr<QueryResult> ReadAnswer();
-  absl::Status StatusOfConnection() const;
+  StatusOr<QueryResult> ReadAnswer();
+  Status StatusOfConnection() const;
   TransactionResult ReadPipeline(size_t statements);
 
   std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;

@@ -3,10 +3,12 @@
 #include <time.h>
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/postgres/connection.h"
 #include "server/store/postgres/tables.h"
 
@@ -28,23 +30,23 @@ absl::Duration BootTime() {
 
 // Renewals wait for synchronous replicas, as batches do: a primary that was paused while its
 // replica was promoted then proves nothing.
-absl::StatusOr<std::unique_ptr<Connection>> OpenLeaseSession(const std::string& uri,
-                                                             absl::Duration length) {
+StatusOr<std::unique_ptr<Connection>> OpenLeaseSession(const std::string& uri,
+                                                       absl::Duration length) {
   const absl::Duration time_limit = 0.4 * length;
   const absl::Duration lock_limit = 0.3 * length;  // the server's: keeps the session
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> session, Connection::Open(uri, time_limit));
   COPPICE_RETURN_IF_ERROR(CheckDurability(*session));
   COPPICE_RETURN_IF_ERROR(session->RunScript(
-      absl::StrCat("SET statement_timeout = ", absl::ToInt64Milliseconds(lock_limit))));
+      StrCat("SET statement_timeout = ", absl::ToInt64Milliseconds(lock_limit))));
   return session;
 }
 
-absl::Status PrepareForFleet(Connection& session) {
+Status PrepareForFleet(Connection& session) {
   COPPICE_ASSIGN_OR_RETURN(const bool current, TablesAreCurrent(session));
-  if (current) return absl::OkStatus();
+  if (current) return OkStatus();
   COPPICE_RETURN_IF_ERROR(LockDatabase(session, kTablesWait));
-  const absl::Status prepared = PrepareTables(session);
-  const absl::Status unlocked = UnlockDatabase(session);
+  const Status prepared = PrepareTables(session);
+  const Status unlocked = UnlockDatabase(session);
   return prepared.ok() ? unlocked : prepared;
 }
 
@@ -63,13 +65,13 @@ Lease::Lease(std::string uri, LeaseOptions options, std::unique_ptr<Connection> 
 
 Lease::~Lease() { StopRenewing(); }
 
-absl::Status Lease::Check() const {
+Status Lease::Check() const {
   if (absl::ToInt64Nanoseconds(BootTime()) < proven_until_.load(std::memory_order_acquire)) {
-    return absl::OkStatus();
+    return OkStatus();
   }
   const MutexLock lock(mutex_);
-  return absl::UnavailableError(
-      lost_ ? absl::StrCat("this curator leads no more: ", why_lost_)
+  return UnavailableError(
+      lost_ ? StrCat("this curator leads no more: ", why_lost_)
             : "this curator cannot prove to the database that it leads: try again");
 }
 
@@ -80,7 +82,7 @@ void Lease::Prove(absl::Duration sent) {
                       std::memory_order_release);
 }
 
-void Lease::Lose(absl::string_view why) const {
+void Lease::Lose(std::string_view why) const {
   const MutexLock lock(mutex_);
   if (lost_ || stopped_) return;
   lost_ = true;
@@ -89,7 +91,7 @@ void Lease::Lose(absl::string_view why) const {
   changed_.NotifyAll();
 }
 
-void Lease::GiveUp(absl::string_view why) const { Lose(why); }
+void Lease::GiveUp(std::string_view why) const { Lose(why); }
 
 void Lease::StopRenewing() {
   {
@@ -124,7 +126,7 @@ void Lease::RenewUntilOver() {
 // After a failover the database may lack the lease that another curator took after this one's proof
 // had ended. A new session therefore counts at once only if the proof still holds or the server is
 // the same, and else only after the other curator's proof must have ended.
-absl::Status Lease::Connect() {
+Status Lease::Connect() {
   session_.reset();
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> session,
                            OpenLeaseSession(uri_, options_.length));
@@ -139,7 +141,7 @@ absl::Status Lease::Connect() {
   session_ = std::move(session);
   const MutexLock lock(mutex_);
   server_ = std::move(server);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::string Lease::server() const {
@@ -150,24 +152,23 @@ std::string Lease::server() const {
 Lease::Renewal Lease::Renew() {
   if ((session_ == nullptr || !session_->IsAlive()) && !Connect().ok()) return Renewal::kFailed;
   const absl::Duration sent = BootTime();
-  const absl::StatusOr<bool> ours = RenewLease(*session_, epoch_);
+  const StatusOr<bool> ours = RenewLease(*session_, epoch_);
   if (!ours.ok()) return Renewal::kFailed;
   if (!*ours) return Renewal::kLost;
   if (BootTime() >= settled_from_) Prove(sent);
   return Renewal::kDone;
 }
 
-absl::Status Lease::Release() {
+Status Lease::Release() {
   StopRenewing();
   {
     const MutexLock lock(mutex_);
-    if (lost_)
-      return absl::FailedPreconditionError(absl::StrCat("nothing to release: ", why_lost_));
+    if (lost_) return FailedPreconditionError(StrCat("nothing to release: ", why_lost_));
   }
   if (session_ == nullptr || !session_->IsAlive()) COPPICE_RETURN_IF_ERROR(Connect());
   COPPICE_ASSIGN_OR_RETURN(const bool ours, ReleaseLease(*session_, epoch_));
-  if (ours) return absl::OkStatus();
-  return absl::FailedPreconditionError("nothing to release: another curator has taken the lease");
+  if (ours) return OkStatus();
+  return FailedPreconditionError("nothing to release: another curator has taken the lease");
 }
 
 LeaseCandidate::LeaseCandidate(std::string uri, LeaseOptions options,
@@ -179,10 +180,10 @@ LeaseCandidate::LeaseCandidate(std::string uri, LeaseOptions options,
 
 LeaseCandidate::~LeaseCandidate() = default;
 
-absl::StatusOr<std::unique_ptr<LeaseCandidate>> LeaseCandidate::Join(const std::string& uri,
-                                                                     LeaseOptions options) {
+StatusOr<std::unique_ptr<LeaseCandidate>> LeaseCandidate::Join(const std::string& uri,
+                                                               LeaseOptions options) {
   if (options.address.empty()) {
-    return absl::InvalidArgumentError("a curator of a fleet needs an address for its peers");
+    return InvalidArgumentError("a curator of a fleet needs an address for its peers");
   }
   // This session has no limit: making the tables may take longer than a lease.
   {
@@ -195,17 +196,17 @@ absl::StatusOr<std::unique_ptr<LeaseCandidate>> LeaseCandidate::Join(const std::
       new LeaseCandidate(uri, std::move(options), std::move(session)));
 }
 
-absl::Status LeaseCandidate::Connect() {
+Status LeaseCandidate::Connect() {
   session_.reset();
   watched_.reset();
   COPPICE_ASSIGN_OR_RETURN(session_, OpenLeaseSession(uri_, options_.length));
   session_since_ = BootTime();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Lease>> LeaseCandidate::TryTake() {
+StatusOr<std::unique_ptr<Lease>> LeaseCandidate::TryTake() {
   if (session_ == nullptr || !session_->IsAlive()) COPPICE_RETURN_IF_ERROR(Connect());
-  const absl::StatusOr<OwnerRow> owner = ReadOwner(*session_);
+  const StatusOr<OwnerRow> owner = ReadOwner(*session_);
   if (!owner.ok()) {
     session_.reset();
     return owner.status();
@@ -213,18 +214,18 @@ absl::StatusOr<std::unique_ptr<Lease>> LeaseCandidate::TryTake() {
   leader_ = {.address = owner->address, .epoch = owner->epoch};
   COPPICE_RETURN_IF_ERROR(CheckLength(*owner));
   if (!MayTake(*owner)) return nullptr;
-  absl::StatusOr<std::unique_ptr<Lease>> taken = Take(*owner);
+  StatusOr<std::unique_ptr<Lease>> taken = Take(*owner);
   if (!taken.ok()) session_.reset();  // the outcome may be unknown: watch anew
   return taken;
 }
 
 // A candidate that waits for less time than the leader's lease would lead at the same time.
-absl::Status LeaseCandidate::CheckLength(const OwnerRow& owner) const {
-  if (owner.address.empty() || owner.length == options_.length) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the leader's lease is of ", absl::FormatDuration(owner.length),
-                   ", and this curator's of ", absl::FormatDuration(options_.length),
-                   ": give all curators of a fleet the same --lease-seconds"));
+Status LeaseCandidate::CheckLength(const OwnerRow& owner) const {
+  if (owner.address.empty() || owner.length == options_.length) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("the leader's lease is of ", absl::FormatDuration(owner.length),
+             ", and this curator's of ", absl::FormatDuration(options_.length),
+             ": give all curators of a fleet the same --lease-seconds"));
 }
 
 // Reads the time after the answer, so that the answer includes every earlier renewal.
@@ -240,7 +241,7 @@ bool LeaseCandidate::MayTake(const OwnerRow& owner) {
   return now - watched_since_ >= options_.length;
 }
 
-absl::StatusOr<std::unique_ptr<Lease>> LeaseCandidate::Take(const OwnerRow& owner) {
+StatusOr<std::unique_ptr<Lease>> LeaseCandidate::Take(const OwnerRow& owner) {
   // A leader that freezes in the middle of a batch has the owner's row locked.
   if (!owner.address.empty()) {
     COPPICE_RETURN_IF_ERROR(EndOtherLocks(*session_, owner.epoch, LocksToEnd::kWaitingForClient));

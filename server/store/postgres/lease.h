@@ -18,14 +18,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 
 namespace coppice::storage {
 
@@ -58,17 +57,17 @@ class Lease {
 
   // OK, or Unavailable if another curator may lead by now. Compares clocks and makes no call. It
   // may return OK again after an error, unless the lease is lost.
-  absl::Status Check() const;
+  Status Check() const;
 
   // The server with which the lease was last renewed, as in ReadServerIdentity().
   std::string server() const;
 
   // Lets another curator take over at once. Call it after the store is closed. FailedPrecondition
   // if the lease was lost; after another error the others wait for the lease to end.
-  absl::Status Release();
+  Status Release();
 
   // Says that this process can no longer use the store. The lease then counts as lost.
-  void GiveUp(absl::string_view why) const;
+  void GiveUp(std::string_view why) const;
 
  private:
   friend class LeaseCandidate;
@@ -80,11 +79,11 @@ class Lease {
 
   void RenewUntilOver();
   Renewal Renew();
-  absl::Status Connect();
+  Status Connect();
   // Returns false if the lease is over.
   bool SleepUntilRenewal() ABSL_LOCKS_EXCLUDED(mutex_);
   void Prove(absl::Duration sent) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Lose(absl::string_view why) const ABSL_LOCKS_EXCLUDED(mutex_);
+  void Lose(std::string_view why) const ABSL_LOCKS_EXCLUDED(mutex_);
   void StopRenewing() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string uri_;
@@ -111,15 +110,15 @@ class LeaseCandidate {
  public:
   // Makes the tables, or upgrades older ones to this version. FailedPrecondition if a daemon that
   // knows no leases uses them, or if a newer version made them.
-  static absl::StatusOr<std::unique_ptr<LeaseCandidate>> Join(const std::string& uri,
-                                                              LeaseOptions options);
+  static StatusOr<std::unique_ptr<LeaseCandidate>> Join(const std::string& uri,
+                                                        LeaseOptions options);
   ~LeaseCandidate();
 
   // Looks at the database once, in a new session if needed, and returns the lease if it could be
   // taken, else null. Call it several times per length, about once a second. The earliest time to
   // take a lease is one whole length into one session; then a released lease is taken at once.
   // FailedPrecondition while the leader's lease has another length.
-  absl::StatusOr<std::unique_ptr<Lease>> TryTake();
+  StatusOr<std::unique_ptr<Lease>> TryTake();
 
   // The leader that the last look found.
   Leader leader() const { return leader_; }
@@ -127,10 +126,10 @@ class LeaseCandidate {
  private:
   LeaseCandidate(std::string uri, LeaseOptions options, std::unique_ptr<Connection> session);
 
-  absl::Status Connect();
-  absl::Status CheckLength(const OwnerRow& owner) const;
+  Status Connect();
+  Status CheckLength(const OwnerRow& owner) const;
   bool MayTake(const OwnerRow& owner);
-  absl::StatusOr<std::unique_ptr<Lease>> Take(const OwnerRow& owner);
+  StatusOr<std::unique_ptr<Lease>> Take(const OwnerRow& owner);
 
   const std::string uri_;
   const LeaseOptions options_;

@@ -1,10 +1,12 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/postgres/tables.h"
 
 namespace coppice::storage {
@@ -25,28 +27,28 @@ constexpr char kHistory[] =
 constexpr char kWaitsForClient[] =
     "  AND pid IN (SELECT pid FROM pg_stat_activity WHERE wait_event = 'ClientRead')";
 
-absl::Status NoOwner() {
-  return absl::DataLossError("coppice.coppice_owner has not one row: restore a base backup");
+Status NoOwner() {
+  return DataLossError("coppice.coppice_owner has not one row: restore a base backup");
 }
 
 // Draws the amount by which a new owner raises the epoch. Two curators may take over from the same
 // one, each in a history of the database that lacks the other: their epochs must differ.
-absl::StatusOr<int64_t> DrawEpochStep() {
+StatusOr<int64_t> DrawEpochStep() {
   COPPICE_ASSIGN_OR_RETURN(const std::string bytes, NewBatchId());
   uint32_t drawn = 0;
   std::memcpy(&drawn, bytes.data(), sizeof(drawn));
   return int64_t{1} + drawn;
 }
 
-absl::Status UsedByFleet(absl::string_view leader) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("a fleet works on it, whose last leader is ", leader,
-                   ": start this daemon with --peer-listen as one of the fleet, or end the fleet "
-                   "first (docs/postgresql.md#a-fleet)"));
+Status UsedByFleet(std::string_view leader) {
+  return FailedPreconditionError(
+      StrCat("a fleet works on it, whose last leader is ", leader,
+             ": start this daemon with --peer-listen as one of the fleet, or end the fleet "
+             "first (docs/postgresql.md#a-fleet)"));
 }
 
 // Returns whether an UPDATE of the owner found its row.
-absl::StatusOr<bool> UpdateOwner(Connection& connection, const char* sql, int64_t epoch) {
+StatusOr<bool> UpdateOwner(Connection& connection, const char* sql, int64_t epoch) {
   COPPICE_ASSIGN_OR_RETURN(
       const QueryResult updated,
       connection.RunAndCommit({.sql = sql, .values = {QueryValue::Int64(epoch)}}));
@@ -55,40 +57,40 @@ absl::StatusOr<bool> UpdateOwner(Connection& connection, const char* sql, int64_
 
 }  // namespace
 
-absl::Status LockDatabase(Connection& connection, absl::Duration wait) {
+Status LockDatabase(Connection& connection, absl::Duration wait) {
   const absl::Time deadline = absl::Now() + wait;
   for (;;) {
     COPPICE_ASSIGN_OR_RETURN(const QueryResult taken,
                              connection.Run({.sql = "SELECT pg_try_advisory_lock($1)",
                                              .values = {QueryValue::Int64(kLock)}}));
-    if (taken.Bool(0, 0)) return absl::OkStatus();
+    if (taken.Bool(0, 0)) return OkStatus();
     if (absl::Now() >= deadline) break;
     absl::SleepFor(absl::Milliseconds(100));
   }
-  return absl::FailedPreconditionError(
+  return FailedPreconditionError(
       "another daemon uses it: stop that one, or, if its machine is gone, end its session "
       "(docs/postgresql.md#one-daemon)");
 }
 
-absl::Status UnlockDatabase(Connection& connection) {
+Status UnlockDatabase(Connection& connection) {
   return connection
       .Run({.sql = "SELECT pg_advisory_unlock($1)", .values = {QueryValue::Int64(kLock)}})
       .status();
 }
 
-absl::Status EndOtherLocks(Connection& connection, int64_t epoch, LocksToEnd which) {
+Status EndOtherLocks(Connection& connection, int64_t epoch, LocksToEnd which) {
   const std::string sql =
-      absl::StrCat("SELECT pg_terminate_backend(pid) ", kHolders,
-                   "  AND pid <> pg_backend_pid()"
-                   "  AND EXISTS (SELECT FROM coppice.coppice_owner WHERE epoch = $1)",
-                   which == LocksToEnd::kAll ? "" : kWaitsForClient);
+      StrCat("SELECT pg_terminate_backend(pid) ", kHolders,
+             "  AND pid <> pg_backend_pid()"
+             "  AND EXISTS (SELECT FROM coppice.coppice_owner WHERE epoch = $1)",
+             which == LocksToEnd::kAll ? "" : kWaitsForClient);
   return connection.Run({.sql = sql.c_str(), .values = {QueryValue::Int64(epoch)}}).status();
 }
 
-absl::StatusOr<OwnerRow> ReadOwner(Connection& connection) {
+StatusOr<OwnerRow> ReadOwner(Connection& connection) {
   const std::string sql =
-      absl::StrCat("SELECT epoch, renewal, address, lease_milliseconds, EXISTS (SELECT ", kHolders,
-                   ") FROM coppice.coppice_owner");
+      StrCat("SELECT epoch, renewal, address, lease_milliseconds, EXISTS (SELECT ", kHolders,
+             ") FROM coppice.coppice_owner");
   COPPICE_ASSIGN_OR_RETURN(const QueryResult found, connection.Run({.sql = sql.c_str()}));
   if (found.rows() != 1) return NoOwner();
   return OwnerRow{.epoch = found.Int64(0, 0),
@@ -98,22 +100,22 @@ absl::StatusOr<OwnerRow> ReadOwner(Connection& connection) {
                   .locked = found.Bool(0, 4)};
 }
 
-absl::StatusOr<std::string> ReadServerIdentity(Connection& connection) {
-  const std::string sql = absl::StrCat(
-      "SELECT ", kHistory, " || ' ' || extract(epoch FROM pg_postmaster_start_time())::text");
+StatusOr<std::string> ReadServerIdentity(Connection& connection) {
+  const std::string sql = StrCat("SELECT ", kHistory,
+                                 " || ' ' || extract(epoch FROM pg_postmaster_start_time())::text");
   COPPICE_ASSIGN_OR_RETURN(const QueryResult found, connection.Run({.sql = sql.c_str()}));
   return std::string(found.Bytes(0, 0));
 }
 
-absl::Status CheckNoFleet(Connection& connection) {
+Status CheckNoFleet(Connection& connection) {
   // Older tables know no fleet.
   COPPICE_ASSIGN_OR_RETURN(const bool current, TablesAreCurrent(connection));
-  if (!current) return absl::OkStatus();
+  if (!current) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const OwnerRow owner, ReadOwner(connection));
-  return owner.address.empty() ? absl::OkStatus() : UsedByFleet(owner.address);
+  return owner.address.empty() ? OkStatus() : UsedByFleet(owner.address);
 }
 
-absl::StatusOr<int64_t> TakeOwnership(Connection& connection) {
+StatusOr<int64_t> TakeOwnership(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(const int64_t step, DrawEpochStep());
   COPPICE_ASSIGN_OR_RETURN(
       const QueryResult taken,
@@ -125,40 +127,40 @@ absl::StatusOr<int64_t> TakeOwnership(Connection& connection) {
   return NoOwner();
 }
 
-absl::Status CheckOwnership(Connection& connection, int64_t epoch, absl::string_view last_id) {
+Status CheckOwnership(Connection& connection, int64_t epoch, std::string_view last_id) {
   COPPICE_ASSIGN_OR_RETURN(const QueryResult found,
                            connection.Run({.sql = "SELECT epoch FROM coppice.coppice_owner"}));
   if (found.rows() != 1 || found.Int64(0, 0) != epoch) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "another daemon has taken the store over: stop this one (docs/postgresql.md#one-daemon)");
   }
-  if (last_id.empty()) return absl::OkStatus();
+  if (last_id.empty()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(
       const QueryResult last,
       connection.Run({.sql = "SELECT applied FROM coppice.coppice_batches WHERE id = $1",
                       .values = {QueryValue::Bytea(last_id)}}));
-  if (last.rows() == 1 && last.Bool(0, 0)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+  if (last.rows() == 1 && last.Bool(0, 0)) return OkStatus();
+  return FailedPreconditionError(
       "the database lacks a batch that it had acknowledged, as after a failover to a replica that "
       "was behind: stop the daemon, and see docs/postgresql.md#failover");
 }
 
-absl::StatusOr<Histories> ReadHistories(Connection& connection) {
-  const std::string sql = absl::StrCat("SELECT history, ", kHistory, " FROM coppice.coppice_owner");
+StatusOr<Histories> ReadHistories(Connection& connection) {
+  const std::string sql = StrCat("SELECT history, ", kHistory, " FROM coppice.coppice_owner");
   COPPICE_ASSIGN_OR_RETURN(const QueryResult found, connection.Run({.sql = sql.c_str()}));
   if (found.rows() != 1) return NoOwner();
   return Histories{.vouched = std::string(found.Bytes(0, 0)),
                    .current = std::string(found.Bytes(0, 1))};
 }
 
-absl::Status VouchForHistory(Connection& connection, int64_t epoch) {
-  const std::string sql = absl::StrCat("UPDATE coppice.coppice_owner SET history = ", kHistory,
-                                       " WHERE epoch = $1 RETURNING epoch");
+Status VouchForHistory(Connection& connection, int64_t epoch) {
+  const std::string sql = StrCat("UPDATE coppice.coppice_owner SET history = ", kHistory,
+                                 " WHERE epoch = $1 RETURNING epoch");
   return UpdateOwner(connection, sql.c_str(), epoch).status();
 }
 
-absl::StatusOr<std::optional<int64_t>> TakeLease(Connection& connection, const OwnerRow& seen,
-                                                 absl::string_view address, absl::Duration length) {
+StatusOr<std::optional<int64_t>> TakeLease(Connection& connection, const OwnerRow& seen,
+                                           std::string_view address, absl::Duration length) {
   COPPICE_ASSIGN_OR_RETURN(const int64_t step, DrawEpochStep());
   COPPICE_ASSIGN_OR_RETURN(
       const QueryResult taken,
@@ -174,14 +176,14 @@ absl::StatusOr<std::optional<int64_t>> TakeLease(Connection& connection, const O
   return taken.Int64(0, 0);
 }
 
-absl::StatusOr<bool> RenewLease(Connection& connection, int64_t epoch) {
+StatusOr<bool> RenewLease(Connection& connection, int64_t epoch) {
   return UpdateOwner(connection,
                      "UPDATE coppice.coppice_owner SET renewal = renewal + 1"
                      "  WHERE epoch = $1 AND address <> '' RETURNING epoch",
                      epoch);
 }
 
-absl::StatusOr<bool> ReleaseLease(Connection& connection, int64_t epoch) {
+StatusOr<bool> ReleaseLease(Connection& connection, int64_t epoch) {
   // The commit need not wait for replicas: if a failover loses it, the others wait for the lease.
   COPPICE_RETURN_IF_ERROR(connection.RunScript("SET synchronous_commit = local"));
   return UpdateOwner(connection,

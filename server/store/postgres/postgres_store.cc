@@ -4,15 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/postgres/connection.h"
 #include "server/store/postgres/lease.h"
 #include "server/store/postgres/tables.h"
@@ -22,8 +24,8 @@
 namespace coppice::storage {
 namespace {
 
-absl::Status NoBackups() {
-  return absl::UnimplementedError(
+Status NoBackups() {
+  return UnimplementedError(
       "a store in PostgreSQL is backed up by the server's own means: use pg_basebackup "
       "(docs/postgresql.md#backups)");
 }
@@ -63,7 +65,7 @@ class ReaderPool {
   ReaderPool(std::string uri, std::string server, const Lease* lease)
       : uri_(std::move(uri)), lease_(lease), server_(std::move(server)) {}
 
-  absl::StatusOr<Reader> Take() {
+  StatusOr<Reader> Take() {
     Reader reader;
     std::string server;
     {
@@ -83,16 +85,16 @@ class ReaderPool {
       FollowLease(*reader.connection, lease_, server);
       return reader;
     }
-    return absl::UnavailableError("PostgreSQL: this is not the server that batches go to");
+    return UnavailableError("PostgreSQL: this is not the server that batches go to");
   }
   // Takes back a reader that read its whole answer. Unavailable if the answer may be outdated.
-  absl::Status Return(Reader reader) {
+  Status Return(Reader reader) {
     const MutexLock lock(mutex_);
     if (reader.generation != generation_) {
-      return absl::UnavailableError("PostgreSQL: the session was lost while it read: try again");
+      return UnavailableError("PostgreSQL: the session was lost while it read: try again");
     }
     if (idle_.size() < kIdleReaders) idle_.push_back(std::move(reader));
-    return absl::OkStatus();
+    return OkStatus();
   }
   // Called when the writing session is new: sessions that read may still be with a former primary.
   void Renew(std::string server) {
@@ -111,7 +113,7 @@ class ReaderPool {
   uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-absl::StatusOr<std::optional<std::string>> GetFrom(ReaderPool& readers, absl::string_view key) {
+StatusOr<std::optional<std::string>> GetFrom(ReaderPool& readers, std::string_view key) {
   COPPICE_ASSIGN_OR_RETURN(ReaderPool::Reader reader, readers.Take());
   COPPICE_ASSIGN_OR_RETURN(
       const QueryResult found,
@@ -122,9 +124,8 @@ absl::StatusOr<std::optional<std::string>> GetFrom(ReaderPool& readers, absl::st
 }
 
 // Uses one statement, and therefore one snapshot.
-absl::Status ScanIn(
-    ReaderPool& readers, absl::string_view prefix,
-    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit) {
+Status ScanIn(ReaderPool& readers, std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit) {
   COPPICE_ASSIGN_OR_RETURN(ReaderPool::Reader reader, readers.Take());
   const std::optional<std::string> end = EndOfPrefix(std::string(prefix));
   Statement statement{.sql = end ? kScanRange : kScanFrom, .values = {QueryValue::Bytea(prefix)}};
@@ -136,7 +137,7 @@ absl::Status ScanIn(
 
 // A single daemon waits for the lock; the leader of a fleet ends the session of a former leader,
 // whose machine may be gone or frozen.
-absl::Status LockForOwner(Connection& connection, int64_t epoch, const Lease* lease) {
+Status LockForOwner(Connection& connection, int64_t epoch, const Lease* lease) {
   if (lease != nullptr) COPPICE_RETURN_IF_ERROR(EndOtherLocks(connection, epoch, LocksToEnd::kAll));
   return LockDatabase(connection, kLockWait);
 }
@@ -153,44 +154,44 @@ class PostgresStore final : public Store {
         readers_(uri_, std::move(server), lease),
         writer_(std::move(writer)) {}
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     COPPICE_RETURN_IF_ERROR(CheckUsable());
     COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> value, GetFrom(readers_, key));
     COPPICE_RETURN_IF_ERROR(CheckLease());  // another curator may have led when it was read
     return value;
   }
 
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     COPPICE_RETURN_IF_ERROR(CheckUsable());
     COPPICE_RETURN_IF_ERROR(ScanIn(readers_, prefix, visit));
     return CheckLease();
   }
 
-  absl::Status Apply(const StoreBatch& batch) override {
+  Status Apply(const StoreBatch& batch) override {
     COPPICE_RETURN_IF_ERROR(CheckBatch(batch));
     const MutexLock writing(write_mutex_);
     COPPICE_RETURN_IF_ERROR(BecomeUsable());
     // The end of a session shows only when it is used, so the batch gets a second try.
     for (int i = 0; i < 2; ++i) {
       COPPICE_ASSIGN_OR_RETURN(const bool applied, TryApply(batch));
-      if (applied) return absl::OkStatus();
+      if (applied) return OkStatus();
     }
-    return absl::UnavailableError("PostgreSQL ended the session of a batch, and of a second try");
+    return UnavailableError("PostgreSQL ended the session of a batch, and of a second try");
   }
 
   // Must be called first. Marks that a server may have lost batches while no daemon had one to look
   // for. The mark is a batch, so that a failover that loses it is noticed.
-  absl::Status MarkFailover() {
+  Status MarkFailover() {
     COPPICE_ASSIGN_OR_RETURN(const Histories histories, ReadHistoriesNow());
-    if (histories.vouched == histories.current) return absl::OkStatus();
+    if (histories.vouched == histories.current) return OkStatus();
     if (!histories.vouched.empty()) {
       COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> format, Get(kFormatKey));
       if (format.has_value()) {
         StoreBatch mark;
         mark.Put(std::string(kFailoverKey),
-                 absl::StrCat("from history ", histories.vouched, " to ", histories.current));
+                 StrCat("from history ", histories.vouched, " to ", histories.current));
         COPPICE_RETURN_IF_ERROR(Apply(mark));
       }
     }
@@ -200,9 +201,9 @@ class PostgresStore final : public Store {
   }
 
   // PostgreSQL cannot purge a prefix alone, so this vacuums the whole table.
-  absl::Status Purge(absl::string_view prefix) override {
+  Status Purge(std::string_view prefix) override {
     if (!EndOfPrefix(std::string(prefix)).has_value()) {
-      return absl::InvalidArgumentError("a prefix to purge must have a byte below 255");
+      return InvalidArgumentError("a prefix to purge must have a byte below 255");
     }
     COPPICE_RETURN_IF_ERROR(CheckUsable());
     COPPICE_ASSIGN_OR_RETURN(ReaderPool::Reader reader, readers_.Take());
@@ -210,65 +211,65 @@ class PostgresStore final : public Store {
     return readers_.Return(std::move(reader));
   }
 
-  absl::StatusOr<StoreBackup> Backup(const BackupOptions&) override { return NoBackups(); }
-  absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string&) const override {
+  StatusOr<StoreBackup> Backup(const BackupOptions&) override { return NoBackups(); }
+  StatusOr<std::vector<StoreBackup>> ListBackups(const std::string&) const override {
     return NoBackups();
   }
 
  private:
   // Returns the error of a store that cannot be used, or not yet.
-  absl::Status CheckUsable() const {
+  Status CheckUsable() const {
     COPPICE_RETURN_IF_ERROR(CheckLease());
     return CheckState();
   }
-  absl::Status CheckLease() const { return lease_ == nullptr ? absl::OkStatus() : lease_->Check(); }
-  absl::Status CheckState() const {
+  Status CheckLease() const { return lease_ == nullptr ? OkStatus() : lease_->Check(); }
+  Status CheckState() const {
     const MutexLock lock(state_mutex_);
     return state_;
   }
-  absl::Status SetState(absl::Status state) {
+  Status SetState(Status state) {
     const MutexLock lock(state_mutex_);
     state_ = state;
     return state;
   }
 
-  absl::StatusOr<Histories> ReadHistoriesNow() {
+  StatusOr<Histories> ReadHistoriesNow() {
     const MutexLock writing(write_mutex_);
     COPPICE_RETURN_IF_ERROR(BecomeUsable());
-    absl::StatusOr<Histories> histories = ReadHistories(*writer_);
+    StatusOr<Histories> histories = ReadHistories(*writer_);
     if (histories.ok()) history_ = histories->current;
     return histories;
   }
 
   // Resolves the unresolved batch, and ensures a session that holds the lock.
-  absl::Status BecomeUsable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+  Status BecomeUsable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     COPPICE_RETURN_IF_ERROR(CheckLease());
     if (!unresolved_.has_value()) COPPICE_RETURN_IF_ERROR(CheckState());
     if (writer_ != nullptr && !writer_->IsAlive()) writer_.reset();
     if (writer_ == nullptr) COPPICE_RETURN_IF_ERROR(Reconnect());
-    if (!unresolved_.has_value()) return absl::OkStatus();
-    absl::StatusOr<bool> applied = SettleBatch(*writer_, *unresolved_, epoch_);
+    if (!unresolved_.has_value()) return OkStatus();
+    StatusOr<bool> applied = SettleBatch(*writer_, *unresolved_, epoch_);
     if (!applied.ok()) {
       writer_.reset();
       return applied.status();
     }
     unresolved_.reset();
-    if (!*applied) return SetState(absl::OkStatus());
-    return GiveUp(absl::UnavailableError(
+    if (!*applied) return SetState(OkStatus());
+    return GiveUp(UnavailableError(
         "a batch that was reported as failed is in the database after all: restart the daemon, "
         "which reads it"));
   }
 
-  absl::Status Reconnect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+  Status Reconnect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(uri_));
     COPPICE_RETURN_IF_ERROR(CheckDurability(*connection));
     // Checked before the lock, which the successor in a fleet keeps.
-    absl::Status ours = lease_ == nullptr ? absl::OkStatus() : CheckOwnership(*connection, epoch_);
+    Status ours = lease_ == nullptr ? OkStatus() : CheckOwnership(*connection, epoch_);
     if (ours.ok()) {
       COPPICE_RETURN_IF_ERROR(LockForOwner(*connection, epoch_, lease_));
       ours = CheckOwnership(*connection, epoch_, last_id_);
     }
-    if (absl::IsFailedPrecondition(ours)) return GiveUp(ours);
+    if (IsFailedPrecondition(ours)) return GiveUp(ours);
     COPPICE_RETURN_IF_ERROR(ours);
     COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*connection));
     // The epoch and the last batch are there, so everything before them is too.
@@ -279,12 +280,11 @@ class PostgresStore final : public Store {
     FollowLease(*connection, lease_, server);
     readers_.Renew(std::move(server));
     writer_ = std::move(connection);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Returns false if the session was lost and the batch is not, and never will be, in the database.
-  absl::StatusOr<bool> TryApply(const StoreBatch& batch)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+  StatusOr<bool> TryApply(const StoreBatch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     COPPICE_ASSIGN_OR_RETURN(const std::string id, NewBatchId());
     const TransactionResult result = WriteBatch(*writer_, batch, id, epoch_);
     if (result.outcome == TransactionOutcome::kRefused) return WhyRefused(result.status);
@@ -300,14 +300,14 @@ class PostgresStore final : public Store {
   }
 
   // The session stands, so the transaction was undone. It may have failed for lack of the epoch.
-  absl::Status WhyRefused(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
-    const absl::Status ours = CheckOwnership(*writer_, epoch_);
-    return absl::IsFailedPrecondition(ours) ? GiveUp(ours) : status;
+  Status WhyRefused(const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+    const Status ours = CheckOwnership(*writer_, epoch_);
+    return IsFailedPrecondition(ours) ? GiveUp(ours) : status;
   }
 
   // Called if another daemon has taken over, which may have pruned the unresolved id; if the
   // database went back in time; or if it is ahead of what this daemon knows.
-  absl::Status GiveUp(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+  Status GiveUp(const Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     writer_.reset();
     unresolved_.reset();
     if (lease_ != nullptr) lease_->GiveUp(why.message());
@@ -315,12 +315,12 @@ class PostgresStore final : public Store {
   }
 
   // Finds out whether the batch `id` is in the database, that is, applied.
-  absl::StatusOr<bool> Resolve(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+  StatusOr<bool> Resolve(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     const absl::Time deadline = absl::Now() + patience_;
-    absl::Status last;
+    Status last;
     for (absl::Duration pause = kFirstPause; absl::Now() < deadline;
          pause = std::min(2 * pause, kMaxPause)) {
-      const absl::StatusOr<bool> applied = SettleAnew(id);
+      const StatusOr<bool> applied = SettleAnew(id);
       if (applied.ok()) return applied;
       last = applied.status();
       if (!CheckState().ok()) break;  // a successor has the store
@@ -328,16 +328,15 @@ class PostgresStore final : public Store {
       absl::SleepFor(pause);
     }
     writer_.reset();
-    const absl::Status unknown = absl::UnavailableError(
-        absl::StrCat("the outcome of a batch is not known: ", last.message()));
+    const Status unknown =
+        UnavailableError(StrCat("the outcome of a batch is not known: ", last.message()));
     if (!CheckState().ok()) return unknown;
     unresolved_ = id;
     return SetState(unknown);
   }
 
   // Uses a new session: the old one may be the cause.
-  absl::StatusOr<bool> SettleAnew(const std::string& id)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+  StatusOr<bool> SettleAnew(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     writer_.reset();
     COPPICE_RETURN_IF_ERROR(Reconnect());
     return SettleBatch(*writer_, id, epoch_);
@@ -356,7 +355,7 @@ class PostgresStore final : public Store {
   std::optional<std::string> unresolved_ ABSL_GUARDED_BY(write_mutex_);
   uint64_t batches_ ABSL_GUARDED_BY(write_mutex_) = 0;
   mutable Mutex state_mutex_;
-  absl::Status state_ ABSL_GUARDED_BY(state_mutex_);
+  Status state_ ABSL_GUARDED_BY(state_mutex_);
 };
 
 // Reads the store while holding the lock, so that no daemon changes it meanwhile. A curator of a
@@ -366,29 +365,27 @@ class ReadOnlyPostgresStore final : public Store {
   ReadOnlyPostgresStore(const std::string& uri, std::unique_ptr<Connection> lock)
       : lock_(std::move(lock)), readers_(uri, /*server=*/"", /*lease=*/nullptr) {}
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> value, GetFrom(readers_, key));
     COPPICE_RETURN_IF_ERROR(CheckLocked());
     return value;
   }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     COPPICE_RETURN_IF_ERROR(ScanIn(readers_, prefix, visit));
     return CheckLocked();
   }
-  absl::Status Apply(const StoreBatch&) override { return OnlyRead(); }
-  absl::Status Purge(absl::string_view) override { return OnlyRead(); }
+  Status Apply(const StoreBatch&) override { return OnlyRead(); }
+  Status Purge(std::string_view) override { return OnlyRead(); }
 
  private:
-  static absl::Status OnlyRead() {
-    return absl::FailedPreconditionError("the store is open for reading only");
-  }
+  static Status OnlyRead() { return FailedPreconditionError("the store is open for reading only"); }
 
-  absl::Status CheckLocked() const {
+  Status CheckLocked() const {
     const MutexLock lock(mutex_);
-    if (lock_->IsAlive()) return absl::OkStatus();
-    return absl::UnavailableError(
+    if (lock_->IsAlive()) return OkStatus();
+    return UnavailableError(
         "the session that kept daemons from the store was ended while it was read: stop the "
         "daemons, and read it again");
   }
@@ -398,9 +395,9 @@ class ReadOnlyPostgresStore final : public Store {
   mutable ReaderPool readers_;
 };
 
-absl::StatusOr<std::unique_ptr<Store>> MakeStore(const std::string& uri,
-                                                 std::unique_ptr<Connection> writer, int64_t epoch,
-                                                 const Lease* lease, absl::Duration patience) {
+StatusOr<std::unique_ptr<Store>> MakeStore(const std::string& uri,
+                                           std::unique_ptr<Connection> writer, int64_t epoch,
+                                           const Lease* lease, absl::Duration patience) {
   COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*writer));
   FollowLease(*writer, lease, server);
   auto store = std::make_unique<PostgresStore>(uri, std::move(writer), std::move(server), epoch,
@@ -411,8 +408,8 @@ absl::StatusOr<std::unique_ptr<Store>> MakeStore(const std::string& uri,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri,
-                                                         absl::Duration patience) {
+StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri,
+                                                   absl::Duration patience) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(uri));
   COPPICE_RETURN_IF_ERROR(CheckDurability(*connection));
   COPPICE_RETURN_IF_ERROR(CheckNoFleet(*connection));
@@ -422,8 +419,8 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri,
   return MakeStore(uri, std::move(connection), epoch, /*lease=*/nullptr, patience);
 }
 
-absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri, const Lease& lease,
-                                                         absl::Duration patience) {
+StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri, const Lease& lease,
+                                                   absl::Duration patience) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(uri));
   COPPICE_RETURN_IF_ERROR(CheckDurability(*connection));
   COPPICE_RETURN_IF_ERROR(CheckTables(*connection));
@@ -433,7 +430,7 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri,
   return MakeStore(uri, std::move(connection), lease.epoch(), &lease, patience);
 }
 
-absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStoreForReading(const std::string& uri) {
+StatusOr<std::unique_ptr<Store>> OpenPostgresStoreForReading(const std::string& uri) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(uri));
   COPPICE_RETURN_IF_ERROR(LockDatabase(*connection, kLockWait));
   COPPICE_RETURN_IF_ERROR(CheckTables(*connection));

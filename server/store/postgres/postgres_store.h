@@ -28,9 +28,8 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "server/store/postgres/lease.h"
 #include "server/store/store.h"
 
@@ -41,22 +40,22 @@ inline constexpr absl::Duration kDefaultPatience = absl::Seconds(60);
 
 // Opens the store at `uri` for a single daemon, and makes its tables if needed. Apply() looks for
 // the outcome of a batch for up to `patience`. FailedPrecondition if a fleet uses the store.
-absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(
-    const std::string& uri, absl::Duration patience = kDefaultPatience);
+StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri,
+                                                   absl::Duration patience = kDefaultPatience);
 // Opens it for the curator that leads a fleet; `lease` must outlive the store. Get(), Scan() and
 // Apply() return Unavailable while the lease is not proven. A store that cannot continue gives the
 // lease up.
-absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(
-    const std::string& uri, const Lease& lease, absl::Duration patience = kDefaultPatience);
+StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri, const Lease& lease,
+                                                   absl::Duration patience = kDefaultPatience);
 
 // Opens it for reading alone: changes nothing, and no daemon may open it meanwhile. NotFound if
 // there is no store.
-absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStoreForReading(const std::string& uri);
+StatusOr<std::unique_ptr<Store>> OpenPostgresStoreForReading(const std::string& uri);
 
 // Returns a check of whether acknowledged batches survive the loss of the database server. OK: a
 // synchronous replica is named and connected, as far as the role may see. FailedPrecondition, with
 // what to do: none is. Another error: the server did not say. Keeps a session; for one thread.
-std::function<absl::Status()> MakeStandbyCheck(const std::string& uri);
+std::function<Status()> MakeStandbyCheck(const std::string& uri);
 
 }  // namespace coppice::storage
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/store/postgres/connection.h"
 #include "server/store/postgres/postgres_store.h"
@@ -18,15 +19,15 @@ constexpr char kStandbys[] =
     "  count(*) FILTER (WHERE pid IS NOT NULL AND sync_state IS NULL)"
     "  FROM pg_stat_replication";
 
-absl::Status CheckStandbys(Connection& connection) {
+Status CheckStandbys(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(const QueryResult found, connection.Run({.sql = kStandbys}));
   if (!found.Bool(0, 0)) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "the database names no synchronous replica: losing its server loses acknowledged reports "
         "and charges of budgets; set synchronous_standby_names (docs/postgresql.md#replicas)");
   }
-  if (found.Int64(0, 1) > 0 || found.Int64(0, 2) > 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+  if (found.Int64(0, 1) > 0 || found.Int64(0, 2) > 0) return OkStatus();
+  return FailedPreconditionError(
       "no synchronous replica of the database is connected: commits wait until one is; start it, "
       "or see to its connection (docs/postgresql.md#replicas)");
 }
@@ -36,7 +37,7 @@ class StandbyLook {
  public:
   explicit StandbyLook(std::string uri) : uri_(std::move(uri)) {}
 
-  absl::Status Check() {
+  Status Check() {
     if (session_ == nullptr || !session_->IsAlive()) {
       COPPICE_ASSIGN_OR_RETURN(session_, Connection::Open(uri_, kStandbyLimit));
     }
@@ -50,7 +51,7 @@ class StandbyLook {
 
 }  // namespace
 
-std::function<absl::Status()> MakeStandbyCheck(const std::string& uri) {
+std::function<Status()> MakeStandbyCheck(const std::string& uri) {
   return [look = std::make_shared<StandbyLook>(uri)] { return look->Check(); };
 }
 

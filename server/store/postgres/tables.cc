@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::storage {
 namespace {
@@ -30,17 +32,17 @@ constexpr const char* kMigrations[] = {
 };
 constexpr int64_t kVersion = std::size(kMigrations);
 
-absl::Status Refused(absl::string_view what) {
-  return absl::FailedPreconditionError(absl::StrCat(what, " (docs/postgresql.md#durability)"));
+Status Refused(std::string_view what) {
+  return FailedPreconditionError(StrCat(what, " (docs/postgresql.md#durability)"));
 }
 
-absl::StatusOr<bool> AskWhether(Connection& connection, const char* question) {
+StatusOr<bool> AskWhether(Connection& connection, const char* question) {
   COPPICE_ASSIGN_OR_RETURN(const QueryResult answer, connection.Run({.sql = question}));
   return answer.Bool(0, 0);
 }
 
 // Returns 0 if there are no tables.
-absl::StatusOr<int64_t> ReadVersion(Connection& connection) {
+StatusOr<int64_t> ReadVersion(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(
       const bool there,
       AskWhether(connection, "SELECT to_regclass('coppice.coppice_schema') IS NOT NULL"));
@@ -48,30 +50,30 @@ absl::StatusOr<int64_t> ReadVersion(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(const QueryResult found,
                            connection.Run({.sql = "SELECT version FROM coppice.coppice_schema"}));
   if (found.rows() != 1) {
-    return absl::DataLossError("coppice.coppice_schema has not one row: restore a base backup");
+    return DataLossError("coppice.coppice_schema has not one row: restore a base backup");
   }
   const int64_t version = found.Int64(0, 0);
   if (version <= kVersion) return version;
-  return absl::FailedPreconditionError(
-      absl::StrCat("the tables were made by a newer version of Coppice (version ", version,
-                   ", this one knows up to ", kVersion, "): install that version"));
+  return FailedPreconditionError(
+      StrCat("the tables were made by a newer version of Coppice (version ", version,
+             ", this one knows up to ", kVersion, "): install that version"));
 }
 
-absl::Status MakeSchema(Connection& connection) {
+Status MakeSchema(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(const bool there,
                            AskWhether(connection, "SELECT to_regnamespace('coppice') IS NOT NULL"));
-  return there ? absl::OkStatus() : connection.RunScript("CREATE SCHEMA coppice");
+  return there ? OkStatus() : connection.RunScript("CREATE SCHEMA coppice");
 }
 
 }  // namespace
 
-absl::Status CheckDurability(Connection& connection) {
+Status CheckDurability(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(
       const QueryResult found,
       connection.Run({.sql = "SELECT setting, source, current_setting('fsync') = 'on'"
                              "  FROM pg_settings WHERE name = 'synchronous_commit'"}));
-  const absl::string_view commit = found.Bytes(0, 0);
-  const absl::string_view source = found.Bytes(0, 1);
+  const std::string_view commit = found.Bytes(0, 0);
+  const std::string_view source = found.Bytes(0, 1);
   if (!found.Bool(0, 2)) {
     return Refused(
         "the server runs with fsync = off: a crash would lose what was acknowledged; "
@@ -79,10 +81,10 @@ absl::Status CheckDurability(Connection& connection) {
   }
   if (commit != "off" && commit != "local") {
     return commit == "remote_write" ? connection.RunScript("SET synchronous_commit = on")
-                                    : absl::OkStatus();
+                                    : OkStatus();
   }
   if (source == "client" || source == "user" || source == "database" || source == "database user") {
-    return Refused(absl::StrCat(
+    return Refused(StrCat(
         "synchronous_commit is ", commit, " for these sessions (by the ", source,
         "): a crash, or the loss of the primary, would lose what was acknowledged; take it out of "
         "--store or PGOPTIONS, or ALTER ROLE or DATABASE ... RESET synchronous_commit"));
@@ -90,27 +92,27 @@ absl::Status CheckDurability(Connection& connection) {
   return connection.RunScript("SET synchronous_commit = on");
 }
 
-absl::StatusOr<bool> TablesAreCurrent(Connection& connection) {
+StatusOr<bool> TablesAreCurrent(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
   return version == kVersion;
 }
 
-absl::Status PrepareTables(Connection& connection) {
+Status PrepareTables(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
   if (version == 0) COPPICE_RETURN_IF_ERROR(MakeSchema(connection));
   for (int64_t next = version; next < kVersion; ++next) {
     COPPICE_RETURN_IF_ERROR(connection.RunScript(
-        absl::StrCat("BEGIN; ", kMigrations[next],
-                     "UPDATE coppice.coppice_schema SET version = ", next + 1, "; COMMIT")));
+        StrCat("BEGIN; ", kMigrations[next],
+               "UPDATE coppice.coppice_schema SET version = ", next + 1, "; COMMIT")));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status CheckTables(Connection& connection) {
+Status CheckTables(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
-  if (version == 0) return absl::NotFoundError("the database holds no store");
-  if (version == kVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+  if (version == 0) return NotFoundError("the database holds no store");
+  if (version == kVersion) return OkStatus();
+  return FailedPreconditionError(
       "the tables are of an older version: start the daemon once, which brings them up");
 }
 

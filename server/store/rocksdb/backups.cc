@@ -7,8 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/rocksdb/database_files.h"
 #include "server/store/rocksdb/rocksdb_engine.h"
 
@@ -18,15 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // The message names the backup's folder, whatever could not be read or written.
-absl::Status ToBackupStatus(const rocksdb::Status& status, const std::string& folder) {
-  if (status.ok()) return absl::OkStatus();
-  if (status.IsIncomplete()) return absl::CancelledError("the backup was stopped");
+Status ToBackupStatus(const rocksdb::Status& status, const std::string& folder) {
+  if (status.ok()) return OkStatus();
+  if (status.IsIncomplete()) return CancelledError("the backup was stopped");
   if (status.IsNotFound()) {
-    return absl::NotFoundError(absl::StrCat("there is no such backup in ", folder));
+    return NotFoundError(StrCat("there is no such backup in ", folder));
   }
   if (status.IsCorruption()) {
-    return absl::DataLossError(
-        absl::StrCat("the backup in ", folder, " is damaged (", status.ToString(), ")"));
+    return DataLossError(StrCat("the backup in ", folder, " is damaged (", status.ToString(), ")"));
   }
   return ToStatus(status, folder);
 }
@@ -50,10 +50,10 @@ StoreBackup ToBackup(const rocksdb::BackupInfo& info) {
 // Reads backups. NotFound if there are none: opening would make the folder.
 class BackupReader {
  public:
-  static absl::StatusOr<BackupReader> Open(const std::string& folder, rocksdb::Env* env = nullptr) {
+  static StatusOr<BackupReader> Open(const std::string& folder, rocksdb::Env* env = nullptr) {
     std::error_code error;
     if (!fs::is_directory(fs::path(folder) / "meta", error)) {
-      return absl::NotFoundError(absl::StrCat("there are no backups in ", folder));
+      return NotFoundError(StrCat("there are no backups in ", folder));
     }
     BackupReader reader;
     rocksdb::BackupEngineReadOnly* engine = nullptr;
@@ -75,24 +75,24 @@ class BackupReader {
   std::unique_ptr<rocksdb::BackupEngineReadOnly> engine_;
 };
 
-absl::Status CheckTables(rocksdb::DB& db, const BackupOptions& options) {
+Status CheckTables(rocksdb::DB& db, const BackupOptions& options) {
   std::vector<rocksdb::LiveFileMetaData> tables;
   db.GetLiveFilesMetaData(&tables);
   for (const rocksdb::LiveFileMetaData& table : tables) {
-    if (options.progress && !options.progress(0)) return absl::CancelledError("stopped");
-    const std::string file = absl::StrCat(table.db_path, "/", table.relative_filename);
-    const absl::Status sound = CheckTable(file);
+    if (options.progress && !options.progress(0)) return CancelledError("stopped");
+    const std::string file = StrCat(table.db_path, "/", table.relative_filename);
+    const Status sound = CheckTable(file);
     if (!sound.ok()) {
-      return absl::DataLossError(absl::StrCat("no backup is made of a damaged store: ", file, ": ",
-                                              sound.message(), ". Restore the last good backup"));
+      return DataLossError(StrCat("no backup is made of a damaged store: ", file, ": ",
+                                  sound.message(), ". Restore the last good backup"));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& options) {
+StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& options) {
   const std::string& folder = options.folder;
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(folder));
   COPPICE_RETURN_IF_ERROR(CheckTables(db, options));
@@ -121,7 +121,7 @@ absl::StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& opt
   return ToBackup(info);
 }
 
-absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) {
+StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) {
   COPPICE_ASSIGN_OR_RETURN(const BackupReader reader, BackupReader::Open(folder));
   std::vector<rocksdb::BackupInfo> infos;
   reader->GetBackupInfo(&infos);
@@ -132,13 +132,13 @@ absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) 
   return backups;
 }
 
-absl::Status VerifyBackup(const std::string& folder, uint32_t id) {
+Status VerifyBackup(const std::string& folder, uint32_t id) {
   COPPICE_ASSIGN_OR_RETURN(const BackupReader reader, BackupReader::Open(folder));
   return ToBackupStatus(reader->VerifyBackup(id, /*verify_with_checksum=*/true), folder);
 }
 
-absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database,
-                        rocksdb::Env* env) {
+Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database,
+                  rocksdb::Env* env) {
   COPPICE_ASSIGN_OR_RETURN(const BackupReader reader, BackupReader::Open(folder, env));
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(database));
   return ToBackupStatus(reader->RestoreDBFromBackup(id, database, database), folder);

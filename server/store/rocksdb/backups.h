@@ -17,8 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 
 namespace rocksdb {
@@ -28,18 +27,18 @@ class Env;
 
 namespace coppice::storage {
 
-absl::StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& options);
+StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& options);
 
 // Lists complete backups, oldest first. Does not check their files.
-absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder);
+StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder);
 
 // Reads every file of the backup and compares its checksum.
-absl::Status VerifyBackup(const std::string& folder, uint32_t id);
+Status VerifyBackup(const std::string& folder, uint32_t id);
 
 // Puts the backup's files into `database`, a folder that must not exist yet. Verify it first. `env`
 // is as in rocksdb_store.h.
-absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database,
-                        rocksdb::Env* env = nullptr);
+Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database,
+                  rocksdb::Env* env = nullptr);
 
 }  // namespace coppice::storage
 

@@ -15,8 +15,9 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/rocksdb/rocksdb_engine.h"
 
 namespace coppice::storage {
@@ -24,15 +25,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::StatusOr<std::vector<fs::path>> FilesIn(const std::string& folder) {
+StatusOr<std::vector<fs::path>> FilesIn(const std::string& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->is_regular_file(error)) files.push_back(it->path());
   }
   if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot list the folder ", folder, ": ", error.message()));
+    return UnavailableError(StrCat("cannot list the folder ", folder, ": ", error.message()));
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -46,12 +46,12 @@ std::string DamageOfFile(const fs::path& file) {
   return DamageOfLog(bytes);
 }
 
-absl::Status Sync(const std::string& path, int flags) {
+Status Sync(const std::string& path, int flags) {
   const int file = open(path.c_str(), flags | O_CLOEXEC);
   const bool synced = file >= 0 && fsync(file) == 0;
   if (file >= 0) close(file);
-  if (synced) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("cannot sync ", path));
+  if (synced) return OkStatus();
+  return UnavailableError(StrCat("cannot sync ", path));
 }
 
 }  // namespace
@@ -60,63 +60,63 @@ std::string StoreFolder(const std::string& data_dir) {
   return (fs::path(data_dir) / "rocksdb").string();
 }
 
-absl::Status MakeFolder(const fs::path& folder) {
+Status MakeFolder(const fs::path& folder) {
   std::error_code error;
   // The folder gets its mode when it is made: before a chmod somebody could open it.
   if (mkdir(folder.c_str(), S_IRWXU) == 0 || fs::is_directory(folder, error)) {
-    return absl::OkStatus();
+    return OkStatus();
   }
-  return absl::UnavailableError(
-      absl::StrCat("cannot make the folder ", folder.string(), ": ", std::strerror(errno)));
+  return UnavailableError(
+      StrCat("cannot make the folder ", folder.string(), ": ", std::strerror(errno)));
 }
 
-absl::Status CheckPrivateFolder(const fs::path& folder) {
+Status CheckPrivateFolder(const fs::path& folder) {
   struct stat found {};
-  if (stat(folder.c_str(), &found) != 0) return absl::OkStatus();
+  if (stat(folder.c_str(), &found) != 0) return OkStatus();
   // Root reads everything anyway, and owns the mounted volumes of most containers.
   const uid_t user = geteuid();
   if (user != 0 && found.st_uid != user && found.st_uid != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the folder ", folder.string(),
-                     " belongs to another user, who could read the private rows and keys that go "
-                     "into it: name a folder that is not there yet"));
+    return FailedPreconditionError(
+        StrCat("the folder ", folder.string(),
+               " belongs to another user, who could read the private rows and keys that go "
+               "into it: name a folder that is not there yet"));
   }
-  if ((found.st_mode & S_IRWXO) == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+  if ((found.st_mode & S_IRWXO) == 0) return OkStatus();
+  return FailedPreconditionError(StrCat(
       "the folder ", folder.string(),
       " is open to everybody on this machine, and private rows and keys go into it: chmod o-rwx "
       "it if nothing else uses it, or name a folder that is not there yet"));
 }
 
-absl::Status MakePrivateFolder(const fs::path& folder) {
+Status MakePrivateFolder(const fs::path& folder) {
   COPPICE_RETURN_IF_ERROR(MakeFolder(folder));
   return CheckPrivateFolder(folder);
 }
 
-absl::StatusOr<bool> HoldsStore(const fs::path& folder) {
+StatusOr<bool> HoldsStore(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const fs::path name = it->path().filename();
     if (name == "CURRENT" || name.extension() == ".sst" || name.extension() == ".log") return true;
   }
   if (!error || error == std::errc::no_such_file_or_directory) return false;
-  return absl::UnavailableError(
-      absl::StrCat("cannot list the folder ", folder.string(), ": ", error.message()));
+  return UnavailableError(
+      StrCat("cannot list the folder ", folder.string(), ": ", error.message()));
 }
 
-absl::Status CheckTable(const std::string& file) {
+Status CheckTable(const std::string& file) {
   rocksdb::SstFileReader reader(EngineOptions());
   rocksdb::Status status = reader.Open(file);
   if (status.ok()) status = reader.VerifyChecksum();
   std::error_code error;
-  if (status.ok() || !fs::exists(file, error)) return absl::OkStatus();
-  return absl::DataLossError(status.ToString());
+  if (status.ok() || !fs::exists(file, error)) return OkStatus();
+  return DataLossError(status.ToString());
 }
 
-absl::StatusOr<std::vector<FileProblem>> CheckFiles(
+StatusOr<std::vector<FileProblem>> CheckFiles(
     const std::string& database, const std::function<void(const std::string& file)>& progress) {
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store, HoldsStore(database));
-  if (!holds_store) return absl::NotFoundError(absl::StrCat(database, " holds no store"));
+  if (!holds_store) return NotFoundError(StrCat(database, " holds no store"));
   COPPICE_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(database));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesIn(database));
   std::vector<FileProblem> problems;
@@ -129,32 +129,31 @@ absl::StatusOr<std::vector<FileProblem>> CheckFiles(
   return problems;
 }
 
-absl::Status SalvageFiles(const std::string& database) {
+Status SalvageFiles(const std::string& database) {
   { COPPICE_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(database)); }
   return ToOpenStatus(rocksdb::RepairDB(database, EngineOptions()), database);
 }
 
-absl::Status CopyFiles(const std::string& database, const std::string& copy) {
+Status CopyFiles(const std::string& database, const std::string& copy) {
   COPPICE_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(database));
   std::error_code error;
   if (fs::exists(copy, error)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(copy, " is there already: name a folder that is not"));
+    return FailedPreconditionError(StrCat(copy, " is there already: name a folder that is not"));
   }
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(copy));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesIn(database));
   for (const fs::path& file : files) {
     const fs::path to = fs::path(copy) / file.filename();
     if (!fs::copy_file(file, to, error)) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot copy ", file.string(), " to ", copy, ": ", error.message()));
+      return UnavailableError(
+          StrCat("cannot copy ", file.string(), " to ", copy, ": ", error.message()));
     }
     COPPICE_RETURN_IF_ERROR(Sync(to.string(), O_RDONLY));
   }
   return Sync(copy, O_RDONLY | O_DIRECTORY);
 }
 
-absl::Status SwapIn(const std::string& made, const std::string& database) {
+Status SwapIn(const std::string& made, const std::string& database) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesIn(made));
   for (const fs::path& file : files) COPPICE_RETURN_IF_ERROR(Sync(file.string(), O_RDONLY));
   COPPICE_RETURN_IF_ERROR(Sync(made, O_RDONLY | O_DIRECTORY));
@@ -163,13 +162,13 @@ absl::Status SwapIn(const std::string& made, const std::string& database) {
   const bool replaces = fs::exists(database, error) && !fs::is_empty(database, error);
   const unsigned flags = replaces ? RENAME_EXCHANGE : 0;
   if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, database.c_str(), flags) != 0) {
-    return absl::UnavailableError(absl::StrCat("cannot put ", made, " in the place of ", database,
-                                               ": ", std::strerror(errno)));
+    return UnavailableError(
+        StrCat("cannot put ", made, " in the place of ", database, ": ", std::strerror(errno)));
   }
   for (const std::string& path : {made, database}) {
     COPPICE_RETURN_IF_ERROR(Sync(fs::path(path).parent_path().string(), O_RDONLY | O_DIRECTORY));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::storage

@@ -11,11 +11,10 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice::storage {
 
@@ -23,14 +22,14 @@ namespace coppice::storage {
 std::string StoreFolder(const std::string& data_dir);
 // Makes a folder for its owner alone. An existing folder stays as it is: use this for folders whose
 // private parts have their own folders.
-absl::Status MakeFolder(const std::filesystem::path& folder);
+Status MakeFolder(const std::filesystem::path& folder);
 // FailedPrecondition if users other than the owner and the owner's chosen group may enter, list or
 // change `folder`, or if it belongs to another user. OK if it does not exist.
-absl::Status CheckPrivateFolder(const std::filesystem::path& folder);
+Status CheckPrivateFolder(const std::filesystem::path& folder);
 // Does both, for every folder that will contain private rows or keys.
-absl::Status MakePrivateFolder(const std::filesystem::path& folder);
+Status MakePrivateFolder(const std::filesystem::path& folder);
 // Whether `folder` holds a store, even one that has lost files.
-absl::StatusOr<bool> HoldsStore(const std::filesystem::path& folder);
+StatusOr<bool> HoldsStore(const std::filesystem::path& folder);
 
 struct FileProblem {
   std::string file;
@@ -39,28 +38,28 @@ struct FileProblem {
 
 // Reads every table and every log in `database`, a RocksDB folder. Changes nothing. Calls
 // `progress` with the name of each file before it is read.
-absl::StatusOr<std::vector<FileProblem>> CheckFiles(
+StatusOr<std::vector<FileProblem>> CheckFiles(
     const std::string& database, const std::function<void(const std::string& file)>& progress);
 
 // DataLoss if a block of the table fails its checksum. OK if there is no such file.
-absl::Status CheckTable(const std::string& file);
+Status CheckTable(const std::string& file);
 
 // Returns what is wrong with the bytes of a log; empty if nothing is. It finds a record that fails
 // its checksum, and a record that is cut short though sound bytes follow. RocksDB misses the
 // second: it drops a record longer than the rest of the file, with all that follows. Its strictest
 // mode refuses logs that a crash cut short (docs/storage.md#check).
-std::string DamageOfLog(absl::string_view bytes);
+std::string DamageOfLog(std::string_view bytes);
 
 // Makes the database in `database` openable with what can still be read; the rest is lost. Deleted
 // or replaced values may reappear. Make a copy first.
-absl::Status SalvageFiles(const std::string& database);
+Status SalvageFiles(const std::string& database);
 
 // Copies the files of `database` to the new folder `copy`, and syncs them.
-absl::Status CopyFiles(const std::string& database, const std::string& copy);
+Status CopyFiles(const std::string& database, const std::string& copy);
 
 // Exchanges the folders `made` and `database` in one step, which a crash leaves done or undone. The
 // former contents of `database`, if any, are then in `made`.
-absl::Status SwapIn(const std::string& made, const std::string& database);
+Status SwapIn(const std::string& made, const std::string& database);
 
 }  // namespace coppice::storage
 

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/text.h"
 #include "server/store/rocksdb/database_files.h"
 
 namespace coppice::storage {
@@ -32,7 +32,7 @@ constexpr std::array<uint32_t, 256> MakeTable() {
   return table;
 }
 
-uint32_t Crc32c(absl::string_view bytes) {
+uint32_t Crc32c(std::string_view bytes) {
   static constexpr std::array<uint32_t, 256> kTable = MakeTable();
   uint32_t crc = 0xFFFFFFFFu;
   for (const char byte : bytes) {
@@ -43,26 +43,26 @@ uint32_t Crc32c(absl::string_view bytes) {
 
 uint32_t Masked(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u; }
 
-uint32_t ByteAt(absl::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
+uint32_t ByteAt(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
 
-size_t LengthAt(absl::string_view block, size_t at) {
+size_t LengthAt(std::string_view block, size_t at) {
   return ByteAt(block, at + 4) | ByteAt(block, at + 5) << 8;
 }
 
 // Whether a record of `length` bytes at `at` matches its checksum.
-bool IsSound(absl::string_view block, size_t at, size_t length) {
+bool IsSound(std::string_view block, size_t at, size_t length) {
   const uint32_t stored = ByteAt(block, at) | ByteAt(block, at + 1) << 8 |
                           ByteAt(block, at + 2) << 16 | ByteAt(block, at + 3) << 24;
   return Masked(Crc32c(block.substr(at + 6, 1 + length))) == stored;
 }
 
-bool IsZero(absl::string_view bytes) {
+bool IsZero(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
 }
 
 // Whether a sound record begins anywhere in `block` after `at`, or the record at `at` is sound if
 // its length reaches to the end.
-bool SoundFollows(absl::string_view block, size_t at) {
+bool SoundFollows(std::string_view block, size_t at) {
   if (block.size() - at > kHeader && IsSound(block, at, block.size() - at - kHeader)) return true;
   for (size_t next = at + 1; next + kHeader <= block.size(); ++next) {
     const uint32_t type = ByteAt(block, next + 6);
@@ -74,12 +74,12 @@ bool SoundFollows(absl::string_view block, size_t at) {
 }
 
 // Returns what is wrong with the records in a block; `is_last` if the file ends in or with it.
-std::string DamageOfBlock(absl::string_view block, size_t offset, bool is_last) {
+std::string DamageOfBlock(std::string_view block, size_t offset, bool is_last) {
   size_t at = 0;
   while (at + kHeader <= block.size()) {
     const size_t length = LengthAt(block, at);
-    const auto here = [&](absl::string_view what) {
-      return absl::StrCat("the record at byte ", offset + at, " ", what);
+    const auto here = [&](std::string_view what) {
+      return StrCat("the record at byte ", offset + at, " ", what);
     };
     if (at + kHeader + length > block.size()) {
       if (is_last && !SoundFollows(block, at)) return "";  // a torn record was never acknowledged
@@ -96,7 +96,7 @@ std::string DamageOfBlock(absl::string_view block, size_t offset, bool is_last) 
 
 }  // namespace
 
-std::string DamageOfLog(absl::string_view bytes) {
+std::string DamageOfLog(std::string_view bytes) {
   for (size_t offset = 0; offset < bytes.size(); offset += kBlock) {
     const bool is_last = bytes.size() - offset <= kBlock;
     std::string damage = DamageOfBlock(bytes.substr(offset, kBlock), offset, is_last);

@@ -12,9 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::storage {
 namespace {
@@ -29,12 +28,12 @@ constexpr size_t kWriteBuffer = kReservedSpace / 2;
 bool IsFullDisk(const rocksdb::Status& status) {
   return status.subcode() == rocksdb::Status::kNoSpace ||
          status.subcode() == rocksdb::Status::kSpaceLimit ||
-         absl::StrContains(status.ToString(), "No space left");
+         StrContains(status.ToString(), "No space left");
 }
 
-absl::Status InUse(const std::string& folder) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("another process uses ", folder, ": stop it, or choose another data directory"));
+Status InUse(const std::string& folder) {
+  return FailedPreconditionError(
+      StrCat("another process uses ", folder, ": stop it, or choose another data directory"));
 }
 
 std::string LockFileOf(const std::string& folder) { return folder + "/LOCK"; }
@@ -78,36 +77,35 @@ rocksdb::Options EngineOptions(rocksdb::Env* env) {
   return options;
 }
 
-absl::Status FullDisk(const std::string& folder) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the disk is full: free space on the file system of ", folder));
+Status FullDisk(const std::string& folder) {
+  return ResourceExhaustedError(
+      StrCat("the disk is full: free space on the file system of ", folder));
 }
 
-absl::Status ToStatus(const rocksdb::Status& status, const std::string& folder) {
-  if (status.ok()) return absl::OkStatus();
+Status ToStatus(const rocksdb::Status& status, const std::string& folder) {
+  if (status.ok()) return OkStatus();
   if (IsFullDisk(status)) return FullDisk(folder);
   if (status.IsCorruption()) {
-    return absl::DataLossError(
-        absl::StrCat("the store in ", folder, " is corrupt (", status.ToString(),
-                     "); nothing was changed. Restore a copy of the folder"));
+    return DataLossError(StrCat("the store in ", folder, " is corrupt (", status.ToString(),
+                                "); nothing was changed. Restore a copy of the folder"));
   }
-  return absl::UnavailableError(absl::StrCat("the store in ", folder, ": ", status.ToString()));
+  return UnavailableError(StrCat("the store in ", folder, ": ", status.ToString()));
 }
 
-absl::Status ToOpenStatus(const rocksdb::Status& status, const std::string& folder) {
+Status ToOpenStatus(const rocksdb::Status& status, const std::string& folder) {
   // The lock has no error code of its own; the message contains its file name.
-  if (!status.IsIOError() || !absl::StrContains(status.ToString(), LockFileOf(folder))) {
+  if (!status.IsIOError() || !StrContains(status.ToString(), LockFileOf(folder))) {
     return ToStatus(status, folder);
   }
   const int why = WhyReadOnly(folder);
   if (why == 0) return InUse(folder);
-  return absl::FailedPreconditionError(absl::StrCat(
-      folder, " cannot be written: ", absl::AsciiStrToLower(std::strerror(why)),
+  return FailedPreconditionError(StrCat(
+      folder, " cannot be written: ", AsciiStrToLower(std::strerror(why)),
       ", and opening a store writes to it; make it writable for this user, or read it as it is "
       "with `coppiced check` or `coppiced copy`"));
 }
 
-absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
+StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
   const std::string file = LockFileOf(folder);
   std::error_code error;
   if (!fs::exists(file, error)) return FolderLock(nullptr, -1);
@@ -118,16 +116,15 @@ absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
 
 // RocksDB locks by a POSIX lock for writing, which a lock for reading excludes, and which needs no
 // more than reading the file. Another mount of the same disk may be writable.
-absl::StatusOr<FolderLock> FolderLock::TakeShared(const std::string& folder,
-                                                  const std::string& file) {
+StatusOr<FolderLock> FolderLock::TakeShared(const std::string& folder, const std::string& file) {
   FolderLock taken(nullptr, open(file.c_str(), O_RDONLY | O_CLOEXEC));
   struct flock whole {};
   whole.l_type = F_RDLCK;
   if (taken.shared_ >= 0 && fcntl(taken.shared_, F_SETLK, &whole) == 0) return taken;
   if (errno == EACCES && taken.shared_ >= 0) errno = EAGAIN;  // POSIX allows either
   if (errno == EAGAIN) return InUse(folder);
-  return absl::FailedPreconditionError(
-      absl::StrCat("cannot lock ", file, ": ", absl::AsciiStrToLower(std::strerror(errno))));
+  return FailedPreconditionError(
+      StrCat("cannot lock ", file, ": ", AsciiStrToLower(std::strerror(errno))));
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept

@@ -11,14 +11,16 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/prefix.h"
 #include "server/store/rocksdb/backups.h"
 #include "server/store/rocksdb/database_files.h"
@@ -67,8 +69,8 @@ class AcknowledgedLogFilter final : public rocksdb::WalFilter {
 };
 
 // `filter`, which must outlive the database, selects which log records are read; null reads all.
-absl::StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& folder, bool create,
-                                      rocksdb::WalFilter* filter) {
+StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& folder, bool create,
+                                rocksdb::WalFilter* filter) {
   rocksdb::Options options = EngineOptions(env);
   options.create_if_missing = create;
   options.wal_filter = filter;
@@ -77,8 +79,8 @@ absl::StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& fold
   return Database(db);
 }
 
-absl::StatusOr<std::optional<std::string>> GetFrom(rocksdb::DB& db, absl::string_view key,
-                                                   const std::string& folder) {
+StatusOr<std::optional<std::string>> GetFrom(rocksdb::DB& db, std::string_view key,
+                                             const std::string& folder) {
   std::string value;
   const rocksdb::Status status = db.Get(rocksdb::ReadOptions(), ToSlice(key), &value);
   if (status.IsNotFound()) return std::nullopt;
@@ -86,10 +88,9 @@ absl::StatusOr<std::optional<std::string>> GetFrom(rocksdb::DB& db, absl::string
   return value;
 }
 
-absl::Status ScanIn(
-    rocksdb::DB& db, absl::string_view prefix,
-    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit,
-    const std::string& folder) {
+Status ScanIn(rocksdb::DB& db, std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit,
+              const std::string& folder) {
   const std::unique_ptr<rocksdb::Iterator> it(db.NewIterator(rocksdb::ReadOptions()));
   for (it->Seek(ToSlice(prefix)); it->Valid() && it->key().starts_with(ToSlice(prefix));
        it->Next()) {
@@ -105,12 +106,12 @@ class RocksDbStore final : public Store {
     acknowledged_.Add(db_->GetLatestSequenceNumber());
   }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     return GetFrom(*db, key, folder_);
   }
 
-  absl::Status Apply(const StoreBatch& batch) override {
+  Status Apply(const StoreBatch& batch) override {
     rocksdb::WriteBatch writes;
     COPPICE_RETURN_IF_ERROR(Translate(batch, writes));
     COPPICE_RETURN_IF_ERROR(CheckSpace(writes.GetDataSize()));
@@ -126,9 +127,9 @@ class RocksDbStore final : public Store {
     return ToStatus(status, folder_);
   }
 
-  absl::Status Purge(absl::string_view prefix) override {
+  Status Purge(std::string_view prefix) override {
     const std::optional<std::string> end = EndOfPrefix(std::string(prefix));
-    if (!end) return absl::InvalidArgumentError("a prefix to purge must have a byte below 255");
+    if (!end) return InvalidArgumentError("a prefix to purge must have a byte below 255");
     const MutexLock no_backup(files_mutex_);  // a backup holds on to old files
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     // Ends the log: the next one begins empty.
@@ -145,14 +146,14 @@ class RocksDbStore final : public Store {
     return ToStatus(db->EnableFileDeletions(/*force=*/true), folder_);
   }
 
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     return ScanIn(*db, prefix, visit, folder_);
   }
 
-  absl::StatusOr<StoreBackup> Backup(const BackupOptions& options) override {
+  StatusOr<StoreBackup> Backup(const BackupOptions& options) override {
     const MutexLock copying(files_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     BackupOptions ours = options;
@@ -164,26 +165,26 @@ class RocksDbStore final : public Store {
     return MakeBackup(*db, ours);
   }
 
-  absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) const override {
+  StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) const override {
     // The list fails if a backup is removed between being found and being read: making a backup
     // removes old ones. Waiting for that backup instead would take as long as its disk.
-    absl::StatusOr<std::vector<StoreBackup>> backups = storage::ListBackups(folder);
-    for (int i = 0; i < kListTries && absl::IsUnavailable(backups.status()); ++i) {
+    StatusOr<std::vector<StoreBackup>> backups = storage::ListBackups(folder);
+    for (int i = 0; i < kListTries && IsUnavailable(backups.status()); ++i) {
       absl::SleepFor(absl::Milliseconds(10));
       backups = storage::ListBackups(folder);
     }
-    if (absl::IsNotFound(backups.status())) return std::vector<StoreBackup>();
+    if (IsNotFound(backups.status())) return std::vector<StoreBackup>();
     return backups;
   }
 
  private:
   // Returns the open database; reopens it if a failed write has closed it.
-  absl::StatusOr<Database> Acquire() const {
+  StatusOr<Database> Acquire() const {
     const MutexLock lock(mutex_);
     if (db_ != nullptr) return db_;
-    absl::StatusOr<Database> opened = OpenDatabase(env_, folder_, /*create=*/false, &acknowledged_);
-    if (absl::IsFailedPrecondition(opened.status())) {  // another thread still holds the old one
-      return absl::UnavailableError(absl::StrCat("the store in ", folder_, " is being reopened"));
+    StatusOr<Database> opened = OpenDatabase(env_, folder_, /*create=*/false, &acknowledged_);
+    if (IsFailedPrecondition(opened.status())) {  // another thread still holds the old one
+      return UnavailableError(StrCat("the store in ", folder_, " is being reopened"));
     }
     if (opened.ok()) db_ = *opened;
     return opened;
@@ -201,10 +202,10 @@ class RocksDbStore final : public Store {
     return db_ == db;
   }
 
-  absl::Status Translate(const StoreBatch& batch, rocksdb::WriteBatch& writes) const {
+  Status Translate(const StoreBatch& batch, rocksdb::WriteBatch& writes) const {
     for (const std::string& prefix : batch.deleted_prefixes()) {
       const std::optional<std::string> end = EndOfPrefix(prefix);
-      if (!end) return absl::InvalidArgumentError("a prefix to delete must have a byte below 255");
+      if (!end) return InvalidArgumentError("a prefix to delete must have a byte below 255");
       COPPICE_RETURN_IF_ERROR(ToStatus(writes.DeleteRange(prefix, *end), folder_));
     }
     for (const std::string& key : batch.deleted_keys()) {
@@ -213,14 +214,14 @@ class RocksDbStore final : public Store {
     for (const auto& [key, value] : batch.puts()) {
       COPPICE_RETURN_IF_ERROR(ToStatus(writes.Put(key, value), folder_));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Refusing early keeps the database open for reading while the disk is full.
-  absl::Status CheckSpace(size_t bytes) const {
+  Status CheckSpace(size_t bytes) const {
     uint64_t available = 0;
     const rocksdb::Status known = env_->GetFreeSpace(folder_, &available);
-    if (!known.ok() || available >= bytes + kReservedSpace) return absl::OkStatus();
+    if (!known.ok() || available >= bytes + kReservedSpace) return OkStatus();
     return FullDisk(folder_);
   }
 
@@ -238,37 +239,34 @@ class ReadOnlyStore final : public Store {
   ReadOnlyStore(Database db, std::string folder, FolderLock lock)
       : lock_(std::move(lock)), folder_(std::move(folder)), db_(std::move(db)) {}
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return GetFrom(*db_, key, folder_);
   }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     return ScanIn(*db_, prefix, visit, folder_);
   }
-  absl::Status Apply(const StoreBatch&) override { return OnlyRead(); }
-  absl::Status Purge(absl::string_view) override { return OnlyRead(); }
+  Status Apply(const StoreBatch&) override { return OnlyRead(); }
+  Status Purge(std::string_view) override { return OnlyRead(); }
 
  private:
-  static absl::Status OnlyRead() {
-    return absl::FailedPreconditionError("the store is open for reading only");
-  }
+  static Status OnlyRead() { return FailedPreconditionError("the store is open for reading only"); }
 
   const FolderLock lock_;
   const std::string folder_;
   const Database db_;
 };
 
-absl::Status CheckCurrent(const fs::path& folder) {
+Status CheckCurrent(const fs::path& folder) {
   std::error_code error;
-  if (fs::exists(folder / "CURRENT", error)) return absl::OkStatus();
+  if (fs::exists(folder / "CURRENT", error)) return OkStatus();
   return ToStatus(rocksdb::Status::Corruption("the file CURRENT is missing"), folder.string());
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
-                                                        rocksdb::Env* env) {
+StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path, rocksdb::Env* env) {
   if (env == nullptr) env = rocksdb::Env::Default();
   COPPICE_RETURN_IF_ERROR(MakeFolder(path));
   const std::string folder = StoreFolder(path);
@@ -281,10 +279,10 @@ absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
   return std::make_unique<RocksDbStore>(std::move(db), env, folder);
 }
 
-absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStoreForReading(const std::string& path) {
+StatusOr<std::unique_ptr<Store>> OpenRocksDbStoreForReading(const std::string& path) {
   const std::string folder = StoreFolder(path);
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store, HoldsStore(folder));
-  if (!holds_store) return absl::NotFoundError(absl::StrCat(path, " holds no store"));
+  if (!holds_store) return NotFoundError(StrCat(path, " holds no store"));
   COPPICE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(folder));
   COPPICE_RETURN_IF_ERROR(CheckCurrent(folder));
   rocksdb::DB* db = nullptr;

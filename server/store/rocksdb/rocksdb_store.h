@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 
 namespace rocksdb {
@@ -30,12 +30,12 @@ namespace coppice::storage {
 // Opens the store of the data directory `path`, or makes both. The parent of `path` must exist.
 // Reads and writes files through `env`, which must outlive the store; null means the operating
 // system. Tests use it for disks that fail.
-absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
-                                                        rocksdb::Env* env = nullptr);
+StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
+                                                  rocksdb::Env* env = nullptr);
 
 // Opens the store for reading alone: changes nothing in the folder, and no process may open it
 // meanwhile. FailedPrecondition if one has it open; NotFound if there is no store.
-absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStoreForReading(const std::string& path);
+StatusOr<std::unique_ptr<Store>> OpenRocksDbStoreForReading(const std::string& path);
 
 }  // namespace coppice::storage
 

@@ -2,9 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/store/store_format.h"
 #include "server/store/vault/keyed_store.h"
@@ -23,36 +24,35 @@ class RecordSealer {
   RecordSealer(storage::Store& store, const MasterKey& master, VaultState state, KeyRing ring)
       : store_(store), master_(master), state_(std::move(state)), ring_(std::move(ring)) {}
 
-  absl::Status SealAll() {
-    for (const absl::string_view prefix : PrivatePrefixes()) {
-      COPPICE_RETURN_IF_ERROR(
-          store_.Scan(prefix, [this](absl::string_view key, absl::string_view value) {
-            return SealRecord(key, value);
-          }));
+  Status SealAll() {
+    for (const std::string_view prefix : PrivatePrefixes()) {
+      COPPICE_RETURN_IF_ERROR(store_.Scan(
+          prefix,
+          [this](std::string_view key, std::string_view value) { return SealRecord(key, value); }));
     }
     state_ = {.master_id = state_.master_id, .phase = VaultPhase::kPurging};
     return Write();
   }
 
  private:
-  absl::Status SealRecord(absl::string_view key, absl::string_view value) {
+  Status SealRecord(std::string_view key, std::string_view value) {
     const std::optional<std::string> unit = UnitOf(key);
-    if (!unit.has_value() || key <= state_.sealed_to) return absl::OkStatus();
+    if (!unit.has_value() || key <= state_.sealed_to) return OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const auto secret, KeyFor(*unit, master_, ring_, batch_));
-    if (Open(*secret, LabelOf(key), value).ok()) return absl::OkStatus();
+    if (Open(*secret, LabelOf(key), value).ok()) return OkStatus();
     COPPICE_ASSIGN_OR_RETURN(std::string sealed, Seal(*secret, LabelOf(key), value));
     bytes_ += sealed.size();
     batch_.Put(std::string(key), std::move(sealed));
     state_.sealed_to = std::string(key);
-    return bytes_ < kBatchBytes ? absl::OkStatus() : Write();
+    return bytes_ < kBatchBytes ? OkStatus() : Write();
   }
 
-  absl::Status Write() {
+  Status Write() {
     PutVaultState(state_, batch_);
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch_));
     batch_ = {};
     bytes_ = 0;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   storage::Store& store_;
@@ -63,12 +63,12 @@ class RecordSealer {
   size_t bytes_ = 0;
 };
 
-absl::StatusOr<bool> HoldsPrivateRecords(const storage::Store& store) {
+StatusOr<bool> HoldsPrivateRecords(const storage::Store& store) {
   bool holds = false;
-  for (const absl::string_view prefix : PrivatePrefixes()) {
-    const absl::Status scanned = store.Scan(prefix, [&](absl::string_view key, absl::string_view) {
+  for (const std::string_view prefix : PrivatePrefixes()) {
+    const Status scanned = store.Scan(prefix, [&](std::string_view key, std::string_view) {
       holds = UnitOf(key).has_value();
-      return holds ? absl::CancelledError() : absl::OkStatus();
+      return holds ? CancelledError() : OkStatus();
     });
     if (holds) return true;
     COPPICE_RETURN_IF_ERROR(scanned);
@@ -77,8 +77,8 @@ absl::StatusOr<bool> HoldsPrivateRecords(const storage::Store& store) {
 }
 
 // Overwriting a private record is not enough: files and logs still hold the older, plain value.
-absl::Status PurgeBytesOfBefore(storage::Store& store, const VaultState& state) {
-  for (const absl::string_view prefix : PrivatePrefixes()) {
+Status PurgeBytesOfBefore(storage::Store& store, const VaultState& state) {
+  for (const std::string_view prefix : PrivatePrefixes()) {
     COPPICE_RETURN_IF_ERROR(store.Purge(prefix));
   }
   COPPICE_RETURN_IF_ERROR(store.Purge(kWrappedKeyPrefix));
@@ -87,7 +87,7 @@ absl::Status PurgeBytesOfBefore(storage::Store& store, const VaultState& state) 
   return store.Apply(batch);
 }
 
-absl::StatusOr<VaultState> BeginSealing(storage::Store& store, const MasterKey& master) {
+StatusOr<VaultState> BeginSealing(storage::Store& store, const MasterKey& master) {
   // The format must be the first record of a store.
   COPPICE_ASSIGN_OR_RETURN(const std::optional<uint32_t> format, storage::ReadFormat(store));
   if (!format.has_value()) COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
@@ -102,7 +102,7 @@ absl::StatusOr<VaultState> BeginSealing(storage::Store& store, const MasterKey& 
 
 }  // namespace
 
-absl::Status SealStore(storage::Store& store, const KeyFile& keys, const StepCallback& tell) {
+Status SealStore(storage::Store& store, const KeyFile& keys, const StepCallback& tell) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<VaultState> state, ReadVaultState(store));
   if (state.has_value()) {
     COPPICE_RETURN_IF_ERROR(CheckOpens(keys, *state));
@@ -110,7 +110,7 @@ absl::Status SealStore(storage::Store& store, const KeyFile& keys, const StepCal
   } else {
     COPPICE_ASSIGN_OR_RETURN(state, BeginSealing(store, keys.current()));
   }
-  if (state->phase == VaultPhase::kSealed) return absl::OkStatus();
+  if (state->phase == VaultPhase::kSealed) return OkStatus();
   if (state->phase == VaultPhase::kSealing) {
     if (tell) tell(VaultStep::kSealing, "");
     COPPICE_ASSIGN_OR_RETURN(KeyRing ring, LoadKeyRing(store, keys, /*skip_damaged=*/false));

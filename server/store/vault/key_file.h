@@ -4,11 +4,10 @@
 #define COPPICE_SERVER_STORE_VAULT_KEY_FILE_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/store/vault/sealing.h"
 
 namespace coppice::vault {
@@ -30,12 +29,12 @@ class KeyFile {
  public:
   static constexpr size_t kMaxKeys = 64;
 
-  static absl::StatusOr<KeyFile> Load(const std::string& path);
-  static absl::StatusOr<KeyFile> Parse(absl::string_view text);
+  static StatusOr<KeyFile> Load(const std::string& path);
+  static StatusOr<KeyFile> Parse(std::string_view text);
 
   const MasterKey& current() const { return keys_.front(); }
   // Null if the file has no key of this id.
-  const MasterKey* Find(absl::string_view id) const;
+  const MasterKey* Find(std::string_view id) const;
   const std::vector<MasterKey>& keys() const { return keys_; }
 
  private:
@@ -46,11 +45,11 @@ class KeyFile {
 
 // Writes a key file with one fresh key, readable by its owner alone, and returns the key's id.
 // AlreadyExists if the file exists.
-absl::StatusOr<std::string> MakeKeyFile(const std::string& path);
+StatusOr<std::string> MakeKeyFile(const std::string& path);
 
 // Puts a fresh key before those of the key file at `path`, in one atomic step, and returns its id.
 // Keeps comments and empty lines.
-absl::StatusOr<std::string> AddKey(const std::string& path);
+StatusOr<std::string> AddKey(const std::string& path);
 
 }  // namespace coppice::vault
 

@@ -2,8 +2,9 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "server/store/store_format.h"
@@ -12,17 +13,17 @@
 namespace coppice::vault {
 namespace {
 
-absl::Status CheckPlain(const std::optional<VaultState>& state) {
-  if (!state.has_value()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the store is sealed under the key ", state->master_id,
-                   ": give the file that holds it as --key-file; nothing was changed"));
+Status CheckPlain(const std::optional<VaultState>& state) {
+  if (!state.has_value()) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("the store is sealed under the key ", state->master_id,
+             ": give the file that holds it as --key-file; nothing was changed"));
 }
 
 }  // namespace
 
-absl::StatusOr<KeyedStore> KeyedStore::Open(std::unique_ptr<storage::Store> disk,
-                                            const KeyOptions& options) {
+StatusOr<KeyedStore> KeyedStore::Open(std::unique_ptr<storage::Store> disk,
+                                      const KeyOptions& options) {
   if (!options.keys.has_value()) return OpenUnchanged(std::move(disk), options);
   COPPICE_RETURN_IF_ERROR(SealStore(*disk, *options.keys, options.tell));
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<SealedStore> sealed,
@@ -36,8 +37,8 @@ absl::StatusOr<KeyedStore> KeyedStore::Open(std::unique_ptr<storage::Store> disk
   return KeyedStore(std::move(disk), std::move(sealed));
 }
 
-absl::StatusOr<KeyedStore> KeyedStore::OpenUnchanged(std::unique_ptr<storage::Store> disk,
-                                                     const KeyOptions& options) {
+StatusOr<KeyedStore> KeyedStore::OpenUnchanged(std::unique_ptr<storage::Store> disk,
+                                               const KeyOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<VaultState> state, ReadVaultState(*disk));
   if (!options.keys.has_value() || !state.has_value()) {
     COPPICE_RETURN_IF_ERROR(CheckPlain(state));
@@ -48,40 +49,40 @@ absl::StatusOr<KeyedStore> KeyedStore::OpenUnchanged(std::unique_ptr<storage::St
   return KeyedStore(std::move(disk), std::move(sealed));
 }
 
-absl::StatusOr<KeyedStore> OpenKeyedStore(const storage::StoreLocation& location,
-                                          const KeyOptions& options) {
+StatusOr<KeyedStore> OpenKeyedStore(const storage::StoreLocation& location,
+                                    const KeyOptions& options) {
   if (!location.is_postgres()) return OpenKeyedStore(location.address(), options);
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<storage::Store> disk,
                            storage::OpenPostgresStore(location.address()));
   return KeyedStore::Open(std::move(disk), options);
 }
 
-absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const storage::StoreLocation& location,
-                                                    const KeyOptions& options) {
+StatusOr<KeyedStore> OpenKeyedStoreForReading(const storage::StoreLocation& location,
+                                              const KeyOptions& options) {
   if (!location.is_postgres()) return OpenKeyedStoreForReading(location.address(), options);
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<storage::Store> disk,
                            storage::OpenPostgresStoreForReading(location.address()));
   return KeyedStore::OpenUnchanged(std::move(disk), options);
 }
 
-absl::StatusOr<KeyedStore> OpenKeyedStore(const std::string& data_dir, const KeyOptions& options,
-                                          rocksdb::Env* env) {
+StatusOr<KeyedStore> OpenKeyedStore(const std::string& data_dir, const KeyOptions& options,
+                                    rocksdb::Env* env) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<storage::Store> disk,
                            storage::OpenRocksDbStore(data_dir, env));
   return KeyedStore::Open(std::move(disk), options);
 }
 
-absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const std::string& data_dir,
-                                                    const KeyOptions& options) {
+StatusOr<KeyedStore> OpenKeyedStoreForReading(const std::string& data_dir,
+                                              const KeyOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<storage::Store> disk,
                            storage::OpenRocksDbStoreForReading(data_dir));
   return KeyedStore::OpenUnchanged(std::move(disk), options);
 }
 
-absl::Status CheckNotHalfSealed(const storage::Store& store) {
+Status CheckNotHalfSealed(const storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<VaultState> state, ReadVaultState(store));
-  if (!state.has_value() || state->phase == VaultPhase::kSealed) return absl::OkStatus();
-  return absl::FailedPreconditionError(
+  if (!state.has_value() || state->phase == VaultPhase::kSealed) return OkStatus();
+  return FailedPreconditionError(
       "the store is half sealed: start the daemon once with --key-file, which finishes that");
 }
 

@@ -7,10 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 #include "server/store/store_location.h"
 #include "server/store/vault/key_file.h"
@@ -26,7 +25,7 @@ enum class VaultStep {
   kSealing,    // a plain store is being sealed, which takes as long as writing it anew
   kRewrapped,  // all keys are wrapped under the key file's first key, no longer under the former
 };
-using StepCallback = std::function<void(VaultStep step, absl::string_view former_key)>;
+using StepCallback = std::function<void(VaultStep step, std::string_view former_key)>;
 
 struct KeyOptions {
   std::optional<KeyFile> keys{};  // none: only a plain store opens
@@ -45,11 +44,10 @@ class KeyedStore {
 
   // Opens the store on `disk`. With keys, it first seals a plain store or finishes sealing one that
   // a crash left half sealed, then wraps all keys under the first key of the key file.
-  static absl::StatusOr<KeyedStore> Open(std::unique_ptr<storage::Store> disk,
-                                         const KeyOptions& options);
+  static StatusOr<KeyedStore> Open(std::unique_ptr<storage::Store> disk, const KeyOptions& options);
   // Opens the store without changing it. A plain store stays plain.
-  static absl::StatusOr<KeyedStore> OpenUnchanged(std::unique_ptr<storage::Store> disk,
-                                                  const KeyOptions& options);
+  static StatusOr<KeyedStore> OpenUnchanged(std::unique_ptr<storage::Store> disk,
+                                            const KeyOptions& options);
 
  private:
   KeyedStore(std::unique_ptr<storage::Store> disk, std::unique_ptr<SealedStore> sealed)
@@ -61,23 +59,23 @@ class KeyedStore {
 
 // Both open the store at `location`; see postgres_store.h and rocksdb_store.h. FailedPrecondition
 // for a sealed store without its key file; no record is changed then.
-absl::StatusOr<KeyedStore> OpenKeyedStore(const storage::StoreLocation& location,
-                                          const KeyOptions& options);
-absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const storage::StoreLocation& location,
-                                                    const KeyOptions& options);
+StatusOr<KeyedStore> OpenKeyedStore(const storage::StoreLocation& location,
+                                    const KeyOptions& options);
+StatusOr<KeyedStore> OpenKeyedStoreForReading(const storage::StoreLocation& location,
+                                              const KeyOptions& options);
 // The same for a data directory.
-absl::StatusOr<KeyedStore> OpenKeyedStore(const std::string& data_dir, const KeyOptions& options,
-                                          rocksdb::Env* env = nullptr);
-absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const std::string& data_dir,
-                                                    const KeyOptions& options);
+StatusOr<KeyedStore> OpenKeyedStore(const std::string& data_dir, const KeyOptions& options,
+                                    rocksdb::Env* env = nullptr);
+StatusOr<KeyedStore> OpenKeyedStoreForReading(const std::string& data_dir,
+                                              const KeyOptions& options);
 
 // FailedPrecondition if `store`, as it is on the disk, is half sealed: a backup would copy plain
 // bytes that still have to be sealed.
-absl::Status CheckNotHalfSealed(const storage::Store& store);
+Status CheckNotHalfSealed(const storage::Store& store);
 
 // A part of KeyedStore::Open(): seals the private records of `store`, or resumes where a crash
 // ended that, then purges the plain bytes from its files. Does nothing to a sealed store.
-absl::Status SealStore(storage::Store& store, const KeyFile& keys, const StepCallback& tell);
+Status SealStore(storage::Store& store, const KeyFile& keys, const StepCallback& tell);
 
 }  // namespace coppice::vault
 

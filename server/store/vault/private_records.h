@@ -7,8 +7,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace coppice::vault {
@@ -19,24 +19,24 @@ namespace coppice::vault {
 //   sealing/ID  the keys that open a relayed study's reports, sealing/ID/
 //   daemon      the ticket key, the manifests' key, the audit log's salt and its pending
 //               entries, and the records of datasets and jobs, which outlive the rows
-inline constexpr absl::string_view kDaemonUnit = "daemon";
+inline constexpr std::string_view kDaemonUnit = "daemon";
 
 // Returns the unit of the record at `key`; none if the record is not private. A record that a
 // repair put aside stays in the unit that it came from.
-std::optional<std::string> UnitOf(absl::string_view key);
+std::optional<std::string> UnitOf(std::string_view key);
 
 // Returns the prefix of all records of `unit`, except those that a repair put aside. Deleting this
 // prefix deletes the unit's key. Empty for kDaemonUnit, whose key stays.
-std::string PrefixOfUnit(absl::string_view unit);
+std::string PrefixOfUnit(std::string_view unit);
 
 // Whether deleting `prefix` may delete a whole unit.
-bool MayHoldUnits(absl::string_view prefix);
+bool MayHoldUnits(std::string_view prefix);
 
 // Every private record starts with one of these, in byte order; other records may too.
-absl::Span<const absl::string_view> PrivatePrefixes();
+absl::Span<const std::string_view> PrivatePrefixes();
 
 // Returns the seal's label for the record at `key`, the same wherever a repair moves it.
-std::string LabelOf(absl::string_view key);
+std::string LabelOf(std::string_view key);
 
 }  // namespace coppice::vault
 

@@ -1,12 +1,13 @@
 #include "server/store/vault/sealed_store.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/store_record.h"
 #include "server/store/vault/private_records.h"
 #include "server/store/vault/sealing.h"
@@ -28,28 +29,28 @@ std::vector<std::string> UnitsDeletedBy(const storage::StoreBatch& batch, const 
     if (!MayHoldUnits(prefix)) continue;
     for (const auto& [unit, key] : ring) {
       const std::string of_unit = PrefixOfUnit(unit);
-      if (!of_unit.empty() && absl::StartsWith(of_unit, prefix)) deleted.push_back(unit);
+      if (!of_unit.empty() && StartsWith(of_unit, prefix)) deleted.push_back(unit);
     }
   }
   return deleted;
 }
 
-std::optional<std::string> TryOpen(absl::string_view key, absl::string_view unit,
-                                   absl::string_view value, const KeyRing& ring) {
+std::optional<std::string> TryOpen(std::string_view key, std::string_view unit,
+                                   std::string_view value, const KeyRing& ring) {
   const auto found = ring.find(unit);
   if (found == ring.end()) return std::nullopt;
-  absl::StatusOr<std::string> opened = Open(*found->second, LabelOf(key), value);
+  StatusOr<std::string> opened = Open(*found->second, LabelOf(key), value);
   if (!opened.ok()) return std::nullopt;
   return *std::move(opened);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SealedStore>> SealedStore::Open(storage::Store& base, KeyFile keys,
-                                                               UnreadableRecords unreadable) {
+StatusOr<std::unique_ptr<SealedStore>> SealedStore::Open(storage::Store& base, KeyFile keys,
+                                                         UnreadableRecords unreadable) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<VaultState> state, ReadVaultState(base));
   if (!state.has_value() || state->phase == VaultPhase::kSealing) {
-    return absl::FailedPreconditionError(
+    return FailedPreconditionError(
         "the store is not sealed throughout: start the daemon with --key-file, which seals it");
   }
   COPPICE_RETURN_IF_ERROR(CheckOpens(keys, *state));
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<SealedStore>> SealedStore::Open(storage::Store& b
       new SealedStore(base, std::move(keys), *std::move(state), std::move(ring), unreadable));
 }
 
-absl::StatusOr<std::optional<std::string>> SealedStore::Rewrap(KeyFile keys) {
+StatusOr<std::optional<std::string>> SealedStore::Rewrap(KeyFile keys) {
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(CheckOpens(keys, state_));
   const std::string former = state_.master_id;
@@ -80,8 +81,8 @@ absl::StatusOr<std::optional<std::string>> SealedStore::Rewrap(KeyFile keys) {
   return former;
 }
 
-absl::Status SealedStore::PurgeFormerKeys() {
-  if (state_.phase == VaultPhase::kSealed) return absl::OkStatus();
+Status SealedStore::PurgeFormerKeys() {
+  if (state_.phase == VaultPhase::kSealed) return OkStatus();
   COPPICE_RETURN_IF_ERROR(base_.Purge(kWrappedKeyPrefix));
   VaultState state = state_;
   state.phase = VaultPhase::kSealed;
@@ -89,7 +90,7 @@ absl::Status SealedStore::PurgeFormerKeys() {
   PutVaultState(state, batch);
   COPPICE_RETURN_IF_ERROR(base_.Apply(batch));
   state_ = std::move(state);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::string SealedStore::master_id() const {
@@ -97,7 +98,7 @@ std::string SealedStore::master_id() const {
   return state_.master_id;
 }
 
-absl::StatusOr<std::optional<std::string>> SealedStore::Get(absl::string_view key) const {
+StatusOr<std::optional<std::string>> SealedStore::Get(std::string_view key) const {
   const std::optional<std::string> unit = UnitOf(key);
   if (!unit.has_value()) return base_.Get(key);
   Rings rings = {Ring()};
@@ -110,23 +111,23 @@ absl::StatusOr<std::optional<std::string>> SealedStore::Get(absl::string_view ke
   }
 }
 
-absl::Status SealedStore::Scan(
-    absl::string_view prefix,
-    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit) const {
+Status SealedStore::Scan(
+    std::string_view prefix,
+    absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit) const {
   Rings rings = {Ring()};
-  return base_.Scan(prefix, [&](absl::string_view key, absl::string_view value) -> absl::Status {
+  return base_.Scan(prefix, [&](std::string_view key, std::string_view value) -> Status {
     const std::optional<std::string> unit = UnitOf(key);
     if (!unit.has_value()) return visit(key, value);
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> opened,
                              OpenRecord(key, *unit, value, rings));
-    return opened.has_value() ? visit(key, *opened) : absl::OkStatus();
+    return opened.has_value() ? visit(key, *opened) : OkStatus();
   });
 }
 
-absl::StatusOr<std::optional<std::string>> SealedStore::OpenRecord(absl::string_view key,
-                                                                   absl::string_view unit,
-                                                                   absl::string_view value,
-                                                                   Rings& rings) const {
+StatusOr<std::optional<std::string>> SealedStore::OpenRecord(std::string_view key,
+                                                             std::string_view unit,
+                                                             std::string_view value,
+                                                             Rings& rings) const {
   const auto try_all = [&]() -> std::optional<std::string> {
     for (const std::shared_ptr<const KeyRing>& ring : rings) {
       if (std::optional<std::string> opened = TryOpen(key, unit, value, *ring)) return opened;
@@ -146,39 +147,37 @@ absl::StatusOr<std::optional<std::string>> SealedStore::OpenRecord(absl::string_
       key, "does not open with its key: it was changed, moved or sealed by another");
 }
 
-absl::Status SealedStore::VisitUnreadable(
-    absl::FunctionRef<void(absl::string_view key)> visit) const {
+Status SealedStore::VisitUnreadable(absl::FunctionRef<void(std::string_view key)> visit) const {
   const std::shared_ptr<const KeyRing> ring = Ring();
   COPPICE_RETURN_IF_ERROR(
-      base_.Scan(kWrappedKeyPrefix, [&](absl::string_view key, absl::string_view) {
-        if (!ring->contains(absl::StripPrefix(key, kWrappedKeyPrefix))) visit(key);
-        return absl::OkStatus();
+      base_.Scan(kWrappedKeyPrefix, [&](std::string_view key, std::string_view) {
+        if (!ring->contains(StripPrefix(key, kWrappedKeyPrefix))) visit(key);
+        return OkStatus();
       }));
-  for (const absl::string_view prefix : PrivatePrefixes()) {
-    COPPICE_RETURN_IF_ERROR(base_.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
+  for (const std::string_view prefix : PrivatePrefixes()) {
+    COPPICE_RETURN_IF_ERROR(base_.Scan(prefix, [&](std::string_view key, std::string_view value) {
       const std::optional<std::string> unit = UnitOf(key);
       if (unit.has_value() && !TryOpen(key, *unit, value, *ring).has_value()) visit(key);
-      return absl::OkStatus();
+      return OkStatus();
     }));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status SealedStore::Apply(const storage::StoreBatch& batch) {
+Status SealedStore::Apply(const storage::StoreBatch& batch) {
   if (!HoldsPrivate(batch)) return base_.Apply(batch);
   const MutexLock change(change_mutex_);
   const std::shared_ptr<const KeyRing> before = Ring();
   COPPICE_ASSIGN_OR_RETURN(const SealedBatch sealed, SealBatch(batch));
   // A record must not become visible before its key.
   SetRing(sealed.during);
-  const absl::Status applied = base_.Apply(sealed.batch);
+  const Status applied = base_.Apply(sealed.batch);
   // After an error nothing of the batch is visible, so the previous keys apply again.
   SetRing(applied.ok() ? sealed.after : before);
   return applied;
 }
 
-absl::StatusOr<SealedStore::SealedBatch> SealedStore::SealBatch(
-    const storage::StoreBatch& batch) const {
+StatusOr<SealedStore::SealedBatch> SealedStore::SealBatch(const storage::StoreBatch& batch) const {
   SealedBatch sealed;
   sealed.during = sealed.after = Ring();
   for (const std::string& prefix : batch.deleted_prefixes()) sealed.batch.DeletePrefix(prefix);
@@ -222,9 +221,9 @@ absl::StatusOr<SealedStore::SealedBatch> SealedStore::SealBatch(
   return sealed;
 }
 
-absl::Status SealedStore::Purge(absl::string_view prefix) {
+Status SealedStore::Purge(std::string_view prefix) {
   COPPICE_RETURN_IF_ERROR(base_.Purge(prefix));
-  return MayHoldUnits(prefix) ? base_.Purge(kWrappedKeyPrefix) : absl::OkStatus();
+  return MayHoldUnits(prefix) ? base_.Purge(kWrappedKeyPrefix) : OkStatus();
 }
 
 std::shared_ptr<const KeyRing> SealedStore::Ring() const {

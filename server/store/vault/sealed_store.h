@@ -6,14 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 #include "server/store/vault/key_file.h"
 #include "server/store/vault/vault_records.h"
@@ -41,33 +40,33 @@ class SealedStore final : public storage::Store {
  public:
   // `base` must outlive this and be sealed throughout. FailedPrecondition, with nothing changed, if
   // `keys` does not open it.
-  static absl::StatusOr<std::unique_ptr<SealedStore>> Open(storage::Store& base, KeyFile keys,
-                                                           UnreadableRecords unreadable);
+  static StatusOr<std::unique_ptr<SealedStore>> Open(storage::Store& base, KeyFile keys,
+                                                     UnreadableRecords unreadable);
 
   // Wraps all keys under the first of `keys` in one batch, then purges the former wrapped keys from
   // the files, so that the former key opens nothing here any more. Returns the former key's id, or
   // none if the first key is the same. FailedPrecondition unless `keys` also holds the former key.
   // After that or another error of the batch nothing is changed; if the purge fails, the next call
   // or the next opening repeats it.
-  absl::StatusOr<std::optional<std::string>> Rewrap(KeyFile keys);
+  StatusOr<std::optional<std::string>> Rewrap(KeyFile keys);
 
   // Calls `visit` with the key of each wrapped key, then each private record, that does not open.
-  absl::Status VisitUnreadable(absl::FunctionRef<void(absl::string_view key)> visit) const;
+  Status VisitUnreadable(absl::FunctionRef<void(std::string_view key)> visit) const;
 
   // The id of the key that wraps all others.
   std::string master_id() const;
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override;
-  absl::Status Apply(const storage::StoreBatch& batch) override;
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override;
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override;
+  Status Apply(const storage::StoreBatch& batch) override;
+  Status Scan(
+      std::string_view prefix,
+      absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit) const override;
   // Also purges the wrapped keys of deleted units from the files.
-  absl::Status Purge(absl::string_view prefix) override;
-  absl::StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
+  Status Purge(std::string_view prefix) override;
+  StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
     return base_.Backup(options);
   }
-  absl::StatusOr<std::vector<storage::StoreBackup>> ListBackups(
+  StatusOr<std::vector<storage::StoreBackup>> ListBackups(
       const std::string& folder) const override {
     return base_.ListBackups(folder);
   }
@@ -97,13 +96,11 @@ class SealedStore final : public storage::Store {
 
   // Opens a value that was read after the first of `rings` was taken, and adds newer rings to
   // `rings`. None if the record, and its key with it, has been deleted meanwhile.
-  absl::StatusOr<std::optional<std::string>> OpenRecord(absl::string_view key,
-                                                        absl::string_view unit,
-                                                        absl::string_view value,
-                                                        Rings& rings) const;
-  absl::StatusOr<SealedBatch> SealBatch(const storage::StoreBatch& batch) const
+  StatusOr<std::optional<std::string>> OpenRecord(std::string_view key, std::string_view unit,
+                                                  std::string_view value, Rings& rings) const;
+  StatusOr<SealedBatch> SealBatch(const storage::StoreBatch& batch) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  absl::Status PurgeFormerKeys() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  Status PurgeFormerKeys() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   storage::Store& base_;
   const UnreadableRecords unreadable_;

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::vault {
@@ -21,7 +23,7 @@ static_assert(kSealedOverhead == 1 + kNonceBytes + kTagBytes);
 
 enum class Direction : int { kOpen = 0, kSeal = 1 };
 
-const uint8_t* Bytes(absl::string_view text) {
+const uint8_t* Bytes(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
@@ -31,7 +33,7 @@ class Cipher {
  public:
   explicit Cipher(Direction direction) : direction_(direction) {}
 
-  bool Begin(const SecretKey& key, const uint8_t* nonce, absl::string_view label) {
+  bool Begin(const SecretKey& key, const uint8_t* nonce, std::string_view label) {
     int size = 0;
     return Use(key) &&
            EVP_CipherInit_ex(context_.get(), nullptr, nullptr, nullptr, nonce, -1) == 1 &&
@@ -40,7 +42,7 @@ class Cipher {
   }
   // Appends to `out` piece by piece: each piece is copied from the processor's cache, and a
   // large record is not filled with zeros first.
-  bool Transform(absl::string_view in, std::string& out) {
+  bool Transform(std::string_view in, std::string& out) {
     uint8_t piece[kPieceBytes];
     for (; !in.empty(); in.remove_prefix(std::min(in.size(), kPieceBytes))) {
       const size_t bytes = std::min(in.size(), kPieceBytes);
@@ -66,7 +68,7 @@ class Cipher {
     out.append(tag, kTagBytes);
     return true;
   }
-  bool SetTag(absl::string_view tag) {
+  bool SetTag(std::string_view tag) {
     return EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes,
                                const_cast<char*>(tag.data())) == 1;
   }
@@ -97,14 +99,14 @@ class Cipher {
 
 }  // namespace
 
-absl::StatusOr<SecretKey> SecretKey::Make() {
+StatusOr<SecretKey> SecretKey::Make() {
   SecretKey key;
   if (RAND_priv_bytes(key.bytes_.data(), static_cast<int>(kBytes)) == 1) return key;
-  return absl::UnavailableError("the system random source failed");
+  return UnavailableError("the system random source failed");
 }
 
-absl::StatusOr<SecretKey> SecretKey::FromBytes(absl::string_view bytes) {
-  if (bytes.size() != kBytes) return absl::InvalidArgumentError("a key has 32 bytes");
+StatusOr<SecretKey> SecretKey::FromBytes(std::string_view bytes) {
+  if (bytes.size() != kBytes) return InvalidArgumentError("a key has 32 bytes");
   SecretKey key;
   std::copy(bytes.begin(), bytes.end(), key.bytes_.begin());
   return key;
@@ -114,14 +116,13 @@ SecretKey::~SecretKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
 
 void Wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
 
-absl::StatusOr<std::string> Seal(const SecretKey& key, absl::string_view label,
-                                 absl::string_view plain) {
+StatusOr<std::string> Seal(const SecretKey& key, std::string_view label, std::string_view plain) {
   if (plain.size() > kMaxPlainBytes) {
-    return absl::InvalidArgumentError("a record to seal has more than 2^30 bytes");
+    return InvalidArgumentError("a record to seal has more than 2^30 bytes");
   }
   uint8_t nonce[kNonceBytes];
   if (RAND_bytes(nonce, kNonceBytes) != 1) {
-    return absl::UnavailableError("the system random source failed");
+    return UnavailableError("the system random source failed");
   }
   std::string sealed;
   sealed.reserve(plain.size() + kSealedOverhead);
@@ -133,16 +134,15 @@ absl::StatusOr<std::string> Seal(const SecretKey& key, absl::string_view label,
     return sealed;
   }
   cipher.Forget();
-  return absl::InternalError("OpenSSL cannot compute AES-256-GCM");
+  return InternalError("OpenSSL cannot compute AES-256-GCM");
 }
 
-absl::StatusOr<std::string> Open(const SecretKey& key, absl::string_view label,
-                                 absl::string_view sealed) {
+StatusOr<std::string> Open(const SecretKey& key, std::string_view label, std::string_view sealed) {
   if (sealed.size() < kSealedOverhead || sealed.front() != kVersion) {
-    return absl::DataLossError("is not sealed as this version seals");
+    return DataLossError("is not sealed as this version seals");
   }
-  const absl::string_view nonce = sealed.substr(1, kNonceBytes);
-  const absl::string_view body = sealed.substr(1 + kNonceBytes, sealed.size() - kSealedOverhead);
+  const std::string_view nonce = sealed.substr(1, kNonceBytes);
+  const std::string_view body = sealed.substr(1 + kNonceBytes, sealed.size() - kSealedOverhead);
   std::string plain;
   plain.reserve(body.size());
   thread_local Cipher cipher(Direction::kOpen);
@@ -151,7 +151,7 @@ absl::StatusOr<std::string> Open(const SecretKey& key, absl::string_view label,
     return plain;
   }
   cipher.Forget();
-  return absl::DataLossError("does not open with its key: it was changed, or belongs elsewhere");
+  return DataLossError("does not open with its key: it was changed, or belongs elsewhere");
 }
 
 }  // namespace coppice::vault

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 
 namespace coppice::vault {
 
@@ -19,16 +19,16 @@ class SecretKey {
   static constexpr size_t kBytes = 32;
 
   // Unavailable if the system's random source fails.
-  static absl::StatusOr<SecretKey> Make();
+  static StatusOr<SecretKey> Make();
   // InvalidArgument unless there are kBytes bytes.
-  static absl::StatusOr<SecretKey> FromBytes(absl::string_view bytes);
+  static StatusOr<SecretKey> FromBytes(std::string_view bytes);
 
   SecretKey(const SecretKey&) = default;
   SecretKey& operator=(const SecretKey&) = default;
   ~SecretKey();
 
   const uint8_t* data() const { return bytes_.data(); }
-  absl::string_view bytes() const {
+  std::string_view bytes() const {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
 
@@ -55,12 +55,10 @@ inline constexpr size_t kSealedOverhead = 1 + 12 + 16;
 // Errors     InvalidArgument above 2^30 bytes; Unavailable if the random source fails; Internal if
 //            OpenSSL lacks the cipher.
 // Source     NIST SP 800-38D, section 8.2.2.
-absl::StatusOr<std::string> Seal(const SecretKey& key, absl::string_view label,
-                                 absl::string_view plain);
+StatusOr<std::string> Seal(const SecretKey& key, std::string_view label, std::string_view plain);
 
 // DataLoss if `sealed` is not what Seal() made with this key and label.
-absl::StatusOr<std::string> Open(const SecretKey& key, absl::string_view label,
-                                 absl::string_view sealed);
+StatusOr<std::string> Open(const SecretKey& key, std::string_view label, std::string_view sealed);
 
 }  // namespace coppice::vault
 

@@ -9,24 +9,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/store.h"
 #include "server/store/vault/key_file.h"
 #include "server/store/vault/sealing.h"
 
 namespace coppice::vault {
 
-inline constexpr absl::string_view kVaultKey = "meta/vault";
-inline constexpr absl::string_view kWrappedKeyPrefix = "vault/";
+inline constexpr std::string_view kVaultKey = "meta/vault";
+inline constexpr std::string_view kWrappedKeyPrefix = "vault/";
 
-inline std::string WrappedKeyKey(absl::string_view unit) {
-  return absl::StrCat(kWrappedKeyPrefix, unit);
-}
+inline std::string WrappedKeyKey(std::string_view unit) { return StrCat(kWrappedKeyPrefix, unit); }
 
 enum class VaultPhase {
   kSealing,  // private records are sealed up to and including `sealed_to`, in byte order
@@ -41,30 +37,27 @@ struct VaultState {
 };
 
 // None if the store is plain. DataLoss if it has no state but does have wrapped keys.
-absl::StatusOr<std::optional<VaultState>> ReadVaultState(const storage::Store& store);
+StatusOr<std::optional<VaultState>> ReadVaultState(const storage::Store& store);
 void PutVaultState(const VaultState& state, storage::StoreBatch& batch);
 
 // The keys that seal, by their units.
-using KeyRing = absl::flat_hash_map<std::string, std::shared_ptr<const SecretKey>>;
+using KeyRing = StringMap<std::shared_ptr<const SecretKey>>;
 
-absl::Status PutWrappedKey(const MasterKey& master, absl::string_view unit, const SecretKey& key,
-                           storage::StoreBatch& batch);
+Status PutWrappedKey(const MasterKey& master, std::string_view unit, const SecretKey& key,
+                     storage::StoreBatch& batch);
 
 // A wrapped key as it is stored: the master key's id, then the sealed key.
-absl::StatusOr<SecretKey> UnwrapKey(const KeyFile& keys, absl::string_view unit,
-                                    absl::string_view bytes);
+StatusOr<SecretKey> UnwrapKey(const KeyFile& keys, std::string_view unit, std::string_view bytes);
 
 // Loads all keys of a store. With `skip_damaged`, skips the keys that do not open.
-absl::StatusOr<KeyRing> LoadKeyRing(const storage::Store& store, const KeyFile& keys,
-                                    bool skip_damaged);
+StatusOr<KeyRing> LoadKeyRing(const storage::Store& store, const KeyFile& keys, bool skip_damaged);
 
 // FailedPrecondition, naming the keys, unless `keys` has the one that `state` needs.
-absl::Status CheckOpens(const KeyFile& keys, const VaultState& state);
+Status CheckOpens(const KeyFile& keys, const VaultState& state);
 
 // Returns the key of `unit` in `ring`, or makes a fresh one and wraps it under `master` in `batch`.
-absl::StatusOr<std::shared_ptr<const SecretKey>> KeyFor(const std::string& unit,
-                                                        const MasterKey& master, KeyRing& ring,
-                                                        storage::StoreBatch& batch);
+StatusOr<std::shared_ptr<const SecretKey>> KeyFor(const std::string& unit, const MasterKey& master,
+                                                  KeyRing& ring, storage::StoreBatch& batch);
 
 }  // namespace coppice::vault
 

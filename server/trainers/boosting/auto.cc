@@ -14,8 +14,9 @@
 #include <memory>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/trainers/boosting/auto_plan.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/boosting/boost_task.h"
@@ -65,7 +66,7 @@ class Boosting {
         releaser_(releaser),
         progress_(progress) {}
 
-  absl::StatusOr<std::vector<TrainedTree>> Run() {
+  StatusOr<std::vector<TrainedTree>> Run() {
     // A model of the class shares alone has no tree that would report progress.
     COPPICE_RETURN_IF_ERROR(progress_(0));
     if (rows_.regression()) return Numbers();
@@ -76,7 +77,7 @@ class Boosting {
   SharedNoise TakeSharedNoise() { return std::move(shared_noise_); }
 
  private:
-  absl::StatusOr<std::vector<TrainedTree>> Classes() {
+  StatusOr<std::vector<TrainedTree>> Classes() {
     const std::unique_ptr<BoostTask> task = ClassTask(rows_.labels(), rows_.num_classes());
     std::vector<TrainedTree> trees;
     COPPICE_RETURN_IF_ERROR(Start(*task, trees));
@@ -96,8 +97,8 @@ class Boosting {
   }
 
   // Releases what all rows begin with.
-  absl::Status Start(BoostTask& task, std::vector<TrainedTree>& trees) {
-    if (start_.scores.empty()) return absl::OkStatus();
+  Status Start(BoostTask& task, std::vector<TrainedTree>& trees) {
+    if (start_.scores.empty()) return OkStatus();
     ColumnScores constant(1, start_.scores.size());
     constant.weights[0] = start_.scores;
     constant.noise[0] = start_.noise;
@@ -105,7 +106,7 @@ class Boosting {
     return task.AddToAll(start_.scores);
   }
 
-  absl::Status Grow(BoostTask& task, const BudgetShare& forest, std::vector<TrainedTree>& trees) {
+  Status Grow(BoostTask& task, const BudgetShare& forest, std::vector<TrainedTree>& trees) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<LevelShares> levels,
                              SharesOfLevels(forest, choice_));
     for (uint32_t t = 0; t < choice_.trees(); ++t) {
@@ -115,10 +116,10 @@ class Boosting {
           GrowBoostTree(tree_schema_, columns_, levels, choice_.detail, task, releaser_));
       for (BoostTree& tree : grown) trees.push_back(ToTrained(std::move(tree), task));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Lines(BoostTask& task, std::vector<TrainedTree>& trees) {
+  Status Lines(BoostTask& task, std::vector<TrainedTree>& trees) {
     COPPICE_ASSIGN_OR_RETURN(
         const FittedLines fitted,
         FitLines(rows_, lines_, choice_.lines->shares, kResidualUnit, task, releaser_));
@@ -130,10 +131,10 @@ class Boosting {
       COPPICE_RETURN_IF_ERROR(
           AddColumnTrees(schema_, column, rows_.bins()[column], fitted.lines[i], task, trees));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::StatusOr<std::vector<TrainedTree>> Numbers() {
+  StatusOr<std::vector<TrainedTree>> Numbers() {
     const BudgetShare& whole = budgets_.states_rho ? *budgets_.concentrated : budgets_.forest;
     if (whole.is_private() && choice_.rows * EpsilonInEffect(whole) < kFewNumbers)
       return FewNumbers(whole);
@@ -146,7 +147,7 @@ class Boosting {
 
   // The mean of few numbers also improves their number, and so decides what else is worth its
   // noise.
-  absl::StatusOr<std::vector<TrainedTree>> FewNumbers(const BudgetShare& whole) {
+  StatusOr<std::vector<TrainedTree>> FewNumbers(const BudgetShare& whole) {
     COPPICE_RETURN_IF_ERROR(progress_(0));
     COPPICE_ASSIGN_OR_RETURN(NumberCentre centre,
                              NumberCentre::Create(rows_.targets(), choice_.rows, budgets_.count));
@@ -172,7 +173,7 @@ class Boosting {
   }
 
   // Spends all that is left on another measurement of the mean, which is then the model.
-  absl::StatusOr<std::vector<TrainedTree>> Constant(const BudgetShare& left, NumberCentre& centre) {
+  StatusOr<std::vector<TrainedTree>> Constant(const BudgetShare& left, NumberCentre& centre) {
     choice_.forest = left;
     choice_.constant = true;
     COPPICE_RETURN_IF_ERROR(centre.Release(left, releaser_));
@@ -182,9 +183,10 @@ class Boosting {
   }
 
   // The first and the last step are the same for all rows: they become a tree of one leaf.
-  absl::StatusOr<std::vector<TrainedTree>> NumberTrees(
-      const NumberScale& scale, const BudgetShare& first_share, const BudgetShare& trees_share,
-      const std::optional<BudgetShare>& last_share) {
+  StatusOr<std::vector<TrainedTree>> NumberTrees(const NumberScale& scale,
+                                                 const BudgetShare& first_share,
+                                                 const BudgetShare& trees_share,
+                                                 const std::optional<BudgetShare>& last_share) {
     const std::unique_ptr<BoostTask> task = NumberTask(rows_.targets(), scale.middle, scale.reach);
     COPPICE_ASSIGN_OR_RETURN(const BoostTree first,
                              ReleaseConstant(rows_, first_share, *task, releaser_));
@@ -222,8 +224,8 @@ class Boosting {
   SharedNoise shared_noise_;
 };
 
-absl::StatusOr<RowEstimate> CountRows(const Table& rows, const BudgetShare& share,
-                                      PrivateReleaser& releaser) {
+StatusOr<RowEstimate> CountRows(const Table& rows, const BudgetShare& share,
+                                PrivateReleaser& releaser) {
   COPPICE_ASSIGN_OR_RETURN(
       const Measurement counted,
       releaser.Measure({static_cast<int64_t>(rows.num_rows())}, {.l1 = 1, .l2_squared = 1}, share));
@@ -234,7 +236,7 @@ absl::StatusOr<RowEstimate> CountRows(const Table& rows, const BudgetShare& shar
 
 std::string InWords(const ClassStart& start, const AutoChoice& choice) {
   if (start.is_all) return "the classes' shares alone: rows are too few for a tree";
-  return absl::StrCat(start.scores.empty() ? "" : "the classes' odds, then ", choice.InWords());
+  return StrCat(start.scores.empty() ? "" : "the classes' odds, then ", choice.InWords());
 }
 
 class AutoTrainer final : public TrainerFrame<AutoBudgets> {
@@ -244,7 +246,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<BoostColumns> Columns(const Schema& schema, double information) const {
+  StatusOr<BoostColumns> Columns(const Schema& schema, double information) const {
     return even_cuts_ == 0 ? PublicBoostColumns(schema, information)
                            : BoostColumnsWithCuts(schema, even_cuts_);
   }
@@ -253,8 +255,8 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     return start.left.is_private() ? start.rows * EpsilonInEffect(start.left) : kAllInformation;
   }
 
-  absl::StatusOr<AutoBudgets> Configure(const Schema& schema, const CheckedSettings&,
-                                        const TrainOptions& options) const override {
+  StatusOr<AutoBudgets> Configure(const Schema& schema, const CheckedSettings&,
+                                  const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, Columns(schema, kAllInformation));
     COPPICE_RETURN_IF_ERROR(ExtendSchema(schema, columns.derived).status());
     const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());
@@ -262,9 +264,9 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     return AutoBudgetsOf(schema, options);
   }
 
-  absl::StatusOr<Model> TrainAs(const AutoBudgets& budgets, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const AutoBudgets& budgets, const Table& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override {
     const Schema& schema = rows.schema();
     COPPICE_ASSIGN_OR_RETURN(const RowEstimate counted, CountRows(rows, budgets.count, releaser));
     ClassStart start{.rows = counted.rows(), .left = budgets.forest};
@@ -288,20 +290,20 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
                      options, PlanOf(budgets), InWords(start, choice), boosting.TakeSharedNoise());
   }
 
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const AutoBudgets& budgets) const override {
+  StatusOr<std::vector<std::string>> WarningsOf(const AutoBudgets& budgets) const override {
     constexpr double kFew = 1000;
     if (!budgets.forest.is_private()) return std::vector<std::string>();
     const double rows = kMinInformation / EpsilonInEffect(budgets.states_rho ? *budgets.concentrated
                                                                              : budgets.forest);
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{
-        absl::StrCat("below about ", std::llround(rows),
-                     " rows noise hides even the best split: expect little more than the "
-                     "accuracy of always giving the most frequent answer. More epsilon helps")};
+        StrCat("below about ", std::llround(rows),
+               " rows noise hides even the best split: expect little more than the "
+               "accuracy of always giving the most frequent answer. More epsilon helps")};
   }
 
   ModelShape ShapeOf(const AutoBudgets&, const Schema& schema) const override {
-    const absl::StatusOr<BoostColumns> columns = Columns(schema, kAllInformation);
+    const StatusOr<BoostColumns> columns = Columns(schema, kAllInformation);
     if (!columns.ok()) return {};  // Configure() has refused it
     const uint64_t classes = schema.target() ? 1 : schema.num_classes();
     return MostOfChoices(columns->bins, classes == 2 ? 1 : classes);

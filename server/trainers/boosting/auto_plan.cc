@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/core/noise_of_sums.h"
@@ -104,7 +105,7 @@ AutoChoice Choose(double rows, const Ways& ways) {
 }
 
 // Checks that `forest` can be divided, however many trees the number of rows will ask for.
-absl::Status CheckShares(const Schema& schema, const BudgetShare& forest) {
+Status CheckShares(const Schema& schema, const BudgetShare& forest) {
   BudgetShare of_trees = forest;
   if (schema.target()) {
     COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(forest));
@@ -115,7 +116,7 @@ absl::Status CheckShares(const Schema& schema, const BudgetShare& forest) {
   return SharesOfLevels(of_trees, most).status();
 }
 
-absl::StatusOr<LinePlan> DivideForLinesAndTrees(const AutoChoice& choice, uint64_t terms) {
+StatusOr<LinePlan> DivideForLinesAndTrees(const AutoChoice& choice, uint64_t terms) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(choice.forest, kLineShare));
   COPPICE_RETURN_IF_ERROR(SharesOfLevels(parts.rest, choice).status());
   const Sensitivity residuals = ClassTask({}, /*num_classes=*/2)->kind().sensitivity;
@@ -127,15 +128,15 @@ absl::StatusOr<LinePlan> DivideForLinesAndTrees(const AutoChoice& choice, uint64
 // Columns that say little alone may say much together, for which trees need many splits. So models
 // of two classes in mostly numeric tables (those with oblique columns) begin with lines, if noise
 // leaves enough of them: that depends on the schema, the shares and the released row count.
-absl::StatusOr<std::optional<LinePlan>> ChooseLines(const AutoChoice& choice, const Schema& schema,
-                                                    const BoostColumns& columns,
-                                                    absl::Span<const Line> lines) {
+StatusOr<std::optional<LinePlan>> ChooseLines(const AutoChoice& choice, const Schema& schema,
+                                              const BoostColumns& columns,
+                                              absl::Span<const Line> lines) {
   if (!choice.forest.is_private() || schema.num_classes() != 2 || columns.derived.empty() ||
       lines.size() > kMaxLines) {
     return std::nullopt;
   }
   const uint64_t terms = lines.size() + 1;
-  const absl::StatusOr<LinePlan> plan = DivideForLinesAndTrees(choice, terms);
+  const StatusOr<LinePlan> plan = DivideForLinesAndTrees(choice, terms);
   if (!plan.ok()) return std::nullopt;  // too small to be divided
   COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(plan->shares, terms));
   if (!(noise < kMaxMomentNoise * choice.rows)) return std::nullopt;
@@ -154,8 +155,8 @@ std::vector<double> SlopesOf(const ClassStart& start, uint32_t classes) {
 }
 
 // Returns the signal of the middle column's cells, in deviations of a visit's noise.
-absl::StatusOr<double> MiddleSignal(const PassPlan& plan, const Schema& schema,
-                                    const BoostColumns& columns) {
+StatusOr<double> MiddleSignal(const PassPlan& plan, const Schema& schema,
+                              const BoostColumns& columns) {
   const auto classes = static_cast<uint32_t>(schema.num_classes());
   COPPICE_ASSIGN_OR_RETURN(
       const double scale,
@@ -191,15 +192,15 @@ std::optional<AutoChoice> ChoosePasses(const ClassStart& start, double effective
     return std::nullopt;
   }
   AutoChoice choice = Held({.rows = start.rows, .forest = *ways.rho, .rounds = rounds});
-  const absl::StatusOr<TwoShares> parts = Divide(choice.forest, kPassShare);
+  const StatusOr<TwoShares> parts = Divide(choice.forest, kPassShare);
   if (!parts.ok() || !SharesOfLevels(parts->rest, choice).ok()) return std::nullopt;
-  const absl::StatusOr<BudgetShare> visit =
+  const StatusOr<BudgetShare> visit =
       EqualShare(parts->part, kColumnPasses * schema.num_features());
   if (!visit.ok()) return std::nullopt;
   const auto classes = static_cast<uint32_t>(schema.num_classes());
   PassPlan plan{.passes = {.visit = *visit, .rows = start.rows, .slopes = SlopesOf(start, classes)},
                 .trees = parts->rest};
-  const absl::StatusOr<double> signal = MiddleSignal(plan, schema, columns);
+  const StatusOr<double> signal = MiddleSignal(plan, schema, columns);
   if (!signal.ok() || *signal < kMinPassSignal) return std::nullopt;
   choice.passes = std::move(plan);
   return choice;
@@ -257,9 +258,8 @@ std::vector<double> ScoresOfCounts(const Measurement& counts) {
   return scores;
 }
 
-absl::Status MeasureClasses(absl::Span<const uint32_t> labels, uint32_t classes,
-                            const BudgetShare& share, PrivateReleaser& releaser, ClassStart& start,
-                            RowEstimate& rows) {
+Status MeasureClasses(absl::Span<const uint32_t> labels, uint32_t classes, const BudgetShare& share,
+                      PrivateReleaser& releaser, ClassStart& start, RowEstimate& rows) {
   COPPICE_ASSIGN_OR_RETURN(
       const Measurement counts,
       releaser.Measure(CountLabels(labels, classes), {.l1 = 1, .l2_squared = 1}, share));
@@ -272,19 +272,19 @@ absl::Status MeasureClasses(absl::Span<const uint32_t> labels, uint32_t classes,
   start.noise = releaser.NoiseOf(counts, ScoresOfCounts, [&] {
     return NoiseBySimulation(counts, start.scores, ScoresOfCounts);
   });
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Measures a number of rows that is more than noise, if the first one is not.
-absl::Status MeasureRows(int64_t rows, PrivateReleaser& releaser, ClassStart& start,
-                         RowEstimate& estimate) {
+Status MeasureRows(int64_t rows, PrivateReleaser& releaser, ClassStart& start,
+                   RowEstimate& estimate) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(start.left, kSecondCountShare));
   COPPICE_ASSIGN_OR_RETURN(const Measurement counted,
                            releaser.Measure({rows}, {.l1 = 1, .l2_squared = 1}, parts.part));
   estimate.Add(static_cast<double>(counted.sums[0]), 2 * counted.scale * counted.scale);
   start.left = parts.rest;
   start.rows = estimate.rows();
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -294,29 +294,28 @@ double EpsilonInEffect(const BudgetShare& share) {
   return std::sqrt(8 * kSelectShare * RhoOf(share)) / kSelectShare;
 }
 
-absl::StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options) {
+StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                            Divide(BudgetShare::Of(options.epsilon), kCountShare));
   COPPICE_RETURN_IF_ERROR(CheckShares(schema, shares.rest));
   AutoBudgets budgets{.count = shares.part, .forest = shares.rest};
   if (options.delta_atto == 0 || !options.epsilon) return budgets;
   budgets.delta_atto = options.delta_atto;
-  const absl::StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
+  const StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
   if (rho.ok() && CheckShares(schema, BudgetShare(*rho)).ok())
     budgets.concentrated = BudgetShare(*rho);
   if (!options.concentrated) return budgets;
   if (!budgets.concentrated) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "epsilon and delta come to a rho that is too small to be divided: take more of either");
   }
   budgets.states_rho = true;
   return budgets;
 }
 
-absl::StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels,
-                                             uint32_t num_classes, const RowEstimate& counted,
-                                             const AutoBudgets& budgets,
-                                             PrivateReleaser& releaser) {
+StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels, uint32_t num_classes,
+                                       const RowEstimate& counted, const AutoBudgets& budgets,
+                                       PrivateReleaser& releaser) {
   ClassStart start{.rows = counted.rows(),
                    .left = budgets.states_rho ? *budgets.concentrated : budgets.forest};
   if (!start.left.is_private()) return start;
@@ -356,15 +355,14 @@ uint32_t AutoChoice::trees() const {
 
 std::string AutoChoice::InWords() const {
   if (constant) {
-    return absl::StrCat("one number for all rows, ",
-                        forest.is_concentrated() ? "with Gaussian noise" : "with Laplace noise");
+    return StrCat("one number for all rows, ",
+                  forest.is_concentrated() ? "with Gaussian noise" : "with Laplace noise");
   }
-  return absl::StrCat(
-      lines ? "lines, then " : "", trees(), " trees of ", depth(), " levels, ",
-      passes ? absl::StrCat("then ", kColumnPasses, " passes over all columns, ") : "",
-      !forest.is_private()       ? "without noise"
-      : forest.is_concentrated() ? "with Gaussian noise"
-                                 : "with Laplace noise");
+  return StrCat(lines ? "lines, then " : "", trees(), " trees of ", depth(), " levels, ",
+                passes ? StrCat("then ", kColumnPasses, " passes over all columns, ") : "",
+                !forest.is_private()       ? "without noise"
+                : forest.is_concentrated() ? "with Gaussian noise"
+                                           : "with Laplace noise");
 }
 
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets) {
@@ -376,9 +374,9 @@ AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets, const Budge
   return Choose(rows, WaysOf(budgets, left));
 }
 
-absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
-                                            const Schema& schema, const BoostColumns& columns,
-                                            absl::Span<const Line> lines) {
+StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
+                                      const Schema& schema, const BoostColumns& columns,
+                                      absl::Span<const Line> lines) {
   const Ways ways = WaysOf(budgets, start.left);
   const double effective_rows = EffectiveRows(start);
   AutoChoice choice = Choose(effective_rows, ways);
@@ -410,8 +408,8 @@ ModelShape MostOfChoices(absl::Span<const FeatureBins> bins, uint64_t outputs) {
       .advice = "leave features, categories or classes out"};
 }
 
-absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
-                                                        const AutoChoice& choice) {
+StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
+                                                  const AutoChoice& choice) {
   COPPICE_ASSIGN_OR_RETURN(const BudgetShare tree, EqualShare(forest, choice.trees()));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> levels,
                            GeometricShares(tree, choice.depth(), kLevels));

@@ -19,11 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
+#include "common/schema/schema.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/column_fit.h"
@@ -44,7 +43,7 @@ struct AutoBudgets {
   // Whether costs add up as rho and the forest must keep to the stated rho: noise is Gaussian then.
   bool states_rho = false;
 };
-absl::StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options);
+StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options);
 
 // Returns what a selection gets from a share, as the epsilon of a level that is divided as usual.
 double EpsilonInEffect(const BudgetShare& share);
@@ -74,9 +73,9 @@ struct ClassStart {
   bool is_all = false;  // nothing is left for trees: the scores are the model
 };
 // `counted` is the released number of rows; `labels` may contain kUnlabelled.
-absl::StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels,
-                                             uint32_t num_classes, const RowEstimate& counted,
-                                             const AutoBudgets& budgets, PrivateReleaser& releaser);
+StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels, uint32_t num_classes,
+                                       const RowEstimate& counted, const AutoBudgets& budgets,
+                                       PrivateReleaser& releaser);
 
 // Straight lines through the numeric columns, and the share that they leave for trees.
 struct LinePlan {
@@ -108,16 +107,16 @@ AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets);
 // `left` is the rest of the forest's share.
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets, const BudgetShare& left);
 // For classes.
-absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
-                                            const Schema& schema, const BoostColumns& columns,
-                                            absl::Span<const Line> lines);
+StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
+                                      const Schema& schema, const BoostColumns& columns,
+                                      absl::Span<const Line> lines);
 
 // The most that the trees of any AutoChoice have, on columns of these bins: one tree for each level
 // of each round, and those of lines and of passes over the columns.
 ModelShape MostOfChoices(absl::Span<const FeatureBins> bins, uint64_t outputs);
 
-absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
-                                                        const AutoChoice& choice);
+StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
+                                                  const AutoChoice& choice);
 
 }  // namespace coppice::trainers
 

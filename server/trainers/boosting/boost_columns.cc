@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::trainers {
@@ -168,11 +169,11 @@ std::vector<uint16_t> Combine(const BinnedRows& rows,
 
 }  // namespace
 
-absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information) {
+StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information) {
   return BoostColumnsWithCuts(schema, EvenCuts(schema, information));
 }
 
-absl::StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts) {
+StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts) {
   BoostColumns columns;
   COPPICE_ASSIGN_OR_RETURN(columns.bins, PublicBins(schema, /*cuts=*/1));
   for (size_t f = 0; f < schema.num_features(); ++f) {

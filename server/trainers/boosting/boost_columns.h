@@ -17,8 +17,8 @@
 #include <limits>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/schema/derived.h"
 #include "common/schema/schema.h"
 #include "server/trainers/core/bins.h"
@@ -34,10 +34,10 @@ inline constexpr double kAllInformation = std::numeric_limits<double>::infinity(
 
 // `information` is the released number of rows times epsilon; kAllInformation, which gives the most
 // bins, without privacy or before a number is known.
-absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information);
+StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information);
 
 // Uses this many even cuts for each number instead.
-absl::StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts);
+StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts);
 
 // Several columns of few bins are treated as one, whose bins are the combinations of theirs: a row
 // is added to the sums of all of them at once. Only their numbers of bins decide which columns are

@@ -8,7 +8,8 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::trainers {
 namespace {
@@ -239,12 +240,12 @@ size_t SumsOfNode(const std::vector<FeatureBins>& bins, size_t outputs) {
 
 }  // namespace
 
-absl::Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs) {
-  if (SumsOfNode(bins, outputs) <= kMaxSumsOfNode) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("categories and cuts of all features together, times classes, are ",
-                   SumsOfNode(bins, outputs), "; at most ", kMaxSumsOfNode,
-                   " fit: take fewer features, or group categories"));
+Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs) {
+  if (SumsOfNode(bins, outputs) <= kMaxSumsOfNode) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("categories and cuts of all features together, times classes, are ",
+             SumsOfNode(bins, outputs), "; at most ", kMaxSumsOfNode,
+             " fit: take fewer features, or group categories"));
 }
 
 std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins, size_t nodes,

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/core/bins.h"
@@ -42,7 +42,7 @@ std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins
                                             size_t outputs);
 
 // InvalidArgument if the sums of this many bins would not fit into memory.
-absl::Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs);
+Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs);
 
 // Returns scores[node * candidates + candidate]. `node_of` has a number below `nodes` per row. The
 // score of a split into B bins at once is reduced by (B - 2) * `multiway_reduction`.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/table/table.h"
 #include "server/trainers/core/bins.h"
@@ -333,16 +334,16 @@ void BoostTask::ValuesNoise(absl::Span<const ChildSums> parts,
   }
 }
 
-absl::Status BoostTask::AddToAll(absl::Span<const double> value) {
+Status BoostTask::AddToAll(absl::Span<const double> value) {
   COPPICE_RETURN_IF_ERROR(CheckFinite(value));
   for (size_t output = 0; output < scores_.size(); ++output) {
     for (double& score : scores_[output]) score += value[output];
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,
-                            const std::vector<std::vector<double>>& values) {
+Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,
+                      const std::vector<std::vector<double>>& values) {
   for (const std::vector<double>& of_child : values) COPPICE_RETURN_IF_ERROR(CheckFinite(of_child));
   std::vector<double> of_child(values.size());
   for (size_t output = 0; output < scores_.size(); ++output) {
@@ -352,7 +353,7 @@ absl::Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,
       scores[row] += of_child[child_of_row[row]];
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,

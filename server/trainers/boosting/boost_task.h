@@ -16,8 +16,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/core/noise_of_sums.h"
@@ -72,10 +72,10 @@ class BoostTask {
   std::vector<OutputNoise> OutputsNoise(absl::Span<const OutputNoise> scores) const;
 
   // Adds to every row's scores the values of its child. All scores of a run must stay below 2^24.
-  absl::Status Add(absl::Span<const uint32_t> child_of_row,
-                   const std::vector<std::vector<double>>& values);
+  Status Add(absl::Span<const uint32_t> child_of_row,
+             const std::vector<std::vector<double>>& values);
   // Adds the same values to every row's scores.
-  absl::Status AddToAll(absl::Span<const double> value);
+  Status AddToAll(absl::Span<const double> value);
   absl::Span<const double> scores(size_t output) const { return scores_[output]; }
 
  protected:

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/boosting/column_parts.h"
 #include "server/trainers/core/noise_of_sums.h"
@@ -76,7 +77,7 @@ class TreeGrower {
   }
 
   // `columns` must be those of the rows. A level with parts that is not the last gets its own tree.
-  absl::Status GrowLevel(const JointColumns& columns, const LevelShares& shares, bool is_last) {
+  Status GrowLevel(const JointColumns& columns, const LevelShares& shares, bool is_last) {
     task_.Fill(residuals_);
     const std::vector<SplitCandidate> candidates =
         SplitCandidates(rows_.bins(), open_.size(), kind_.outputs);
@@ -95,11 +96,11 @@ class TreeGrower {
     COPPICE_RETURN_IF_ERROR(Measure(shares.measure));
     if (is_last || has_parts()) return AddTree();
     Keep();
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Measures the root's value before any split.
-  absl::Status MeasureRoot(const BudgetShare& share) {
+  Status MeasureRoot(const BudgetShare& share) {
     task_.Fill(residuals_);
     return Measure(share);
   }
@@ -254,7 +255,7 @@ class TreeGrower {
   }
 
   // Measures a value for every part, and adds it to the rows' scores.
-  absl::Status Measure(const BudgetShare& share) {
+  Status Measure(const BudgetShare& share) {
     COPPICE_ASSIGN_OR_RETURN(const Measurement measured,
                              releaser_.Measure(SumByCell(), kind_.sensitivity, share));
     const std::vector<double> of_cell = ValuesOf(measured);
@@ -377,7 +378,7 @@ class TreeGrower {
   }
 
   // Adds a tree of all splits so far and of the parts, with all values that no earlier tree has.
-  absl::Status AddTree() {
+  Status AddTree() {
     std::vector<Node> nodes = nodes_;
     std::vector<uint32_t> part_of_node(nodes.size());
     uint32_t part = 0;
@@ -402,7 +403,7 @@ class TreeGrower {
       child.score.assign(kind_.outputs, 0);
       child.noise.assign(kind_.outputs, {});
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   const BinnedRows& rows_;
@@ -425,11 +426,11 @@ class TreeGrower {
 
 }  // namespace
 
-absl::StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
-                                                     const JointColumns& columns,
-                                                     absl::Span<const LevelShares> levels,
-                                                     const ChildDetail& detail, BoostTask& task,
-                                                     PrivateReleaser& releaser) {
+StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
+                                               const JointColumns& columns,
+                                               absl::Span<const LevelShares> levels,
+                                               const ChildDetail& detail, BoostTask& task,
+                                               PrivateReleaser& releaser) {
   TreeGrower grower(columns.rows(), &tree_schema, detail, task, releaser);
   for (size_t level = 0; level < levels.size(); ++level) {
     COPPICE_RETURN_IF_ERROR(
@@ -438,8 +439,8 @@ absl::StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
   return std::move(grower).TakeTrees();
 }
 
-absl::StatusOr<BoostTree> ReleaseConstant(const BinnedRows& rows, const BudgetShare& share,
-                                          BoostTask& task, PrivateReleaser& releaser) {
+StatusOr<BoostTree> ReleaseConstant(const BinnedRows& rows, const BudgetShare& share,
+                                    BoostTask& task, PrivateReleaser& releaser) {
   TreeGrower grower(rows, /*schema=*/nullptr, /*detail=*/{}, task, releaser);
   COPPICE_RETURN_IF_ERROR(grower.MeasureRoot(share));
   return BoostTree{

@@ -12,10 +12,10 @@
 
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/core/bins.h"
@@ -53,16 +53,16 @@ struct LevelShares {
 // Each level with parts becomes a tree of its own, whose leaves are the parts; the trees add up to
 // the grown tree. The last one holds the rest, and is the only one that may have no parts. `detail`
 // is for tasks of one output; numbers use only its tilt.
-absl::StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
-                                                     const JointColumns& columns,
-                                                     absl::Span<const LevelShares> levels,
-                                                     const ChildDetail& detail, BoostTask& task,
-                                                     PrivateReleaser& releaser);
+StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
+                                               const JointColumns& columns,
+                                               absl::Span<const LevelShares> levels,
+                                               const ChildDetail& detail, BoostTask& task,
+                                               PrivateReleaser& releaser);
 
 // Makes one measurement of all rows, without splits: a leaf with the values that every row's scores
 // grow by.
-absl::StatusOr<BoostTree> ReleaseConstant(const BinnedRows& rows, const BudgetShare& share,
-                                          BoostTask& task, PrivateReleaser& releaser);
+StatusOr<BoostTree> ReleaseConstant(const BinnedRows& rows, const BudgetShare& share,
+                                    BoostTask& task, PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

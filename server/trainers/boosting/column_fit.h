@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/core/bins.h"
@@ -70,9 +71,9 @@ double PassSignal(const FeatureBins& pass_bins, double rows, double slope);
 //
 // Guarantee  a visit costs its share: a row's residuals are in one cell. There are kColumnPasses
 //            visits per feature of the schema.
-absl::Status AddColumnPasses(const Schema& schema, const BinnedRows& rows,
-                             const ColumnPasses& passes, BoostTask& task, PrivateReleaser& releaser,
-                             const TrainProgress& progress, std::vector<TrainedTree>& trees);
+Status AddColumnPasses(const Schema& schema, const BinnedRows& rows, const ColumnPasses& passes,
+                       BoostTask& task, PrivateReleaser& releaser, const TrainProgress& progress,
+                       std::vector<TrainedTree>& trees);
 
 }  // namespace coppice::trainers
 

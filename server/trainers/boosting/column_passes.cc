@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/column_parts.h"
@@ -53,7 +54,7 @@ class Passing {
         residuals_(kind_.outputs, std::vector<int32_t>(rows.num_rows())),
         cell_of_row_(rows.num_rows()) {}
 
-  absl::Status Visit(PassColumn& column) {
+  Status Visit(PassColumn& column) {
     task_.Fill(residuals_);
     const uint16_t* const bin_of_row = rows_.column(column.column).data();
     for (size_t row = 0; row < cell_of_row_.size(); ++row) {
@@ -133,12 +134,12 @@ class Passing {
 };
 
 // Draws a new order every time; it depends on no row.
-absl::Status Shuffle(std::vector<PassColumn>& columns, PrivateReleaser& releaser) {
+Status Shuffle(std::vector<PassColumn>& columns, PrivateReleaser& releaser) {
   for (size_t left = columns.size(); left > 1; --left) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, releaser.Below(left));
     std::swap(columns[left - 1], columns[drawn]);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -157,9 +158,9 @@ double PassSignal(const FeatureBins& pass_bins, double rows, double slope) {
   return slope * std::max(rows, 0.0) / pass_bins.ordinary();
 }
 
-absl::Status AddColumnPasses(const Schema& schema, const BinnedRows& rows,
-                             const ColumnPasses& passes, BoostTask& task, PrivateReleaser& releaser,
-                             const TrainProgress& progress, std::vector<TrainedTree>& trees) {
+Status AddColumnPasses(const Schema& schema, const BinnedRows& rows, const ColumnPasses& passes,
+                       BoostTask& task, PrivateReleaser& releaser, const TrainProgress& progress,
+                       std::vector<TrainedTree>& trees) {
   Passing passing(rows, passes, task, releaser);
   std::vector<PassColumn> columns;
   for (uint32_t column = 0; column < schema.num_features(); ++column) {
@@ -178,7 +179,7 @@ absl::Status AddColumnPasses(const Schema& schema, const BinnedRows& rows,
     COPPICE_RETURN_IF_ERROR(
         AddColumnTrees(schema, column.column, column.bins, column.scores, task, trees));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::trainers

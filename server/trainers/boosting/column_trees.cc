@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/noise_of_sums.h"
 
@@ -16,7 +17,7 @@ class Planting {
   Planting(uint32_t feature, const FeatureBins& bins, const Weights& weights)
       : feature_(feature), bins_(bins), weights_(weights) {}
 
-  absl::StatusOr<ColumnTree> Numeric(const Schema& schema) {
+  StatusOr<ColumnTree> Numeric(const Schema& schema) {
     const uint32_t root = AskIfMissing(weights_[bins_.missing()]);
     nodes_[root].right = Between(0, bins_.ordinary());
     return Finish(schema);
@@ -24,7 +25,7 @@ class Planting {
 
   // Makes a tree of the categories from `first` to `end`. The first tree has the weight of all
   // other values; the trees after it hold differences from that.
-  absl::StatusOr<ColumnTree> Categories(uint32_t first, uint32_t end, const Schema& schema) {
+  StatusOr<ColumnTree> Categories(uint32_t first, uint32_t end, const Schema& schema) {
     const std::vector<double>& other = weights_[bins_.known];
     const std::vector<double> nothing(other.size());
     uint32_t parent = AskIfMissing(first == 0 ? weights_[bins_.missing()] : nothing);
@@ -66,7 +67,7 @@ class Planting {
     nodes_[question].right = right;
     return question;
   }
-  absl::StatusOr<ColumnTree> Finish(const Schema& schema) {
+  StatusOr<ColumnTree> Finish(const Schema& schema) {
     COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(std::move(nodes_), schema));
     return ColumnTree{.tree = std::move(tree), .weights = std::move(leaves_)};
   }
@@ -80,9 +81,8 @@ class Planting {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(const Schema& schema, uint32_t feature,
-                                                    const FeatureBins& bins,
-                                                    const Weights& weights) {
+StatusOr<std::vector<ColumnTree>> ColumnTrees(const Schema& schema, uint32_t feature,
+                                              const FeatureBins& bins, const Weights& weights) {
   std::vector<ColumnTree> trees;
   if (bins.type == FeatureType::kNumeric) {
     COPPICE_ASSIGN_OR_RETURN(ColumnTree tree, Planting(feature, bins, weights).Numeric(schema));
@@ -153,9 +153,9 @@ TrainedTree ConstantTree(const ColumnScores& constant, const BoostTask& task) {
   return {.leaves = {Unpack(Pack(constant, 0), task, /*node=*/0)}};
 }
 
-absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
-                            const ColumnScores& scores, const BoostTask& task,
-                            std::vector<TrainedTree>& trees) {
+Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
+                      const ColumnScores& scores, const BoostTask& task,
+                      std::vector<TrainedTree>& trees) {
   Weights packed;
   for (size_t bin = 0; bin < scores.weights.size(); ++bin) packed.push_back(Pack(scores, bin));
   COPPICE_ASSIGN_OR_RETURN(std::vector<ColumnTree> of_column,
@@ -167,7 +167,7 @@ absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const Featur
     }
     trained.tree = std::move(tree.tree);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 }  // namespace coppice::trainers

@@ -11,11 +11,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/ensemble.h"
@@ -36,9 +35,9 @@ struct ColumnTree {
 };
 
 // `weights[bin][output]`.
-absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(
-    const Schema& schema, uint32_t feature, const FeatureBins& bins,
-    const std::vector<std::vector<double>>& weights);
+StatusOr<std::vector<ColumnTree>> ColumnTrees(const Schema& schema, uint32_t feature,
+                                              const FeatureBins& bins,
+                                              const std::vector<std::vector<double>>& weights);
 
 // What a column adds to a row's scores, by the row's bin.
 struct ColumnScores {
@@ -57,9 +56,9 @@ struct ColumnScores {
 TrainedTree ConstantTree(const ColumnScores& constant, const BoostTask& task);
 
 // Adds the column's trees to `trees`, with the task's outputs in their leaves.
-absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
-                            const ColumnScores& scores, const BoostTask& task,
-                            std::vector<TrainedTree>& trees);
+Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
+                      const ColumnScores& scores, const BoostTask& task,
+                      std::vector<TrainedTree>& trees);
 
 }  // namespace coppice::trainers
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/table/table.h"
 #include "server/trainers/core/noise_of_sums.h"
@@ -151,8 +152,8 @@ std::vector<double> Curvature::Solve(std::vector<double> sums) const {
   return sums;
 }
 
-absl::StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t steps,
-                                          const Sensitivity& residuals, uint64_t terms) {
+StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t steps,
+                                    const Sensitivity& residuals, uint64_t terms) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(lines, kMomentShare));
   COPPICE_ASSIGN_OR_RETURN(const BudgetShare step, EqualShare(parts.rest, steps));
   COPPICE_ASSIGN_OR_RETURN(const double of_moments,
@@ -160,12 +161,12 @@ absl::StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t ste
   COPPICE_ASSIGN_OR_RETURN(const double of_step,
                            NoiseScale(LineSensitivity(residuals, terms), step));
   if (!(std::max(of_moments, of_step) < kMaxScale)) {
-    return absl::InvalidArgumentError("epsilon is too small for lines: take a larger one");
+    return InvalidArgumentError("epsilon is too small for lines: take a larger one");
   }
   return LineShares{.moments = parts.part, .step = step, .steps = steps};
 }
 
-absl::StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms) {
+StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms) {
   COPPICE_ASSIGN_OR_RETURN(const double scale,
                            NoiseScale(MomentSensitivity(terms), shares.moments));
   return MomentNoise(scale, terms);
@@ -196,7 +197,7 @@ class Fitting {
     }
   }
 
-  absl::Status Step(const BudgetShare& share, PrivateReleaser& releaser) {
+  Status Step(const BudgetShare& share, PrivateReleaser& releaser) {
     task_.Fill(residuals_);
     COPPICE_ASSIGN_OR_RETURN(
         const Measurement measured,
@@ -237,7 +238,7 @@ class Fitting {
     return slopes;
   }
 
-  absl::Status Move(const Slopes& slopes, absl::Span<const OutputNoise> noise) {
+  Status Move(const Slopes& slopes, absl::Span<const OutputNoise> noise) {
     std::fill(bin_of_.begin(), bin_of_.end(), 0u);
     COPPICE_RETURN_IF_ERROR(MoveTerm(0, slopes, noise, fitted_.constant));
     for (size_t i = 0; i < lines_.size(); ++i) {
@@ -245,13 +246,13 @@ class Fitting {
       std::copy(bins.begin(), bins.end(), bin_of_.begin());
       COPPICE_RETURN_IF_ERROR(MoveTerm(i + 1, slopes, noise, fitted_.lines[i]));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Adds one term's slopes in each of its bins. Of their noise it adds only the mean: it spreads
   // together with that of the other terms.
-  absl::Status MoveTerm(size_t term, const Slopes& slopes, absl::Span<const OutputNoise> noise,
-                        ColumnScores& scores) {
+  Status MoveTerm(size_t term, const Slopes& slopes, absl::Span<const OutputNoise> noise,
+                  ColumnScores& scores) {
     std::vector<std::vector<double>> added(scores.terms.size());
     for (size_t bin = 0; bin < added.size(); ++bin) {
       for (size_t output = 0; output < kind_.outputs; ++output) {
@@ -294,9 +295,9 @@ class Fitting {
 
 }  // namespace
 
-absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,
-                                     const LineShares& shares, int64_t unit, BoostTask& task,
-                                     PrivateReleaser& releaser) {
+StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,
+                               const LineShares& shares, int64_t unit, BoostTask& task,
+                               PrivateReleaser& releaser) {
   const uint64_t terms = lines.size() + 1;
   COPPICE_ASSIGN_OR_RETURN(
       const Measurement moments,

@@ -18,8 +18,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/schema/schema.h"
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/boosting/boost_task.h"
@@ -84,11 +84,11 @@ struct LineShares {
 };
 
 // InvalidArgument if the share is too small to be divided, or the noise too large to be drawn.
-absl::StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t steps,
-                                          const Sensitivity& residuals, uint64_t terms);
+StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t steps,
+                                    const Sensitivity& residuals, uint64_t terms);
 
 // Returns the noise that the moments would have, as above.
-absl::StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms);
+StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms);
 
 // The scores that lines add: to every row, and to the rows in each bin of a line's column. In their
 // shared noise term 0 is the constant's, which is 1; the lines' terms follow.
@@ -103,9 +103,9 @@ struct FittedLines {
 // have (Boehning, Lindsay 1988): a quarter of them, or for softmax a half in each class.
 //
 // Guarantee  costs the moments' share and that of every step.
-absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,
-                                     const LineShares& shares, int64_t unit, BoostTask& task,
-                                     PrivateReleaser& releaser);
+StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,
+                               const LineShares& shares, int64_t unit, BoostTask& task,
+                               PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

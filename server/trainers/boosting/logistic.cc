@@ -15,8 +15,9 @@
 #include <memory>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/boosting/boosting.h"
 #include "server/trainers/boosting/column_fit.h"
@@ -57,21 +58,21 @@ struct Config {
   uint64_t delta_atto = 0;
 
   uint64_t terms() const { return lines.size() + 1; }
-  absl::StatusOr<BudgetShare> OfColumn(const BudgetShare& columns) const {
+  StatusOr<BudgetShare> OfColumn(const BudgetShare& columns) const {
     return EqualShare(columns, bins.size());
   }
-  absl::StatusOr<LineShares> SharesOfLines(const BudgetShare& of_lines) const {
+  StatusOr<LineShares> SharesOfLines(const BudgetShare& of_lines) const {
     return DivideForLines(of_lines, steps, ResidualSensitivity(classes), terms());
   }
 };
 
 // Whether lines can be paid for at all, which depends on the schema and the budget alone.
 bool CanPayForLines(const Config& config) {
-  const absl::StatusOr<TwoShares> parts = Divide(config.fit, config.line_share);
+  const StatusOr<TwoShares> parts = Divide(config.fit, config.line_share);
   return parts.ok() && config.OfColumn(parts->rest).ok() && config.SharesOfLines(parts->part).ok();
 }
 
-absl::StatusOr<double> ColumnScale(const Config& config, const BudgetShare& columns) {
+StatusOr<double> ColumnScale(const Config& config, const BudgetShare& columns) {
   COPPICE_ASSIGN_OR_RETURN(const BudgetShare column, config.OfColumn(columns));
   return NoiseScale(ResidualSensitivity(config.classes), column);
 }
@@ -79,9 +80,9 @@ absl::StatusOr<double> ColumnScale(const Config& config, const BudgetShare& colu
 // Uses the delta if that lowers the noise, which epsilon and the number of columns decide.
 BudgetShare InRhoIfThatIsLess(const Config& config, double scale) {
   if (!config.fit.is_private() || config.delta_atto == 0) return config.fit;
-  const absl::StatusOr<Rho> rho = Rho::Implying(config.fit.budget(), config.delta_atto);
+  const StatusOr<Rho> rho = Rho::Implying(config.fit.budget(), config.delta_atto);
   if (!rho.ok()) return config.fit;
-  const absl::StatusOr<double> in_rho = ColumnScale(config, BudgetShare(*rho));
+  const StatusOr<double> in_rho = ColumnScale(config, BudgetShare(*rho));
   return in_rho.ok() && *in_rho < scale ? BudgetShare(*rho) : config.fit;
 }
 
@@ -92,11 +93,11 @@ struct Choice {
   uint32_t groups = 1;
 
   std::string InWords(const Config& config) const {
-    return absl::StrCat(lines ? absl::StrCat(config.lines.size(), " lines, then ") : "",
-                        "each column in at most ", groups, " bins, ",
-                        !config.fit.is_private()       ? "without noise"
-                        : config.fit.is_concentrated() ? "with Gaussian noise"
-                                                       : "with Laplace noise");
+    return StrCat(lines ? StrCat(config.lines.size(), " lines, then ") : "",
+                  "each column in at most ", groups, " bins, ",
+                  !config.fit.is_private()       ? "without noise"
+                  : config.fit.is_concentrated() ? "with Gaussian noise"
+                                                 : "with Laplace noise");
   }
 };
 
@@ -109,7 +110,7 @@ uint32_t GroupsFor(double rows, double scale) {
   return static_cast<uint32_t>(std::clamp<double>(power, kMinGroups, kMaxGroups));
 }
 
-absl::StatusOr<Choice> Choose(double rows, const Config& config) {
+StatusOr<Choice> Choose(double rows, const Config& config) {
   Choice choice{.columns = config.fit};
   if (!config.lines.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(config.fit, config.line_share));
@@ -138,7 +139,7 @@ class Fitting {
     for (const FeatureBins& bins : rows.bins()) columns_.emplace_back(bins.size(), kind_.outputs);
   }
 
-  absl::Status FitLines(const std::vector<Line>& lines, const LineShares& shares) {
+  Status FitLines(const std::vector<Line>& lines, const LineShares& shares) {
     COPPICE_ASSIGN_OR_RETURN(
         FittedLines fitted,
         coppice::trainers::FitLines(rows_, lines, shares, kUnit, *task_, releaser_));
@@ -148,10 +149,10 @@ class Fitting {
       has_line_[lines[i].column] = true;
     }
     noise_factor_ = std::move(fitted.noise_factor);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status FitColumn(uint32_t column, uint32_t groups, const BudgetShare& share) {
+  Status FitColumn(uint32_t column, uint32_t groups, const BudgetShare& share) {
     task_->Fill(residuals_);
     const BinGroups grouped = GroupBins(rows_.bins()[column], groups);
     COPPICE_ASSIGN_OR_RETURN(
@@ -168,7 +169,7 @@ class Fitting {
   }
 
   // Tree 0 is the constant; then come the columns' trees, in order.
-  absl::StatusOr<std::vector<TrainedTree>> Trees(const Schema& schema, SharedNoise& shared) const {
+  StatusOr<std::vector<TrainedTree>> Trees(const Schema& schema, SharedNoise& shared) const {
     std::vector<TrainedTree> trees = {ConstantTree(constant_, *task_)};
     if (!noise_factor_.empty()) shared = {.trees = {0}, .factor = noise_factor_};
     for (uint32_t column = 0; column < columns_.size(); ++column) {
@@ -197,25 +198,24 @@ class LogisticTrainer final : public TrainerFrame<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                   const TrainOptions& options) const override;
+  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                             const TrainOptions& options) const override;
   // A rule of thumb: an informative column separates a tenth of the rows, in a few bins, and that
   // must exceed the noise.
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
+  StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
     constexpr double kRowsOfNoise = 20, kFew = 300;
     if (!config.fit.is_private()) return std::vector<std::string>();
     COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(config, config.fit));
     const double rows = kRowsOfNoise * scale / static_cast<double>(kUnit);
     if (rows < kFew) return std::vector<std::string>();
-    return std::vector<std::string>{absl::StrCat(
+    return std::vector<std::string>{StrCat(
         "below about ", std::llround(rows),
         " rows noise hides what a column says: expect little more than the accuracy of always "
         "giving the most frequent answer. More epsilon, or fewer features, help")};
   }
 
-  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override;
+  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+                          PrivateReleaser& releaser, const TrainProgress& progress) const override;
 
   ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const override {
     return {.trees = MostColumnTrees(config.bins) + 1,
@@ -256,9 +256,8 @@ class LogisticTrainer final : public TrainerFrame<Config> {
                            "noisy number of rows, for a hundredth of epsilon")}};
 };
 
-absl::StatusOr<Config> LogisticTrainer::Configure(const Schema& schema,
-                                                  const CheckedSettings& settings,
-                                                  const TrainOptions& options) const {
+StatusOr<Config> LogisticTrainer::Configure(const Schema& schema, const CheckedSettings& settings,
+                                            const TrainOptions& options) const {
   Config config{.classes = schema.num_classes(),
                 .steps = static_cast<uint32_t>(settings.Integer("steps")),
                 .line_share = settings.Real("lines"),
@@ -275,7 +274,7 @@ absl::StatusOr<Config> LogisticTrainer::Configure(const Schema& schema,
   }
   config.billed = config.fit;
   COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(config, config.fit));
-  if (!(scale < kMaxScale)) return absl::InvalidArgumentError(kTooSmall);
+  if (!(scale < kMaxScale)) return InvalidArgumentError(kTooSmall);
   config.fit = InRhoIfThatIsLess(config, scale);
   if (may_fit_lines) {
     config.lines = std::move(lines);
@@ -284,10 +283,9 @@ absl::StatusOr<Config> LogisticTrainer::Configure(const Schema& schema,
   return config;
 }
 
-absl::StatusOr<Model> LogisticTrainer::TrainAs(const Config& config, const Table& rows,
-                                               const TrainOptions& options,
-                                               PrivateReleaser& releaser,
-                                               const TrainProgress& progress) const {
+StatusOr<Model> LogisticTrainer::TrainAs(const Config& config, const Table& rows,
+                                         const TrainOptions& options, PrivateReleaser& releaser,
+                                         const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
   int64_t counted = 0;
   if (config.count) {

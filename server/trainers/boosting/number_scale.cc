@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/core/bins.h"
@@ -57,9 +58,9 @@ constexpr Fraction kReachQuantile = {.part = 49, .whole = 50};
 
 // Returns the cut of `grid` nearest to a quantile of `values`. Each cut's score is `preference`
 // lower than that of the one before: a public number.
-absl::StatusOr<double> Quantile(std::vector<double> values, const std::vector<double>& grid,
-                                const Fraction& quantile, int64_t preference,
-                                const BudgetShare& share, PrivateReleaser& releaser) {
+StatusOr<double> Quantile(std::vector<double> values, const std::vector<double>& grid,
+                          const Fraction& quantile, int64_t preference, const BudgetShare& share,
+                          PrivateReleaser& releaser) {
   std::sort(values.begin(), values.end());
   const auto count = static_cast<int64_t>(values.size());
   std::vector<int64_t> scores;
@@ -103,7 +104,7 @@ double StepOf(const Measurement& measured, const NumberScale& scale) {
 
 }  // namespace
 
-absl::StatusOr<NumberShares> DivideForNumbers(const BudgetShare& whole) {
+StatusOr<NumberShares> DivideForNumbers(const BudgetShare& whole) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares middle, Divide(whole, 0.05));
   COPPICE_ASSIGN_OR_RETURN(const TwoShares reach, Divide(middle.rest, 0.05 / 0.95));
   COPPICE_ASSIGN_OR_RETURN(const TwoShares last, Divide(reach.rest, 0.03 / 0.90));
@@ -115,9 +116,9 @@ absl::StatusOr<NumberShares> DivideForNumbers(const BudgetShare& whole) {
                       .last = last.part};
 }
 
-absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
-                                               const BudgetShare& middle, const BudgetShare& reach,
-                                               PrivateReleaser& releaser) {
+StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
+                                         const BudgetShare& middle, const BudgetShare& reach,
+                                         PrivateReleaser& releaser) {
   NumberScale scale;
   COPPICE_ASSIGN_OR_RETURN(scale.middle, Quantile({targets.begin(), targets.end()}, MiddleGrid(),
                                                   kMedian, 0, middle, releaser));
@@ -125,8 +126,8 @@ absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> target
   return scale;
 }
 
-absl::StatusOr<double> ReleaseReach(absl::Span<const uint32_t> targets, double rows, double middle,
-                                    const BudgetShare& share, PrivateReleaser& releaser) {
+StatusOr<double> ReleaseReach(absl::Span<const uint32_t> targets, double rows, double middle,
+                              const BudgetShare& share, PrivateReleaser& releaser) {
   std::vector<double> distances;
   distances.reserve(targets.size());
   for (const uint32_t target : targets) distances.push_back(std::abs(target - middle));
@@ -142,7 +143,7 @@ double SecondCentreShare(double information) {
   return share > kMin ? share : 0;
 }
 
-absl::StatusOr<FewNumberShares> DivideForFewNumbers(const BudgetShare& rest, double information) {
+StatusOr<FewNumberShares> DivideForFewNumbers(const BudgetShare& rest, double information) {
   constexpr double kLast = 0.03, kFirst = 0.01, kFirstWithoutLast = 0.03;
   COPPICE_ASSIGN_OR_RETURN(const TwoShares reach, Divide(rest, ScaleShare(information)));
   if (information < kEnoughForLastStep) {
@@ -155,14 +156,14 @@ absl::StatusOr<FewNumberShares> DivideForFewNumbers(const BudgetShare& rest, dou
       .reach = reach.part, .first = first.part, .trees = first.rest, .last = last.part};
 }
 
-absl::StatusOr<NumberCentre> NumberCentre::Create(absl::Span<const uint32_t> targets, double rows,
-                                                  const BudgetShare& count, uint32_t unit) {
+StatusOr<NumberCentre> NumberCentre::Create(absl::Span<const uint32_t> targets, double rows,
+                                            const BudgetShare& count, uint32_t unit) {
   COPPICE_ASSIGN_OR_RETURN(const double scale, NoiseScale({.l1 = 1, .l2_squared = 1}, count));
   const double weight = WeightOf(2 * scale * scale);
   return NumberCentre(targets, {.rows = rows * weight, .weight_of_rows = weight}, unit);
 }
 
-absl::Status NumberCentre::Release(const BudgetShare& share, PrivateReleaser& releaser) {
+Status NumberCentre::Release(const BudgetShare& share, PrivateReleaser& releaser) {
   std::vector<int64_t> sums(2);
   for (const uint32_t target : targets_) {
     const uint64_t above = uint64_t{target} * unit_ / kTargetSteps;
@@ -174,7 +175,7 @@ absl::Status NumberCentre::Release(const BudgetShare& share, PrivateReleaser& re
                            releaser.Measure(sums, {.l1 = row, .l2_squared = row * row}, share));
   before_last_ = pooled_;
   pooled_ = With(pooled_, last_);
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 OutputNoise NumberCentre::NoiseOfMiddle(const PrivateReleaser& releaser) const {
@@ -211,9 +212,9 @@ double NumberCentre::MiddleOf(const Pooled& pooled) {
   return kTargetSteps / 2.0 * (1 + drawn);
 }
 
-absl::StatusOr<LastStep> ReleaseLastStep(absl::Span<const uint32_t> targets,
-                                         absl::Span<const double> scores, const NumberScale& scale,
-                                         const BudgetShare& share, PrivateReleaser& releaser) {
+StatusOr<LastStep> ReleaseLastStep(absl::Span<const uint32_t> targets,
+                                   absl::Span<const double> scores, const NumberScale& scale,
+                                   const BudgetShare& share, PrivateReleaser& releaser) {
   std::vector<int64_t> sums(2);
   for (size_t row = 0; row < targets.size(); ++row) {
     const double predicted =

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
@@ -27,20 +27,20 @@ namespace coppice::trainers {
 struct NumberShares {
   BudgetShare middle, reach, first, trees, last;
 };
-absl::StatusOr<NumberShares> DivideForNumbers(const BudgetShare& whole);
+StatusOr<NumberShares> DivideForNumbers(const BudgetShare& whole);
 
 struct NumberScale {
   double middle = 0;
   double reach = 1;
 };
 // `rows` is the released number of rows.
-absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
-                                               const BudgetShare& middle, const BudgetShare& reach,
-                                               PrivateReleaser& releaser);
+StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
+                                         const BudgetShare& middle, const BudgetShare& reach,
+                                         PrivateReleaser& releaser);
 
 // Releases the reach alone, around a released middle.
-absl::StatusOr<double> ReleaseReach(absl::Span<const uint32_t> targets, double rows, double middle,
-                                    const BudgetShare& share, PrivateReleaser& releaser);
+StatusOr<double> ReleaseReach(absl::Span<const uint32_t> targets, double rows, double middle,
+                              const BudgetShare& share, PrivateReleaser& releaser);
 
 // Rows times epsilon below which numbers are few: their median would cost more than their mean.
 inline constexpr double kFewNumbers = 1500;
@@ -58,7 +58,7 @@ struct FewNumberShares {
   BudgetShare reach, first, trees;
   std::optional<BudgetShare> last{};
 };
-absl::StatusOr<FewNumberShares> DivideForFewNumbers(const BudgetShare& rest, double information);
+StatusOr<FewNumberShares> DivideForFewNumbers(const BudgetShare& rest, double information);
 
 // A noisy mean of numbers, which also improves the number of rows. Each release has the sums of the
 // distances from the range's low and high end: their difference gives the mean, their sum the rows.
@@ -73,11 +73,10 @@ class NumberCentre {
   // `rows` is the number released for `count`, a share of epsilon or of rho. `targets` must outlive
   // the centre. Sums are of multiples of 1 / `unit` of the range; tests that walk through every sum
   // use a coarser unit.
-  static absl::StatusOr<NumberCentre> Create(absl::Span<const uint32_t> targets, double rows,
-                                             const BudgetShare& count,
-                                             uint32_t unit = kTargetSteps);
+  static StatusOr<NumberCentre> Create(absl::Span<const uint32_t> targets, double rows,
+                                       const BudgetShare& count, uint32_t unit = kTargetSteps);
 
-  absl::Status Release(const BudgetShare& share, PrivateReleaser& releaser);
+  Status Release(const BudgetShare& share, PrivateReleaser& releaser);
 
   double rows() const { return RowsOf(pooled_); }
   double middle() const { return MiddleOf(pooled_); }
@@ -108,9 +107,9 @@ struct LastStep {
   double value = 0;
   OutputNoise noise{};
 };
-absl::StatusOr<LastStep> ReleaseLastStep(absl::Span<const uint32_t> targets,
-                                         absl::Span<const double> scores, const NumberScale& scale,
-                                         const BudgetShare& share, PrivateReleaser& releaser);
+StatusOr<LastStep> ReleaseLastStep(absl::Span<const uint32_t> targets,
+                                   absl::Span<const double> scores, const NumberScale& scale,
+                                   const BudgetShare& share, PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

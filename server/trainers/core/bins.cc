@@ -5,8 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::trainers {
 namespace {
@@ -98,7 +99,7 @@ uint32_t StepsOf(double value, const Target& target) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts) {
+StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts) {
   std::vector<FeatureBins> bins;
   bins.reserve(schema.num_features());
   for (const Feature& feature : schema.features()) {
@@ -108,20 +109,20 @@ absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32
     added.known = static_cast<uint32_t>(
         feature.type == FeatureType::kNumeric ? added.cuts.size() + 1 : feature.values.size());
     if (added.size() > kMaxBins) {
-      return absl::InvalidArgumentError(absl::StrCat("feature \"", feature.name, "\" has ",
-                                                     feature.values.size(), " values; at most ",
-                                                     kMaxBins - 2, " can be trained on"));
+      return InvalidArgumentError(StrCat("feature \"", feature.name, "\" has ",
+                                         feature.values.size(), " values; at most ", kMaxBins - 2,
+                                         " can be trained on"));
     }
   }
   return bins;
 }
 
-absl::StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<FeatureBins> bins) {
+StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<FeatureBins> bins) {
   return Create(rows, std::move(bins), {});
 }
 
-absl::StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<FeatureBins> bins,
-                                              absl::Span<const DerivedFeature> derived) {
+StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<FeatureBins> bins,
+                                        absl::Span<const DerivedFeature> derived) {
   BinnedRows binned;
   binned.num_rows_ = rows.num_rows();
   binned.num_classes_ = rows.schema().num_classes();

@@ -17,11 +17,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/schema/derived.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 
 namespace coppice::trainers {
 
@@ -39,7 +39,7 @@ struct FeatureBins {
 };
 
 // `cuts` is the most that a numeric feature may have.
-absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts);
+StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts);
 
 // Errors     InvalidArgument for a feature of more than kMaxBins bins.
 // Threads    immutable once made.
@@ -47,10 +47,10 @@ absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32
 class BinnedRows {
  public:
   BinnedRows() = default;  // has no rows
-  static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins);
+  static StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins);
   // Adds columns of derived features after the table's own; `bins` has those of all columns.
-  static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins,
-                                           absl::Span<const DerivedFeature> derived);
+  static StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins,
+                                     absl::Span<const DerivedFeature> derived);
 
   const std::vector<FeatureBins>& bins() const { return bins_; }
   size_t num_rows() const { return num_rows_; }

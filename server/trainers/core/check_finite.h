@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 
 namespace coppice::trainers {
 
 // Internal if a value is infinite or NaN: nothing would bound the residuals, and noise is made for
 // a bound. The values are released, so the error reveals nothing about rows.
-inline absl::Status CheckFinite(absl::Span<const double> values) {
+inline Status CheckFinite(absl::Span<const double> values) {
   const auto is_finite = [](double value) { return std::isfinite(value); };
-  if (std::all_of(values.begin(), values.end(), is_finite)) return absl::OkStatus();
-  return absl::InternalError("a tree's value is not a finite number: report this as a bug");
+  if (std::all_of(values.begin(), values.end(), is_finite)) return OkStatus();
+  return InternalError("a tree's value is not a finite number: report this as a bug");
 }
 
 }  // namespace coppice::trainers

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/model/tree.h"
 #include "server/trainers/core/leaves.h"
 #include "server/trainers/core/shares.h"
@@ -16,9 +17,9 @@
 namespace coppice::trainers {
 namespace {
 
-constexpr absl::string_view kAll = "all";
-constexpr absl::string_view kMean = "mean";
-constexpr absl::string_view kExponential = "exponential";
+constexpr std::string_view kAll = "all";
+constexpr std::string_view kMean = "mean";
+constexpr std::string_view kExponential = "exponential";
 
 std::string InWords(Neighbours neighbours) {
   return neighbours == Neighbours::kAddOrRemoveRow ? "one row more or less"
@@ -83,27 +84,27 @@ Parameter ScoreParameter(std::string default_value) {
       "are not of their side's largest class. Numbers: squared error");
 }
 
-absl::StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema) {
+StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema) {
   if (schema.target()) return SplitScore::kSquaredError;
   return settings.Choice("score") == "gini" ? SplitScore::kGini : SplitScore::kMiscount;
 }
 
-absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema) {
+Status CheckTask(const AlgorithmInfo& info, const Schema& schema) {
   if (schema.target() ? !info.regression : !info.classification) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgumentError(StrCat(
         info.name, schema.target() ? " predicts classes, and the schema has a number to predict"
                                    : " predicts numbers, and the schema has classes"));
   }
   return PublicBins(schema, /*cuts=*/1).status();
 }
 
-absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth) {
+Status CheckSize(const EnsembleOptions& options, uint32_t depth) {
   constexpr uint64_t kMaxLeaves = uint64_t{1} << 22;
-  if (uint64_t{options.trees} << depth <= kMaxLeaves) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(options.trees, " trees of ", depth, " levels would have up to ",
-                   uint64_t{options.trees} << depth, " leaves; at most ", kMaxLeaves,
-                   " fit: take fewer trees or a smaller depth"));
+  if (uint64_t{options.trees} << depth <= kMaxLeaves) return OkStatus();
+  return InvalidArgumentError(StrCat(options.trees, " trees of ", depth,
+                                     " levels would have up to ", uint64_t{options.trees} << depth,
+                                     " leaves; at most ", kMaxLeaves,
+                                     " fit: take fewer trees or a smaller depth"));
 }
 
 std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
@@ -116,28 +117,28 @@ std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t de
                        (options.groups ? 1 : options.trees);
   const double rows = std::ldexp(noise, static_cast<int>(depth)) / 6;
   if (rows < kFew) return {};
-  return {absl::StrCat("below about ", std::llround(rows),
-                       " rows noise hides what the leaves say: expect little more than the "
-                       "accuracy of always giving the most frequent answer. More epsilon, or fewer "
-                       "levels, help")};
+  return {StrCat("below about ", std::llround(rows),
+                 " rows noise hides what the leaves say: expect little more than the "
+                 "accuracy of always giving the most frequent answer. More epsilon, or fewer "
+                 "levels, help")};
 }
 
-absl::StatusOr<BudgetShare> ShareOfTree(const EnsembleOptions& options, const BudgetShare& whole) {
+StatusOr<BudgetShare> ShareOfTree(const EnsembleOptions& options, const BudgetShare& whole) {
   return options.groups ? whole : EqualShare(whole, options.trees);
 }
 
 Releases::Releases(const EnsembleOptions& options) : Releases(options, "rows") {}
 
-Releases::Releases(const EnsembleOptions& options, absl::string_view rows)
+Releases::Releases(const EnsembleOptions& options, std::string_view rows)
     : trees_(options.groups ? 1 : options.trees) {
   if (options.groups && options.trees > 1) {
-    part_ = absl::StrCat("each of ", options.trees, " groups of the ", rows);
+    part_ = StrCat("each of ", options.trees, " groups of the ", rows);
   } else if (rows != "rows") {
-    part_ = absl::StrCat("the ", rows);
+    part_ = StrCat("the ", rows);
   }
 }
 
-void Releases::Add(std::string what, absl::string_view mechanism, const BudgetShare& share,
+void Releases::Add(std::string what, std::string_view mechanism, const BudgetShare& share,
                    uint64_t times, uint64_t delta_atto, uint64_t rho_pico) {
   if (!share.is_private()) return;
   releases_.push_back({.what = std::move(what),
@@ -149,20 +150,20 @@ void Releases::Add(std::string what, absl::string_view mechanism, const BudgetSh
                        .rho_pico = rho_pico});
 }
 
-absl::string_view SelectionName(SelectionRule rule) {
+std::string_view SelectionName(SelectionRule rule) {
   return rule == SelectionRule::kExponential ? "exponential" : "permute_and_flip";
 }
 
 void AddMedians(const std::vector<BudgetShare>& levels, SelectionRule rule, Releases& releases) {
   for (size_t level = 0; level < levels.size(); ++level) {
-    releases.Add(absl::StrCat("a median at every node of level ", level), SelectionName(rule),
+    releases.Add(StrCat("a median at every node of level ", level), SelectionName(rule),
                  levels[level]);
   }
 }
 
-absl::StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
-                                                              const EnsembleOptions& options,
-                                                              PrivateReleaser& releaser) {
+StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
+                                                        const EnsembleOptions& options,
+                                                        PrivateReleaser& releaser) {
   if (!options.groups) return std::vector<std::vector<uint32_t>>(options.trees, rows);
   std::vector<std::vector<uint32_t>> groups(options.trees);
   for (const uint32_t row : rows) {
@@ -191,9 +192,9 @@ LeafPrediction ScoreLeaf(std::vector<double> outputs, std::vector<OutputNoise> n
           .noise = std::move(noise)};
 }
 
-absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
-                                        Neighbours neighbours, const BudgetShare& share,
-                                        PrivateReleaser& releaser) {
+StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
+                                  Neighbours neighbours, const BudgetShare& share,
+                                  PrivateReleaser& releaser) {
   const int64_t unit = LeafUnit(rows);
   COPPICE_ASSIGN_OR_RETURN(const LeafSums sums, ReleaseLeaves(SumLeaves(rows, grown), unit,
                                                               neighbours, share, releaser));
@@ -202,11 +203,11 @@ absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree&
                                          WeightError(unit, NumOutputs(rows), neighbours, share))};
 }
 
-absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
-                                    const AlgorithmInfo& info, const TrainOptions& options,
-                                    const BudgetShare& leaves, std::vector<Release> releases,
-                                    const GrowOne& grow, PrivateReleaser& releaser,
-                                    const TrainProgress& progress) {
+StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
+                              const AlgorithmInfo& info, const TrainOptions& options,
+                              const BudgetShare& leaves, std::vector<Release> releases,
+                              const GrowOne& grow, PrivateReleaser& releaser,
+                              const TrainProgress& progress) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), ensemble.cuts));
   COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
   releaser.UseRule(ensemble.selection);
@@ -228,9 +229,9 @@ absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& en
                    std::move(releases));
 }
 
-absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
-                                const AlgorithmInfo& info, const TrainOptions& options,
-                                std::vector<Release> releases) {
+StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
+                          const AlgorithmInfo& info, const TrainOptions& options,
+                          std::vector<Release> releases) {
   if (average) {
     for (TrainedTree& tree : trees) tree.leaves = ToProbabilities(std::move(tree.leaves));
   }
@@ -239,11 +240,10 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
                    options, std::move(releases), /*chosen=*/"");
 }
 
-absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
-                                LeafKind leaf_kind, std::vector<DerivedFeature> derived,
-                                const AlgorithmInfo& info, const TrainOptions& options,
-                                std::vector<Release> releases, std::string chosen,
-                                SharedNoise shared_noise) {
+StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, LeafKind leaf_kind,
+                          std::vector<DerivedFeature> derived, const AlgorithmInfo& info,
+                          const TrainOptions& options, std::vector<Release> releases,
+                          std::string chosen, SharedNoise shared_noise) {
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   for (TrainedTree& tree : trees) {
@@ -257,9 +257,8 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
       options.epsilon ? InWords(info.neighbours) : "none: trained without privacy";
   certificate.public_inputs = {"the schema: bounds, vocabularies and classes",
                                "the algorithm and its settings"};
-  certificate.estimator =
-      absl::StrCat(info.name, options.settings.empty() ? "" : " ",
-                   absl::StrJoin(options.settings, " ", absl::PairFormatter("=")));
+  certificate.estimator = StrCat(info.name, options.settings.empty() ? "" : " ",
+                                 StrJoin(options.settings, " ", absl::PairFormatter("=")));
   certificate.diagnosis = std::move(chosen);
   certificate.code_version = COPPICE_VERSION;
   if (info.neighbours == Neighbours::kChangeLabel) {
@@ -324,9 +323,9 @@ uint64_t MostModelBytes(const ModelShape& shape, const Schema& schema) {
 std::vector<std::string> WarnOfSize(const ModelShape& shape, const Schema& schema) {
   const uint64_t bytes = MostModelBytes(shape, schema);
   if (bytes < kLarge) return {};
-  return {absl::StrCat("the model may have ", shape.leaves, " leaves and take ", bytes >> 20,
-                       " MiB, about ", bytes * kTextPerByte >> 20,
-                       " MiB as a file of text. To make it smaller, ", shape.advice)};
+  return {StrCat("the model may have ", shape.leaves, " leaves and take ", bytes >> 20,
+                 " MiB, about ", bytes * kTextPerByte >> 20,
+                 " MiB as a file of text. To make it smaller, ", shape.advice)};
 }
 
 }  // namespace coppice::trainers

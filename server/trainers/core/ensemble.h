@@ -14,11 +14,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/leaves.h"
@@ -56,17 +55,17 @@ Parameter DepthParameter(std::string default_value, std::string description);
 Parameter StructureParameter(std::string default_value);
 // Returns score: what a good split is, for classes.
 Parameter ScoreParameter(std::string default_value);
-absl::StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema);
+StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema);
 
 // Returns the set depth, or as many levels as there are features, at most kMaxTrainedDepth.
 uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema);
 
 // InvalidArgument if the algorithm cannot do the schema's task, or a feature has too many
 // categories.
-absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
+Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 
 // InvalidArgument if this many trees with this many levels would not fit into memory.
-absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth);
+Status CheckSize(const EnsembleOptions& options, uint32_t depth);
 
 // The most that a model may have. It follows from the schema and the settings alone, as a plan
 // does.
@@ -90,18 +89,18 @@ std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t de
                                      const BudgetShare& leaves);
 
 // Returns the share that one tree may spend.
-absl::StatusOr<BudgetShare> ShareOfTree(const EnsembleOptions& options, const BudgetShare& whole);
+StatusOr<BudgetShare> ShareOfTree(const EnsembleOptions& options, const BudgetShare& whole);
 
 // Collects what every tree of an ensemble releases.
 class Releases {
  public:
   explicit Releases(const EnsembleOptions& options);
   // `rows` names the rows that trees see ("rows"): each tree sees a group of them, or all.
-  Releases(const EnsembleOptions& options, absl::string_view rows);
+  Releases(const EnsembleOptions& options, std::string_view rows);
 
   // Adds nothing without privacy. `times` counts for one tree. `share` must be of epsilon.
   // `rho_pico` is 0 if no rho is stated.
-  void Add(std::string what, absl::string_view mechanism, const BudgetShare& share,
+  void Add(std::string what, std::string_view mechanism, const BudgetShare& share,
            uint64_t times = 1, uint64_t delta_atto = 0, uint64_t rho_pico = 0);
   std::vector<Release> Take() && { return std::move(releases_); }
 
@@ -110,7 +109,7 @@ class Releases {
   std::string part_;
   std::vector<Release> releases_;
 };
-absl::string_view SelectionName(SelectionRule rule);
+std::string_view SelectionName(SelectionRule rule);
 
 inline constexpr char kDiscreteLaplace[] = "discrete_laplace";
 inline constexpr char kLeafSums[] = "sums of the classes (or of the target) in every leaf";
@@ -118,9 +117,9 @@ inline constexpr char kLeafSums[] = "sums of the classes (or of the target) in e
 void AddMedians(const std::vector<BudgetShare>& levels, SelectionRule rule, Releases& releases);
 
 // Draws which positions in `rows` each tree sees.
-absl::StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
-                                                              const EnsembleOptions& options,
-                                                              PrivateReleaser& releaser);
+StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
+                                                        const EnsembleOptions& options,
+                                                        PrivateReleaser& releaser);
 std::vector<uint32_t> AllRows(size_t count);
 
 // A trained tree.
@@ -135,30 +134,29 @@ LeafPrediction ScoreLeaf(std::vector<double> outputs, std::vector<OutputNoise> n
                          uint32_t node);
 
 // Releases the leaves of a grown tree.
-absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
-                                        Neighbours neighbours, const BudgetShare& share,
-                                        PrivateReleaser& releaser);
+StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
+                                  Neighbours neighbours, const BudgetShare& share,
+                                  PrivateReleaser& releaser);
 
-absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
-                                const AlgorithmInfo& info, const TrainOptions& options,
-                                std::vector<Release> releases);
+StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
+                          const AlgorithmInfo& info, const TrainOptions& options,
+                          std::vector<Release> releases);
 // Keeps the leaves as they are. `chosen` says in words what the algorithm decided from what it
 // released.
-absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
-                                LeafKind leaf_kind, std::vector<DerivedFeature> derived,
-                                const AlgorithmInfo& info, const TrainOptions& options,
-                                std::vector<Release> releases, std::string chosen = "",
-                                SharedNoise shared_noise = {});
+StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, LeafKind leaf_kind,
+                          std::vector<DerivedFeature> derived, const AlgorithmInfo& info,
+                          const TrainOptions& options, std::vector<Release> releases,
+                          std::string chosen = "", SharedNoise shared_noise = {});
 
 // Runs a whole trainer whose trees differ only in how they are grown: bins, groups, trees, leaves,
 // model. `grow` grows one tree on the rows that it is given.
-using GrowOne = std::function<absl::StatusOr<GrownTree>(
+using GrowOne = std::function<StatusOr<GrownTree>(
     const BinnedRows& binned, const std::vector<uint32_t>& group, PrivateReleaser& releaser)>;
-absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
-                                    const AlgorithmInfo& info, const TrainOptions& options,
-                                    const BudgetShare& leaves, std::vector<Release> releases,
-                                    const GrowOne& grow, PrivateReleaser& releaser,
-                                    const TrainProgress& progress);
+StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
+                              const AlgorithmInfo& info, const TrainOptions& options,
+                              const BudgetShare& leaves, std::vector<Release> releases,
+                              const GrowOne& grow, PrivateReleaser& releaser,
+                              const TrainProgress& progress);
 
 }  // namespace coppice::trainers
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::trainers {
@@ -25,7 +26,7 @@ class Grower {
   Grower(const BinnedRows& all, std::vector<uint32_t> rows, SplitChooser& chooser)
       : all_(all), rows_(std::move(rows)), scratch_(rows_.size()), chooser_(chooser) {}
 
-  absl::Status Grow(uint32_t depth) {
+  Status Grow(uint32_t depth) {
     nodes_.push_back({.split = {}, .begin = 0, .end = rows_.size()});
     std::vector<OpenNode> open = {{.node = 0, .cell = Cell(all_.bins())}};
     for (uint32_t level = 0; level < depth; ++level) {
@@ -35,11 +36,11 @@ class Grower {
       }
       open = std::move(next);
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Leaves from left to right have their rows from left to right.
-  absl::StatusOr<GrownTree> Finish(const Schema& schema) && {
+  StatusOr<GrownTree> Finish(const Schema& schema) && {
     std::vector<Node> nodes;
     std::vector<size_t> begin;
     for (const PartialNode& node : nodes_) {
@@ -57,7 +58,7 @@ class Grower {
   }
 
  private:
-  absl::Status Split(const OpenNode& parent, uint32_t level, std::vector<OpenNode>& next) {
+  Status Split(const OpenNode& parent, uint32_t level, std::vector<OpenNode>& next) {
     const size_t begin = nodes_[parent.node].begin, end = nodes_[parent.node].end;
     COPPICE_ASSIGN_OR_RETURN(
         const std::optional<BinSplit> split,
@@ -65,7 +66,7 @@ class Grower {
                          .all = all_,
                          .rows = absl::MakeConstSpan(rows_).subspan(begin, end - begin)},
                         level));
-    if (!split) return absl::OkStatus();
+    if (!split) return OkStatus();
     const size_t middle = Partition(begin, end, *split);
     const auto left = static_cast<uint32_t>(nodes_.size());
     nodes_[parent.node].split = *split;
@@ -75,7 +76,7 @@ class Grower {
     nodes_.push_back({.split = {}, .begin = middle, .end = end});
     next.push_back({.node = left, .cell = parent.cell.Left(*split)});
     next.push_back({.node = left + 1, .cell = parent.cell.Right(*split)});
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Moves the rows that go left to the front, in order; returns where the others begin.
@@ -106,7 +107,7 @@ class Replay final : public SplitChooser {
  public:
   Replay(const Tree& tree, const std::vector<FeatureBins>& bins) : tree_(tree), bins_(bins) {}
 
-  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows&, uint32_t level) override {
+  StatusOr<std::optional<BinSplit>> Choose(const NodeRows&, uint32_t level) override {
     if (level != level_) {
       level_ = level;
       open_ = std::move(next_);
@@ -142,16 +143,15 @@ class Replay final : public SplitChooser {
 
 }  // namespace
 
-absl::StatusOr<GrownTree> GrowTree(const Schema& schema, const BinnedRows& all,
-                                   std::vector<uint32_t> rows, uint32_t depth,
-                                   SplitChooser& chooser) {
+StatusOr<GrownTree> GrowTree(const Schema& schema, const BinnedRows& all,
+                             std::vector<uint32_t> rows, uint32_t depth, SplitChooser& chooser) {
   Grower grower(all, std::move(rows), chooser);
   COPPICE_RETURN_IF_ERROR(grower.Grow(depth));
   return std::move(grower).Finish(schema);
 }
 
-absl::StatusOr<GrownTree> FillTree(const Schema& schema, const Tree& tree, const BinnedRows& all,
-                                   std::vector<uint32_t> rows) {
+StatusOr<GrownTree> FillTree(const Schema& schema, const Tree& tree, const BinnedRows& all,
+                             std::vector<uint32_t> rows) {
   Replay replay(tree, all.bins());
   return GrowTree(schema, all, std::move(rows), tree.depth(), replay);
 }

@@ -16,11 +16,10 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/cell.h"
 
@@ -38,7 +37,7 @@ class SplitChooser {
  public:
   virtual ~SplitChooser() = default;
   // Unset: a leaf, because the cell has no split; nothing else may make a leaf.
-  virtual absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) = 0;
+  virtual StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) = 0;
 };
 
 // Trees of more levels would have too many leaves.
@@ -56,13 +55,12 @@ struct GrownTree {
 };
 
 // `rows` are the positions that this tree sees; `depth` is at most kMaxTrainedDepth.
-absl::StatusOr<GrownTree> GrowTree(const Schema& schema, const BinnedRows& all,
-                                   std::vector<uint32_t> rows, uint32_t depth,
-                                   SplitChooser& chooser);
+StatusOr<GrownTree> GrowTree(const Schema& schema, const BinnedRows& all,
+                             std::vector<uint32_t> rows, uint32_t depth, SplitChooser& chooser);
 
 // Divides `rows` among the leaves of a tree that was grown on other rows.
-absl::StatusOr<GrownTree> FillTree(const Schema& schema, const Tree& tree, const BinnedRows& all,
-                                   std::vector<uint32_t> rows);
+StatusOr<GrownTree> FillTree(const Schema& schema, const Tree& tree, const BinnedRows& all,
+                             std::vector<uint32_t> rows);
 
 }  // namespace coppice::trainers
 

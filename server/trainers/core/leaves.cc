@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::trainers {
@@ -42,8 +43,8 @@ LeafSums SumLeaves(const BinnedRows& rows, const GrownTree& tree) {
   return sums;
 }
 
-absl::StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neighbours neighbours,
-                                       const BudgetShare& share, PrivateReleaser& releaser) {
+StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neighbours neighbours,
+                                 const BudgetShare& share, PrivateReleaser& releaser) {
   LeafSums released;
   released.reserve(sums.size());
   for (const std::vector<int64_t>& sum : sums) {

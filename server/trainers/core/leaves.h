@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "common/privacy/neighbours.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
+#include "common/privacy/neighbours.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/private_releaser.h"
@@ -37,8 +37,8 @@ uint32_t NumOutputs(const BinnedRows& rows);
 LeafSums SumLeaves(const BinnedRows& rows, const GrownTree& tree);
 
 // Adds noise. `sums` must be those of all leaves of one tree.
-absl::StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neighbours neighbours,
-                                       const BudgetShare& share, PrivateReleaser& releaser);
+StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neighbours neighbours,
+                                 const BudgetShare& share, PrivateReleaser& releaser);
 
 // Returns the standard error of a weight that was released with `share`; sqrt(2) times that if the
 // two weights' noises are opposite, because predictions assume that they are independent.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/selection.h"
@@ -10,14 +11,14 @@
 namespace coppice::trainers {
 namespace {
 
-absl::StatusOr<size_t> FirstOfTheBest(absl::Span<const int64_t> scores) {
-  if (scores.empty()) return absl::InvalidArgumentError("a selection needs candidates");
+StatusOr<size_t> FirstOfTheBest(absl::Span<const int64_t> scores) {
+  if (scores.empty()) return InvalidArgumentError("a selection needs candidates");
   return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
 }  // namespace
 
-absl::StatusOr<BudgetShare> BudgetShare::WithAmount(uint64_t amount) const {
+StatusOr<BudgetShare> BudgetShare::WithAmount(uint64_t amount) const {
   switch (kind_) {
     case Kind::kNone:
       return *this;
@@ -30,10 +31,10 @@ absl::StatusOr<BudgetShare> BudgetShare::WithAmount(uint64_t amount) const {
       return BudgetShare(rho);
     }
   }
-  return absl::InternalError("a share of no kind");
+  return InternalError("a share of no kind");
 }
 
-absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& share) {
+StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& share) {
   if (!share.is_private()) return 0.0;
   if (!share.is_concentrated()) {
     return static_cast<double>(sensitivity.l1) / share.budget().epsilon();
@@ -43,8 +44,8 @@ absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetSh
   return static_cast<double>(deviation) / std::sqrt(2.0);
 }
 
-absl::StatusOr<size_t> PrivateReleaser::Select(absl::Span<const int64_t> scores,
-                                               const BudgetShare& share, uint64_t range) {
+StatusOr<size_t> PrivateReleaser::Select(absl::Span<const int64_t> scores, const BudgetShare& share,
+                                         uint64_t range) {
   if (!share.is_private()) return FirstOfTheBest(scores);
   if (share.is_concentrated()) {
     return ExponentialMechanism(scores, share.rho().ForSelection(), range, random_);
@@ -54,19 +55,19 @@ absl::StatusOr<size_t> PrivateReleaser::Select(absl::Span<const int64_t> scores,
              : ExponentialMechanism(scores, share.budget(), range, random_);
 }
 
-absl::StatusOr<std::vector<int64_t>> PrivateReleaser::Sums(absl::Span<const int64_t> sums,
-                                                           uint64_t sensitivity,
-                                                           const BudgetShare& share) {
+StatusOr<std::vector<int64_t>> PrivateReleaser::Sums(absl::Span<const int64_t> sums,
+                                                     uint64_t sensitivity,
+                                                     const BudgetShare& share) {
   if (!share.is_private()) return std::vector<int64_t>(sums.begin(), sums.end());
   if (share.is_concentrated()) {
-    return absl::InternalError("a share of rho needs a sensitivity in L2: Measure()");
+    return InternalError("a share of rho needs a sensitivity in L2: Measure()");
   }
   return ReleaseSums(sums, sensitivity, share.budget(), random_);
 }
 
-absl::StatusOr<Measurement> PrivateReleaser::Measure(absl::Span<const int64_t> sums,
-                                                     const Sensitivity& sensitivity,
-                                                     const BudgetShare& share) {
+StatusOr<Measurement> PrivateReleaser::Measure(absl::Span<const int64_t> sums,
+                                               const Sensitivity& sensitivity,
+                                               const BudgetShare& share) {
   Measurement measured;
   COPPICE_ASSIGN_OR_RETURN(measured.scale, NoiseScale(sensitivity, share));
   measured.is_gaussian = share.is_concentrated();

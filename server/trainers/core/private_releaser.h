@@ -10,12 +10,12 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
+#include "common/model/model.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
-#include "common/model/model.h"
 
 namespace coppice::trainers {
 
@@ -41,7 +41,7 @@ class BudgetShare {
   // In nano-epsilons or pico-rhos; 0 without privacy.
   uint64_t amount() const { return amount_; }
   // Returns a share of `amount` of the same kind. InvalidArgument if that is nothing.
-  absl::StatusOr<BudgetShare> WithAmount(uint64_t amount) const;
+  StatusOr<BudgetShare> WithAmount(uint64_t amount) const;
 
  private:
   enum class Kind : uint8_t { kNone, kEpsilon, kRho };
@@ -68,7 +68,7 @@ struct Measurement {
 };
 // Beyond this scale the sums say nothing, and with rho the noise cannot be drawn.
 inline constexpr double kMaxScale = 0x1p40;
-absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& share);
+StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& share);
 
 enum class SelectionRule : uint8_t { kPermuteAndFlip, kExponential };
 
@@ -91,14 +91,13 @@ class PrivateReleaser {
   // Returns the place of the chosen candidate; without a share the first of the best, so that runs
   // without noise can be repeated. A share of rho always uses the exponential mechanism: permute
   // and flip costs more rho.
-  absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const BudgetShare& share,
-                                uint64_t range);
+  StatusOr<size_t> Select(absl::Span<const int64_t> scores, const BudgetShare& share,
+                          uint64_t range);
   // Only for a share of epsilon, or none: `sensitivity` is in L1.
-  absl::StatusOr<std::vector<int64_t>> Sums(absl::Span<const int64_t> sums, uint64_t sensitivity,
-                                            const BudgetShare& share);
-  virtual absl::StatusOr<Measurement> Measure(absl::Span<const int64_t> sums,
-                                              const Sensitivity& sensitivity,
-                                              const BudgetShare& share);
+  StatusOr<std::vector<int64_t>> Sums(absl::Span<const int64_t> sums, uint64_t sensitivity,
+                                      const BudgetShare& share);
+  virtual StatusOr<Measurement> Measure(absl::Span<const int64_t> sums,
+                                        const Sensitivity& sensitivity, const BudgetShare& share);
   // Returns what noise has added to scores that are made of a measurement: `noise`, which follows
   // from released values. A test's releaser knows the sums, and returns what it really added.
   virtual std::vector<OutputNoise> NoiseOf(
@@ -106,7 +105,7 @@ class PrivateReleaser {
       const std::function<std::vector<double>(const Measurement&)>& scores,
       const std::function<std::vector<OutputNoise>()>& noise) const;
   // Draws a coin that costs nothing, because it does not depend on rows.
-  absl::StatusOr<uint64_t> Below(uint64_t bound) { return random_.UniformBelow(bound); }
+  StatusOr<uint64_t> Below(uint64_t bound) { return random_.UniformBelow(bound); }
 
   PrivateRandom& random() { return random_; }
 

@@ -3,52 +3,52 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::trainers {
 namespace {
 
-absl::Status Wants(const Parameter& parameter, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(parameter.name, ": must be ", what));
+Status Wants(const Parameter& parameter, std::string_view what) {
+  return InvalidArgumentError(StrCat(parameter.name, ": must be ", what));
 }
 
 // Writes whole numbers in full: 1000000, not 1e+06.
 std::string NumberText(const Parameter& parameter, double number) {
-  if (parameter.type == ParameterType::kReal) return absl::StrCat(number);
-  return absl::StrCat(static_cast<int64_t>(number));
+  if (parameter.type == ParameterType::kReal) return StrCat(number);
+  return StrCat(static_cast<int64_t>(number));
 }
 
-absl::Status CheckNumber(const Parameter& parameter, const std::string& text) {
+Status CheckNumber(const Parameter& parameter, const std::string& text) {
   const bool whole = parameter.type == ParameterType::kInteger;
   double number = 0;
   int64_t integer = 0;
-  const bool reads = whole ? absl::SimpleAtoi(text, &integer) : absl::SimpleAtod(text, &number);
+  const bool reads = whole ? SimpleAtoi(text, &integer) : SimpleAtod(text, &number);
   if (whole) number = static_cast<double>(integer);
-  if (reads && number >= parameter.min && number <= parameter.max) return absl::OkStatus();
-  return Wants(parameter, absl::StrCat(whole ? "a whole number" : "a number", " from ",
-                                       NumberText(parameter, parameter.min), " to ",
-                                       NumberText(parameter, parameter.max)));
+  if (reads && number >= parameter.min && number <= parameter.max) return OkStatus();
+  return Wants(parameter, StrCat(whole ? "a whole number" : "a number", " from ",
+                                 NumberText(parameter, parameter.min), " to ",
+                                 NumberText(parameter, parameter.max)));
 }
 
-absl::Status CheckValue(const Parameter& parameter, const std::string& text) {
+Status CheckValue(const Parameter& parameter, const std::string& text) {
   if (parameter.type != ParameterType::kChoice) return CheckNumber(parameter, text);
   const std::vector<std::string>& choices = parameter.choices;
-  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return absl::OkStatus();
-  return Wants(parameter, absl::StrCat("one of ", absl::StrJoin(choices, ", ")));
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return OkStatus();
+  return Wants(parameter, StrCat("one of ", StrJoin(choices, ", ")));
 }
 
-absl::Status Unknown(absl::string_view name, absl::Span<const Parameter> parameters) {
-  const std::string known = absl::StrJoin(
-      parameters, ", ",
-      [](std::string* out, const Parameter& parameter) { absl::StrAppend(out, parameter.name); });
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no parameter \"", name, "\"; ",
-                   known.empty() ? "this algorithm has none" : absl::StrCat("there are ", known)));
+Status Unknown(std::string_view name, absl::Span<const Parameter> parameters) {
+  const std::string known =
+      StrJoin(parameters, ", ",
+              [](std::string* out, const Parameter& parameter) { StrAppend(out, parameter.name); });
+  return InvalidArgumentError(
+      StrCat("there is no parameter \"", name, "\"; ",
+             known.empty() ? "this algorithm has none" : StrCat("there are ", known)));
 }
 
 }  // namespace
@@ -82,8 +82,8 @@ Parameter ChoiceParameter(std::string name, std::vector<std::string> choices,
           .description = std::move(description)};
 }
 
-absl::StatusOr<CheckedSettings> CheckedSettings::Create(absl::Span<const Parameter> parameters,
-                                                        const Settings& settings) {
+StatusOr<CheckedSettings> CheckedSettings::Create(absl::Span<const Parameter> parameters,
+                                                  const Settings& settings) {
   CheckedSettings checked;
   for (const Parameter& parameter : parameters) {
     const auto given = settings.find(parameter.name);
@@ -97,24 +97,24 @@ absl::StatusOr<CheckedSettings> CheckedSettings::Create(absl::Span<const Paramet
   return checked;
 }
 
-int64_t CheckedSettings::Integer(absl::string_view name) const {
+int64_t CheckedSettings::Integer(std::string_view name) const {
   int64_t value = 0;
-  const bool reads = absl::SimpleAtoi(Choice(name), &value);
+  const bool reads = SimpleAtoi(Choice(name), &value);
   static_cast<void>(reads);  // Create() has checked it
   return value;
 }
 
-double CheckedSettings::Real(absl::string_view name) const {
+double CheckedSettings::Real(std::string_view name) const {
   double value = 0;
-  const bool reads = absl::SimpleAtod(Choice(name), &value);
+  const bool reads = SimpleAtod(Choice(name), &value);
   static_cast<void>(reads);  // Create() has checked it
   return value;
 }
 
-const std::string& CheckedSettings::Choice(absl::string_view name) const {
+const std::string& CheckedSettings::Choice(std::string_view name) const {
   return values_.find(name)->second;
 }
 
-bool CheckedSettings::Has(absl::string_view name) const { return !Choice(name).empty(); }
+bool CheckedSettings::Has(std::string_view name) const { return !Choice(name).empty(); }
 
 }  // namespace coppice::trainers

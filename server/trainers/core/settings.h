@@ -5,13 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/container/btree_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::trainers {
 
@@ -36,7 +35,7 @@ Parameter ChoiceParameter(std::string name, std::vector<std::string> choices,
                           std::string default_value, std::string description);
 
 // By name, as text.
-using Settings = absl::btree_map<std::string, std::string>;
+using Settings = StringMap<std::string>;
 
 // Settings that were checked against the parameters; missing ones have their defaults. A setting
 // that is read must be stated, have a value, and be read as its own type.
@@ -45,15 +44,15 @@ using Settings = absl::btree_map<std::string, std::string>;
 //            outside its type or range, with what it wants.
 class CheckedSettings {
  public:
-  static absl::StatusOr<CheckedSettings> Create(absl::Span<const Parameter> parameters,
-                                                const Settings& settings);
+  static StatusOr<CheckedSettings> Create(absl::Span<const Parameter> parameters,
+                                          const Settings& settings);
 
-  int64_t Integer(absl::string_view name) const;
-  double Real(absl::string_view name) const;
-  const std::string& Choice(absl::string_view name) const;
+  int64_t Integer(std::string_view name) const;
+  double Real(std::string_view name) const;
+  const std::string& Choice(std::string_view name) const;
   // Whether it has a value: it was given, or its default is not empty.
-  bool Has(absl::string_view name) const;
-  bool HasParameter(absl::string_view name) const { return values_.contains(name); }
+  bool Has(std::string_view name) const;
+  bool HasParameter(std::string_view name) const { return values_.contains(name); }
 
  private:
   Settings values_;

@@ -3,46 +3,47 @@
 #include <cmath>
 
 #include "absl/numeric/int128.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::trainers {
 namespace {
 
 // Keeps powers below 2^64, so that a power times an amount fits 128 bits.
-absl::StatusOr<uint64_t> Power(uint64_t base, uint32_t exponent) {
+StatusOr<uint64_t> Power(uint64_t base, uint32_t exponent) {
   absl::uint128 power = 1;
   for (uint32_t i = 0; i < exponent; ++i) {
     power *= base;
     if (absl::Uint128High64(power) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("epsilon cannot be divided among ", exponent,
-                                                     " growing levels: take fewer levels"));
+      return InvalidArgumentError(StrCat("epsilon cannot be divided among ", exponent,
+                                         " growing levels: take fewer levels"));
     }
   }
   return absl::Uint128Low64(power);
 }
 
-absl::StatusOr<uint64_t> SumOfWeights(absl::Span<const uint64_t> weights, uint64_t times) {
+StatusOr<uint64_t> SumOfWeights(absl::Span<const uint64_t> weights, uint64_t times) {
   absl::uint128 all = 0;
   for (const uint64_t weight : weights) all += weight;  // fewer than 2^64 of them
   if (absl::Uint128High64(all) == 0) all *= times;
   if (absl::Uint128High64(all) == 0) return absl::Uint128Low64(all);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the weights of ", weights.size(), times == 1 ? "" : absl::StrCat(" times ", times),
-      " shares of the budget add up to 2^64 or more: take fewer, or smaller ones"));
+  return InvalidArgumentError(
+      StrCat("the weights of ", weights.size(), times == 1 ? "" : StrCat(" times ", times),
+             " shares of the budget add up to 2^64 or more: take fewer, or smaller ones"));
 }
 
-absl::StatusOr<BudgetShare> PartOf(const BudgetShare& whole, absl::uint128 amount) {
-  const absl::StatusOr<BudgetShare> part = whole.WithAmount(absl::Uint128Low64(amount));
+StatusOr<BudgetShare> PartOf(const BudgetShare& whole, absl::uint128 amount) {
+  const StatusOr<BudgetShare> part = whole.WithAmount(absl::Uint128Low64(amount));
   if (part.ok()) return part;
-  return absl::InvalidArgumentError(
+  return InvalidArgumentError(
       "epsilon is too small to be divided this often: take a larger one, or fewer levels");
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whole, uint32_t levels,
-                                                         Growth growth) {
+StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whole, uint32_t levels,
+                                                   Growth growth) {
   if (!whole.is_private()) return std::vector<BudgetShare>(levels, BudgetShare::WithoutPrivacy());
   std::vector<BudgetShare> shares;
   // (a - b) sum_i a^i b^(levels - 1 - i) = a^levels - b^levels, which bounds each part.
@@ -59,14 +60,14 @@ absl::StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whol
   return shares;
 }
 
-absl::StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts) {
+StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts) {
   if (!whole.is_private()) return whole;
   return PartOf(whole, whole.amount() / parts);
 }
 
-absl::StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
-                                                            absl::Span<const uint64_t> weights,
-                                                            uint64_t times) {
+StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
+                                                      absl::Span<const uint64_t> weights,
+                                                      uint64_t times) {
   if (!whole.is_private())
     return std::vector<BudgetShare>(weights.size(), BudgetShare::WithoutPrivacy());
   COPPICE_ASSIGN_OR_RETURN(const uint64_t all, SumOfWeights(weights, times));
@@ -79,11 +80,11 @@ absl::StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& w
   return shares;
 }
 
-absl::StatusOr<TwoShares> Divide(const BudgetShare& whole, double share) {
+StatusOr<TwoShares> Divide(const BudgetShare& whole, double share) {
   if (!whole.is_private()) return TwoShares{whole, whole};
   if (!(share > 0 && share < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a part of the budget must lie between 0 and 1, not be ", share));
+    return InvalidArgumentError(
+        StrCat("a part of the budget must lie between 0 and 1, not be ", share));
   }
   constexpr uint64_t kMillion = 1'000'000;
   const auto millionths = static_cast<uint64_t>(std::floor(share * kMillion));

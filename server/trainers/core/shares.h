@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/trainers/core/private_releaser.h"
 
 namespace coppice::trainers {
@@ -23,25 +23,25 @@ struct Growth {
 };
 // Returns `levels` growing shares; none for no levels. InvalidArgument for more than 40 levels with
 // a growth of 3 / 2, or 27 with 5 / 4.
-absl::StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whole, uint32_t levels,
-                                                         Growth growth = {});
+StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whole, uint32_t levels,
+                                                   Growth growth = {});
 
 // Returns one of `parts` shares of the same size.
-absl::StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts);
+StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts);
 
 // Returns a share per weight, in proportion to it; weights must be above 0. Each share is had
 // `times` times, and all of these together are the whole. InvalidArgument if they add up to 2^64 or
 // more.
-absl::StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
-                                                            absl::Span<const uint64_t> weights,
-                                                            uint64_t times = 1);
+StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
+                                                      absl::Span<const uint64_t> weights,
+                                                      uint64_t times = 1);
 
 // The part `share` of `whole`, in millionths, and the rest. InvalidArgument unless 0 < share < 1.
 struct TwoShares {
   BudgetShare part;
   BudgetShare rest;
 };
-absl::StatusOr<TwoShares> Divide(const BudgetShare& whole, double share);
+StatusOr<TwoShares> Divide(const BudgetShare& whole, double share);
 
 }  // namespace coppice::trainers
 

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/trainers/core/cell.h"
 #include "server/trainers/core/grower.h"
 

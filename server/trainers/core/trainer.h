@@ -15,17 +15,15 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
+#include "common/model/certificate.h"
+#include "common/model/model.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/neighbours.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
-#include "common/model/certificate.h"
-#include "common/model/model.h"
+#include "common/table/table.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/settings.h"
 
@@ -53,7 +51,7 @@ struct TrainOptions {
 };
 
 // Called now and then with the finished share, 0 to 1; an error ends the training with that error.
-using TrainProgress = std::function<absl::Status(double done)>;
+using TrainProgress = std::function<Status(double done)>;
 
 // Guarantee  Train() is epsilon-DP for the neighbours that info() names, where epsilon is the cost
 //            of Plan()'s releases (certificate.h: TotalCost), at most options.epsilon; with a delta
@@ -71,37 +69,36 @@ class Trainer {
   virtual const AlgorithmInfo& info() const = 0;
 
   // Returns everything that Train() would release. Checks the schema and the settings.
-  virtual absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                                    const TrainOptions& options) const = 0;
+  virtual StatusOr<std::vector<Release>> Plan(const Schema& schema,
+                                              const TrainOptions& options) const = 0;
 
   // Returns what the owner of a job should know first, such as that epsilon is too small to be
   // useful. Like the plan, it follows from the schema and the options alone.
-  virtual absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                            const TrainOptions& options) const = 0;
+  virtual StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                      const TrainOptions& options) const = 0;
 
   // Returns the most bytes that the model takes as a message; 0: not known. Like the plan, it
   // follows from the schema and the options alone.
-  virtual absl::StatusOr<uint64_t> MostModelBytes(const Schema& /*schema*/,
-                                                  const TrainOptions& /*options*/) const {
+  virtual StatusOr<uint64_t> MostModelBytes(const Schema& /*schema*/,
+                                            const TrainOptions& /*options*/) const {
     return 0;
   }
 
   // What makes the model smaller, in words: "take fewer trees". Empty where MostModelBytes() is 0.
-  virtual absl::StatusOr<std::string> AdviceOnSize(const Schema& /*schema*/,
-                                                   const TrainOptions& /*options*/) const {
+  virtual StatusOr<std::string> AdviceOnSize(const Schema& /*schema*/,
+                                             const TrainOptions& /*options*/) const {
     return "";
   }
 
   // `rows` may be empty. Rows that are kUnlabelled count wherever no label is needed.
-  virtual absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options,
-                                      PrivateRandom& random,
-                                      const TrainProgress& progress) const = 0;
+  virtual StatusOr<Model> Train(const Table& rows, const TrainOptions& options,
+                                PrivateRandom& random, const TrainProgress& progress) const = 0;
 
   // Trains with the caller's releaser, for example a test's that compares what is released with
   // what was asked for.
-  virtual absl::StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
-                                          PrivateReleaser& releaser,
-                                          const TrainProgress& progress) const {
+  virtual StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
+                                    PrivateReleaser& releaser,
+                                    const TrainProgress& progress) const {
     return Train(rows, options, releaser.random(), progress);
   }
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/trainer.h"
@@ -21,14 +22,14 @@ namespace coppice::trainers {
 template <typename Config>
 class TrainerFrame : public Trainer {
  public:
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const final {
+  StatusOr<std::vector<Release>> Plan(const Schema& schema,
+                                      const TrainOptions& options) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
     return PlanOf(config);
   }
 
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const final {
+  StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                              const TrainOptions& options) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
     COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> warnings, WarningsOf(config));
     for (std::string& warning : WarnOfSize(ShapeOf(config, schema), schema)) {
@@ -37,47 +38,44 @@ class TrainerFrame : public Trainer {
     return warnings;
   }
 
-  absl::StatusOr<uint64_t> MostModelBytes(const Schema& schema,
-                                          const TrainOptions& options) const final {
+  StatusOr<uint64_t> MostModelBytes(const Schema& schema, const TrainOptions& options) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
     return trainers::MostModelBytes(ShapeOf(config, schema), schema);
   }
 
-  absl::StatusOr<std::string> AdviceOnSize(const Schema& schema,
-                                           const TrainOptions& options) const final {
+  StatusOr<std::string> AdviceOnSize(const Schema& schema,
+                                     const TrainOptions& options) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
     return ShapeOf(config, schema).advice;
   }
 
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const final {
+  StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
+                        const TrainProgress& progress) const final {
     PrivateReleaser releaser(random);
     return TrainWith(rows, options, releaser, progress);
   }
 
-  absl::StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
-                                  PrivateReleaser& releaser,
-                                  const TrainProgress& progress) const final {
+  StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
+                            PrivateReleaser& releaser, const TrainProgress& progress) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(rows.schema(), options));
     return TrainAs(config, rows, options, releaser, progress);
   }
 
  private:
   // The schema fits the algorithm's task, and the settings are those that it states.
-  virtual absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                           const TrainOptions& options) const = 0;
+  virtual StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                                     const TrainOptions& options) const = 0;
   virtual std::vector<Release> PlanOf(const Config& config) const = 0;
-  virtual absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const = 0;
+  virtual StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const = 0;
   // The most that a model of this configuration may have.
   virtual ModelShape ShapeOf(const Config& /*config*/, const Schema& /*schema*/) const {
     return {};
   }
-  virtual absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                        const TrainOptions& options, PrivateReleaser& releaser,
-                                        const TrainProgress& progress) const = 0;
+  virtual StatusOr<Model> TrainAs(const Config& config, const Table& rows,
+                                  const TrainOptions& options, PrivateReleaser& releaser,
+                                  const TrainProgress& progress) const = 0;
 
-  absl::StatusOr<Config> CheckAndConfigure(const Schema& schema,
-                                           const TrainOptions& options) const {
+  StatusOr<Config> CheckAndConfigure(const Schema& schema, const TrainOptions& options) const {
     COPPICE_RETURN_IF_ERROR(CheckTask(info(), schema));
     COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
                              CheckedSettings::Create(info().parameters, options.settings));

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "server/trainers/curves/mean.h"
 
 namespace coppice::curves {
@@ -38,10 +38,10 @@ class TextColumns {
       std::string line;
       for (size_t i = 0; i < row.size(); ++i) {
         const std::string pad(widths[i] - Letters(row[i]), ' ');
-        absl::StrAppend(&line, i == 0 ? pad : "  ", row[i], i == 0 ? "" : pad);
+        StrAppend(&line, i == 0 ? pad : "  ", row[i], i == 0 ? "" : pad);
       }
       line.erase(line.find_last_not_of(' ') + 1);
-      absl::StrAppend(&text, line, "\n");
+      StrAppend(&text, line, "\n");
     }
     return text;
   }
@@ -100,11 +100,11 @@ bool HasPart(const Curve& curve, Part part) {
 }  // namespace
 
 std::string CurveSeries::Name() const {
-  return devices == 0 ? algorithm : absl::StrCat(algorithm, ", ", devices, " devices");
+  return devices == 0 ? algorithm : StrCat(algorithm, ", ", devices, " devices");
 }
 
 std::string Curve::BaselineName() const {
-  return numbers ? "always answering the mean" : absl::StrCat("always answering ", majority_class);
+  return numbers ? "always answering the mean" : StrCat("always answering ", majority_class);
 }
 
 std::vector<Json> CurveLines(const Curve& curve) {
@@ -147,17 +147,16 @@ Json CurveJson(const Curve& curve) {
 
 std::string CurveTable(const Curve& curve) {
   const size_t repeats = curve.baseline.size();
-  const std::string splits = repeats == 1
-                                 ? ", one split"
-                                 : absl::StrCat(", mean ± standard error of ", repeats, " splits");
+  const std::string splits =
+      repeats == 1 ? ", one split" : StrCat(", mean ± standard error of ", repeats, " splits");
   std::string text =
-      absl::StrCat(curve.numbers ? "Root mean squared error" : "Accuracy", " on ", curve.test_rows,
-                   " rows", splits, "\n\n", PartTable(curve, &CurveScores::measure));
+      StrCat(curve.numbers ? "Root mean squared error" : "Accuracy", " on ", curve.test_rows,
+             " rows", splits, "\n\n", PartTable(curve, &CurveScores::measure));
   if (HasPart(curve, &CurveScores::auc)) {
-    absl::StrAppend(&text, "\nAUC\n\n", PartTable(curve, &CurveScores::auc));
+    StrAppend(&text, "\nAUC\n\n", PartTable(curve, &CurveScores::auc));
   }
   if (HasPart(curve, &CurveScores::log_loss)) {
-    absl::StrAppend(&text, "\nLog loss\n\n", PartTable(curve, &CurveScores::log_loss));
+    StrAppend(&text, "\nLog loss\n\n", PartTable(curve, &CurveScores::log_loss));
   }
   return text;
 }

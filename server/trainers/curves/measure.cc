@@ -6,8 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace coppice::curves {
 namespace {
@@ -32,7 +33,7 @@ class SeriesRuns {
         progress_(progress),
         schema_(source(0).test->shared_schema()) {}
 
-  absl::StatusOr<MeasuredSeries> Run(absl::Span<const Budget> budgets) {
+  StatusOr<MeasuredSeries> Run(absl::Span<const Budget> budgets) {
     measured_.series.algorithm = trainer_.info().name;
     measured_.series.neighbours = trainer_.info().neighbours == Neighbours::kChangeLabel
                                       ? "the label of one row"
@@ -41,21 +42,21 @@ class SeriesRuns {
       COPPICE_ASSIGN_OR_RETURN(CurveScores scores, TrainOnce(budget));
       measured_.series.points.push_back({.epsilon = budget.epsilon(), .scores = std::move(scores)});
     }
-    absl::StatusOr<CurveScores> without = TrainOnce(std::nullopt);
+    StatusOr<CurveScores> without = TrainOnce(std::nullopt);
     if (without.ok()) {
       measured_.series.non_private = std::move(*without);
-    } else if (!absl::IsInvalidArgument(without.status())) {
+    } else if (!IsInvalidArgument(without.status())) {
       return without.status();
     }  // else the algorithm has no run without privacy
     return std::move(measured_);
   }
 
  private:
-  absl::StatusOr<CurveScores> TrainOnce(std::optional<Budget> epsilon) {
+  StatusOr<CurveScores> TrainOnce(std::optional<Budget> epsilon) {
     trainers::TrainOptions options = options_;
     options.epsilon = epsilon;
     if (!epsilon) options.delta_atto = 0;
-    const absl::StatusOr<TrainedScores> scores =
+    const StatusOr<TrainedScores> scores =
         TrainAndScore(trainer_, options, source_, runs_,
                       [this](uint32_t finished) { progress_(done_ + finished); });
     done_ += runs_.repeats;
@@ -109,25 +110,24 @@ std::vector<Budget> RisingBudgets(std::vector<Budget> budgets) {
   return budgets;
 }
 
-absl::Status CheckSeries(const trainers::Trainer& trainer, const Schema& schema,
-                         absl::Span<const Budget> budgets, trainers::TrainOptions options) {
+Status CheckSeries(const trainers::Trainer& trainer, const Schema& schema,
+                   absl::Span<const Budget> budgets, trainers::TrainOptions options) {
   for (const Budget& budget : budgets) {
     options.epsilon = budget;
-    const absl::Status planned = trainer.Plan(schema, options).status();
+    const Status planned = trainer.Plan(schema, options).status();
     if (!planned.ok()) {
-      return absl::Status(planned.code(),
-                          absl::StrCat(trainer.info().name, " at epsilon ", budget.ToString(), ": ",
-                                       std::string(planned.message())));
+      return Status(planned.code(), StrCat(trainer.info().name, " at epsilon ", budget.ToString(),
+                                           ": ", std::string(planned.message())));
     }
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<MeasuredSeries> MeasureSeries(const trainers::Trainer& trainer,
-                                             absl::Span<const Budget> budgets,
-                                             const trainers::TrainOptions& options,
-                                             const SplitSource& source, const Runs& runs,
-                                             const std::function<void(uint32_t)>& progress) {
+StatusOr<MeasuredSeries> MeasureSeries(const trainers::Trainer& trainer,
+                                       absl::Span<const Budget> budgets,
+                                       const trainers::TrainOptions& options,
+                                       const SplitSource& source, const Runs& runs,
+                                       const std::function<void(uint32_t)>& progress) {
   return SeriesRuns(trainer, options, source, runs, progress).Run(budgets);
 }
 

@@ -8,15 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
+#include "server/trainers/core/trainer.h"
 #include "server/trainers/curves/curve.h"
 #include "server/trainers/curves/repetitions.h"
 #include "server/trainers/curves/training.h"
-#include "server/trainers/core/trainer.h"
 
 namespace coppice::curves {
 
@@ -28,8 +27,8 @@ std::vector<Budget> RisingBudgets(std::vector<Budget> budgets);
 
 // Refuses what can be refused before training: InvalidArgument names the algorithm and the epsilon.
 // Each budget in turn replaces the epsilon of `options`.
-absl::Status CheckSeries(const trainers::Trainer& trainer, const Schema& schema,
-                         absl::Span<const Budget> budgets, trainers::TrainOptions options);
+Status CheckSeries(const trainers::Trainer& trainer, const Schema& schema,
+                   absl::Span<const Budget> budgets, trainers::TrainOptions options);
 
 struct MeasuredSeries {
   CurveSeries series;
@@ -44,10 +43,11 @@ inline uint32_t RepetitionsOf(absl::Span<const Budget> budgets, const Runs& runs
 
 // The last run is without privacy, if the algorithm has such a run. `progress` gets the number of
 // finished repetitions of the series, one call at a time.
-absl::StatusOr<MeasuredSeries> MeasureSeries(
-    const trainers::Trainer& trainer, absl::Span<const Budget> budgets,
-    const trainers::TrainOptions& options, const SplitSource& source, const Runs& runs,
-    const std::function<void(uint32_t finished)>& progress);
+StatusOr<MeasuredSeries> MeasureSeries(const trainers::Trainer& trainer,
+                                       absl::Span<const Budget> budgets,
+                                       const trainers::TrainOptions& options,
+                                       const SplitSource& source, const Runs& runs,
+                                       const std::function<void(uint32_t finished)>& progress);
 
 }  // namespace coppice::curves
 

@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::curves {
 
-absl::Status RunRepetitions(
-    uint32_t repeats, uint32_t threads,
-    const std::function<absl::Status(uint32_t repetition, PrivateRandom& noise)>& run,
-    const std::function<void(uint32_t finished)>& progress) {
+Status RunRepetitions(uint32_t repeats, uint32_t threads,
+                      const std::function<Status(uint32_t repetition, PrivateRandom& noise)>& run,
+                      const std::function<void(uint32_t finished)>& progress) {
   std::atomic<uint32_t> next{0};
   Mutex mutex;
   uint32_t finished = 0;
-  absl::Status status;
+  Status status;
   const auto work = [&] {
     OpenSslRandom noise;
     for (uint32_t r = next++; r < repeats; r = next++) {
-      const absl::Status done = run(r, noise);
+      const Status done = run(r, noise);
       const MutexLock lock(mutex);
       status.Update(done);
       if (!status.ok()) return;

@@ -11,8 +11,8 @@
 #include <functional>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/evaluation/calibration.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
@@ -22,10 +22,9 @@ namespace coppice::curves {
 
 // Calls `run` once per repetition, with a random source of its thread, and `progress` with the
 // number of finished repetitions, one call at a time. Stops at the first error and returns it.
-absl::Status RunRepetitions(
-    uint32_t repeats, uint32_t threads,
-    const std::function<absl::Status(uint32_t repetition, PrivateRandom& noise)>& run,
-    const std::function<void(uint32_t finished)>& progress);
+Status RunRepetitions(uint32_t repeats, uint32_t threads,
+                      const std::function<Status(uint32_t repetition, PrivateRandom& noise)>& run,
+                      const std::function<void(uint32_t finished)>& progress);
 
 // Mean, standard deviation (n - 1) and number of `values`.
 struct Summary {

@@ -1,9 +1,8 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "common/base/text.h"
 #include "server/trainers/curves/curve.h"
 #include "server/trainers/curves/mean.h"
 
@@ -49,12 +48,12 @@ class Steps {
     for (const CurvePoint& point : series_.points) Take(point);
     const bool bought = last_ != &curve_.baseline;
     if (!bought && parts_.empty()) {
-      parts_.push_back(absl::StrCat("no ε here buys anything over ", curve_.BaselineName()));
+      parts_.push_back(StrCat("no ε here buys anything over ", curve_.BaselineName()));
     } else if (!bought) {
       parts_.push_back("none buys anything over it");
     }
     TakeNonPrivate();
-    return absl::StrCat(series_.Name(), ": ", absl::StrJoin(parts_, "; "), ".");
+    return StrCat(series_.Name(), ": ", StrJoin(parts_, "; "), ".");
   }
 
   // The last epsilon that bought something; 0 if none did.
@@ -73,13 +72,12 @@ class Steps {
     const std::string epsilon = absl::StrFormat("ε = %g", point.epsilon);
     const bool first = last_ == &curve_.baseline;
     if (IsBetter(advantage)) {
-      parts_.push_back(absl::StrCat(epsilon, " buys ", Amount(advantage),
-                                    first ? absl::StrCat(" over ", Baseline()) : " more"));
+      parts_.push_back(StrCat(epsilon, " buys ", Amount(advantage),
+                              first ? StrCat(" over ", Baseline()) : " more"));
       last_ = &point.scores.measure;
       last_epsilon_ = point.epsilon;
     } else if (first && IsWorse(advantage)) {
-      parts_.push_back(
-          absl::StrCat(epsilon, " is ", Amount(advantage), " worse than ", Baseline()));
+      parts_.push_back(StrCat(epsilon, " is ", Amount(advantage), " worse than ", Baseline()));
     }
   }
 
@@ -89,7 +87,7 @@ class Steps {
     const bool bought = last_ != &curve_.baseline;
     if (IsBetter(advantage)) {
       parts_.push_back(
-          absl::StrCat("without privacy ", Amount(advantage), bought ? " more" : " over it"));
+          StrCat("without privacy ", Amount(advantage), bought ? " more" : " over it"));
     } else {
       parts_.push_back(bought ? "without privacy no more" : "nor would doing without privacy");
     }

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/model/votes.h"
@@ -28,11 +28,11 @@ ClassScores EvaluateClasses(const Model& model, const Table& test) {
 
 }  // namespace
 
-absl::StatusOr<SplitSource> HoldOut(std::shared_ptr<const Table> rows, double share) {
+StatusOr<SplitSource> HoldOut(std::shared_ptr<const Table> rows, double share) {
   const size_t all = rows->num_rows();
   const double part = std::ceil(share * static_cast<double>(all));
   if (!(share > 0) || part >= static_cast<double>(all)) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "the holdout must be above 0 and leave at least one private row to train on");
   }
   const auto held_out = static_cast<size_t>(part);
@@ -58,10 +58,10 @@ NumberScores EvaluateNumbers(const Model& model, const Table& test) {
   return evaluation.Scores();
 }
 
-absl::StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
-                                            const trainers::TrainOptions& options,
-                                            const SplitSource& source, const Runs& runs,
-                                            const std::function<void(uint32_t)>& progress) {
+StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
+                                      const trainers::TrainOptions& options,
+                                      const SplitSource& source, const Runs& runs,
+                                      const std::function<void(uint32_t)>& progress) {
   TrainedScores scores;
   scores.classes.Resize(runs.repeats);
   scores.numbers.Resize(runs.repeats);
@@ -69,7 +69,7 @@ absl::StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
        {&scores.fit_seconds, &scores.fit_cpu_seconds, &scores.leaves, &scores.questions}) {
     values->resize(runs.repeats);
   }
-  const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
+  const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> Status {
     COPPICE_RETURN_IF_ERROR(runs.cancel());
     curator::PublicRandom seeds(runs.seed, repetition);
     const Split rows = source(seeds.Next());
@@ -82,7 +82,7 @@ absl::StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
     double leaves = 0;
     for (const Tree& tree : model.forest()) leaves += tree.num_leaves();
     scores.leaves[repetition] = leaves;
-    const absl::StatusOr<std::vector<Vote>> votes = VotesOf(model);
+    const StatusOr<std::vector<Vote>> votes = VotesOf(model);
     scores.questions[repetition] = votes.ok() ? static_cast<double>(votes->size()) : 0;
     if (model.schema().target()) {
       scores.numbers.Set(repetition, EvaluateNumbers(model, *rows.test));
@@ -96,7 +96,7 @@ absl::StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
     if (repetition == 0 && runs.votes) {
       COPPICE_ASSIGN_OR_RETURN(scores.votes, RenderVotes(model));
     }
-    return absl::OkStatus();
+    return OkStatus();
   };
   COPPICE_RETURN_IF_ERROR(RunRepetitions(runs.repeats, runs.threads, run, progress));
   return scores;

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/model/model.h"
-#include "server/trainers/curves/repetitions.h"
+#include "common/table/table.h"
 #include "server/trainers/core/trainer.h"
+#include "server/trainers/curves/repetitions.h"
 
 namespace coppice::curves {
 
@@ -32,7 +32,7 @@ using SplitSource = std::function<Split(uint64_t seed)>;
 
 // Holds out a random `share` of the rows for the test, rounded up. InvalidArgument unless both
 // parts get a row.
-absl::StatusOr<SplitSource> HoldOut(std::shared_ptr<const Table> rows, double share);
+StatusOr<SplitSource> HoldOut(std::shared_ptr<const Table> rows, double share);
 
 // How often to train, and on how many threads.
 struct Runs {
@@ -59,10 +59,10 @@ NumberScores EvaluateNumbers(const Model& model, const Table& test);
 
 // Repetition r has the same rows for every algorithm and epsilon. `progress` gets the number of
 // finished repetitions, one call at a time.
-absl::StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
-                                            const trainers::TrainOptions& options,
-                                            const SplitSource& source, const Runs& runs,
-                                            const std::function<void(uint32_t finished)>& progress);
+StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
+                                      const trainers::TrainOptions& options,
+                                      const SplitSource& source, const Runs& runs,
+                                      const std::function<void(uint32_t finished)>& progress);
 
 }  // namespace coppice::curves
 

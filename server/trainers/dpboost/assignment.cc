@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::trainers {
@@ -13,7 +14,7 @@ constexpr int kOddsBits = 40;
 
 // Halves the parts until one is left, by coins with their odds. `up_to[p]` is the sum of the odds
 // of the parts before p.
-absl::StatusOr<size_t> DrawPart(absl::Span<const uint64_t> up_to, PrivateRandom& random) {
+StatusOr<size_t> DrawPart(absl::Span<const uint64_t> up_to, PrivateRandom& random) {
   size_t begin = 0, end = up_to.size() - 1;
   while (end - begin > 1) {
     const size_t middle = begin + (end - begin) / 2;
@@ -35,8 +36,8 @@ std::vector<uint64_t> GeometricOdds(size_t parts, double ratio) {
   return odds;
 }
 
-absl::StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
-                                      PrivateReleaser& releaser) {
+StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
+                                PrivateReleaser& releaser) {
   std::vector<uint64_t> up_to = {0};
   for (const uint64_t of_part : odds) up_to.push_back(up_to.back() + of_part);
   std::vector<uint32_t> part_of(count);

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/trainers/core/private_releaser.h"
 
 namespace coppice::trainers {
@@ -38,8 +38,8 @@ struct Assignment {
     return absl::MakeConstSpan(rows).subspan(begin[part + 1]);
   }
 };
-absl::StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
-                                      PrivateReleaser& releaser);
+StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
+                                PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

@@ -18,8 +18,9 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
@@ -94,14 +95,14 @@ std::vector<Parameter> Parameters() {
   return parameters;
 }
 
-absl::StatusOr<GradientLoss> LossOf(const CheckedSettings& settings, const Schema& schema) {
+StatusOr<GradientLoss> LossOf(const CheckedSettings& settings, const Schema& schema) {
   const bool square =
       settings.Has("loss") ? settings.Choice("loss") == "square" : schema.target().has_value();
   if (schema.target() && !square) {
-    return absl::InvalidArgumentError("loss: logistic is for classes; take square for numbers");
+    return InvalidArgumentError("loss: logistic is for classes; take square for numbers");
   }
   if (square && schema.num_classes() > 2) {
-    return absl::InvalidArgumentError(
+    return InvalidArgumentError(
         "loss: square is for numbers and for two classes; take logistic for more");
   }
   return square ? GradientLoss::kSquare : GradientLoss::kLogistic;
@@ -112,7 +113,7 @@ Filtering FilteringOf(const std::string& name) {
   return name == "drop" ? Filtering::kDrop : Filtering::kClamp;
 }
 
-absl::StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schema) {
+StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schema) {
   const std::string& scheme = settings.Choice("scheme");
   Config config{.scheme = scheme == "seq"    ? Scheme::kSequential
                           : scheme == "para" ? Scheme::kParallel
@@ -126,11 +127,11 @@ absl::StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schem
                                  ? SelectionRule::kExponential
                                  : SelectionRule::kPermuteAndFlip};
   if (config.ensembles > config.trees) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ensembles: at most as many as there are trees, ", config.trees));
+    return InvalidArgumentError(
+        StrCat("ensembles: at most as many as there are trees, ", config.trees));
   }
   if (config.ensembles > 1 && config.all_rows()) {
-    return absl::InvalidArgumentError("ensembles: with scheme=seq there are none; leave it out");
+    return InvalidArgumentError("ensembles: with scheme=seq there are none; leave it out");
   }
   config.clips = config.scheme == Scheme::kEnsembles && config.filtering != Filtering::kNone &&
                  settings.Choice("clipping") == "geometric";
@@ -158,8 +159,8 @@ std::vector<Release> ReleasesOf(const Config& config) {
   const uint64_t times = config.all_rows() ? config.trees : config.ensembles;
   std::string part;
   if (view.groups && view.trees > 1) {
-    part = absl::StrCat("each of ", view.trees, " groups of the rows",
-                        config.ensembles > 1 ? ", drawn anew for each ensemble" : "");
+    part = StrCat("each of ", view.trees, " groups of the rows",
+                  config.ensembles > 1 ? ", drawn anew for each ensemble" : "");
   }
   if (depth > 0) {
     releases.push_back({.what = "a split at every node of a level",
@@ -191,7 +192,7 @@ class Boosting {
     tree_options_.squared_norm = gradients_.squared_norm();
   }
 
-  absl::StatusOr<std::vector<TrainedTree>> Train() {
+  StatusOr<std::vector<TrainedTree>> Train() {
     COPPICE_RETURN_IF_ERROR(progress_(0));
     const std::vector<uint32_t> all = AllRows(rows_.num_rows());
     if (resolved_.all_rows()) {
@@ -220,8 +221,7 @@ class Boosting {
   }
 
   // Grows a tree on `group`; `later` are the rows whose scores are still needed.
-  absl::Status AddTree(absl::Span<const uint32_t> group, absl::Span<const uint32_t> later,
-                       double clip) {
+  Status AddTree(absl::Span<const uint32_t> group, absl::Span<const uint32_t> later, double clip) {
     COPPICE_RETURN_IF_ERROR(progress_(static_cast<double>(trees_.size()) / resolved_.trees));
     COPPICE_ASSIGN_OR_RETURN(const GradientTree tree,
                              GrowGradientTree(schema_, rows_, histograms_, gradients_.Of(group),
@@ -233,7 +233,7 @@ class Boosting {
     for (GradientLeaf& of_tree : leaves) Shrink(of_tree);
     COPPICE_RETURN_IF_ERROR(AddScores(tree.grown, leaves, later));
     trees_.push_back(ToTrained(tree.grown.tree, leaves));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // Scales a leaf by the learning rate.
@@ -242,9 +242,9 @@ class Boosting {
     for (OutputNoise& noise : leaf.noise) noise = Scaled(noise, resolved_.rate);
   }
 
-  absl::Status AddScores(const GrownTree& grown, const std::vector<GradientLeaf>& leaves,
-                         absl::Span<const uint32_t> rows) {
-    if (trees_.size() + 1 == resolved_.trees) return absl::OkStatus();  // no later tree needs them
+  Status AddScores(const GrownTree& grown, const std::vector<GradientLeaf>& leaves,
+                   absl::Span<const uint32_t> rows) {
+    if (trees_.size() + 1 == resolved_.trees) return OkStatus();  // no later tree needs them
     // A tree that saw all rows knows their leaves: using that saves time, and adds the same.
     if (grown.rows.size() == rows_.num_rows()) {
       return AddLeaves(grown, leaves);
@@ -254,11 +254,11 @@ class Boosting {
     return AddLeaves(filled, leaves);
   }
 
-  absl::Status AddLeaves(const GrownTree& filled, const std::vector<GradientLeaf>& leaves) {
+  Status AddLeaves(const GrownTree& filled, const std::vector<GradientLeaf>& leaves) {
     for (uint32_t leaf = 0; leaf < filled.tree.num_leaves(); ++leaf) {
       COPPICE_RETURN_IF_ERROR(gradients_.Add(filled.LeafRows(leaf), leaves[leaf].values));
     }
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   TrainedTree ToTrained(Tree tree, const std::vector<GradientLeaf>& leaves) const {
@@ -292,11 +292,11 @@ class DpBoostTrainer final : public TrainerFrame<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                   const TrainOptions& options) const override {
+  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                             const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(Config config, Read(settings, schema));
     if (options.epsilon && config.filtering == Filtering::kNone) {
-      return absl::InvalidArgumentError(
+      return InvalidArgumentError(
           "filtering=none: noise is for gradients that are held to a bound; take clamp or drop");
     }
     const uint32_t depth = config.tree.depth;
@@ -315,7 +315,7 @@ class DpBoostTrainer final : public TrainerFrame<Config> {
   }
 
   std::vector<Release> PlanOf(const Config& config) const override { return config.releases; }
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
+  StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
     return WarnOfNoise(ViewOf(config), config.tree.depth, config.leaf.share);
   }
   ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const override {
@@ -325,9 +325,8 @@ class DpBoostTrainer final : public TrainerFrame<Config> {
             .advice = "take fewer trees or a smaller depth"};
   }
 
-  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), config.cuts));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
     releaser.UseRule(config.selection);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/noise_of_sums.h"
 
@@ -30,14 +31,14 @@ class TreeGrower {
         row_scratch_(seen_.rows.size()),
         value_scratch_(seen_.rows.size()) {}
 
-  absl::Status Grow() {
+  Status Grow() {
     const Range everything{.begin = 0, .end = seen_.rows.size()};
     std::optional<Histogram> histogram;
     if (options_.depth > 0) histogram = Build(everything);
     return GrowNode(Cell(all_.bins()), everything, 0, std::move(histogram)).status();
   }
 
-  absl::StatusOr<GradientTree> Finish(const Schema& schema) && {
+  StatusOr<GradientTree> Finish(const Schema& schema) && {
     COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(std::move(nodes_), schema));
     begin_.push_back(seen_.rows.size());
     return GradientTree{.grown = {.tree = std::move(tree),
@@ -52,8 +53,8 @@ class TreeGrower {
   };
 
   // Returns the new node's position. `histogram` is that of the node's rows, unless it is a leaf.
-  absl::StatusOr<uint32_t> GrowNode(const Cell& cell, Range rows, uint32_t level,
-                                    std::optional<Histogram> histogram) {
+  StatusOr<uint32_t> GrowNode(const Cell& cell, Range rows, uint32_t level,
+                              std::optional<Histogram> histogram) {
     const auto node = static_cast<uint32_t>(nodes_.size());
     nodes_.emplace_back();
     std::optional<BinSplit> split;
@@ -98,7 +99,7 @@ class TreeGrower {
   }
 
   // Unset: no split is left in the cell.
-  absl::StatusOr<std::optional<BinSplit>> Choose(const Cell& cell, const Histogram& histogram) {
+  StatusOr<std::optional<BinSplit>> Choose(const Cell& cell, const Histogram& histogram) {
     candidates_.clear();
     scores_.clear();
     for (const uint32_t feature : cell.SplittableFeatures()) {
@@ -249,10 +250,10 @@ std::vector<OutputNoise> NoiseOfValues(
 
 }  // namespace
 
-absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
-                                              HistogramBuilder& histograms, RowResiduals seen,
-                                              const GradientTreeOptions& options,
-                                              PrivateReleaser& releaser) {
+StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
+                                        HistogramBuilder& histograms, RowResiduals seen,
+                                        const GradientTreeOptions& options,
+                                        PrivateReleaser& releaser) {
   TreeGrower grower(all, histograms, std::move(seen), options, releaser);
   COPPICE_RETURN_IF_ERROR(grower.Grow());
   return std::move(grower).Finish(schema);
@@ -280,9 +281,9 @@ std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree) {
   return leaves;
 }
 
-absl::StatusOr<std::vector<GradientLeaf>> ReleaseGradientLeaves(const GradientTree& tree,
-                                                                const GradientLeafOptions& options,
-                                                                PrivateReleaser& releaser) {
+StatusOr<std::vector<GradientLeaf>> ReleaseGradientLeaves(const GradientTree& tree,
+                                                          const GradientLeafOptions& options,
+                                                          PrivateReleaser& releaser) {
   const size_t outputs = tree.residuals.size();
   const Sensitivity sensitivity{.l1 = GradientLeafSensitivity(outputs)};
   std::vector<GradientLeaf> leaves;

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "common/model/model.h"
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/private_releaser.h"
@@ -45,10 +45,10 @@ struct GradientTree {
 };
 
 // `histograms` counts the rows of `all`.
-absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
-                                              HistogramBuilder& histograms, RowResiduals seen,
-                                              const GradientTreeOptions& options,
-                                              PrivateReleaser& releaser);
+StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
+                                        HistogramBuilder& histograms, RowResiduals seen,
+                                        const GradientTreeOptions& options,
+                                        PrivateReleaser& releaser);
 
 // What is released of a leaf. For one output it is n + S and n - S, where S is the sum and n the
 // number of the residuals, in steps (the half-sum encoding): a record moves these by U + r and U -
@@ -81,9 +81,9 @@ struct GradientLeaf {
 // Guarantee  all leaves of a tree together are epsilon-DP, where epsilon is the share: a record is
 //            in one leaf. Values are post-processing of what is released.
 // Source     DPBoost, section 3.1 (geometric leaf clipping).
-absl::StatusOr<std::vector<GradientLeaf>> ReleaseGradientLeaves(const GradientTree& tree,
-                                                                const GradientLeafOptions& options,
-                                                                PrivateReleaser& releaser);
+StatusOr<std::vector<GradientLeaf>> ReleaseGradientLeaves(const GradientTree& tree,
+                                                          const GradientLeafOptions& options,
+                                                          PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

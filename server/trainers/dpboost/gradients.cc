@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/check_finite.h"
 #include "server/trainers/core/noise_of_sums.h"
@@ -106,13 +107,13 @@ bool Gradients::FillClasses(uint32_t row, absl::Span<int32_t> residuals) const {
   return true;
 }
 
-absl::Status Gradients::Add(absl::Span<const uint32_t> rows, absl::Span<const double> value) {
+Status Gradients::Add(absl::Span<const uint32_t> rows, absl::Span<const double> value) {
   COPPICE_RETURN_IF_ERROR(CheckFinite(value));
   for (size_t k = 0; k < scores_.size(); ++k) {
     const double step = step_ * value[k];
     for (const uint32_t row : rows) scores_[k][row] += step;
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 std::vector<OutputNoise> Gradients::OutputsNoise(absl::Span<const OutputNoise> noise) const {

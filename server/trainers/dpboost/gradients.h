@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/dpboost/gradient_tree.h"
 
@@ -48,7 +48,7 @@ class Gradients {
   RowResiduals Of(absl::Span<const uint32_t> rows) const;
 
   // Moves the scores of `rows` by `value`, a mean residual of each output in units of g*.
-  absl::Status Add(absl::Span<const uint32_t> rows, absl::Span<const double> value);
+  Status Add(absl::Span<const uint32_t> rows, absl::Span<const double> value);
 
   // Returns what that adds to a model's outputs (LeafKind::kScores).
   std::vector<double> ToOutputs(absl::Span<const double> value) const;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/shares.h"
@@ -32,8 +33,8 @@ class DiPriMeTrainer final : public ForestTrainer<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                   const TrainOptions& options) const override {
+  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                             const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
     // A node has no more medians than there are features.
     const auto features = static_cast<uint32_t>(std::min<uint64_t>(
@@ -62,9 +63,8 @@ class DiPriMeTrainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {
       return BestMedianChooser(config.split, of_tree);
     };
@@ -72,16 +72,16 @@ class DiPriMeTrainer final : public ForestTrainer<Config> {
   }
 
   // Pays for K medians, and for one choice among them if there is one to make.
-  static absl::Status DivideLevel(const BudgetShare& level, double medians,
-                                  BestMedianChooser::Options& split) {
+  static Status DivideLevel(const BudgetShare& level, double medians,
+                            BestMedianChooser::Options& split) {
     if (split.features == 1) {
       split.median = level;
-      return absl::OkStatus();
+      return OkStatus();
     }
     COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(level, medians));
     COPPICE_ASSIGN_OR_RETURN(split.median, EqualShare(shares.part, split.features));
     split.choice = shares.rest;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   AlgorithmInfo info_;

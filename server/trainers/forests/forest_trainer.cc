@@ -1,11 +1,12 @@
 #include "server/trainers/forests/forest_trainer.h"
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::trainers {
 
-absl::StatusOr<ForestConfig> ConfigureForest(const Schema& schema, const CheckedSettings& settings,
-                                             const TrainOptions& options) {
+StatusOr<ForestConfig> ConfigureForest(const Schema& schema, const CheckedSettings& settings,
+                                       const TrainOptions& options) {
   const EnsembleOptions ensemble = ReadEnsemble(settings);
   const uint32_t depth = DepthOf(settings, schema);
   COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));

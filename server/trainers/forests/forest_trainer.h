@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/shares.h"
 #include "server/trainers/core/trainer_frame.h"
@@ -26,15 +27,15 @@ struct ForestConfig {
 
 // The state before splits are configured: the leaves have all that a tree may spend, and nothing is
 // released.
-absl::StatusOr<ForestConfig> ConfigureForest(const Schema& schema, const CheckedSettings& settings,
-                                             const TrainOptions& options);
+StatusOr<ForestConfig> ConfigureForest(const Schema& schema, const CheckedSettings& settings,
+                                       const TrainOptions& options);
 
 // `Config` must be a ForestConfig, with what else the algorithm needs.
 template <typename Config>
 class ForestTrainer : public TrainerFrame<Config> {
  private:
   std::vector<Release> PlanOf(const Config& config) const final { return config.releases; }
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const final {
+  StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const final {
     return WarnOfNoise(config.ensemble, config.depth, config.leaves);
   }
   ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const final {
@@ -47,10 +48,10 @@ class ForestTrainer : public TrainerFrame<Config> {
 
 // `make_chooser` makes a tree's SplitChooser from a PrivateReleaser.
 template <typename MakeChooser>
-absl::StatusOr<Model> TrainForest(const ForestConfig& forest, const MakeChooser& make_chooser,
-                                  const Table& rows, const AlgorithmInfo& info,
-                                  const TrainOptions& options, PrivateReleaser& releaser,
-                                  const TrainProgress& progress) {
+StatusOr<Model> TrainForest(const ForestConfig& forest, const MakeChooser& make_chooser,
+                            const Table& rows, const AlgorithmInfo& info,
+                            const TrainOptions& options, PrivateReleaser& releaser,
+                            const TrainProgress& progress) {
   const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& group,
                         PrivateReleaser& of_tree) {
     auto chooser = make_chooser(of_tree);

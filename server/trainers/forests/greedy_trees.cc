@@ -10,6 +10,7 @@
 // Guarantee  epsilon-DP, add or remove one row. A level costs its share, by scores whose range is
 //            proved in split_scores.h; the leaves cost theirs.
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/shares.h"
@@ -31,8 +32,8 @@ class GreedyTrainer final : public ForestTrainer<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                   const TrainOptions& options) const override {
+  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                             const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
     COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
     Config config{forest,
@@ -53,9 +54,8 @@ class GreedyTrainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {
       return GreedyChooser(config.split, of_tree);
     };

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <optional>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/shares.h"
@@ -53,10 +54,10 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
   }
 
   // Grows a tree on the features of all rows, and fills it from the labels of `group`.
-  absl::StatusOr<TrainedTree> GrowAndFill(const Schema& schema, const BinnedRows& binned,
-                                          const std::vector<uint32_t>& group, const Config& config,
-                                          size_t min_leaf, const BudgetShare& share,
-                                          PrivateReleaser& releaser) const {
+  StatusOr<TrainedTree> GrowAndFill(const Schema& schema, const BinnedRows& binned,
+                                    const std::vector<uint32_t>& group, const Config& config,
+                                    size_t min_leaf, const BudgetShare& share,
+                                    PrivateReleaser& releaser) const {
     PublicMedianChooser chooser(min_leaf, releaser);
     COPPICE_ASSIGN_OR_RETURN(
         const GrownTree grown,
@@ -67,8 +68,8 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
 
   // Gives the unlabelled rows the labels that the released trees predict, and removes those of the
   // labelled rows, so that nothing after this sees a private label.
-  static absl::Status Relabel(const Table& rows, const Sides& sides,
-                              const std::vector<TrainedTree>& trees, BinnedRows& binned) {
+  static Status Relabel(const Table& rows, const Sides& sides,
+                        const std::vector<TrainedTree>& trees, BinnedRows& binned) {
     Forest forest;
     std::vector<std::vector<LeafPrediction>> leaves;
     for (const TrainedTree& tree : trees) {
@@ -85,11 +86,11 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
       labels[r] = model.Predict(row).label;
     }
     binned.Relabel(std::move(labels));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                   const TrainOptions& options) const override {
+  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                             const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(ForestConfig forest, ConfigureForest(schema, settings, options));
     Releases releases(forest.ensemble, "labelled rows");
     releases.Add(kLeafSums, kDiscreteLaplace, forest.leaves);
@@ -105,9 +106,8 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), config.ensemble.cuts));
     COPPICE_ASSIGN_OR_RETURN(BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));

@@ -9,6 +9,7 @@
 //            Williamson 2021, section 4.1.
 // Guarantee  epsilon-DP, add or remove one row: only the sums of the leaves are released.
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/forests/forest_trainer.h"
@@ -25,8 +26,8 @@ class RandomTreeTrainer final : public ForestTrainer<ForestConfig> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<ForestConfig> Configure(const Schema& schema, const CheckedSettings& settings,
-                                         const TrainOptions& options) const override {
+  StatusOr<ForestConfig> Configure(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(ForestConfig forest, ConfigureForest(schema, settings, options));
     Releases releases(forest.ensemble);
     releases.Add(kLeafSums, kDiscreteLaplace, forest.leaves);
@@ -34,9 +35,9 @@ class RandomTreeTrainer final : public ForestTrainer<ForestConfig> {
     return forest;
   }
 
-  absl::StatusOr<Model> TrainAs(const ForestConfig& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const ForestConfig& config, const Table& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override {
     const auto make_chooser = [](PrivateReleaser& of_tree) { return RandomChooser(of_tree); };
     return TrainForest(config, make_chooser, rows, info_, options, releaser, progress);
   }

@@ -6,7 +6,9 @@
 
 #include <cmath>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/forests/forests.h"
 #include "server/trainers/forests/split_choosers.h"
@@ -21,19 +23,18 @@ class ReferenceTrainer final : public Trainer {
 
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
+  StatusOr<std::vector<Release>> Plan(const Schema& schema,
+                                      const TrainOptions& options) const override {
     COPPICE_RETURN_IF_ERROR(Settings(schema, options).status());
     return std::vector<Release>();
   }
 
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
-                                                    const TrainOptions&) const override {
+  StatusOr<std::vector<std::string>> Warnings(const Schema&, const TrainOptions&) const override {
     return std::vector<std::string>();
   }
 
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
+  StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
+                        const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings, Settings(rows.schema(), options));
     const EnsembleOptions ensemble{.trees = static_cast<uint32_t>(settings.Integer("trees")),
                                    .groups = false,
@@ -49,7 +50,7 @@ class ReferenceTrainer final : public Trainer {
         .share = BudgetShare::WithoutPrivacy(),
         .min_rows = regression ? size_t{5} : size_t{2}};
     const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& all,
-                          PrivateReleaser& of_tree) -> absl::StatusOr<GrownTree> {
+                          PrivateReleaser& of_tree) -> StatusOr<GrownTree> {
       std::vector<uint32_t> drawn = all;
       if (bootstrap_) {
         for (uint32_t& row : drawn) {
@@ -67,11 +68,10 @@ class ReferenceTrainer final : public Trainer {
   }
 
  private:
-  absl::StatusOr<CheckedSettings> Settings(const Schema& schema,
-                                           const TrainOptions& options) const {
+  StatusOr<CheckedSettings> Settings(const Schema& schema, const TrainOptions& options) const {
     if (options.epsilon) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(info_.name, " is not private: it takes no epsilon but inf"));
+      return InvalidArgumentError(
+          StrCat(info_.name, " is not private: it takes no epsilon but inf"));
     }
     COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
     return CheckedSettings::Create(info_.parameters, options.settings);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::trainers {
@@ -12,7 +13,7 @@ Parameter LabelledParameter() {
                        "count as rows without. 1 where the table says itself which rows have none");
 }
 
-absl::StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateReleaser& releaser) {
+StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateReleaser& releaser) {
   constexpr uint64_t kMillion = 1'000'000;
   const auto millionths = static_cast<uint64_t>(std::lround(share * kMillion));
   Sides sides;

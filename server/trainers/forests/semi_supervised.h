@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "common/base/status.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/settings.h"
@@ -22,7 +22,7 @@ struct Sides {
 
 // A row without a label is unlabelled; one with a label is labelled with probability `share`, by
 // its own coin, whatever the other rows are.
-absl::StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateReleaser& releaser);
+StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

@@ -9,6 +9,7 @@
 // Guarantee  epsilon-DP, add or remove one row. A level costs its share (a median of each node by
 //            scores of range 2), the leaves cost theirs; the groups are drawn row by row.
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/shares.h"
@@ -28,8 +29,8 @@ class SpeTrainer final : public ForestTrainer<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                   const TrainOptions& options) const override {
+  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                             const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
     Config config{forest, /*levels=*/{}};
     Releases releases(forest.ensemble);
@@ -45,9 +46,8 @@ class SpeTrainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {
       return MedianChooser(config.levels, of_tree);
     };

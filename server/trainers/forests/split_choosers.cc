@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::trainers {
 namespace {
 
 // Draws up to `count` of the features that can be split, each subset with equal probability.
-absl::StatusOr<std::vector<uint32_t>> DrawFeatures(const Cell& cell, size_t count,
-                                                   PrivateReleaser& releaser) {
+StatusOr<std::vector<uint32_t>> DrawFeatures(const Cell& cell, size_t count,
+                                             PrivateReleaser& releaser) {
   std::vector<uint32_t> features = cell.SplittableFeatures();
   count = std::min(count, features.size());
   for (size_t i = 0; i < count; ++i) {
@@ -20,17 +21,17 @@ absl::StatusOr<std::vector<uint32_t>> DrawFeatures(const Cell& cell, size_t coun
   return features;
 }
 
-absl::StatusOr<BinSplit> MedianOf(const NodeRows& node, uint32_t feature, const BudgetShare& share,
-                                  PrivateReleaser& releaser) {
+StatusOr<BinSplit> MedianOf(const NodeRows& node, uint32_t feature, const BudgetShare& share,
+                            PrivateReleaser& releaser) {
   const std::vector<BinSplit> splits = node.cell.Splits(feature);
   COPPICE_ASSIGN_OR_RETURN(const size_t chosen,
                            releaser.Select(MedianScores(node, splits), share, kMedianRange));
   return splits[chosen];
 }
 
-absl::StatusOr<std::optional<BinSplit>> MedianOfRandomFeature(const NodeRows& node,
-                                                              const BudgetShare& share,
-                                                              PrivateReleaser& releaser) {
+StatusOr<std::optional<BinSplit>> MedianOfRandomFeature(const NodeRows& node,
+                                                        const BudgetShare& share,
+                                                        PrivateReleaser& releaser) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> features,
                            DrawFeatures(node.cell, 1, releaser));
   if (features.empty()) return std::nullopt;
@@ -47,18 +48,16 @@ bool OneClass(const NodeRows& node) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<BinSplit>> MedianChooser::Choose(const NodeRows& node,
-                                                              uint32_t level) {
+StatusOr<std::optional<BinSplit>> MedianChooser::Choose(const NodeRows& node, uint32_t level) {
   return MedianOfRandomFeature(node, shares_[level], releaser_);
 }
 
-absl::StatusOr<std::optional<BinSplit>> PublicMedianChooser::Choose(const NodeRows& node,
-                                                                    uint32_t) {
+StatusOr<std::optional<BinSplit>> PublicMedianChooser::Choose(const NodeRows& node, uint32_t) {
   if (node.rows.size() <= min_leaf_) return std::nullopt;
   return MedianOfRandomFeature(node, BudgetShare::WithoutPrivacy(), releaser_);
 }
 
-absl::StatusOr<std::optional<BinSplit>> BestMedianChooser::Choose(const NodeRows& node, uint32_t) {
+StatusOr<std::optional<BinSplit>> BestMedianChooser::Choose(const NodeRows& node, uint32_t) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> features,
                            DrawFeatures(node.cell, options_.features, releaser_));
   if (features.empty()) return std::nullopt;
@@ -77,7 +76,7 @@ absl::StatusOr<std::optional<BinSplit>> BestMedianChooser::Choose(const NodeRows
   return medians[chosen];
 }
 
-absl::StatusOr<std::optional<BinSplit>> RandomChooser::Choose(const NodeRows& node, uint32_t) {
+StatusOr<std::optional<BinSplit>> RandomChooser::Choose(const NodeRows& node, uint32_t) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> features,
                            DrawFeatures(node.cell, 1, releaser_));
   if (features.empty()) return std::nullopt;
@@ -86,7 +85,7 @@ absl::StatusOr<std::optional<BinSplit>> RandomChooser::Choose(const NodeRows& no
   return splits[chosen];
 }
 
-absl::StatusOr<std::optional<BinSplit>> GreedyChooser::Choose(const NodeRows& node, uint32_t) {
+StatusOr<std::optional<BinSplit>> GreedyChooser::Choose(const NodeRows& node, uint32_t) {
   if (!options_.share.is_private() && (node.rows.size() < options_.min_rows || OneClass(node))) {
     return std::nullopt;
   }

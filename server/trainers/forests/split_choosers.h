@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/split_sums.h"
@@ -24,7 +25,7 @@ class MedianChooser final : public SplitChooser {
   // One share per level.
   MedianChooser(std::vector<BudgetShare> shares, PrivateReleaser& releaser)
       : shares_(std::move(shares)), releaser_(releaser) {}
-  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+  StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
   std::vector<BudgetShare> shares_;
@@ -37,7 +38,7 @@ class PublicMedianChooser final : public SplitChooser {
  public:
   PublicMedianChooser(size_t min_leaf, PrivateReleaser& releaser)
       : min_leaf_(min_leaf), releaser_(releaser) {}
-  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+  StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
   size_t min_leaf_;
@@ -56,7 +57,7 @@ class BestMedianChooser final : public SplitChooser {
   };
   BestMedianChooser(const Options& options, PrivateReleaser& releaser)
       : options_(options), releaser_(releaser) {}
-  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+  StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
   Options options_;
@@ -67,7 +68,7 @@ class BestMedianChooser final : public SplitChooser {
 class RandomChooser final : public SplitChooser {
  public:
   explicit RandomChooser(PrivateReleaser& releaser) : releaser_(releaser) {}
-  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+  StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
   PrivateReleaser& releaser_;
@@ -85,7 +86,7 @@ class GreedyChooser final : public SplitChooser {
   };
   GreedyChooser(const Options& options, PrivateReleaser& releaser)
       : options_(options), releaser_(releaser) {}
-  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+  StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
   Options options_;

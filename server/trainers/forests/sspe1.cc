@@ -9,7 +9,7 @@
 //            itself (whether it has a label) or its own coin, so each side may spend all of
 //            epsilon.
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/shares.h"
@@ -31,8 +31,8 @@ class Sspe1Trainer final : public ForestTrainer<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                   const TrainOptions& options) const override {
+  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                             const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
     Config config{forest, settings.Real("labelled"), /*levels=*/{}};
     COPPICE_ASSIGN_OR_RETURN(config.levels, GeometricShares(forest.leaves, forest.depth));
@@ -47,9 +47,8 @@ class Sspe1Trainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
     const EnsembleOptions& ensemble = config.ensemble;
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), ensemble.cuts));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/numeric/int128.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/delta.h"
@@ -98,9 +99,8 @@ double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budg
   return delta * (1 + 0x1p-52 * roundings) + 1e-300;
 }
 
-absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, uint64_t delta_atto,
-                                                    absl::Span<const uint64_t> weights,
-                                                    uint64_t times) {
+StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, uint64_t delta_atto,
+                                              absl::Span<const uint64_t> weights, uint64_t times) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> basic,
                            ProportionalShares(whole, weights, times));
   const absl::uint128 releases = absl::uint128(weights.size()) * times;
@@ -120,27 +120,25 @@ absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, ui
   return advanced;
 }
 
-absl::StatusOr<std::vector<BudgetShare>> ConcentratedShares(const BudgetShare& whole,
-                                                            uint64_t delta_atto,
-                                                            absl::Span<const uint64_t> weights,
-                                                            uint64_t times) {
+StatusOr<std::vector<BudgetShare>> ConcentratedShares(const BudgetShare& whole, uint64_t delta_atto,
+                                                      absl::Span<const uint64_t> weights,
+                                                      uint64_t times) {
   COPPICE_ASSIGN_OR_RETURN(const Rho rho, Rho::Implying(whole.budget(), delta_atto));
   std::vector<uint64_t> squares = PartsOf(weights, kConcentratedParts);
   for (uint64_t& square : squares) square *= square;
   return ProportionalShares(BudgetShare(rho), squares, times);
 }
 
-absl::StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whole,
-                                                         uint64_t delta_atto,
-                                                         absl::Span<const uint64_t> weights,
-                                                         uint32_t selections, uint64_t times) {
+StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whole, uint64_t delta_atto,
+                                                   absl::Span<const uint64_t> weights,
+                                                   uint32_t selections, uint64_t times) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> pure,
                            PureShares(whole, delta_atto, weights, times));
   if (!whole.is_private() || delta_atto == 0) return pure;
-  absl::StatusOr<std::vector<BudgetShare>> concentrated =
+  StatusOr<std::vector<BudgetShare>> concentrated =
       ConcentratedShares(whole, delta_atto, weights, times);
   if (!concentrated.ok()) return pure;
-  const absl::StatusOr<BudgetShare> of_one =
+  const StatusOr<BudgetShare> of_one =
       EqualShare(BudgetShare(*Rho::FromPicos(Largest(*concentrated))), selections);
   if (!of_one.ok()) return pure;
   const double needed = kWorthOfPermuteAndFlip * static_cast<double>(Largest(pure)) / selections;

@@ -27,8 +27,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "server/trainers/core/private_releaser.h"
 
@@ -46,23 +46,21 @@ inline constexpr size_t kMaxComposed = 1024;
 
 // Returns shares of epsilon in proportion to `weights` (shares.h): what basic or advanced
 // composition allows, whichever is more. Without a delta, or privacy, it is ProportionalShares().
-absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, uint64_t delta_atto,
-                                                    absl::Span<const uint64_t> weights,
-                                                    uint64_t times = 1);
+StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, uint64_t delta_atto,
+                                              absl::Span<const uint64_t> weights,
+                                              uint64_t times = 1);
 
 // Returns shares of rho in proportion to the squares of `weights`. InvalidArgument if epsilon and
 // delta allow none.
-absl::StatusOr<std::vector<BudgetShare>> ConcentratedShares(const BudgetShare& whole,
-                                                            uint64_t delta_atto,
-                                                            absl::Span<const uint64_t> weights,
-                                                            uint64_t times = 1);
+StatusOr<std::vector<BudgetShare>> ConcentratedShares(const BudgetShare& whole, uint64_t delta_atto,
+                                                      absl::Span<const uint64_t> weights,
+                                                      uint64_t times = 1);
 
 // Returns those of the two under which selections find the better candidate, if a share is divided
 // among `selections`.
-absl::StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whole,
-                                                         uint64_t delta_atto,
-                                                         absl::Span<const uint64_t> weights,
-                                                         uint32_t selections, uint64_t times = 1);
+StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whole, uint64_t delta_atto,
+                                                   absl::Span<const uint64_t> weights,
+                                                   uint32_t selections, uint64_t times = 1);
 
 // Permute and flip, which shares of epsilon pay for, errs as little as the exponential mechanism,
 // which shares of rho pay for, with this many times its epsilon: really 1 to 2 times, and nearer to

@@ -23,8 +23,9 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/shares.h"
 #include "server/trainers/core/trainer_frame.h"
@@ -76,7 +77,7 @@ struct Size {
 double RoundsFor(double rows, double information, const Config& config) {
   const double pure = std::sqrt(information) / config.information;
   if (config.delta_atto == 0 || !config.votes.is_private()) return pure;
-  const absl::StatusOr<Rho> rho = Rho::Implying(config.votes.budget(), config.delta_atto);
+  const StatusOr<Rho> rho = Rho::Implying(config.votes.budget(), config.delta_atto);
   if (!rho.ok()) return pure;
   const double of_one = rho->ForSelection().epsilon() / kWorthOfPermuteAndFlip *
                         std::sqrt(config.selections / static_cast<double>(config.problems));
@@ -115,23 +116,23 @@ std::vector<uint64_t> MassChanges(const SmoothMeasure& measure) {
 
 // Returns what each round may spend, the same for every class: the less a row can move a round's
 // measure, the less the round gets, so that all have the same noise.
-absl::StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Config& config,
-                                                        const SmoothMeasure& measure) {
+StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Config& config,
+                                                  const SmoothMeasure& measure) {
   return SelectionShares(config.votes, config.delta_atto, MassChanges(measure), config.selections,
                          /*times=*/config.problems);
 }
 
 // Checks that rounds can pay, however shares are made of epsilon and delta. `shares` are those of
 // SharesOfRounds().
-absl::Status CheckShares(const Config& config, const SmoothMeasure& measure,
-                         std::vector<BudgetShare> shares) {
+Status CheckShares(const Config& config, const SmoothMeasure& measure,
+                   std::vector<BudgetShare> shares) {
   COPPICE_ASSIGN_OR_RETURN(
       const std::vector<BudgetShare> pure,
       ProportionalShares(config.votes, MassChanges(measure), /*times=*/config.problems));
   shares.insert(shares.end(), pure.begin(), pure.end());
   for (const BudgetShare& share : shares)
     COPPICE_RETURN_IF_ERROR(config.divider->CheckShare(share));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 // Returns the epsilon of a selection that spends the whole share.
@@ -145,8 +146,8 @@ class Problem {
   Problem(absl::Span<const uint32_t> labels, uint32_t about, const SmoothMeasure& measure)
       : labels_(labels), about_(about), measure_(measure), sums_(labels.size()) {}
 
-  absl::StatusOr<WeakRule> Boost(const BinnedRows& rows, const WeakLearner& learner, uint32_t round,
-                                 const BudgetShare& share, PrivateReleaser& releaser) {
+  StatusOr<WeakRule> Boost(const BinnedRows& rows, const WeakLearner& learner, uint32_t round,
+                           const BudgetShare& share, PrivateReleaser& releaser) {
     const std::vector<int64_t> masses = Masses();
     COPPICE_ASSIGN_OR_RETURN(
         WeakRule rule, learner.Learn({.rows = rows, .masses = masses}, measure_.MassChange(round),
@@ -190,11 +191,9 @@ constexpr double kEdge = 0.3;
 // chosen with odds of exp(epsilon * margin / change), and every margin up to twice that of a good
 // rule, either way, is equally likely a priori. A half for no mass at all. Unset if the number of
 // rows was not released.
-absl::StatusOr<std::optional<double>> ChanceOfWrongVote(const Config& config,
-                                                        const BudgetShare& share,
-                                                        std::optional<double> rows,
-                                                        const Size& size, uint64_t mass_change,
-                                                        const WeakRule& rule) {
+StatusOr<std::optional<double>> ChanceOfWrongVote(const Config& config, const BudgetShare& share,
+                                                  std::optional<double> rows, const Size& size,
+                                                  uint64_t mass_change, const WeakRule& rule) {
   if (!share.is_private()) return 0.0;
   if (!rows) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const BudgetShare votes, config.divider->ShareOfVotes(share));
@@ -236,14 +235,14 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                                   const TrainOptions& options) const override;
+  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                             const TrainOptions& options) const override;
   std::vector<Release> PlanOf(const Config& config) const override {
     return ReleasesOf(config, config.rounds);
   }
   // A rule of thumb: a good rule gets about a third of the mass more right than wrong, and that
   // must exceed the noise.
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
+  StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
     constexpr double kFew = 300;
     if (!config.votes.is_private()) return std::vector<std::string>();
     const uint32_t density = config.density.value_or(kDensity);
@@ -256,7 +255,7 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
         static_cast<double>(measure.MassChange(0)) / kMassUnit / EpsilonOf(shares[0]);
     const double rows = noise / (kEdge * density / kDensityUnit);
     if (rows < kFew) return std::vector<std::string>();
-    return std::vector<std::string>{absl::StrCat(
+    return std::vector<std::string>{StrCat(
         "below about ", std::llround(rows),
         " rows noise hides which rule is best: expect little more than the accuracy of always "
         "giving the most frequent answer. More epsilon, or fewer rounds, help")};
@@ -273,19 +272,18 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
             .advice = "take fewer rounds or splits, or give the data fewer classes"};
   }
 
-  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateReleaser& releaser,
-                                const TrainProgress& progress) const override;
+  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+                          PrivateReleaser& releaser, const TrainProgress& progress) const override;
 
   // `rounds` is unset in a plan that does not know them. The cost is the same for any number.
   static std::vector<Release> ReleasesOf(const Config& config, std::optional<uint32_t> rounds) {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     releases.Add("the number of rows", kDiscreteLaplace, config.count);
     const std::string classes =
-        config.problems == 1 ? "" : absl::StrCat(" for each of ", config.problems, " classes");
-    releases.Add(rounds ? absl::StrCat(*rounds, " rounds", classes, ", each ", config.rule)
-                        : absl::StrCat("the rounds", classes, ", at most, each ", config.rule,
-                                       ": how many follows from the noisy number"),
+        config.problems == 1 ? "" : StrCat(" for each of ", config.problems, " classes");
+    releases.Add(rounds ? StrCat(*rounds, " rounds", classes, ", each ", config.rule)
+                        : StrCat("the rounds", classes, ", at most, each ", config.rule,
+                                 ": how many follows from the noisy number"),
                  config.delta_atto == 0 ? "permute_and_flip" : "permute_and_flip or exponential",
                  config.votes, /*times=*/1, config.delta_atto);
     return std::move(releases).Take();
@@ -321,9 +319,8 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
                         "goes to the votes of its leaves")}};
 };
 
-absl::StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema,
-                                                const CheckedSettings& settings,
-                                                const TrainOptions& options) const {
+StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema, const CheckedSettings& settings,
+                                          const TrainOptions& options) const {
   Config config;
   config.problems = schema.num_classes() == 2 ? 1 : schema.num_classes();
   config.rate = settings.Real("lambda");
@@ -350,7 +347,7 @@ absl::StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema,
     const TopDownOptions tree{.splits = static_cast<uint32_t>(settings.Integer("splits")),
                               .structure = settings.Real("structure")};
     config.information = kTreeInformation;
-    config.rule = absl::StrCat("a tree of at most ", tree.splits, " splits");
+    config.rule = StrCat("a tree of at most ", tree.splits, " splits");
     config.selections = tree.splits + 1;
     config.tree = tree;
   }
@@ -364,12 +361,12 @@ absl::StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema,
   return config;
 }
 
-absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& rows,
-                                             const TrainOptions& options, PrivateReleaser& releaser,
-                                             const TrainProgress& progress) const {
+StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& rows,
+                                       const TrainOptions& options, PrivateReleaser& releaser,
+                                       const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
   if (rows.num_rows() > kMaxRows) {
-    return absl::InvalidArgumentError(absl::StrCat("lazybb takes at most ", kMaxRows, " rows"));
+    return InvalidArgumentError(StrCat("lazybb takes at most ", kMaxRows, " rows"));
   }
   Size size{.rounds = config.rounds.value_or(0), .density = config.density.value_or(kDensity)};
   std::optional<double> counted_rows;

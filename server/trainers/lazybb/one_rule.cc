@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/cell.h"
 #include "server/trainers/lazybb/weak_learners.h"
@@ -76,14 +77,11 @@ class OneRule final : public WeakLearner {
     }
   }
 
-  absl::Status CheckShare(const BudgetShare&) const override { return absl::OkStatus(); }
-  absl::StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const override {
-    return share;
-  }
+  Status CheckShare(const BudgetShare&) const override { return OkStatus(); }
+  StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const override { return share; }
 
-  absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
-                                 const BudgetShare& share,
-                                 PrivateReleaser& releaser) const override {
+  StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change, const BudgetShare& share,
+                           PrivateReleaser& releaser) const override {
     COPPICE_ASSIGN_OR_RETURN(const size_t chosen,
                              releaser.Select(ScoresOf(rows), share, mass_change));
     const int8_t vote = chosen % 2 == 0 ? 1 : -1;
@@ -130,8 +128,7 @@ class OneRule final : public WeakLearner {
             .row_votes = std::vector<int8_t>(rows, vote)};
   }
 
-  absl::StatusOr<WeakRule> RuleOf(const Literal& literal, int8_t vote,
-                                  const BinnedRows& rows) const {
+  StatusOr<WeakRule> RuleOf(const Literal& literal, int8_t vote, const BinnedRows& rows) const {
     LiteralTree tree = TreeOf(literal, bins_[literal.feature], vote);
     WeakRule rule;
     COPPICE_ASSIGN_OR_RETURN(rule.tree, Tree::Create(std::move(tree.nodes), schema_));

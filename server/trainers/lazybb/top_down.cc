@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/cell.h"
 #include "server/trainers/core/ensemble.h"
@@ -46,8 +47,7 @@ class TreeGrower {
   }
 
   // Returns false if no leaf has a split.
-  absl::StatusOr<bool> Split(uint64_t mass_change, const BudgetShare& share,
-                             PrivateReleaser& releaser) {
+  StatusOr<bool> Split(uint64_t mass_change, const BudgetShare& share, PrivateReleaser& releaser) {
     std::vector<int64_t> scores;
     for (const Leaf& leaf : leaves_) {
       scores.insert(scores.end(), leaf.drops.begin(), leaf.drops.end());
@@ -61,8 +61,8 @@ class TreeGrower {
     return true;
   }
 
-  absl::StatusOr<WeakRule> Vote(const Schema& schema, uint64_t mass_change,
-                                const BudgetShare& share, PrivateReleaser& releaser) && {
+  StatusOr<WeakRule> Vote(const Schema& schema, uint64_t mass_change, const BudgetShare& share,
+                          PrivateReleaser& releaser) && {
     WeakRule rule;
     rule.row_votes.resize(rows_.rows.num_rows());
     std::vector<int8_t> vote_of(nodes_.size());
@@ -147,17 +147,14 @@ class TopDown final : public WeakLearner {
   TopDown(const Schema& schema, std::vector<FeatureBins> bins, const TopDownOptions& options)
       : schema_(schema), bins_(std::move(bins)), options_(options) {}
 
-  absl::Status CheckShare(const BudgetShare& share) const override {
-    return DivideShare(share).status();
-  }
-  absl::StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const override {
+  Status CheckShare(const BudgetShare& share) const override { return DivideShare(share).status(); }
+  StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const override {
     COPPICE_ASSIGN_OR_RETURN(const Shares shares, DivideShare(share));
     return shares.votes;
   }
 
-  absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
-                                 const BudgetShare& share,
-                                 PrivateReleaser& releaser) const override {
+  StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change, const BudgetShare& share,
+                           PrivateReleaser& releaser) const override {
     COPPICE_ASSIGN_OR_RETURN(const Shares shares, DivideShare(share));
     TreeGrower grower(rows, bins_);
     for (uint32_t split = 0; split < options_.splits; ++split) {
@@ -168,7 +165,7 @@ class TopDown final : public WeakLearner {
   }
 
  private:
-  absl::StatusOr<Shares> DivideShare(const BudgetShare& share) const {
+  StatusOr<Shares> DivideShare(const BudgetShare& share) const {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(share, options_.structure));
     COPPICE_ASSIGN_OR_RETURN(const BudgetShare split, EqualShare(shares.part, options_.splits));
     return Shares{.split = split, .votes = shares.rest};

@@ -17,11 +17,10 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/schema/schema.h"
+#include "common/base/status.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
@@ -58,12 +57,11 @@ class WeakLearner {
   virtual ~WeakLearner() = default;
 
   // InvalidArgument if the share of a round is too small to be divided.
-  virtual absl::Status CheckShare(const BudgetShare& share) const = 0;
+  virtual Status CheckShare(const BudgetShare& share) const = 0;
   // Returns the part of a round's share that decides which way a rule votes.
-  virtual absl::StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const = 0;
-  virtual absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
-                                         const BudgetShare& share,
-                                         PrivateReleaser& releaser) const = 0;
+  virtual StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const = 0;
+  virtual StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
+                                   const BudgetShare& share, PrivateReleaser& releaser) const = 0;
 };
 
 // The literals of a numeric feature.

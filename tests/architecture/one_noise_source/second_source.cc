@@ -7,6 +7,7 @@
 #include <iostream>
 #include <random>
 
+#include "common/base/status.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
@@ -14,12 +15,10 @@ namespace {
 
 class FixedRandom final : public PrivateRandom {
  public:
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return 4; }
-  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return std::rand() % 2 == 0; }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return engine_(); }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override {
-    return absl::OkStatus();
-  }
+  StatusOr<uint64_t> UniformBelow(uint64_t) override { return 4; }
+  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return std::rand() % 2 == 0; }
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return engine_(); }
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override { return OkStatus(); }
 
  private:
   std::mt19937_64 engine_{std::random_device()()};

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
 #include "common/ldp/mechanisms.h"
@@ -43,17 +45,17 @@ class ToyMechanism final : public LocalMechanism {
   size_t payload_bytes() const override { return bytes_; }
   size_t sum_size() const override { return domain().cells(); }
 
-  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
-                             absl::Span<int64_t> sums) const override {
+  Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                       absl::Span<int64_t> sums) const override {
     COPPICE_RETURN_IF_ERROR(CheckValue(value));
     COPPICE_ASSIGN_OR_RETURN(const size_t symbol, Draw(value, random));
     ++sums[symbol];
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::Status Check(absl::string_view payload) const override {
-    if (payload.size() == bytes_ && SymbolIn(payload) < sum_size()) return absl::OkStatus();
-    return absl::InvalidArgumentError("the payload is no symbol that an honest device sends");
+  Status Check(std::string_view payload) const override {
+    if (payload.size() == bytes_ && SymbolIn(payload) < sum_size()) return OkStatus();
+    return InvalidArgumentError("the payload is no symbol that an honest device sends");
   }
 
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const override {
@@ -80,25 +82,25 @@ class ToyMechanism final : public LocalMechanism {
     return {.count = (1 - q_) / (p_ - q_), .total = (1 - q_ + others * q_) / (p_ - q_)};
   }
 
-  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
-                                              absl::string_view payload) const override {
+  StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
+                                        std::string_view payload) const override {
     COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
     COPPICE_RETURN_IF_ERROR(Check(payload));
     return std::log(SymbolIn(payload) == SymbolOf(value) ? p_ : q_);
   }
 
  private:
-  absl::Status Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
-                     std::string& payload) const override {
+  Status Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
+               std::string& payload) const override {
     COPPICE_ASSIGN_OR_RETURN(const size_t symbol, Draw(value, random));
     payload.resize(bytes_);
     for (size_t i = 0; i < bytes_; ++i) payload[i] = static_cast<char>(symbol >> (8 * i));
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   size_t SymbolOf(LeafLabel value) const { return sum_size() - 1 - CellOf(value, domain()); }
 
-  static size_t SymbolIn(absl::string_view payload) {
+  static size_t SymbolIn(std::string_view payload) {
     size_t symbol = 0;
     for (size_t i = 0; i < payload.size(); ++i) {
       symbol |= size_t{static_cast<unsigned char>(payload[i])} << (8 * i);
@@ -106,7 +108,7 @@ class ToyMechanism final : public LocalMechanism {
     return symbol;
   }
 
-  absl::StatusOr<size_t> Draw(LeafLabel value, PrivateRandom& random) const {
+  StatusOr<size_t> Draw(LeafLabel value, PrivateRandom& random) const {
     COPPICE_ASSIGN_OR_RETURN(const bool truth, random.Bernoulli(truth_rate_, kOne));
     if (truth) return SymbolOf(value);
     COPPICE_ASSIGN_OR_RETURN(const uint64_t other, random.UniformBelow(sum_size() - 1));

@@ -8,6 +8,7 @@
 
 #include "client/cli/studies/collect.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -45,7 +46,7 @@ TEST_F(AnsweredRowsTest, TheSameRowsAreRefusedTheSecondTimeAndTheirJournalNamed)
   rows_.data_file = Write("copy.csv", "age,sick\n41,secretly\n");
   rows_.journal_file = folder_.path() + "/second.journal";
   EXPECT_THAT(NoteAnswering(rows_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        "these rows answered study s1 before: name their journal, --journal " +
                            folder_.path() +
                            "/first.journal, to go on where it ends, or give --again to let every "
@@ -65,8 +66,7 @@ TEST_F(AnsweredRowsTest, OtherRowsStudiesAndCuratorsAreOthers) {
   other = rows_;
   other.data_file = Write("more.csv", "age,sick\n41,secretly\n42,no\n");
   EXPECT_OK(NoteAnswering(other));
-  EXPECT_THAT(NoteAnswering(rows_),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("before")));
+  EXPECT_THAT(NoteAnswering(rows_), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("before")));
 }
 
 TEST_F(AnsweredRowsTest, WhatIsKeptSaysNothingOfARowAndIsForNobodyElse) {
@@ -93,12 +93,12 @@ TEST_F(AnsweredRowsTest, WhatCannotBeNotedIsSaidWithWhatToDo) {
   setenv("XDG_STATE_HOME", rows_.data_file.c_str(), 1);  // not a folder
   EXPECT_THAT(
       NoteAnswering(rows_),
-      StatusIs(absl::StatusCode::kUnavailable,
+      StatusIs(StatusCode::kUnavailable,
                AllOf(HasSubstr("cannot note that these rows answer"), HasSubstr("Not a directory"),
                      HasSubstr("name a --journal, or give --again"))));
   rows_.refuse_again = false;  // as with --journal or --again
   EXPECT_THAT(NoteAnswering(rows_),
-              StatusIs(absl::StatusCode::kUnavailable, Not(HasSubstr("--journal"))));
+              StatusIs(StatusCode::kUnavailable, Not(HasSubstr("--journal"))));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/terminal/output.h"
+#include "common/base/text.h"
 #include "common/table/table.h"
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/client/cli/run_coppice.h"
@@ -128,8 +128,7 @@ TEST_F(DatasetTest, AnUploadThatIsCutOffSaysHowToGoOn) {
 
 TEST_F(DatasetTest, RowsAreReadAsTheSchemaFileSaysTheyAreWritten) {
   curator_.datasets->stored_of_stream = std::vector<int>(5, 0);
-  const TempFile schema(".json",
-                        absl::StrCat(R"({"missing": ["NA"], "delimiter": ";", )", &kSchema[1]));
+  const TempFile schema(".json", StrCat(R"({"missing": ["NA"], "delimiter": ";", )", &kSchema[1]));
   const TempFile rows(".csv", "x;y;note\n1;no;\n20;yes;\nNA;yes;\n");
   std::vector<std::string> line = {"dataset",  "create",      "--data",          rows.path(),
                                    "--schema", schema.path(), "--epsilon-total", "1"};

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/client/device/sample_study.h"
@@ -32,7 +34,7 @@ class DatasetUploadTest : public ::testing::Test {
     curator_.datasets->dataset = dataset_;
   }
 
-  absl::Status Upload(const Table& table) {
+  Status Upload(const Table& table) {
     return UploadTable(*Remote::Connect(curator_.flags()), table, hooks_, dataset_);
   }
 
@@ -69,7 +71,7 @@ TEST_F(DatasetUploadTest, AnEmptyTableIsCompletedToo) {
 
 TEST_F(DatasetUploadTest, LargeTablesGoInSeveralStreamsThatEachNameTheDataset) {
   std::vector<Feature> features;
-  for (int i = 0; i < 1000; ++i) features.push_back(Numeric(absl::StrCat("x", i), 0, 10));
+  for (int i = 0; i < 1000; ++i) features.push_back(Numeric(StrCat("x", i), 0, 10));
   Table table(std::make_shared<const Schema>(*Schema::Create(features, "y", {"no", "yes"})));
   for (size_t i = 0; i < 2600; ++i) table.Append(Row(1000, static_cast<double>(i % 10)), i % 2);
   ASSERT_OK(Upload(table));
@@ -106,7 +108,7 @@ TEST_F(DatasetUploadTest, ALostAnswerToTheLastRowsIsNotAFailure) {
 
 TEST_F(DatasetUploadTest, GivesUpAfterSeveralStreamsThatBringNothing) {
   curator_.datasets->stored_of_stream = std::vector<int>(100, 0);
-  EXPECT_THAT(Upload(TableOf(10)), StatusIs(absl::StatusCode::kUnavailable, "cut off"));
+  EXPECT_THAT(Upload(TableOf(10)), StatusIs(StatusCode::kUnavailable, "cut off"));
   EXPECT_EQ(curator_.datasets->streams, 5);
   EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_UPLOADING);
 }
@@ -114,7 +116,7 @@ TEST_F(DatasetUploadTest, GivesUpAfterSeveralStreamsThatBringNothing) {
 TEST_F(DatasetUploadTest, AnErrorThatWillNotPassIsNotTriedAgain) {
   curator_.datasets->stored_of_stream = {0};
   curator_.datasets->failure = {grpc::StatusCode::INVALID_ARGUMENT, "rows: no"};
-  EXPECT_THAT(Upload(TableOf(10)), StatusIs(absl::StatusCode::kInvalidArgument, "rows: no"));
+  EXPECT_THAT(Upload(TableOf(10)), StatusIs(StatusCode::kInvalidArgument, "rows: no"));
   EXPECT_EQ(curator_.datasets->streams, 1);
 }
 
@@ -123,7 +125,7 @@ TEST_F(DatasetUploadTest, StopsBetweenBlocksAndKeepsWhatIsStored) {
   hooks_.progress = [&](uint64_t rows) { sent = rows; };
   hooks_.stop = [&] { return sent > 65'536; };
   EXPECT_THAT(Upload(TableOf(300'000)),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("131072 of 300000 rows")));
+              StatusIs(StatusCode::kCancelled, HasSubstr("131072 of 300000 rows")));
   EXPECT_EQ(dataset_.rows(), 131'072);
   EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_UPLOADING);
 
@@ -137,20 +139,20 @@ TEST_F(DatasetUploadTest, RowsOfSomebodyElseAreNotMixedWithOurs) {
   curator_.datasets->labels = {0, 0};
   curator_.datasets->dataset.set_rows(2);
   EXPECT_THAT(Upload(TableOf(1)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("somebody else uploads")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("somebody else uploads")));
   EXPECT_EQ(curator_.datasets->labels.size(), 2);
 }
 
 TEST_F(DatasetUploadTest, OnlyAnUnfinishedUploadOfNoMoreRowsCanGoOn) {
   dataset_.set_rows(11);
-  EXPECT_THAT(Upload(TableOf(10)), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(Upload(TableOf(10)), StatusIs(StatusCode::kInvalidArgument,
                                             HasSubstr("11 rows already and the file only 10")));
   dataset_.set_state(v1::DATASET_STATE_READY);
   EXPECT_THAT(Upload(TableOf(10)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is complete")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is complete")));
   dataset_.set_state(v1::DATASET_STATE_DELETED);
   EXPECT_THAT(Upload(TableOf(10)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is deleted")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is deleted")));
   EXPECT_EQ(curator_.datasets->streams, 0);
 }
 

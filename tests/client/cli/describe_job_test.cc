@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/text.h"
 #include "coppice/v1/training.pb.h"
 #include "tests/client/cli/fake_datasets.h"
 
@@ -118,7 +118,7 @@ TEST(DescribeAlgorithmTest, PeopleSeeWhatToTypeInLinesThatFit) {
             "        splits, and so each on less of it.\n"
             "    --set weak=top_down\n"
             "        one_rule or top_down\n");
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) EXPECT_LE(line.size(), 78u);
+  for (const std::string_view line : StrSplit(text, '\n')) EXPECT_LE(line.size(), 78u);
 }
 
 }  // namespace

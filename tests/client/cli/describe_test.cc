@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 
@@ -68,9 +67,9 @@ TEST(DescribeTest, StudySaysWhichBatchesItsRelayHasHandedOver) {
   EXPECT_EQ(json["least_accepted"], 998);
   ASSERT_EQ(json["newest_batches"].size(), 12u);
   EXPECT_EQ(JsonLine(json["newest_batches"][1]),
-            absl::StrCat(R"({"batch":")", absl::BytesToHexString(std::string(32, '\1')),
-                         R"(","state":"counted","reports":1000,)",
-                         R"("created":"1970-01-02T00:00:00Z","outcomes":{"bad_seal":2}})"));
+            StrCat(R"({"batch":")", BytesToHexString(std::string(32, '\1')),
+                   R"(","state":"counted","reports":1000,)",
+                   R"("created":"1970-01-02T00:00:00Z","outcomes":{"bad_seal":2}})"));
   const Json people = DescribeStudyForPeople(study);
   EXPECT_FALSE(people.contains("newest_batches"));
   EXPECT_TRUE(people.contains("batch 0b0b0b0b")) << "the newest ten";
@@ -169,7 +168,7 @@ void AddAlarm(v1::Study& study, const char* name, bool raised) {
   alarm.set_name(name);
   alarm.set_value(7);
   alarm.set_raised(raised);
-  alarm.set_text(absl::StrCat("the ", name));
+  alarm.set_text(StrCat("the ", name));
 }
 
 TEST(DescribeTest, ScriptsSeeAllAlarmsAndPeopleThoseRaised) {

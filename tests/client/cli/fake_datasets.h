@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/terminal/flags.h"
+#include "common/base/text.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"
 #include "tests/support/guarded.h"
@@ -205,7 +205,7 @@ class FakeTrainingCurator {
     server_ = builder.BuildAndStart();
   }
 
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string address() const { return StrCat("127.0.0.1:", port_); }
   cli::ServerFlags flags() const {
     cli::ServerFlags flags;
     flags.connect = {.server = address(), .insecure = true};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "tests/client/cli/run_coppice.h"
 #include "tests/support/secret_file.h"
 #include "tests/support/status_matchers.h"
@@ -94,19 +95,19 @@ TEST_F(StdinTest, WithoutRoomForACopyAPipeCannotBeReadAgain) {
   Pipe("a,b\n");
   setenv("TMPDIR", "/no/such/folder", 1);
   EXPECT_THAT(InputFile("-", /*again=*/true),
-              testing::StatusIs(absl::StatusCode::kUnavailable,
+              testing::StatusIs(StatusCode::kUnavailable,
                                 "cannot copy stdin to a temporary file: No such file or directory; "
                                 "save it to a file and name that instead of -"));
   unsetenv("TMPDIR");
 }
 
 TEST(ListHintTest, AnUnknownIdIsAnsweredWithTheCommandThatListsThem) {
-  EXPECT_THAT(WithHint(absl::NotFoundError("there is no job j1 (request id 7)")),
-              testing::StatusIs(absl::StatusCode::kNotFound,
+  EXPECT_THAT(WithHint(NotFoundError("there is no job j1 (request id 7)")),
+              testing::StatusIs(StatusCode::kNotFound,
                                 "there is no job j1 (request id 7); `coppice train list` lists "
                                 "those there are"));
-  EXPECT_EQ(WithHint(absl::NotFoundError("x.csv: not there")).message(), "x.csv: not there");
-  EXPECT_OK(WithHint(absl::OkStatus()));
+  EXPECT_EQ(WithHint(NotFoundError("x.csv: not there")).message(), "x.csv: not there");
+  EXPECT_OK(WithHint(OkStatus()));
 }
 
 }  // namespace

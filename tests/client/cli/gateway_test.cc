@@ -1,5 +1,5 @@
-#include "absl/status/status.h"
 #include "client/cli/studies/collect.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "tests/client/device/fake_curator.h"
 #include "tests/client/device/sample_study.h"
@@ -22,17 +22,16 @@ using ::testing::HasSubstr;
 class FakeLink {
  public:
   GatewayLink link() {
-    return {
-        .tickets = [this](absl::Span<const size_t> rows) -> absl::StatusOr<std::vector<Ticket>> {
-          std::vector<Ticket> tickets;
-          for (size_t i = 0; i < rows.size(); ++i) tickets.push_back(SampleTicket(++issued_));
-          return tickets;
-        },
-        .deliver = [this](absl::Span<const PrivateReport> reports) { return Take(reports); },
-        .check_is =
-            [this](const PublicKey& root) {
-              return root == key ? absl::OkStatus() : absl::FailedPreconditionError("another");
-            }};
+    return {.tickets = [this](absl::Span<const size_t> rows) -> StatusOr<std::vector<Ticket>> {
+              std::vector<Ticket> tickets;
+              for (size_t i = 0; i < rows.size(); ++i) tickets.push_back(SampleTicket(++issued_));
+              return tickets;
+            },
+            .deliver = [this](absl::Span<const PrivateReport> reports) { return Take(reports); },
+            .check_is =
+                [this](const PublicKey& root) {
+                  return root == key ? OkStatus() : FailedPreconditionError("another");
+                }};
   }
 
   PublicKey key = FakeKey(1).public_key();
@@ -43,8 +42,8 @@ class FakeLink {
   std::vector<PrivateReport> taken;
 
  private:
-  absl::StatusOr<std::vector<DeliveryResult>> Take(absl::Span<const PrivateReport> reports) {
-    if (++calls >= fail_from_call) return absl::UnavailableError("down");
+  StatusOr<std::vector<DeliveryResult>> Take(absl::Span<const PrivateReport> reports) {
+    if (++calls >= fail_from_call) return UnavailableError("down");
     taken.insert(taken.end(), reports.begin(), reports.end());
     return std::vector<DeliveryResult>(reports.size(), result);
   }
@@ -66,7 +65,7 @@ class GatewayTest : public ::testing::Test {
     ASSERT_OK(journal_->Remember(seen));
   }
 
-  absl::Status Answer(GatewayCounts& counts, size_t rows = 10) {
+  Status Answer(GatewayCounts& counts, size_t rows = 10) {
     Gateway gateway(link_.link(), *journal_, options_, [this] { return stop_; });
     COPPICE_RETURN_IF_ERROR(gateway.Resume("sample", counts));
     return gateway.AnswerRows(
@@ -107,7 +106,7 @@ TEST_F(GatewayTest, RowsThatHaveAnsweredArePassedOver) {
 TEST_F(GatewayTest, FailedDeliveryIsResumedWithTheSameBytes) {
   link_.fail_from_call = 2;
   GatewayCounts counts;
-  EXPECT_THAT(Answer(counts), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(Answer(counts), StatusIs(StatusCode::kUnavailable, "down"));
   const std::vector<JournalEntry> waiting = journal_->Undelivered().value();
   ASSERT_EQ(waiting.size(), 4);
 
@@ -120,7 +119,7 @@ TEST_F(GatewayTest, FailedDeliveryIsResumedWithTheSameBytes) {
 TEST_F(GatewayTest, StopsBetweenBatches) {
   stop_ = true;
   GatewayCounts counts;
-  EXPECT_THAT(Answer(counts), StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_THAT(Answer(counts), StatusIs(StatusCode::kCancelled, HasSubstr("stopped")));
   EXPECT_EQ(link_.calls, 0);
   EXPECT_TRUE(journal_->Entries().value().empty());
 }
@@ -150,7 +149,7 @@ TEST_F(GatewayTest, SubjectsAreWhoTheIdColumnNames) {
 TEST_F(GatewayTest, AnotherCuratorGetsNothingAndEndsNothing) {
   link_.fail_from_call = 1;
   GatewayCounts counts;
-  EXPECT_THAT(Answer(counts, 4), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(Answer(counts, 4), StatusIs(StatusCode::kUnavailable, "down"));
   link_.fail_from_call = 1000;
   link_.key = FakeKey(2).public_key();
   Gateway elsewhere(link_.link(), *journal_, options_, [] { return false; });
@@ -176,8 +175,7 @@ TEST_F(GatewayTest, AnUnknownStudyIsAnEndOnlyWhenToldSo) {
 TEST_F(GatewayTest, PolicyIsKept) {
   policy_.max_epsilon = *Budget::FromEpsilon(1);
   GatewayCounts counts;
-  EXPECT_THAT(Answer(counts),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 1")));
+  EXPECT_THAT(Answer(counts), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at most 1")));
   EXPECT_EQ(link_.calls, 0);
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "coppice/v1/admin.grpc.pb.h"
 #include "grpc/health/v1/health.pb.h"
 #include "tests/client/cli/run_coppice.h"
@@ -56,7 +56,7 @@ class HealthTest : public ::testing::Test {
   grpc::HealthCheckServiceInterface& health() { return *server_->GetHealthCheckService(); }
   Outcome Run(const std::vector<std::string>& flags) const {
     std::vector<std::string> line = {"health", "--insecure", "--json", "--server",
-                                     absl::StrCat("127.0.0.1:", port_)};
+                                     StrCat("127.0.0.1:", port_)};
     line.insert(line.end(), flags.begin(), flags.end());
     return RunCoppice(line);
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -120,7 +121,7 @@ TEST(WriteResultTest, AFileThatIsThereIsReplacedByForceAlone) {
   const std::string path = dir.path() + "/out";
   ASSERT_OK(WriteResult(path, "old", /*force=*/false));
   EXPECT_THAT(WriteResult(path, "new", /*force=*/false),
-              testing::StatusIs(absl::StatusCode::kAlreadyExists, ::testing::HasSubstr("--force")));
+              testing::StatusIs(StatusCode::kAlreadyExists, ::testing::HasSubstr("--force")));
   ASSERT_OK(WriteSecretResult(path, "new", /*force=*/true));
   EXPECT_EQ(*ReadFile(path), "new");
 }

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <limits>
 
+#include "common/base/status.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -26,19 +27,17 @@ std::string FileOf(const TempDir& folder, size_t rows) {
 }
 
 // Answers class 1 for every row.
-absl::Status Ones(const v1::StreamPredictionsRequest& request,
-                  v1::StreamPredictionsResponse& response) {
+Status Ones(const v1::StreamPredictionsRequest& request, v1::StreamPredictionsResponse& response) {
   for (int i = 0; i < request.rows_size(); ++i) {
     v1::Prediction& prediction = *response.add_predictions();
     prediction.set_label(1);
     prediction.add_probabilities(0.25);
     prediction.add_probabilities(0.75);
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<ReadNotes> PredictRows(size_t rows, const PredictBlock& call,
-                                      const OnPrediction& done) {
+StatusOr<ReadNotes> PredictRows(size_t rows, const PredictBlock& call, const OnPrediction& done) {
   const TempDir folder;
   return PredictFile(FileOf(folder, rows), {.ignore_labels = true}, "models/m1",
                      SampleTerms().schema, call, done);
@@ -71,27 +70,26 @@ TEST(PredictTest, EveryRowIsAnsweredOnceAndInOrderWithoutALabel) {
 }
 
 TEST(PredictTest, AnErrorOfTheCuratorIsPassedOnAsItIs) {
-  const auto gone = [](const auto&, auto&) { return absl::NotFoundError("there is no model m1"); };
+  const auto gone = [](const auto&, auto&) { return NotFoundError("there is no model m1"); };
   const auto ignore = [](size_t, const Table&, size_t, const v1::Prediction&) {};
   for (const size_t rows : {2, 10'001}) {
-    EXPECT_EQ(PredictRows(rows, gone, ignore).status(),
-              absl::NotFoundError("there is no model m1"));
+    EXPECT_EQ(PredictRows(rows, gone, ignore).status(), NotFoundError("there is no model m1"));
   }
 }
 
 TEST(PredictTest, AnswerThatDoesNotFitIsDataLoss) {
   const auto ignore = [](size_t, const Table&, size_t, const v1::Prediction&) {};
-  const auto too_few = [](const auto&, auto&) { return absl::OkStatus(); };
+  const auto too_few = [](const auto&, auto&) { return OkStatus(); };
   EXPECT_THAT(PredictRows(2, too_few, ignore).status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("0 rows where 2")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("0 rows where 2")));
   const auto strange = [](const v1::StreamPredictionsRequest& request,
                           v1::StreamPredictionsResponse& response) {
     Ones(request, response).IgnoreError();
     response.mutable_predictions(0)->set_label(2);
-    return absl::OkStatus();
+    return OkStatus();
   };
   EXPECT_THAT(PredictRows(2, strange, ignore).status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("classes")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("classes")));
 }
 
 TEST(PredictTest, PredictionIsDescribedInTheSchemasWords) {

@@ -1,8 +1,10 @@
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "absl/synchronization/mutex.h"
 #include "client/cli/studies/collect.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "tests/client/device/relay/fake_deal.h"
 #include "tests/support/status_matchers.h"
@@ -27,17 +29,15 @@ using ::testing::HasSubstr;
 class CountingRelay final : public RelayLink {
  public:
   const std::string& address() const override { return address_; }
-  absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view) const override {
-    return FakeDealOffer();
-  }
-  absl::StatusOr<std::string> TakeOffer(absl::string_view, const EpochId&) const override {
+  StatusOr<DealOffer> GetRelayTerms(std::string_view) const override { return FakeDealOffer(); }
+  StatusOr<std::string> TakeOffer(std::string_view, const EpochId&) const override {
     absl::MutexLock lock(&mutex_);
-    if (dealt_ == tickets) return absl::ResourceExhaustedError("no ticket is left");
+    if (dealt_ == tickets) return ResourceExhaustedError("no ticket is left");
     return Envelope(OfferOf(SampleTicket(static_cast<uint8_t>(dealt_++))).SerializeAsString());
   }
-  absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
+  StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
     absl::MutexLock lock(&mutex_);
-    if (taken.size() == room) return absl::UnavailableError("down");
+    if (taken.size() == room) return UnavailableError("down");
     taken.push_back(entry);
     return outcome;
   }
@@ -62,10 +62,10 @@ class RelayGatewayTest : public ::testing::Test {
     journal_ = *Journal::Open(dir_.path() + "/journal");
   }
 
-  absl::Status Answer(size_t rows = 10) {
+  Status Answer(size_t rows = 10) {
     RelayGateway gateway(
-        relay_, [this]() -> absl::StatusOr<Deal> { return deal_; }, *journal_,
-        {.batch = 4, .calls = 3}, [this] { return stop_; });
+        relay_, [this]() -> StatusOr<Deal> { return deal_; }, *journal_, {.batch = 4, .calls = 3},
+        [this] { return stop_; });
     COPPICE_RETURN_IF_ERROR(gateway.Resume("sample", KeyIdOf(RelayKey().public_key()), counts_));
     return gateway.AnswerRows(
         "sample", policy_, file_, rows, [](uint64_t) {}, counts_);
@@ -111,7 +111,7 @@ TEST_F(RelayGatewayTest, RowsThatHaveAnsweredArePassedOver) {
 
 TEST_F(RelayGatewayTest, WhatWasNotSentIsResumedWithTheSameBytes) {
   relay_.room = 5;
-  EXPECT_THAT(Answer(), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(Answer(), StatusIs(StatusCode::kUnavailable, "down"));
   const std::vector<JournalEntry> waiting = journal_->Undelivered().value();
   ASSERT_EQ(waiting.size() + relay_.taken.size(), 8u);
   relay_.room = 1000;
@@ -129,7 +129,7 @@ TEST_F(RelayGatewayTest, WhatWasNotSentIsResumedWithTheSameBytes) {
 // Every subject that has a ticket answers, whatever became of the others.
 TEST_F(RelayGatewayTest, WhereTicketsEndThoseWhoHaveOneAnswer) {
   relay_.tickets = 6;
-  EXPECT_THAT(Answer(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no ticket")));
+  EXPECT_THAT(Answer(), StatusIs(StatusCode::kResourceExhausted, HasSubstr("no ticket")));
   EXPECT_EQ(counts_.dealt, 6);
   EXPECT_EQ(counts_.stored, 6);
   EXPECT_EQ(journal_->Entries().value().size(), 6u);
@@ -137,12 +137,12 @@ TEST_F(RelayGatewayTest, WhereTicketsEndThoseWhoHaveOneAnswer) {
 
 TEST_F(RelayGatewayTest, NothingDeclinesOnceThereAreTickets) {
   policy_.max_epsilon = *Budget::FromEpsilon(1);
-  EXPECT_THAT(Answer(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 1")));
+  EXPECT_THAT(Answer(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at most 1")));
   policy_.max_epsilon = *Budget::FromEpsilon(2);
   file_.ids.assign(10, "the same");
-  EXPECT_THAT(Answer(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("twice")));
+  EXPECT_THAT(Answer(), StatusIs(StatusCode::kAlreadyExists, HasSubstr("twice")));
   deal_.sealing.key.fill(0);
-  EXPECT_THAT(Answer(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sealed")));
+  EXPECT_THAT(Answer(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("sealed")));
   EXPECT_EQ(counts_.dealt, 0);
 }
 
@@ -152,25 +152,24 @@ TEST_F(RelayGatewayTest, LossesAreCountedByReasonAndEndTheWaiting) {
   EXPECT_EQ(counts_.stored, 0);
   EXPECT_EQ(counts_.TotalLost(), 10);
   EXPECT_TRUE(journal_->Undelivered().value().empty());
-  EXPECT_THAT(CloseWith(absl::OkStatus(), counts_, "j"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("10 reports are lost")));
+  EXPECT_THAT(CloseWith(OkStatus(), counts_, "j"),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("10 reports are lost")));
   EXPECT_EQ(DescribeRelayCounts(counts_)["lost"].size(), 1u);
 }
 
 TEST_F(RelayGatewayTest, StopsBetweenBatches) {
   stop_ = true;
-  EXPECT_THAT(Answer(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_THAT(Answer(), StatusIs(StatusCode::kCancelled, HasSubstr("stopped")));
   EXPECT_EQ(counts_.dealt, 0);
 }
 
 // Neither a curator nor another relay is sent answers that belong to a relay.
 TEST_F(RelayGatewayTest, WhatIsARelaysGoesToItAlone) {
   relay_.room = 0;
-  EXPECT_THAT(Answer(4), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(Answer(4), StatusIs(StatusCode::kUnavailable, "down"));
   relay_.room = 1000;
   RelayGateway other(
-      relay_, [this]() -> absl::StatusOr<Deal> { return deal_; }, *journal_, {},
-      [] { return false; });
+      relay_, [this]() -> StatusOr<Deal> { return deal_; }, *journal_, {}, [] { return false; });
   RelayCounts counts;
   ASSERT_OK(other.Resume("", KeyIdOf(FakeKey(8).public_key()), counts));
   EXPECT_EQ(counts.of_others, 4);
@@ -179,14 +178,14 @@ TEST_F(RelayGatewayTest, WhatIsARelaysGoesToItAlone) {
   GatewayLink curator;
   curator.deliver = [](absl::Span<const PrivateReport>) {
     ADD_FAILURE() << "a relay's answer went to the curator";
-    return absl::UnavailableError("no");
+    return UnavailableError("no");
   };
-  curator.check_is = [](const PublicKey&) { return absl::OkStatus(); };
+  curator.check_is = [](const PublicKey&) { return OkStatus(); };
   GatewayCounts direct;
   ASSERT_OK(Gateway(curator, *journal_, {}, [] { return false; }).Resume("", direct));
   EXPECT_EQ(direct.of_relays, 4);
-  EXPECT_THAT(CloseWith(absl::OkStatus(), direct, {}, "j"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--relay")));
+  EXPECT_THAT(CloseWith(OkStatus(), direct, {}, "j"),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--relay")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "common/base/status.h"
 #include "coppice/v1/admin.pb.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
@@ -48,16 +49,15 @@ TEST(RemoteTest, NoTwoMethodsTakeTheSameMessage) {
 
 TEST(RemoteTest, AnAnswerOfAnotherMethodIsRefusedBeforeItIsAskedFor) {
   const Remote remote = *Remote::Connect(Nowhere());
-  EXPECT_THAT(
-      remote.Call<v1::GetModelResponse>(v1::GetStudyRequest()).status(),
-      StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("coppice.v1.GetStudyRequest"),
-                                                  HasSubstr("coppice.v1.GetModelResponse"))));
+  EXPECT_THAT(remote.Call<v1::GetModelResponse>(v1::GetStudyRequest()).status(),
+              StatusIs(StatusCode::kInternal, AllOf(HasSubstr("coppice.v1.GetStudyRequest"),
+                                                    HasSubstr("coppice.v1.GetModelResponse"))));
 }
 
 TEST(RemoteTest, AStreamIsNoUnaryMethod) {
   const Remote remote = *Remote::Connect(Nowhere());
   EXPECT_THAT(remote.Call<v1::WatchJobResponse>(v1::WatchJobRequest()).status(),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("WatchJobRequest")));
+              StatusIs(StatusCode::kInternal, HasSubstr("WatchJobRequest")));
 }
 
 // No command gives up on what the curator still works at.
@@ -83,7 +83,7 @@ TEST(RemoteTest, TheTimeThatIsGivenHolds) {
 TEST(RemoteTest, AServerThatIsNotThereIsNamed) {
   const Remote remote = *Remote::Connect(Nowhere());
   EXPECT_THAT(remote.Call<v1::GetStudyResponse>(v1::GetStudyRequest()).status(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("127.0.0.1:1")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("127.0.0.1:1")));
 }
 
 }  // namespace

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/read_file.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "tests/client/cli/run_coppice.h"
 #include "tests/support/temp_dir.h"
@@ -74,7 +72,7 @@ TEST(TablesTest, WhatPeopleGetWrongIsSaidInOneLine) {
     const Outcome outcome = Preview(data.path(), schema.path(), /*strict=*/true);
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.err, AllOf(HasSubstr(c.where), HasSubstr(c.what), HasSubstr(c.remedy)));
-    const std::vector<std::string> lines = absl::StrSplit(outcome.err, '\n', absl::SkipEmpty());
+    const std::vector<std::string> lines = StrSplit(outcome.err, '\n', SkipEmpty());
     EXPECT_EQ(lines.size(), 1u) << outcome.err;
     EXPECT_THAT(outcome.out, IsEmpty());
   }
@@ -95,7 +93,7 @@ TEST(TablesTest, FilesThatAreNotThereAreNamed) {
 }
 
 TEST(TablesTest, CrlfSemicolonsAndDeclaredMissingTextsAreRead) {
-  const TempFile schema(".json", absl::StrCat("{\"missing\": [\"NA\"], ", &kSchema[1]));
+  const TempFile schema(".json", StrCat("{\"missing\": [\"NA\"], ", &kSchema[1]));
   for (const char* text : {"age,job,y\r\n20,clerk,no\r\nNA,NA,yes\r\n",
                            "age;job;y\n20;clerk;no\n90;;yes\n", "age\tjob\ty\n20\tclerk\tno\n"}) {
     const TempFile data(".csv", text);
@@ -120,8 +118,7 @@ TEST(TablesTest, ASchemaOfPublicRowsNamesThemByTheirHash) {
   const Json schema = Inferred({"--rows", "public"}, err);
   EXPECT_EQ(schema["features"][0]["bounds"], "from public rows");
   const Sha256Digest digest = Sha256({kGood});
-  EXPECT_EQ(schema["rows_sha256"],
-            absl::BytesToHexString(std::string(digest.begin(), digest.end())));
+  EXPECT_EQ(schema["rows_sha256"], BytesToHexString(std::string(digest.begin(), digest.end())));
   EXPECT_THAT(err, Not(HasSubstr("leaks")));
 }
 

@@ -2,7 +2,8 @@
 
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_file.h"
 
@@ -32,15 +33,15 @@ TEST(TokenListTest, AByteOrderMarkIsSkipped) {
 TEST(TokenListTest, ALineThatIsNoTokenIsNamedAndNotShown) {
   const std::string good = WriteTokenList({std::string(32, 'x')});
   for (const char* line : {"", "s3cr3t", "!!!"}) {
-    const TempFile file(".txt", absl::StrCat(good, line, "\n"));
+    const TempFile file(".txt", StrCat(good, line, "\n"));
     EXPECT_THAT(ReadTokenList(file.path()),
-                StatusIs(absl::StatusCode::kInvalidArgument,
+                StatusIs(StatusCode::kInvalidArgument,
                          AllOf(HasSubstr(":2: is no submission token"), Not(HasSubstr("s3cr3t")))));
   }
 }
 
 TEST(TokenListTest, AFileThatIsNotThere) {
-  EXPECT_THAT(ReadTokenList("/none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none")));
+  EXPECT_THAT(ReadTokenList("/none"), StatusIs(StatusCode::kNotFound, HasSubstr("/none")));
 }
 
 }  // namespace

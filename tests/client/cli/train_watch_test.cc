@@ -1,5 +1,6 @@
 #include "client/cli/central/train_watch.h"
 
+#include "common/base/status.h"
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/support/status_matchers.h"
 
@@ -19,7 +20,7 @@ class TrainWatchTest : public ::testing::Test {
                                  JobAt(v1::JOB_STATE_RUNNING, 0.5), JobAt(v1::JOB_STATE_DONE, 1)};
   }
 
-  absl::StatusOr<v1::Job> Follow(const std::string& name = "jobs/j1") {
+  StatusOr<v1::Job> Follow(const std::string& name = "jobs/j1") {
     return FollowJob(*Remote::Connect(curator_.flags()), name,
                      [&](const v1::Job& job) { seen_.push_back(job.progress()); });
   }
@@ -52,11 +53,10 @@ TEST_F(TrainWatchTest, AJobThatHasEndedNeedsNoStream) {
 
 TEST_F(TrainWatchTest, GivesUpAfterSeveralStreamsWithoutNews) {
   curator_.training->end_of_stream = std::vector<size_t>(100, 1);
-  EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kUnavailable, "cut off"));
+  EXPECT_THAT(Follow(), StatusIs(StatusCode::kUnavailable, "cut off"));
   EXPECT_EQ(curator_.training->streams, 5);
   curator_.training->watch_failure = grpc::Status::OK;
-  EXPECT_THAT(Follow(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("before the job had ended")));
+  EXPECT_THAT(Follow(), StatusIs(StatusCode::kUnavailable, HasSubstr("before the job had ended")));
 }
 
 TEST_F(TrainWatchTest, StreamsThatLastedAreNoSignOfTrouble) {
@@ -70,17 +70,17 @@ TEST_F(TrainWatchTest, StreamsThatLastedAreNoSignOfTrouble) {
 TEST_F(TrainWatchTest, AnErrorThatWillNotPassIsNotTriedAgain) {
   curator_.training->end_of_stream = {1};
   curator_.training->watch_failure = {grpc::StatusCode::PERMISSION_DENIED, "not yours"};
-  EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kPermissionDenied, "not yours"));
-  EXPECT_THAT(Follow("jobs/j2"), StatusIs(absl::StatusCode::kNotFound, "no job"));
+  EXPECT_THAT(Follow(), StatusIs(StatusCode::kPermissionDenied, "not yours"));
+  EXPECT_THAT(Follow("jobs/j2"), StatusIs(StatusCode::kNotFound, "no job"));
 }
 
 TEST(OutcomeOfTest, OnlyADoneJobIsGood) {
   EXPECT_OK(OutcomeOf(JobAt(v1::JOB_STATE_DONE)));
   v1::Job failed = JobAt(v1::JOB_STATE_FAILED);
   failed.set_reason("no memory");
-  EXPECT_THAT(OutcomeOf(failed), StatusIs(absl::StatusCode::kAborted, "job j1 failed: no memory"));
+  EXPECT_THAT(OutcomeOf(failed), StatusIs(StatusCode::kAborted, "job j1 failed: no memory"));
   EXPECT_THAT(OutcomeOf(JobAt(v1::JOB_STATE_CANCELLED)),
-              StatusIs(absl::StatusCode::kCancelled, "job j1 was cancelled"));
+              StatusIs(StatusCode::kCancelled, "job j1 was cancelled"));
 }
 
 }  // namespace

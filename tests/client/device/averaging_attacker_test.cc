@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/device/responder.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
@@ -81,8 +82,7 @@ class AveragingAttackerTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(JournalPath()));
   }
 
-  absl::StatusOr<std::vector<PrivateReport>> Ask(const Privatizer& privatizer,
-                                                 const Ticket& ticket) {
+  StatusOr<std::vector<PrivateReport>> Ask(const Privatizer& privatizer, const Ticket& ticket) {
     return Responder(policy_, *journal_)
         .Respond(
             privatizer, {{"me", ticket}}, [this](size_t) { return row_; }, random_);
@@ -143,7 +143,7 @@ TEST_F(AveragingAttackerTest, OtherTermsForTheSameStudyGetNoAnswer) {
   for (uint8_t i = 2; i < 50; ++i) {
     const Privatizer other = SamplePrivatizer("sample", kEpsilon / i, {i});
     EXPECT_THAT(Ask(other, attacker.FreshTicket()),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("other terms")));
   }
 }
 

@@ -5,7 +5,8 @@
 
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -36,8 +37,8 @@ const RetryOptions kRetry{.deadline = absl::Seconds(20),
                           .first_backoff = absl::Milliseconds(100),
                           .max_backoff = absl::Seconds(10)};
 
-absl::Status Busy(const char* pushback) {
-  absl::Status status = absl::ResourceExhaustedError("busy");
+Status Busy(const char* pushback) {
+  Status status = ResourceExhaustedError("busy");
   status.SetPayload(kRetryPushback, absl::Cord(pushback));
   return status;
 }
@@ -46,25 +47,25 @@ TEST(CallWithRetryTest, TriesUntilItWorks) {
   FakeClock clock;
   int tries = 0;
   EXPECT_OK(CallWithRetry(kRetry, clock, [&](absl::Time) {
-    return ++tries < 4 ? absl::UnavailableError("busy") : absl::OkStatus();
+    return ++tries < 4 ? UnavailableError("busy") : OkStatus();
   }));
   EXPECT_EQ(tries, 4);
   EXPECT_EQ(clock.sleeps().size(), 3);
 }
 
 TEST(CallWithRetryTest, EveryTransientCodeIsTriedAgainAndNoOther) {
-  for (const absl::Status& transient : {absl::UnavailableError(""), absl::DeadlineExceededError(""),
-                                        absl::AbortedError(""), Busy("1")}) {
+  for (const Status& transient :
+       {UnavailableError(""), DeadlineExceededError(""), AbortedError(""), Busy("1")}) {
     FakeClock clock;
     int tries = 0;
-    EXPECT_OK(CallWithRetry(
-        kRetry, clock, [&](absl::Time) { return ++tries < 2 ? transient : absl::OkStatus(); }));
+    EXPECT_OK(CallWithRetry(kRetry, clock,
+                            [&](absl::Time) { return ++tries < 2 ? transient : OkStatus(); }));
     EXPECT_EQ(tries, 2) << transient;
   }
-  for (const absl::Status& final_status :
-       {absl::InvalidArgumentError("no"), absl::NotFoundError("no"), absl::InternalError("no"),
-        absl::FailedPreconditionError("no"), absl::PermissionDeniedError("no"),
-        absl::ResourceExhaustedError("the message is too large")}) {
+  for (const Status& final_status :
+       {InvalidArgumentError("no"), NotFoundError("no"), InternalError("no"),
+        FailedPreconditionError("no"), PermissionDeniedError("no"),
+        ResourceExhaustedError("the message is too large")}) {
     FakeClock clock;
     EXPECT_EQ(CallWithRetry(kRetry, clock, [&](absl::Time) { return final_status; }), final_status);
     EXPECT_TRUE(clock.sleeps().empty());
@@ -74,22 +75,20 @@ TEST(CallWithRetryTest, EveryTransientCodeIsTriedAgainAndNoOther) {
 TEST(CallWithRetryTest, GivesUpInTimeAndSaysHowOftenItTried) {
   FakeClock clock;
   int tries = 0;
-  const absl::Status status = CallWithRetry(kRetry, clock, [&](absl::Time) {
+  const Status status = CallWithRetry(kRetry, clock, [&](absl::Time) {
     ++tries;
-    return absl::UnavailableError("busy");
+    return UnavailableError("busy");
   });
   EXPECT_THAT(status,
-              StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(HasSubstr("busy (tried "), HasSubstr(absl::StrCat(tries, " times")))));
+              StatusIs(StatusCode::kUnavailable,
+                       AllOf(HasSubstr("busy (tried "), HasSubstr(StrCat(tries, " times")))));
   EXPECT_GT(tries, 6);
   EXPECT_LE(clock.Now(), absl::UnixEpoch() + kRetry.give_up_after);
 }
 
 TEST(CallWithRetryTest, WaitsStayUnderTheirCeilings) {
   FakeClock clock;
-  CallWithRetry(kRetry, clock, [](absl::Time) {
-    return absl::AbortedError("again");
-  }).IgnoreError();
+  CallWithRetry(kRetry, clock, [](absl::Time) { return AbortedError("again"); }).IgnoreError();
   absl::Duration ceiling = kRetry.first_backoff;
   for (const absl::Duration wait : clock.sleeps()) {
     EXPECT_LE(wait, ceiling);
@@ -100,8 +99,8 @@ TEST(CallWithRetryTest, WaitsStayUnderTheirCeilings) {
 TEST(CallWithRetryTest, WaitsAtLeastAsLongAsTheServerAsks) {
   FakeClock clock;
   int tries = 0;
-  EXPECT_OK(CallWithRetry(
-      kRetry, clock, [&](absl::Time) { return ++tries < 9 ? Busy("5000") : absl::OkStatus(); }));
+  EXPECT_OK(CallWithRetry(kRetry, clock,
+                          [&](absl::Time) { return ++tries < 9 ? Busy("5000") : OkStatus(); }));
   ASSERT_EQ(clock.sleeps().size(), 8u);
   absl::Duration ceiling = kRetry.first_backoff;
   for (const absl::Duration wait : clock.sleeps()) {
@@ -116,19 +115,19 @@ TEST(CallWithRetryTest, GivesUpAtOnceWhenTheServerAsksToWaitTooLongOrNotToComeAg
   for (const char* asked : {"61000", "-1", "soon", ""}) {
     FakeClock clock;
     EXPECT_THAT(CallWithRetry(kRetry, clock, [&](absl::Time) { return Busy(asked); }),
-                StatusIs(absl::StatusCode::kResourceExhausted, "busy"));
+                StatusIs(StatusCode::kResourceExhausted, "busy"));
     EXPECT_TRUE(clock.sleeps().empty()) << asked;
   }
 }
 
 TEST(IsRetryableTest, WhatIsExhaustedIsOnlyWhenTheServerSaysWhenToComeAgain) {
-  EXPECT_TRUE(IsRetryable(absl::UnavailableError("")));
-  EXPECT_EQ(AskedToWait(absl::UnavailableError("")), absl::ZeroDuration());
+  EXPECT_TRUE(IsRetryable(UnavailableError("")));
+  EXPECT_EQ(AskedToWait(UnavailableError("")), absl::ZeroDuration());
   EXPECT_TRUE(IsRetryable(Busy("700")));
   EXPECT_EQ(AskedToWait(Busy("700")), absl::Milliseconds(700));
   EXPECT_FALSE(IsRetryable(Busy("-1")));
-  EXPECT_FALSE(IsRetryable(absl::ResourceExhaustedError("no budget")));
-  EXPECT_FALSE(IsRetryable(absl::NotFoundError("")));
+  EXPECT_FALSE(IsRetryable(ResourceExhaustedError("no budget")));
+  EXPECT_FALSE(IsRetryable(NotFoundError("")));
 }
 
 TEST(CallWithRetryTest, NoTimeForRetriesMeansOneTryWithItsWholeDeadline) {
@@ -138,23 +137,23 @@ TEST(CallWithRetryTest, NoTimeForRetriesMeansOneTryWithItsWholeDeadline) {
   EXPECT_THAT(CallWithRetry(once, clock,
                             [&](absl::Time deadline) {
                               deadlines.push_back(deadline);
-                              return absl::UnavailableError("busy");
+                              return UnavailableError("busy");
                             }),
-              StatusIs(absl::StatusCode::kUnavailable, "busy"));
+              StatusIs(StatusCode::kUnavailable, "busy"));
   EXPECT_THAT(deadlines, ::testing::ElementsAre(absl::UnixEpoch() + absl::Seconds(7)));
 }
 
 TEST(FromGrpcStatusTest, KeepsTheCodeAndTheServersWords) {
   EXPECT_OK(FromGrpcStatus(grpc::Status::OK, "host:1"));
   EXPECT_EQ(FromGrpcStatus({grpc::StatusCode::NOT_FOUND, "no such study"}, "host:1"),
-            absl::NotFoundError("no such study"));
+            NotFoundError("no such study"));
   EXPECT_EQ(FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "shutting down"}, "host:1"),
-            absl::UnavailableError("shutting down"));
+            UnavailableError("shutting down"));
 }
 
 TEST(FromGrpcStatusTest, ServersDoNotSteerTheTerminalNorFillIt) {
   EXPECT_EQ(FromGrpcStatus({grpc::StatusCode::INVALID_ARGUMENT, "\x1b]0;OWNED\x07 red"}, "host:1"),
-            absl::InvalidArgumentError("\uFFFD]0;OWNED\uFFFD red"));
+            InvalidArgumentError("\uFFFD]0;OWNED\uFFFD red"));
   const std::string endless(1 << 20, 'a');
   for (const auto code :
        {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::DEADLINE_EXCEEDED}) {
@@ -164,21 +163,21 @@ TEST(FromGrpcStatusTest, ServersDoNotSteerTheTerminalNorFillIt) {
 
 TEST(FromGrpcStatusTest, SaysWhatToCheckWhenThereIsNoConnection) {
   EXPECT_THAT(FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect"}, "host:1"),
-              StatusIs(absl::StatusCode::kUnavailable,
+              StatusIs(StatusCode::kUnavailable,
                        AllOf(HasSubstr("nobody answers at host:1"), HasSubstr("coppiced"))));
   EXPECT_THAT(
       FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect: Ssl handshake"}, "host:1"),
-      StatusIs(absl::StatusCode::kUnavailable,
+      StatusIs(StatusCode::kUnavailable,
                AllOf(HasSubstr("no TLS connection"), HasSubstr("expired"))));
 }
 
 // As coppiced --client-ca does to those who show no certificate.
 TEST(FromGrpcStatusTest, AServerThatEndsTheConnectionIsThere) {
-  const absl::Status status = FromGrpcStatus({grpc::StatusCode::UNAVAILABLE,
-                                              "failed to connect to all addresses; last error: "
-                                              "UNAVAILABLE: ipv4:1.2.3.4:1: Socket closed"},
-                                             "host:1");
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
+  const Status status = FromGrpcStatus({grpc::StatusCode::UNAVAILABLE,
+                                        "failed to connect to all addresses; last error: "
+                                        "UNAVAILABLE: ipv4:1.2.3.4:1: Socket closed"},
+                                       "host:1");
+  EXPECT_THAT(status, StatusIs(StatusCode::kUnavailable,
                                AllOf(HasSubstr("host:1 ends the connection before it answers"),
                                      HasSubstr("client certificates"), Not(HasSubstr("nobody")))));
 }
@@ -188,14 +187,14 @@ TEST(FromGrpcStatusTest, NamesTheProxyThatWasAsked) {
   setenv("https_proxy", "http://ann:s3cr3t@proxy.example:3128", 1);
   const std::string shown = "the proxy proxy.example:3128 (https_proxy)";
   for (const char* detail : {"failed to connect", "failed to connect: Ssl handshake"}) {
-    const absl::Status status = FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, detail}, "host:1");
+    const Status status = FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, detail}, "host:1");
     EXPECT_THAT(status.message(), HasSubstr("host:1 through " + shown)) << detail;
     EXPECT_THAT(status.message(), Not(HasSubstr("s3cr3t")));
   }
   EXPECT_THAT(FromGrpcStatus({grpc::StatusCode::DEADLINE_EXCEEDED, "gone"}, "host:1").message(),
               HasSubstr("host:1 through " + shown + " did not answer in time"));
   EXPECT_THAT(FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect"}, "[::1]:1"),
-              StatusIs(absl::StatusCode::kUnavailable, Not(HasSubstr("proxy"))));
+              StatusIs(StatusCode::kUnavailable, Not(HasSubstr("proxy"))));
   unsetenv("https_proxy");
 }
 
@@ -206,21 +205,19 @@ TEST(CallServerTest, WhatNobodyAnsweredIsExplainedOnce) {
   once.give_up_after = absl::ZeroDuration();
   once.diagnose = [&asked] {
     ++asked;
-    return absl::UnavailableError("the certificate has expired");
+    return UnavailableError("the certificate has expired");
   };
   const auto ends_with = [&](grpc::StatusCode code) {
     return CallServer(*channel, "host:1", once,
                       [code](grpc::ClientContext&) { return grpc::Status(code, "gone"); });
   };
   EXPECT_THAT(ends_with(grpc::StatusCode::UNAVAILABLE),
-              StatusIs(absl::StatusCode::kUnavailable, "the certificate has expired"));
+              StatusIs(StatusCode::kUnavailable, "the certificate has expired"));
   EXPECT_EQ(asked, 1);
-  EXPECT_THAT(ends_with(grpc::StatusCode::NOT_FOUND),
-              StatusIs(absl::StatusCode::kNotFound, "gone"));
+  EXPECT_THAT(ends_with(grpc::StatusCode::NOT_FOUND), StatusIs(StatusCode::kNotFound, "gone"));
   EXPECT_EQ(asked, 1);
-  once.diagnose = [] { return absl::OkStatus(); };
-  EXPECT_THAT(ends_with(grpc::StatusCode::UNAVAILABLE),
-              StatusIs(absl::StatusCode::kUnavailable, "gone"));
+  once.diagnose = [] { return OkStatus(); };
+  EXPECT_THAT(ends_with(grpc::StatusCode::UNAVAILABLE), StatusIs(StatusCode::kUnavailable, "gone"));
 }
 
 TEST(RandomHexTest, HasTheLengthAndDoesNotRepeat) {

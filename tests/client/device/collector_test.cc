@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "tests/client/device/certificates.h"
 #include "tests/client/device/fake_curator.h"
 #include "tests/support/status_matchers.h"
@@ -79,7 +80,7 @@ TEST(CollectorTest, FetchesTicketsForKnownTermsOnly) {
   ASSERT_OK_AND_ASSIGN(const auto tickets, collector.FetchTickets("sample", fingerprint, 2));
   EXPECT_EQ(tickets.size(), 2);
   EXPECT_THAT(collector.FetchTickets("sample", Fingerprint{7}, 2),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms now")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("other terms now")));
 }
 
 TEST(CollectorTest, FetchesATicketAndItsTreeForKnownTerms) {
@@ -94,30 +95,30 @@ TEST(CollectorTest, FetchesATicketAndItsTreeForKnownTerms) {
   EXPECT_EQ(offer.trees, first.trees);
   curator.studies.tamper = [](v1::GetOfferResponse& response) { response.clear_tree_path(); };
   EXPECT_THAT(collector.FetchOffer(first.terms, first.fingerprint),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stand for")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("stand for")));
   curator.studies.tamper = [](v1::GetOfferResponse&) {};
   EXPECT_THAT(collector.FetchOffer(first.terms, Fingerprint{7}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms now")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("other terms now")));
 }
 
 TEST(CollectorTest, TermsThatDoNotMatchAreDataLoss) {
   FakeCurator curator;
   EXPECT_THAT(InsecureCollector(curator).FetchOffer("another"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("terms of study sample")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("terms of study sample")));
   curator.studies.tamper = [](v1::GetOfferResponse& response) {
     response.set_fingerprint(std::string(32, 'x'));
   };
   EXPECT_THAT(InsecureCollector(curator).FetchOffer("sample"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not match their fingerprint")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("do not match their fingerprint")));
 }
 
 TEST(CollectorTest, MissingTicketsAreDataLoss) {
   FakeCurator curator;
   curator.studies.tamper = [](v1::GetOfferResponse& response) { response.clear_tickets(); };
   EXPECT_THAT(InsecureCollector(curator).FetchForest("sample", 5),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("0 tickets where 5")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("0 tickets where 5")));
   EXPECT_THAT(InsecureCollector(curator).FetchOffer("sample"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("0 tickets where 1")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("0 tickets where 1")));
 }
 
 // A curator that answers a device with another tree than its ticket's.
@@ -125,9 +126,8 @@ class HostileTreeTest : public ::testing::Test {
  protected:
   void ExpectDataLoss(std::function<void(v1::GetOfferResponse&)> tamper) {
     curator_.studies.tamper = std::move(tamper);
-    EXPECT_THAT(
-        InsecureCollector(curator_).FetchOffer("sample"),
-        StatusIs(absl::StatusCode::kDataLoss, HasSubstr("terms of study sample stand for")));
+    EXPECT_THAT(InsecureCollector(curator_).FetchOffer("sample"),
+                StatusIs(StatusCode::kDataLoss, HasSubstr("terms of study sample stand for")));
   }
 
   FakeCurator curator_;
@@ -197,7 +197,7 @@ TEST_F(HostileTreeTest, ATreeOfTheCuratorsOwnNeedsOtherTermsUnderItsSignature) {
     *response.mutable_manifest() = ToProto(coppice::testing::Sign(FakeKey(), FakeManifest(terms)));
   };
   EXPECT_THAT(InsecureCollector(curator_).FetchOffer("sample"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("about other terms")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("about other terms")));
   signs = true;
   ASSERT_OK_AND_ASSIGN(const auto offer, InsecureCollector(curator_).FetchOffer("sample"));
   EXPECT_NE(offer.fingerprint, FingerprintOf(SerializeTerms(FakeTerms())));
@@ -212,9 +212,8 @@ TEST_F(HostileTreeTest, AForestWithATreeLessMovedOrTampered) {
       [](v1::GetOfferResponse& response) { response.mutable_forest(2)->append("x"); }};
   for (const auto& tamper : tampers) {
     curator_.studies.tamper = tamper;
-    EXPECT_THAT(
-        InsecureCollector(curator_).FetchForest("sample", 1),
-        StatusIs(absl::StatusCode::kDataLoss, HasSubstr("terms of study sample stand for")));
+    EXPECT_THAT(InsecureCollector(curator_).FetchForest("sample", 1),
+                StatusIs(StatusCode::kDataLoss, HasSubstr("terms of study sample stand for")));
   }
 }
 
@@ -222,17 +221,17 @@ TEST(CollectorTest, RefusesImpossibleRequestsItself) {
   const FakeCurator curator;
   const Collector collector = InsecureCollector(curator);
   EXPECT_THAT(collector.FetchOffer("No/Id"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("study's id")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("study's id")));
   for (const uint32_t tickets : {0u, 1001u}) {
     EXPECT_THAT(collector.FetchForest("sample", tickets),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
   }
   EXPECT_THAT(collector.Deliver(SampleReports(1001)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 1000")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 1000")));
   auto mixed = SampleReports(2);
   mixed[1].study = "another";
   EXPECT_THAT(collector.Deliver(mixed),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one study")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("one study")));
   EXPECT_TRUE(curator.reports.requests.empty());
 }
 
@@ -252,7 +251,7 @@ TEST(CollectorTest, DeliveryTellsEachReportsFate) {
 TEST(CollectorTest, AnswerOfAnotherLengthIsDataLoss) {
   const FakeCurator curator;
   EXPECT_THAT(InsecureCollector(curator).Deliver(SampleReports(2)),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("1 reports where 2")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("1 reports where 2")));
 }
 
 TEST(CollectorTest, EveryTrySendsTheSameBytes) {
@@ -279,7 +278,7 @@ TEST(CollectorTest, DoesNotRepeatWhatIsExhaustedWhenTheCuratorDoesNotSayWhenToCo
   curator.reports.failures = 3;
   curator.reports.failure = {grpc::StatusCode::RESOURCE_EXHAUSTED, "message larger than max"};
   EXPECT_THAT(InsecureCollector(curator).Deliver(SampleReports(1)),
-              StatusIs(absl::StatusCode::kResourceExhausted, "message larger than max"));
+              StatusIs(StatusCode::kResourceExhausted, "message larger than max"));
   EXPECT_EQ(curator.reports.requests.size(), 1);
 }
 
@@ -288,7 +287,7 @@ TEST(CollectorTest, DoesNotRepeatWhatFailedForGood) {
   curator.reports.failures = 3;
   curator.reports.failure = {grpc::StatusCode::INVALID_ARGUMENT, "too many reports"};
   EXPECT_THAT(InsecureCollector(curator).Deliver(SampleReports(1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, "too many reports"));
+              StatusIs(StatusCode::kInvalidArgument, "too many reports"));
   EXPECT_EQ(curator.reports.requests.size(), 1);
 }
 
@@ -296,7 +295,7 @@ TEST(CollectorTest, NobodyThereSaysWhereAndWhatToCheck) {
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create({.server = "127.0.0.1:1", .insecure = true}, kOnce));
   EXPECT_THAT(collector.FetchOffer("sample"),
-              StatusIs(absl::StatusCode::kUnavailable,
+              StatusIs(StatusCode::kUnavailable,
                        AllOf(HasSubstr("nobody answers at 127.0.0.1:1"), HasSubstr("refused"))));
 }
 
@@ -334,7 +333,7 @@ TEST_F(TlsTest, AnotherCaIsRefusedWithAHint) {
                          .ca_file = Write("ca.pem", MakeCertificate().certificate_pem)},
                         kOnce));
   EXPECT_THAT(collector.FetchOffer("sample"),
-              StatusIs(absl::StatusCode::kUnavailable,
+              StatusIs(StatusCode::kUnavailable,
                        AllOf(HasSubstr("no TLS connection"), HasSubstr("CA certificate"))));
 }
 
@@ -382,17 +381,17 @@ TEST_F(TlsTest, FilesOfEditorsThatPutAByteOrderMarkAreRead) {
                      .cert_file = Write("client.crt", mark + good.certificate_pem),
                      .key_file = Write("client.key", mark + good.key_pem)}));
   EXPECT_THAT(ReadTokenFile(Write("wide", std::string("\xFF\xFEt\0", 4))),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("save it as UTF-8")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("save it as UTF-8")));
 }
 
 TEST_F(TlsTest, ATokenFileHoldsOneToken) {
   for (const char* text : {"\n", "two words", "two\nlines\n", "caf\xc3\xa9"}) {
     EXPECT_THAT(Connect({.server = "localhost:1", .token_file = Write("token", text)}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one token on one line")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("one token on one line")))
         << text;
   }
   EXPECT_THAT(Connect({.server = "localhost:1", .token_file = dir_.path() + "/none"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
 }
 
 TEST_F(TlsTest, FilesAreCheckedBeforeConnecting) {
@@ -400,20 +399,20 @@ TEST_F(TlsTest, FilesAreCheckedBeforeConnecting) {
   const std::string good_file = Write("good.pem", good.certificate_pem);
   const std::string server = "localhost:1";
   EXPECT_THAT(Connect({.server = server, .ca_file = dir_.path() + "/none"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
   EXPECT_THAT(Connect({.server = server, .ca_file = dir_.path()}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
   EXPECT_THAT(Connect({.server = server, .ca_file = Write("text.pem", "hello")}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a PEM file")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("not a PEM file")));
   EXPECT_THAT(Connect({.server = server,
                        .ca_file = Write("old.pem", MakeCertificate(-60).certificate_pem)}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has expired")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("has expired")));
   EXPECT_THAT(Connect({.server = server, .cert_file = good_file, .key_file = good_file}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("private key")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("private key")));
   EXPECT_THAT(Connect({.server = server,
                        .cert_file = good_file,
                        .key_file = Write("other.key", MakeCertificate().key_pem)}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not belong")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not belong")));
   EXPECT_OK(Connect({.server = server,
                      .ca_file = good_file,
                      .cert_file = good_file,
@@ -426,7 +425,7 @@ TEST(CheckConnectOptionsTest, InsecureIsForLoopbackOnly) {
   }
   for (const std::string host : {"example.com", "10.0.0.1", "127.0.0.1.example.com", "[::2]"}) {
     EXPECT_THAT(CheckConnectOptions({.server = host + ":80", .insecure = true}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("loopback")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("loopback")));
     EXPECT_OK(CheckConnectOptions({.server = host + ":80"}));
   }
 }
@@ -435,14 +434,14 @@ TEST(CheckConnectOptionsTest, RefusesWhatIsNoAddress) {
   for (const char* server : {"", "localhost", ":80", "localhost:", "localhost:0", "localhost:65536",
                              "localhost:8o", "::1:80", "[]:80", "http://localhost:80"}) {
     EXPECT_THAT(CheckConnectOptions({.server = server}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("HOST:PORT")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("HOST:PORT")))
         << server;
   }
 }
 
 TEST(CheckConnectOptionsTest, ATokenIsNotSentWithoutTls) {
   EXPECT_THAT(CheckConnectOptions({.server = "localhost:1", .token_file = "t", .insecure = true}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("show the token")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("show the token")));
 }
 
 TEST(CollectorTest, SubmissionTokensTravelWithTheRequest) {
@@ -463,9 +462,9 @@ TEST(CollectorTest, SubmissionTokensTravelWithTheRequest) {
 
 TEST(CheckConnectOptionsTest, CertificateAndKeyGoTogether) {
   EXPECT_THAT(CheckConnectOptions({.server = "a:1", .cert_file = "c"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("together")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("together")));
   EXPECT_THAT(CheckConnectOptions({.server = "localhost:1", .ca_file = "c", .insecure = true}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no CA")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no CA")));
 }
 
 TEST(CollectorTest, KnowsACuratorByAProofOfItsKey) {
@@ -475,12 +474,12 @@ TEST(CollectorTest, KnowsACuratorByAProofOfItsKey) {
       Collector::Create({.server = curator.address(), .insecure = true}, RetryOptions()));
   EXPECT_OK(collector.CheckIs(FakeKey().public_key()));
   EXPECT_THAT(collector.CheckIs(FakeKey(2).public_key()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is another one")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is another one")));
 
   // Keys are public, so anybody can claim one.
   curator.studies.key = FakeKey(2);
   EXPECT_THAT(collector.CheckIs(FakeKey().public_key()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not prove")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("does not prove")));
 }
 
 TEST(CollectorTest, ACallThatTheServerCutOffIsTriedAgain) {

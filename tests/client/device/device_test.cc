@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
@@ -31,18 +33,18 @@ class ScriptedCurator final : public CuratorLink {
  public:
   explicit ScriptedCurator(std::vector<std::string>& events) : events_(events) {}
 
-  absl::StatusOr<Offer> FetchOffer(absl::string_view, absl::string_view) const override {
+  StatusOr<Offer> FetchOffer(std::string_view, std::string_view) const override {
     events_.push_back("fetch");
     return Offer{terms, {1}, {SampleTicket(7)}, AllTrees({SampleTree()})};
   }
-  absl::StatusOr<std::vector<DeliveryResult>> Deliver(
+  StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const override {
     events_.push_back("deliver");
     taken.insert(taken.end(), reports.begin(), reports.end());
     return std::vector<DeliveryResult>(reports.size(), result);
   }
-  absl::Status CheckIs(const PublicKey& root) const override {
-    return root == FakeKey(1).public_key() ? absl::OkStatus() : absl::FailedPreconditionError("no");
+  Status CheckIs(const PublicKey& root) const override {
+    return root == FakeKey(1).public_key() ? OkStatus() : FailedPreconditionError("no");
   }
 
   Terms terms = SampleTerms();
@@ -76,14 +78,14 @@ class DeviceTest : public ::testing::Test {
     SetUp();
   }
 
-  absl::Status Answer(const TextRow& row) {
+  Status Answer(const TextRow& row) {
     const auto read = [&] {
       events_.push_back("read");
       return row;
     };
     return Device("me", policy_, *journal_, curator_).Answer("sample", read, random_);
   }
-  absl::StatusOr<Device::Deliveries> Deliver() {
+  StatusOr<Device::Deliveries> Deliver() {
     return Device("me", policy_, *journal_, curator_).Deliver();
   }
   bool HasAnswered() const { return journal_->Find("me", "sample").value().has_value(); }
@@ -134,13 +136,12 @@ TEST_F(DeviceTest, ShowsItsIdWhereAStudyIsJoinedByItAndAnswersNotWithoutOne) {
   curator_.terms.schema = std::make_shared<const Schema>(curator_.terms.schema->WithAllPublic());
   curator_.terms.joined_by = "customer";
   const TextRow anna = {{"customer", "anna"}, {"x", "3"}, {"y", "yes"}};
-  EXPECT_THAT(Answer(anna),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"customer\"")));
+  EXPECT_THAT(Answer(anna), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("\"customer\"")));
   EXPECT_THAT(events_, ElementsAre("fetch"));
   policy_.shows = {"customer"};
   for (const TextRow& row : {TextRow{{"x", "3"}, {"y", "yes"}}, TextRow{{"customer", ""}},
                              TextRow{{"customer", std::string(65, 'a')}, {"y", "no"}}}) {
-    EXPECT_THAT(Answer(row), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the id")));
+    EXPECT_THAT(Answer(row), StatusIs(StatusCode::kInvalidArgument, HasSubstr("the id")));
     EXPECT_FALSE(HasAnswered());
   }
   ASSERT_OK(Answer(anna));
@@ -151,7 +152,7 @@ TEST_F(DeviceTest, ShowsItsIdWhereAStudyIsJoinedByItAndAnswersNotWithoutOne) {
 
 TEST_F(DeviceTest, OptingOutComesBeforeTheFetch) {
   policy_.opted_out = true;
-  EXPECT_THAT(Answer({}), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+  EXPECT_THAT(Answer({}), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("opted out")));
   EXPECT_TRUE(events_.empty());
 }
 
@@ -162,13 +163,13 @@ TEST_F(DeviceTest, AFullQueueComesBeforeTheFetch) {
   EXPECT_THAT(Device("me", policy_, *journal_, curator_)
                   .Answer(
                       "another", [] { return TextRow(); }, random_),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("waiting")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("waiting")));
   EXPECT_TRUE(events_.empty());
 }
 
 TEST_F(DeviceTest, APolicyThatDeclinesTheTermsComesBeforeTheRow) {
   curator_.terms.epsilon = *Budget::FromEpsilon(4);
-  EXPECT_THAT(Answer({}), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 2")));
+  EXPECT_THAT(Answer({}), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at most 2")));
   EXPECT_THAT(events_, ElementsAre("fetch"));
   EXPECT_FALSE(HasAnswered());
 }
@@ -191,7 +192,7 @@ TEST_F(DeviceTest, GivingUpDrainsTheQueue) {
   EXPECT_EQ(journal_->CountUndelivered().value(), 1u);
   ASSERT_OK(device.GiveUp("sample"));
   EXPECT_EQ(journal_->CountUndelivered().value(), 0u);
-  EXPECT_THAT(device.GiveUp("never"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("never")));
+  EXPECT_THAT(device.GiveUp("never"), StatusIs(StatusCode::kNotFound, HasSubstr("never")));
 }
 
 TEST_F(DeviceTest, NothingIsSentForAnOwnerWhoOptedOut) {
@@ -202,11 +203,11 @@ TEST_F(DeviceTest, NothingIsSentForAnOwnerWhoOptedOut) {
   events_.clear();
   ASSERT_OK(journal_->SetOptedOut(true));
   EXPECT_THAT(Deliver().status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("opted out")));
   ASSERT_OK(journal_->SetOptedOut(false));
   policy_.opted_out = true;
   EXPECT_THAT(Deliver().status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("opted out")));
   EXPECT_TRUE(events_.empty());
   policy_.opted_out = false;
   ASSERT_OK(Deliver());
@@ -217,7 +218,7 @@ TEST_F(DeviceTest, ACuratorThatNobodyVouchesForGetsNoAnswer) {
   journal_.reset();
   std::remove((dir_.path() + "/journal").c_str());
   ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(dir_.path() + "/journal"));
-  EXPECT_THAT(Answer({}), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("vouches")));
+  EXPECT_THAT(Answer({}), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("vouches")));
   EXPECT_THAT(events_, ElementsAre("fetch"));
 }
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/grpc/collector.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
@@ -138,7 +138,7 @@ class FakeCurator {
     server_ = builder.BuildAndStart();
   }
 
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string address() const { return StrCat("127.0.0.1:", port_); }
 
   FakeStudies studies;
   FakeReports reports;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::testing {
@@ -14,17 +15,17 @@ namespace coppice::testing {
 class FirstDraw final : public PrivateRandom {
  public:
   explicit FirstDraw(uint64_t draw) : draw_(draw) {}
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
     if (std::exchange(first_, false)) return draw_;
     return rest_.UniformBelow(bound);
   }
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
+  StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
     return rest_.Bernoulli(numerator, denominator);
   }
-  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override {
+  StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override {
     return rest_.Binomial(trials, numerator);
   }
-  absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
+  Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
     return rest_.Geometric(table, out);
   }
 

@@ -14,6 +14,7 @@
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
 #include "client/device/responder.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/public_values.h"
 #include "tests/support/schemas.h"
@@ -69,13 +70,12 @@ class JoinedLawTest : public ::testing::TestWithParam<MechanismKind> {
  protected:
   // The law of all that a device sends except its ticket, which is drawn before.
   Law<std::string> LawOf(const LabelledRow& row, const Ticket& ticket) const {
-    return WalkAllBranches<std::string>(
-        {}, [&](PrivateRandom& random) -> absl::StatusOr<std::string> {
-          const auto report = privatizer_.Privatize(row, ticket, random);
-          if (!report.ok()) return report.status();
-          EXPECT_EQ(report->public_values, row.id);
-          return report->payload;
-        });
+    return WalkAllBranches<std::string>({}, [&](PrivateRandom& random) -> StatusOr<std::string> {
+      const auto report = privatizer_.Privatize(row, ticket, random);
+      if (!report.ok()) return report.status();
+      EXPECT_EQ(report->public_values, row.id);
+      return report->payload;
+    });
   }
 
   const Terms terms_ = CustomerTerms(GetParam());
@@ -132,7 +132,7 @@ TEST(JoinedStudyTest, ARowWithoutAnIdHasNoAnswerWhateverItsLabel) {
   for (uint32_t label = 0; label <= kClasses; ++label) {
     for (const std::string& id : {std::string(), std::string(kMaxJoinIdBytes + 1, 'x')}) {
       EXPECT_THAT(privatizer.Privatize(CustomerRow(id, label), Ticket(), random),
-                  StatusIs(absl::StatusCode::kInvalidArgument,
+                  StatusIs(StatusCode::kInvalidArgument,
                            AllOf(HasSubstr("\"customer\""), HasSubstr("nothing is sent"),
                                  Not(HasSubstr("xxx")))));
     }
@@ -152,7 +152,7 @@ TEST(JoinedStudyTest, OneRowWithoutAnIdJournalsNothing) {
             [&](size_t i) { return CustomerRow(ids[i], 1); }, random)
         .status();
   };
-  EXPECT_THAT(respond({"1", ""}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("id")));
+  EXPECT_THAT(respond({"1", ""}), StatusIs(StatusCode::kInvalidArgument, HasSubstr("id")));
   EXPECT_TRUE(journal->Entries()->empty());
   // Both may still answer later.
   EXPECT_OK(respond({"1", "2"}));
@@ -164,7 +164,7 @@ TEST(JoinedStudyTest, TheJournalKeepsIdsOfAnyBytes) {
     JournalEntry entry{.subject = "a", .epsilon = *Budget::FromEpsilon(1), .report = {}};
     entry.report.public_values = id;
     const auto read = *DecodeBody(EncodeAnswers({entry}));
-    EXPECT_EQ(absl::get<std::vector<JournalEntry>>(read)[0].report, entry.report);
+    EXPECT_EQ(std::get<std::vector<JournalEntry>>(read)[0].report, entry.report);
   }
 }
 
@@ -172,14 +172,14 @@ TEST(JoinedStudyTest, TheJournalKeepsIdsOfAnyBytes) {
 TEST(JoinedStudyTest, ADeviceDeclinesAnIdThatItDoesNotShow) {
   const Terms terms = CustomerTerms();
   Policy policy{.max_epsilon = terms.epsilon, .shows = {"income", "debt"}};
-  EXPECT_THAT(policy.Allows(terms, {}), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                 HasSubstr("the id \"customer\" sent")));
+  EXPECT_THAT(policy.Allows(terms, {}),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("the id \"customer\" sent")));
   policy.shows = {"customer"};
   EXPECT_OK(policy.Allows(terms, {}));
   Terms open = terms;
   open.joined_by.clear();
   EXPECT_THAT(policy.Allows(open, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("feature \"income\"")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("feature \"income\"")));
 }
 
 TEST(JoinedStudyTest, ADevicesOwnSchemaNeedAgreeInTheLabelAlone) {
@@ -194,12 +194,12 @@ TEST(JoinedStudyTest, ADevicesOwnSchemaNeedAgreeInTheLabelAlone) {
   for (const auto& other : {own("churn", {"no", "late", "yes"}), own("default", {"no", "yes"})}) {
     policy.own_schema = other;
     EXPECT_THAT(policy.Allows(terms, {}),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("own schema")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("own schema")));
   }
   policy.own_schema = std::make_shared<const Schema>(
       *Schema::CreateRegression({Numeric("anything", 0, 1)}, "default", {.min = 0, .max = 1}));
   EXPECT_THAT(policy.Allows(terms, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("own schema")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("own schema")));
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 #include <string>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "client/device/journal.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 JournalEntry Entry(int subject, size_t payload_bytes = 100) {
   return {
-      .subject = absl::StrCat(subject),
+      .subject = StrCat(subject),
       .epsilon = *Budget::FromEpsilon(1),
       .report = {
           .study = "s1", .ticket = SampleTicket(1), .payload = std::string(payload_bytes, 'p')}};
@@ -60,7 +60,7 @@ TEST(JournalCrashTest, WriteThatStopsHalfWayLeavesNothingBehind) {
     {
       const FileSizeLimit limit(1000);
       EXPECT_THAT(journal->Append({Entry(2, 5000)}),
-                  StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("make room")));
+                  StatusIs(StatusCode::kResourceExhausted, HasSubstr("make room")));
     }
     EXPECT_EQ(journal->Entries().value().size(), 1);
     EXPECT_OK(journal->Append({Entry(3)}));
@@ -80,7 +80,7 @@ TEST(JournalCrashTest, FullDiskLeavesTheJournalUsable) {
     ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(dir.path() + "/journal"));
     ASSERT_OK(journal->Append({Entry(1)}));
     EXPECT_THAT(journal->Append({Entry(2, 100'000)}),
-                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("No space left")));
+                StatusIs(StatusCode::kResourceExhausted, HasSubstr("No space left")));
     EXPECT_OK(journal->Append({Entry(3)}));
     EXPECT_EQ(journal->Entries().value().size(), 2);
   }
@@ -95,7 +95,7 @@ TEST(JournalCrashTest, FailsToOpenWhereThereIsNoRoomAtAll) {
   const TempDir dir;
   const FileSizeLimit limit(4);
   EXPECT_THAT(Journal::Open(dir.path() + "/journal"),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("journal")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("journal")));
 }
 
 // Appends for ever, and tells `pipe` what was acknowledged.

@@ -1,5 +1,6 @@
 #include "client/device/journal_format.h"
 
+#include "common/base/status.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
 
@@ -41,7 +42,7 @@ SeenManifest SampleSeen() {
 
 TEST(JournalFormatTest, AnswersComeBackAsTheyWere) {
   ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeAnswers({SampleEntry()})));
-  const auto& entries = absl::get<std::vector<JournalEntry>>(record);
+  const auto& entries = std::get<std::vector<JournalEntry>>(record);
   ASSERT_EQ(entries.size(), 1);
   EXPECT_EQ(entries[0].subject, "ann");
   EXPECT_EQ(entries[0].epsilon, SampleEntry().epsilon);
@@ -65,7 +66,7 @@ TEST(JournalFormatTest, SealedAnswersComeBackAsTheyWere) {
   waiting.delivered = false;
   ASSERT_OK_AND_ASSIGN(const JournalRecord record,
                        DecodeBody(EncodeAnswers({SampleSealedEntry(), waiting})));
-  const auto& entries = absl::get<std::vector<JournalEntry>>(record);
+  const auto& entries = std::get<std::vector<JournalEntry>>(record);
   ASSERT_EQ(entries.size(), 2);
   EXPECT_EQ(entries[0].sealed, SampleSealedEntry().sealed);
   EXPECT_EQ(entries[0].report, SampleSealedEntry().report);
@@ -86,12 +87,12 @@ TEST(JournalFormatTest, WhatIsSealedHasKindsOfItsOwn) {
 TEST(JournalFormatTest, DeliveredMarkComesBackAsItWas) {
   const DeliveredMark mark{.study = "s1", .subjects = {"ann", "", "bob"}};
   ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeDelivered(mark)));
-  EXPECT_EQ(absl::get<DeliveredMark>(record), mark);
+  EXPECT_EQ(std::get<DeliveredMark>(record), mark);
 }
 
 TEST(JournalFormatTest, ForgottenAnswersComeBackWithoutTheirReports) {
   ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeForgotten({SampleEntry()})));
-  const auto& entries = absl::get<std::vector<JournalEntry>>(record);
+  const auto& entries = std::get<std::vector<JournalEntry>>(record);
   ASSERT_EQ(entries.size(), 1);
   EXPECT_EQ(entries[0].subject, "ann");
   EXPECT_EQ(entries[0].epsilon, SampleEntry().epsilon);
@@ -104,20 +105,20 @@ TEST(JournalFormatTest, ForgottenAnswersComeBackWithoutTheirReports) {
 TEST(JournalFormatTest, OptingOutComesBackAsItWas) {
   for (const bool opted_out : {true, false}) {
     ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeOptOut({opted_out})));
-    EXPECT_EQ(absl::get<OptOutMark>(record), OptOutMark{opted_out});
+    EXPECT_EQ(std::get<OptOutMark>(record), OptOutMark{opted_out});
   }
 }
 
 TEST(JournalFormatTest, ASeenManifestComesBackAsItWas) {
   ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeSeen(SampleSeen())));
-  EXPECT_EQ(absl::get<SeenManifest>(record), SampleSeen());
+  EXPECT_EQ(std::get<SeenManifest>(record), SampleSeen());
 }
 
 TEST(JournalFormatTest, ASeenManifestOfSealedReportsComesBackAsItWas) {
   SeenManifest seen = SampleSeen();
   seen.manifest.sealing = SampleSealing();
   ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeSeen(seen)));
-  EXPECT_EQ(absl::get<SeenManifest>(record), seen);
+  EXPECT_EQ(std::get<SeenManifest>(record), seen);
 }
 
 TEST(JournalFormatTest, EveryShorterOrLongerBodyIsDataLoss) {
@@ -129,19 +130,19 @@ TEST(JournalFormatTest, EveryShorterOrLongerBodyIsDataLoss) {
         EncodeSeen(SampleSeen()), EncodeSeen(sealing), EncodeForgotten({SampleEntry()}),
         EncodeOptOut({true})}) {
     for (size_t size = 0; size < body.size(); ++size) {
-      EXPECT_THAT(DecodeBody(body.substr(0, size)).status().code(), absl::StatusCode::kDataLoss);
+      EXPECT_THAT(DecodeBody(body.substr(0, size)).status().code(), StatusCode::kDataLoss);
     }
     EXPECT_THAT(DecodeBody(body + "x"),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("longer or shorter")));
+                StatusIs(StatusCode::kDataLoss, HasSubstr("longer or shorter")));
   }
 }
 
 TEST(JournalFormatTest, WhatOnlyANewerVersionCanHaveWrittenIsRefusedAsThat) {
   const auto newer =
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("a newer version of Coppice"));
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("a newer version of Coppice"));
   EXPECT_THAT(DecodeBody("\x7f"), newer);
   EXPECT_THAT(DecodeBody(std::string(1, '\0')),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no kind")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("no kind")));
   EXPECT_OK(CheckHeader(JournalHeader()));
   std::string header = JournalHeader();
   ++header[header.size() - 4];
@@ -155,7 +156,7 @@ TEST(JournalFormatTest, FrameIsBoundToTheOneBefore) {
   EXPECT_EQ(parsed.body, "two");
   EXPECT_EQ(parsed.size, second.bytes.size());
   EXPECT_THAT(ParseFrame(FirstFrameDigest(), second.bytes),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not match")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("does not match")));
 }
 
 TEST(JournalFormatTest, EveryPrefixOfAFrameIsTorn) {

@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/compacted_journal.h"
 #include "client/device/journal.h"
 #include "client/device/respondent.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
@@ -107,8 +108,8 @@ TEST_F(JournalRoomTest, KeepsSealedAnswersThatWaitAndForgetsDeliveredOnes) {
   }
   ASSERT_OK(journal_->Append(sealed));
   ASSERT_OK(journal_->MarkDelivered("a", {"me"}));
-  EXPECT_THAT(journal_->MakeRoom(1), StatusIs(absl::StatusCode::kResourceExhausted,
-                                              HasSubstr("deliver the answers that wait")));
+  EXPECT_THAT(journal_->MakeRoom(1),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("deliver the answers that wait")));
   for (const bool reopened : {false, true}) {
     if (reopened) Reopen();
     EXPECT_TRUE(journal_->Find("me", "a").value()->forgotten);
@@ -122,14 +123,14 @@ TEST_F(JournalRoomTest, AnAnswerIsSealedOrNotAndARecordHoldsOneKind) {
   JournalEntry sealed = AnswerTo("a", 0);
   sealed.sealed.emplace();
   EXPECT_THAT(journal_->Append({sealed, AnswerTo("b")}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in two calls")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("in two calls")));
   EXPECT_TRUE(journal_->Entries().value().empty());
 }
 
 TEST_F(JournalRoomTest, KeepsWhatWasSpentWhoForAndWhatWaits) {
   AnswerThrice();
-  EXPECT_THAT(journal_->MakeRoom(1), StatusIs(absl::StatusCode::kResourceExhausted,
-                                              HasSubstr("deliver the answers that wait")));
+  EXPECT_THAT(journal_->MakeRoom(1),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("deliver the answers that wait")));
   for (const bool reopened : {false, true}) {
     if (reopened) Reopen();
     const std::vector<JournalEntry> entries = journal_->Entries().value();
@@ -145,7 +146,7 @@ TEST_F(JournalRoomTest, KeepsWhatWasSpentWhoForAndWhatWaits) {
     EXPECT_EQ(journal_->OfStudy("a"), SeenFor("a", "here:1", 1));
     EXPECT_EQ(journal_->RootOf("there:1"), PublicKey{2});
     EXPECT_THAT(journal_->Append({AnswerTo("a")}),
-                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("already")));
+                StatusIs(StatusCode::kAlreadyExists, HasSubstr("already")));
   }
   ASSERT_OK(journal_->Append({AnswerTo("d")}));
   Reopen();
@@ -197,9 +198,9 @@ TEST_F(JournalRoomTest, AFullDiskLosesNothing) {
   struct rlimit little = unlimited;
   little.rlim_cur = 100;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
-  const absl::Status made = journal_->MakeRoom(before.size() - 500);
+  const Status made = journal_->MakeRoom(before.size() - 500);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
-  EXPECT_THAT(made, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("make room")));
+  EXPECT_THAT(made, StatusIs(StatusCode::kResourceExhausted, HasSubstr("make room")));
   EXPECT_EQ(FileBytes(), before);
   EXPECT_FALSE(std::filesystem::exists(path() + ".new"));
   ASSERT_OK(journal_->Append({AnswerTo("d")}));
@@ -213,7 +214,7 @@ TEST_F(JournalRoomTest, AJournalWithSeveralNamesIsNotWrittenAnew) {
   const std::string before = FileBytes();
   std::filesystem::create_hard_link(path(), path() + ".other");
   EXPECT_THAT(journal_->MakeRoom(before.size() - 500),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("several names")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("several names")));
   EXPECT_EQ(FileBytes(), before);
   std::filesystem::remove(path() + ".other");
   EXPECT_OK(journal_->MakeRoom(before.size() - 500));
@@ -232,14 +233,14 @@ TEST_F(JournalRoomTest, StaysLockedThroughoutForOthers) {
   AnswerThrice();
   ASSERT_OK(journal_->MakeRoom(FileBytes().size() - 500));
   EXPECT_THAT(Journal::Open(path()),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("in use by another process")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("in use by another process")));
 }
 
 TEST_F(JournalRoomTest, BytesThatAreNoJournalAreNotCompacted) {
   AnswerThrice();
   const std::string bytes = FileBytes();
   EXPECT_OK(CompactedJournal(bytes, kNoLimit));
-  EXPECT_THAT(CompactedJournal("no journal", 1).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(CompactedJournal("no journal", 1).status().code(), StatusCode::kDataLoss);
   for (size_t size = 21; size < bytes.size(); size += 97) {
     EXPECT_FALSE(CompactedJournal(bytes.substr(0, size), kNoLimit).ok()) << size;
   }
@@ -249,14 +250,14 @@ TEST_F(JournalRoomTest, BytesThatAreNoJournalAreNotCompacted) {
 // which does not depend on the row.
 class LimitedRespondentTest : public JournalRoomTest {
  protected:
-  absl::Status Answer(const std::string& study) {
+  Status Answer(const std::string& study) {
     Terms terms = SampleTerms();
     terms.study = study;
     const Respondent respondent("me", policy_, *journal_);
-    const absl::StatusOr<bool> may_fetch = respondent.MayFetch(study);
+    const StatusOr<bool> may_fetch = respondent.MayFetch(study);
     if (!may_fetch.ok() || !*may_fetch) return may_fetch.status();
     if (!journal_->OfStudy(study).has_value()) {
-      if (absl::Status met = journal_->Remember(SeenFor(study, "here:1", 1)); !met.ok()) return met;
+      if (Status met = journal_->Remember(SeenFor(study, "here:1", 1)); !met.ok()) return met;
     }
     return respondent.Answer(
         study, Offer{terms, {1}, {SampleTicket(7)}, AllTrees({SampleTree()})},
@@ -274,9 +275,9 @@ class LimitedRespondentTest : public JournalRoomTest {
 
 TEST_F(LimitedRespondentTest, AnswersOnWhileItDelivers) {
   for (int i = 0; i < 100; ++i) {
-    const std::string study = absl::StrCat("s", i);
-    const absl::Status answered = Answer(study);
-    if (absl::IsResourceExhausted(answered)) break;
+    const std::string study = StrCat("s", i);
+    const Status answered = Answer(study);
+    if (IsResourceExhausted(answered)) break;
     ASSERT_OK(answered);
     ASSERT_OK(journal_->MarkDelivered(study, {"me"}));
     EXPECT_LE(journal_->SizeBytes().value(), 4000 + 300u);
@@ -290,19 +291,19 @@ TEST_F(LimitedRespondentTest, AnswersOnWhileItDelivers) {
 
 TEST_F(LimitedRespondentTest, FallsSilentBeforeItFetchesWhereNothingCanGo) {
   int answered = 0;
-  absl::Status last;
+  Status last;
   while (answered < 100 && last.ok()) {
-    last = Answer(absl::StrCat("s", answered));
+    last = Answer(StrCat("s", answered));
     answered += last.ok() ? 1 : 0;
   }
-  EXPECT_THAT(last, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("journal")));
+  EXPECT_THAT(last, StatusIs(StatusCode::kResourceExhausted, HasSubstr("journal")));
   EXPECT_EQ(rows_read_, answered);
   EXPECT_EQ(journal_->CountUndelivered().value(), static_cast<uint64_t>(answered));
 }
 
 TEST_F(LimitedRespondentTest, TheOwnersWordComesBeforeTheFetch) {
   ASSERT_OK(journal_->SetOptedOut(true));
-  EXPECT_THAT(Answer("s"), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+  EXPECT_THAT(Answer("s"), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("opted out")));
   EXPECT_EQ(rows_read_, 0);
 }
 

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "client/device/journal_format.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -139,9 +139,9 @@ TEST_F(JournalTest, SecondAnswerToAStudyIsRefusedWithAllOfItsBatch) {
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
   ASSERT_OK(journal->Append({Entry("ann")}));
   EXPECT_THAT(journal->Append({Entry("bob"), Entry("ann")}),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study s1")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("study s1")));
   EXPECT_THAT(journal->Append({Entry("cy"), Entry("cy")}),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study s1")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("study s1")));
   EXPECT_THAT(Subjects(journal->Entries().value()), ElementsAre("ann"));
 }
 
@@ -149,21 +149,21 @@ TEST_F(JournalTest, OnlyAnswersCanBeMarkedDelivered) {
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
   ASSERT_OK(journal->Append({Entry("ann")}));
   EXPECT_THAT(journal->MarkDelivered("s1", {"ann", "bob"}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no answer to study s1")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("no answer to study s1")));
   EXPECT_THAT(Subjects(journal->Undelivered().value()), ElementsAre("ann"));
 }
 
 TEST_F(JournalTest, SecondOpenerIsRefusedUntilTheFirstIsDone) {
   ASSERT_OK_AND_ASSIGN(auto journal, Journal::Open(path()));
   EXPECT_THAT(Journal::Open(path()),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("in use by another process")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("in use by another process")));
   journal.reset();
   EXPECT_OK(Journal::Open(path()));
 }
 
 TEST_F(JournalTest, FolderThatIsNotThereIsNamed) {
   EXPECT_THAT(Journal::Open(dir_.path() + "/none/journal"),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("none/journal")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("none/journal")));
 }
 
 // Whatever length a crash leaves, the journal opens with the records that were complete, takes
@@ -197,11 +197,11 @@ TEST_F(JournalTest, EveryFlippedBitIsRefused) {
     std::string flipped = whole;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
     WriteFile(flipped);
-    const absl::StatusCode code = Journal::Open(path()).status().code();
+    const StatusCode code = Journal::Open(path()).status().code();
     const bool of_version =
         bit / 8 >= JournalHeader().size() - 4 && bit / 8 < JournalHeader().size();
-    ASSERT_TRUE(code == absl::StatusCode::kDataLoss ||
-                (of_version && code == absl::StatusCode::kFailedPrecondition))
+    ASSERT_TRUE(code == StatusCode::kDataLoss ||
+                (of_version && code == StatusCode::kFailedPrecondition))
         << bit;
   }
   WriteFile(whole);
@@ -218,13 +218,12 @@ TEST_F(JournalTest, RepeatedRecordIsDataLoss) {
   const std::string record = ReadFile().substr(header.size());
   WriteFile(header + record + record);
   EXPECT_THAT(Journal::Open(path()),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not match its check")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("does not match its check")));
 }
 
 TEST_F(JournalTest, AnotherFileIsNotTakenForAJournal) {
   WriteFile("age,sex,label\n31,f,yes\n40,m,no\n");
-  EXPECT_THAT(Journal::Open(path()),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no journal")));
+  EXPECT_THAT(Journal::Open(path()), StatusIs(StatusCode::kDataLoss, HasSubstr("no journal")));
   EXPECT_EQ(ReadFile().substr(0, 3), "age");
 }
 
@@ -251,8 +250,8 @@ TEST_F(JournalTest, AChildAfterForkIsRefusedEveryUse) {
   ASSERT_OK(journal->Append({Entry("ann")}));
   const pid_t child = fork();
   if (child == 0) {
-    const auto refused = [](const absl::Status& status) {
-      return absl::IsFailedPrecondition(status) && absl::StrContains(status.message(), "fork()");
+    const auto refused = [](const Status& status) {
+      return IsFailedPrecondition(status) && StrContains(status.message(), "fork()");
     };
     const bool all =
         refused(journal->Append({Entry("bob")})) &&
@@ -273,13 +272,13 @@ TEST_F(JournalTest, AChildOfABusyJournalIsRefusedToo) {
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
   std::atomic<bool> done = false;
   std::thread busy([&] {
-    for (int i = 0; !done; ++i) journal->Append({Entry(absl::StrCat(i))}).IgnoreError();
+    for (int i = 0; !done; ++i) journal->Append({Entry(StrCat(i))}).IgnoreError();
   });
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       alarm(20);
-      _exit(absl::IsFailedPrecondition(journal->Find("0", "s1").status()) ? 0 : 1);
+      _exit(IsFailedPrecondition(journal->Find("0", "s1").status()) ? 0 : 1);
     }
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);
@@ -302,7 +301,7 @@ TEST_F(JournalTest, AFileThatSomebodyElseChangedTakesNoMore) {
   ASSERT_OK(journal->Append({Entry("ann")}));
   std::ofstream(path(), std::ios::binary | std::ios::app) << 'x';
   EXPECT_THAT(journal->Append({Entry("bob")}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was changed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("was changed")));
 
   journal.reset();
   std::filesystem::remove(path());
@@ -314,20 +313,20 @@ TEST_F(JournalTest, AFileThatSomebodyElseChangedTakesNoMore) {
     file.put('x');
   }
   EXPECT_THAT(journal->Append({Entry("ann")}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was changed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("was changed")));
 
   journal.reset();
   std::filesystem::remove(path());
   ASSERT_OK_AND_ASSIGN(journal, Journal::Open(path()));
   std::filesystem::rename(path(), path() + ".moved");
   EXPECT_THAT(journal->Append({Entry("dan")}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("replaced or removed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("replaced or removed")));
 }
 
 // Tens of megabytes test the offsets on every machine.
 TEST_F(JournalTest, AGatewaysAnswersAreAllThereAfterARestart) {
   constexpr int kSubjects = 10'000;
-  const auto name = [](int i) { return absl::StrCat("subject ", i); };
+  const auto name = [](int i) { return StrCat("subject ", i); };
   const auto payload = [](int i) { return std::string(4000, static_cast<char>(i % 251)); };
   {
     ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));

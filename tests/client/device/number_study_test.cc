@@ -9,6 +9,7 @@
 
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -52,7 +53,7 @@ TreesByIndex AgeTree() {
 Law<std::string> ReportOf(const LabelledRow& row) {
   const Privatizer privatizer = *Privatizer::Create(WageTerms(), {}, AgeTree());
   return WalkAllBranches<std::string>(
-      {.cut_off = 0}, [&](PrivateRandom& random) -> absl::StatusOr<std::string> {
+      {.cut_off = 0}, [&](PrivateRandom& random) -> StatusOr<std::string> {
         COPPICE_ASSIGN_OR_RETURN(const PrivateReport report,
                                  privatizer.Privatize(row, Ticket(), random));
         return report.payload;
@@ -64,19 +65,19 @@ TEST(NumberStudyTest, TermsNeedARangeForNumbersAndNoneForClasses) {
   Terms without = WageTerms();
   without.rounding.reset();
   EXPECT_THAT(ValidateTerms(without),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rounding")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("rounding")));
   Terms classes = WageTerms();
   classes.schema = std::make_shared<const Schema>(
       *Schema::Create({Numeric("age", 0, 100)}, "sick", {"no", "yes"}));
   EXPECT_THAT(ValidateTerms(classes),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is for numbers")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is for numbers")));
   for (const NumberRange bad :
        {NumberRange{1, 1}, NumberRange{2, 1}, NumberRange{1000, 2000}, NumberRange{-5, 0},
         NumberRange{0, INFINITY}, NumberRange{-1e308, 1e308}, NumberRange{NAN, 1}}) {
     Terms outside = WageTerms();
     outside.rounding = bad;
     EXPECT_THAT(ValidateTerms(outside),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rounding")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("rounding")))
         << bad.low << " " << bad.high;
   }
 }

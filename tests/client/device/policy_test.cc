@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "common/base/status.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
 
@@ -24,7 +25,7 @@ TEST(PolicyTest, AllowsUpToTheLimitOfOneReport) {
   const Policy policy{.max_epsilon = Epsilon(2), .max_total_epsilon = {}};
   EXPECT_OK(policy.Allows(Asking(Epsilon(2)), Epsilon(1000)));
   EXPECT_THAT(policy.Allows(Asking(*Budget::FromNanos(2'000'000'001)), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("asks for epsilon 2.000000001"), HasSubstr("at most 2"))));
 }
 
@@ -33,25 +34,25 @@ TEST(PolicyTest, CountsWhatWasSpentBefore) {
   EXPECT_OK(policy.Allows(Asking(Epsilon(2)), {}));
   EXPECT_OK(policy.Allows(Asking(Epsilon(1)), Epsilon(2)));
   EXPECT_THAT(policy.Allows(Asking(Epsilon(2)), Epsilon(1.5)),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("have spent 3.5"), HasSubstr("at most 3"))));
 }
 
 TEST(PolicyTest, FirstReportAloneCanExceedTheTotal) {
   const Policy policy{.max_epsilon = Epsilon(9), .max_total_epsilon = Epsilon(3)};
   EXPECT_THAT(policy.Allows(Asking(Epsilon(4)), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in all")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("in all")));
 }
 
 TEST(PolicyTest, GivesMoreThroughARelayThanToTheCuratorItself) {
   const Policy policy{.max_epsilon = Epsilon(6), .max_epsilon_direct = Epsilon(2)};
   EXPECT_OK(policy.Allows(Asking(Epsilon(2)), {}));
-  EXPECT_THAT(policy.Allows(Asking(Epsilon(3)), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("more than 2 only through a relay")));
+  EXPECT_THAT(
+      policy.Allows(Asking(Epsilon(3)), {}),
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("more than 2 only through a relay")));
   EXPECT_OK(policy.Allows(Asking(Epsilon(6)), {}, Way::kThroughRelay));
   EXPECT_THAT(policy.Allows(Asking(Epsilon(7)), {}, Way::kThroughRelay),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 6")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at most 6")));
 }
 
 TEST(PolicyTest, OptingOutAndAFullQueueComeBeforeTheFetch) {
@@ -60,10 +61,10 @@ TEST(PolicyTest, OptingOutAndAFullQueueComeBeforeTheFetch) {
   policy.max_waiting = 3;
   EXPECT_OK(policy.AllowsFetch(2));
   EXPECT_THAT(policy.AllowsFetch(3),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("at most 3 waiting")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("at most 3 waiting")));
   policy.opted_out = true;
   EXPECT_THAT(policy.AllowsFetch(0),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("opted out")));
 }
 
 TEST(PolicyTest, TheDevicesOwnSchemaCounts) {
@@ -75,7 +76,7 @@ TEST(PolicyTest, TheDevicesOwnSchemaCounts) {
   terms.schema = std::make_shared<const Schema>(
       *Schema::Create({testing::Numeric("x", 0, 10)}, "y", {"hiv", "zzz"}));
   EXPECT_THAT(policy.Allows(terms, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("its classes")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("its classes")));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/full_tree.h"
 #include "tests/support/schemas.h"
@@ -54,7 +54,7 @@ Privatizer WithLeaves(const Terms& terms, uint32_t levels) {
 
 uint64_t TakenBy(const Privatizer& privatizer, LabelledRow row, PrivateRandom& random) {
   Privatizer::Blank blank = *privatizer.BlankFor(Ticket());
-  absl::StatusOr<PrivateReport> report = absl::UnknownError("");
+  StatusOr<PrivateReport> report = UnknownError("");
   const uint64_t taken = MemoryTakenBy(
       [&] { report = privatizer.Privatize(std::move(row), std::move(blank), random); });
   EXPECT_FALSE(report.value().payload.empty());

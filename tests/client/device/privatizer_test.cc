@@ -1,5 +1,6 @@
 #include "client/device/privatizer.h"
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
@@ -22,27 +23,27 @@ constexpr Fingerprint kFingerprint{1, 2, 3};
 // A source that always fails.
 class FailingRandom final : public PrivateRandom {
  public:
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return Down(); }
-  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return Down(); }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return Down(); }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override { return Down(); }
+  StatusOr<uint64_t> UniformBelow(uint64_t) override { return Down(); }
+  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return Down(); }
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return Down(); }
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override { return Down(); }
 
  private:
-  static absl::Status Down() { return absl::UnavailableError("the random source is down"); }
+  static Status Down() { return UnavailableError("the random source is down"); }
 };
 
 TEST(PrivatizerTest, CreateRefusesTermsThatDoNotValidate) {
   Terms terms = SampleTerms();
   terms.trees = 0;
   EXPECT_THAT(Privatizer::Create(terms, kFingerprint, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tree")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("tree")));
 }
 
 TEST(PrivatizerTest, CreateRefusesATreeThatTheStudyDoesNotHave) {
   TreesByIndex trees;
   trees.emplace(1, SampleTree());
   EXPECT_THAT(Privatizer::Create(SampleTerms(), kFingerprint, trees),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none of the study's 1")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("none of the study's 1")));
 }
 
 TEST(PrivatizerTest, CreateRefusesATreeThatDoesNotFitTheSchema) {
@@ -50,7 +51,7 @@ TEST(PrivatizerTest, CreateRefusesATreeThatDoesNotFitTheSchema) {
   terms.schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("x", {"a", "b"})}, "y", {"no", "yes"}));
   EXPECT_THAT(Privatizer::Create(terms, kFingerprint, AllTrees({SampleTree()})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not numeric")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("not numeric")));
 }
 
 TEST(PrivatizerTest, ReportCarriesStudyFingerprintAndTicket) {
@@ -142,7 +143,7 @@ TEST(PrivatizerTest, ATicketForATreeThatIsNotHereIsRefused) {
     ++refused;
     for (const Row& row : {Row{8}, Row{777}, Row{}}) {
       EXPECT_THAT(privatizer.Privatize({row, 1}, ticket, down),
-                  StatusIs(absl::StatusCode::kFailedPrecondition,
+                  StatusIs(StatusCode::kFailedPrecondition,
                            HasSubstr("tree 0 of study sample, which is not here")));
     }
   }
@@ -168,7 +169,7 @@ TEST(PrivatizerTest, ReleasesNothingWithoutRandomness) {
   const Privatizer privatizer = SamplePrivatizer("sample", 2, kFingerprint);
   FailingRandom random;
   EXPECT_THAT(privatizer.Privatize({{3}, 1}, SampleTicket(1), random),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("random source")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("random source")));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "client/device/journal_format.h"
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/public_values.h"
 #include "tests/support/status_matchers.h"
@@ -94,7 +95,7 @@ TEST(PublicValuesTest, RefuseWhatNoDeviceSends) {
   for (const std::string& bytes : {negative_zero, std::string(), std::string(7, '\0'),
                                    std::string(9, '\0'), other_missing, none_such}) {
     EXPECT_THAT(DecodePublicValues(*schema, tree, bytes),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("")));
   }
 }
 
@@ -146,17 +147,17 @@ TEST(PublicFeaturesTest, ADeviceDeclinesAStudyThatAsksForMoreThanItShows) {
   const Terms terms = RegionTerms(MechanismKind::kSignedHadamard);
   Policy policy{.max_epsilon = terms.epsilon};
   EXPECT_THAT(policy.Allows(terms, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"region\"")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("\"region\"")));
   policy.shows = {"age"};
   EXPECT_THAT(policy.Allows(terms, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("region")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("region")));
   policy.shows = {"region"};
   EXPECT_TRUE(policy.Allows(terms, {}).ok());
 }
 
 TEST(PublicFeaturesTest, LaplaceMechanismsAreRefused) {
   EXPECT_THAT(ValidateTerms(RegionTerms(MechanismKind::kLaplaceJoint)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("public features")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("public features")));
 }
 
 TEST(PublicFeaturesTest, TheJournalKeepsPublicValuesForRetries) {
@@ -165,7 +166,7 @@ TEST(PublicFeaturesTest, TheJournalKeepsPublicValuesForRetries) {
   entry.report.payload = "p";
   entry.report.public_values = std::string(8, '\0');
   const auto read = *DecodeBody(EncodeAnswers({entry}));
-  EXPECT_EQ(absl::get<std::vector<JournalEntry>>(read)[0].report, entry.report);
+  EXPECT_EQ(std::get<std::vector<JournalEntry>>(read)[0].report, entry.report);
 }
 
 }  // namespace

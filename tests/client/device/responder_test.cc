@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
@@ -33,9 +34,9 @@ class ResponderTest : public ::testing::Test {
     responder_.emplace(policy_, *journal_);
   }
 
-  absl::StatusOr<std::vector<PrivateReport>> Respond(const Privatizer& privatizer,
-                                                     const std::vector<Invitation>& invitations,
-                                                     const LabelledRow& row = {{3}, 1}) {
+  StatusOr<std::vector<PrivateReport>> Respond(const Privatizer& privatizer,
+                                               const std::vector<Invitation>& invitations,
+                                               const LabelledRow& row = {{3}, 1}) {
     const auto read = [&](size_t) {
       ++rows_read_;
       return row;
@@ -81,13 +82,13 @@ TEST_F(ResponderTest, NewAndOldAnswersKeepTheirOrder) {
 
 TEST_F(ResponderTest, WhatIsRefusedIsRefusedBeforeAnyRowIsRead) {
   EXPECT_THAT(Respond(MakePrivatizer(4), {Invite("ann", 1)}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 2")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at most 2")));
 
   // The second subject is refused, so the first one's row is not read either.
   ASSERT_OK(Respond(MakePrivatizer(2, 1), {Invite("bob", 1)}));
   rows_read_ = 0;
   EXPECT_THAT(Respond(MakePrivatizer(2, 9), {Invite("ann", 1), Invite("bob", 2)}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under other terms")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("under other terms")));
   EXPECT_EQ(rows_read_, 0);
   EXPECT_EQ(journal_->Entries().value().size(), 1);
 }
@@ -98,7 +99,7 @@ TEST_F(ResponderTest, AnOwnerWhoOptedOutIsNotAnsweredForAndOldAnswersStay) {
   ASSERT_OK(journal_->SetOptedOut(true));
   Reopen();
   EXPECT_THAT(Respond(privatizer, {Invite("bob", 2)}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("opted out")));
   EXPECT_EQ(rows_read_, 1);
   EXPECT_EQ(Respond(privatizer, {Invite("ann", 3)}).value(), old);
   ASSERT_OK(journal_->SetOptedOut(false));
@@ -109,7 +110,7 @@ TEST_F(ResponderTest, AStudyThatDoesNotAgreeWithTheOwnSchemaIsDeclinedBeforeTheR
   policy_.own_schema = std::make_shared<const Schema>(
       *Schema::Create({testing::Numeric("x", 0, 11)}, "y", {"no", "yes"}));
   EXPECT_THAT(Respond(MakePrivatizer(), {Invite("ann", 1)}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("study sample is declined: feature \"x\" has another type")));
   EXPECT_EQ(rows_read_, 0);
   policy_.own_schema = std::make_shared<const Schema>(testing::SampleSchema());
@@ -130,13 +131,13 @@ TEST_F(ResponderTest, EveryRowThatIsReadIsAnswered) {
 TEST_F(ResponderTest, OtherTermsForAnAnsweredStudyAreDeclined) {
   ASSERT_OK(Respond(MakePrivatizer(2, 1), {Invite("ann", 1)}));
   EXPECT_THAT(Respond(MakePrivatizer(1, 2), {Invite("ann", 2)}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under other terms")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("under other terms")));
 }
 
 TEST_F(ResponderTest, WhatWasSealedForARelayIsGivenToNobodyElse) {
   const auto read = [](size_t) { return LabelledRow{{3}, 1}; };
   size_t payload_bytes = 0;
-  const auto seal = [&](size_t, const PrivateReport& report) -> absl::StatusOr<SealedAnswer> {
+  const auto seal = [&](size_t, const PrivateReport& report) -> StatusOr<SealedAnswer> {
     payload_bytes = report.payload.size();
     return SealedAnswer{.relay = {1}, .ciphertext = "sealed"};
   };
@@ -149,7 +150,7 @@ TEST_F(ResponderTest, WhatWasSealedForARelayIsGivenToNobodyElse) {
   Reopen();
   EXPECT_EQ(journal_->Find("ann", "sample").value()->sealed, entries[0].sealed);
   EXPECT_THAT(Respond(MakePrivatizer(), {Invite("ann", 2)}).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("through a relay")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("through a relay")));
   EXPECT_EQ(rows_read_, 0);
 }
 
@@ -158,13 +159,13 @@ TEST_F(ResponderTest, TotalBudgetOfASubjectIsKept) {
   ASSERT_OK(Respond(MakePrivatizer(2), {Invite("ann", 1)}));
   const Privatizer second = SamplePrivatizer("another", 2, {5});
   EXPECT_THAT(Respond(second, {Invite("ann", 2)}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 3")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at most 3")));
   EXPECT_OK(Respond(second, {Invite("bob", 3)}));
 }
 
 TEST_F(ResponderTest, SubjectTwiceInOneBatchIsRefused) {
   EXPECT_THAT(Respond(MakePrivatizer(), {Invite("ann", 1), Invite("ann", 2)}),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study sample")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("study sample")));
   EXPECT_TRUE(journal_->Entries().value().empty());
 }
 

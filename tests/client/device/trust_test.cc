@@ -7,12 +7,14 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/journal.h"
 #include "client/device/journal_format.h"
+#include "common/base/status.h"
 #include "tests/client/device/c/scripted_curator.h"
 #include "tests/client/device/fake_curator.h"
 #include "tests/support/status_matchers.h"
@@ -32,8 +34,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr int64_t kNow = 5000;
-constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
-constexpr auto kBad = absl::StatusCode::kDataLoss;
+constexpr auto kRefused = StatusCode::kFailedPrecondition;
+constexpr auto kBad = StatusCode::kDataLoss;
 
 PublicKey Public(uint8_t number) { return FakeKey(number).public_key(); }
 KeyEndorsement Step(uint8_t from, uint8_t to) {
@@ -54,9 +56,9 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
   }
 
   // Acts as a device that starts, fetches, and ends.
-  absl::Status Fetch() { return GetParam() == Interface::kC ? FetchInC() : FetchByCollector(); }
+  Status Fetch() { return GetParam() == Interface::kC ? FetchInC() : FetchByCollector(); }
 
-  absl::Status FetchByCollector() {
+  Status FetchByCollector() {
     OpenJournal();
     Trust trust(policy_, *journal_, [this] { return now_; });
     const RetryOptions once{.deadline = absl::Seconds(30), .give_up_after = absl::ZeroDuration()};
@@ -65,7 +67,7 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
     return collector.FetchOffer("sample").status();
   }
 
-  absl::Status FetchInC() {
+  Status FetchInC() {
     journal_.reset();
     coppice_device_options options;
     coppice_device_options_init(&options);
@@ -82,7 +84,7 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
       VisitInC(device, error);
       coppice_device_close(device);
     }
-    return absl::Status(static_cast<absl::StatusCode>(error.code), error.text);
+    return Status(static_cast<StatusCode>(error.code), error.text);
   }
 
   // Takes the offer, and is not OK unless its review is called, which declines.
@@ -132,7 +134,7 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
   size_t JournalRecords() const {
     std::ifstream file(dir_.path() + "/journal", std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    absl::string_view left = absl::string_view(bytes).substr(JournalHeader().size());
+    std::string_view left = std::string_view(bytes).substr(JournalHeader().size());
     FrameDigest last = FirstFrameDigest();
     size_t records = 0;
     for (; !left.empty(); ++records) {
@@ -208,7 +210,7 @@ TEST_P(TrustTest, ADeviceThatDemandsAPinTrustsNoFirstUse) {
   policy_.demand_pin = true;
   if (GetParam() == Interface::kC) {  // refuses before anything is fetched
     EXPECT_THAT(Fetch(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("curator_key must be set")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("curator_key must be set")));
   } else {
     EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("pinned")));
   }

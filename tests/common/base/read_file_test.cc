@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -32,7 +33,7 @@ TEST(ReadFileTest, WhatCannotBeReadSaysWhichFileAndWhy) {
                {dir.path(), "Is a directory"},
                {dir.path() + "/empty", "it is empty"}};
   for (const auto& one : cases) {
-    EXPECT_THAT(ReadFile(one.path), StatusIs(absl::StatusCode::kNotFound,
+    EXPECT_THAT(ReadFile(one.path), StatusIs(StatusCode::kNotFound,
                                              AllOf(HasSubstr(one.path), HasSubstr("cannot be read"),
                                                    HasSubstr(one.why))));
   }
@@ -54,7 +55,7 @@ TEST(ReadTextFileTest, SaysThatAFileIsInUtf16) {
   for (const std::string& text : {std::string("\xFF\xFEt\0", 4), std::string("\xFE\xFF\0t", 4)}) {
     std::ofstream(path, std::ios::binary) << text;
     EXPECT_THAT(ReadTextFile(path),
-                StatusIs(absl::StatusCode::kInvalidArgument,
+                StatusIs(StatusCode::kInvalidArgument,
                          AllOf(HasSubstr(path), HasSubstr("save it as UTF-8"))));
   }
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -39,7 +40,7 @@ TEST(WriteFileTest, ReplacesOnlyWhenToldTo) {
   const std::string path = dir.path() + "/out";
   ASSERT_OK(WriteFileAtomically(path, "old", {.replace = false}));
   EXPECT_THAT(WriteFileAtomically(path, "new", {.replace = false}),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(path)));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr(path)));
   EXPECT_EQ(ReadFile(path), "old");
   ASSERT_OK(WriteFileAtomically(path, "new", {.replace = true}));
   EXPECT_EQ(ReadFile(path), "new");
@@ -49,8 +50,8 @@ TEST(WriteFileTest, ReplacesOnlyWhenToldTo) {
 TEST(WriteFileTest, SecretsAreForTheOwnerAloneWhateverTheMaskAllows) {
   const TempDir dir;
   const mode_t mask = umask(0);
-  const absl::Status open = WriteFileAtomically(dir.path() + "/open", "text", {.replace = false});
-  const absl::Status secret =
+  const Status open = WriteFileAtomically(dir.path() + "/open", "text", {.replace = false});
+  const Status secret =
       WriteFileAtomically(dir.path() + "/secret", "text", {.mode = kSecretFileMode});
   umask(mask);
   ASSERT_OK(open);
@@ -65,14 +66,14 @@ TEST(WriteFileTest, SecretsAreForTheOwnerAloneWhateverTheMaskAllows) {
 TEST(WriteFileTest, FolderThatIsNotThereIsNamed) {
   const TempDir dir;
   EXPECT_THAT(WriteFileAtomically(dir.path() + "/none/out", "text"),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("none/out")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("none/out")));
 }
 
 TEST(WriteFileTest, TheModeIsTheOneAskedForWhateverTheMask) {
   const TempDir dir;
   const mode_t mask = umask(0077);
-  const absl::Status shared = WriteFileAtomically(dir.path() + "/shared", "text", {.mode = 0644});
-  const absl::Status masked = WriteFileAtomically(dir.path() + "/masked", "text");
+  const Status shared = WriteFileAtomically(dir.path() + "/shared", "text", {.mode = 0644});
+  const Status masked = WriteFileAtomically(dir.path() + "/masked", "text");
   umask(mask);
   ASSERT_OK(shared);
   ASSERT_OK(masked);
@@ -87,7 +88,7 @@ TEST(WriteFileTest, AFileInTheWorkingDirectoryNeedsNoFolder) {
   const TempDir dir;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(dir.path());
-  const absl::Status written = WriteFileAtomically("out", "text");
+  const Status written = WriteFileAtomically("out", "text");
   std::filesystem::current_path(before);
   ASSERT_OK(written);
   EXPECT_EQ(ReadFile(dir.path() + "/out"), "text");
@@ -97,7 +98,7 @@ TEST(WriteFileTest, AFolderIsNotReplaced) {
   const TempDir dir;
   std::filesystem::create_directory(dir.path() + "/out");
   EXPECT_THAT(WriteFileAtomically(dir.path() + "/out", "text", {.replace = true}),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/out")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("/out")));
   EXPECT_EQ(FilesIn(dir), 1);
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
+
 namespace coppice {
 namespace {
 
@@ -48,7 +50,7 @@ TEST_F(CommandLineTest, RunsTheCommandThatTheLineNames) {
   verb_.Add("--number", number, "How many").InRange(1u, 9u).ShowDefault();
   verb_.Run([&] {
     seen = number;
-    return absl::OkStatus();
+    return OkStatus();
   });
   EXPECT_EQ(Run({"noun", "verb"}).code, 0);
   EXPECT_EQ(seen, 7);
@@ -57,7 +59,7 @@ TEST_F(CommandLineTest, RunsTheCommandThatTheLineNames) {
 }
 
 TEST_F(CommandLineTest, AFailureIsOneLineWithoutControlCharacters) {
-  verb_.Run([] { return absl::UnavailableError("nobody \033[31m answers"); });
+  verb_.Run([] { return UnavailableError("nobody \033[31m answers"); });
   const Outcome failed = Run({"noun", "verb"});
   EXPECT_EQ(failed.code, 1);
   EXPECT_EQ(failed.out, "");
@@ -74,17 +76,15 @@ TEST_F(CommandLineTest, WrongUsageNamesTheFlagAndTheHelp) {
   });
   verb_.CheckFlags([&] {
     return named.IsGiven() && number == 0
-               ? absl::InvalidArgumentError(named.name() + ": wants --number as well")
-               : absl::OkStatus();
+               ? InvalidArgumentError(named.name() + ": wants --number as well")
+               : OkStatus();
   });
   verb_.Run(
       [&] {
         ran = true;
-        return absl::OkStatus();
+        return OkStatus();
       },
-      [&] {
-        return number == 2 ? absl::InvalidArgumentError("--number: 2 is taken") : absl::OkStatus();
-      });
+      [&] { return number == 2 ? InvalidArgumentError("--number: 2 is taken") : OkStatus(); });
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
       {{"noun", "verb", "--number", "10"},
        "program: --number: wants a number from 1 to 9, not \"10\""},
@@ -108,7 +108,7 @@ TEST_F(CommandLineTest, AnUnknownWordIsAnsweredWithTheNearest) {
   std::string name, number;
   verb_.Add("--name", name, "Whose").Required();
   verb_.Add("--number", number, "Which");
-  noun_.AddCommand("other", "Does another", "").Run([] { return absl::OkStatus(); });
+  noun_.AddCommand("other", "Does another", "").Run([] { return OkStatus(); });
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
       {{"nuon", "verb"}, R"(unknown noun "nuon"; did you mean "noun"? See `program --help`.)"},
       {{"verb"}, R"(unknown noun "verb"; did you mean "noun verb"? See `program --help`.)"},
@@ -162,7 +162,7 @@ TEST_F(CommandLineTest, AMissingFlagIsExplainedWithTheVariableThatGivesIt) {
   std::string name;
   const Flag flag =
       verb_.Add("--name", name, "Whose").FromEnvironment("COPPICE_TEST_NAME").Required();
-  verb_.Run([] { return absl::OkStatus(); });
+  verb_.Run([] { return OkStatus(); });
   const std::string text = "--name is required (Whose); COPPICE_TEST_NAME can give it too";
   EXPECT_EQ(Run({"noun", "verb"}).err, "program: " + text + ". See `program noun verb --help`.\n");
   EXPECT_EQ(flag.MissingError().message(), text);
@@ -171,7 +171,7 @@ TEST_F(CommandLineTest, AMissingFlagIsExplainedWithTheVariableThatGivesIt) {
 TEST_F(CommandLineTest, WithJsonAnErrorIsAnObjectOnStdoutUnlessThereIsAResult) {
   bool json = false;
   verb_.AddSwitch("--json", json, "For programs");
-  verb_.Run([] { return absl::NotFoundError("no \"x\"\\\n"); });
+  verb_.Run([] { return NotFoundError("no \"x\"\\\n"); });
   const Outcome failed = Run({"noun", "verb", "--json"});
   EXPECT_EQ(failed.code, 1);
   EXPECT_EQ(failed.out, R"({"error":{"code":"NOT_FOUND","message":"no \"x\"\\)"
@@ -179,7 +179,7 @@ TEST_F(CommandLineTest, WithJsonAnErrorIsAnObjectOnStdoutUnlessThereIsAResult) {
   EXPECT_EQ(failed.err, "program: no \"x\"\\\xef\xbf\xbd\n");
   verb_.Run([] {
     std::cout << "{\"serving\":false}\n";
-    return absl::NotFoundError("no");
+    return NotFoundError("no");
   });
   EXPECT_EQ(Run({"noun", "verb", "--json"}).out, "{\"serving\":false}\n");
   const Outcome usage = Run({"noun", "vreb", "--json"});
@@ -190,7 +190,7 @@ TEST_F(CommandLineTest, WithJsonAnErrorIsAnObjectOnStdoutUnlessThereIsAResult) {
 TEST_F(CommandLineTest, AFlagOfAFewNamesSaysWhichAndWhatWasGiven) {
   std::string format;
   verb_.Add("--format", format, "How").OneOf({"text", "svg"});
-  verb_.Run([] { return absl::OkStatus(); });
+  verb_.Run([] { return OkStatus(); });
   EXPECT_THAT(Run({"noun", "verb", "--format", "pdf"}).err,
               HasSubstr(R"(--format: wants one of text, svg, not "pdf". See)"));
 }
@@ -227,11 +227,11 @@ TEST_F(CommandLineTest, CompletionAndManualNameEveryCommandAndFlag) {
 
 TEST_F(CommandLineTest, ACommandShowsAnExampleOfItsOwnOrNone) {
   line_.SetExample("program noun verb --number 1");
-  line_.AddCommand("bare", "Does more", "").Run([] { return absl::OkStatus(); });
+  line_.AddCommand("bare", "Does more", "").Run([] { return OkStatus(); });
   std::string path;
   const Command either = line_.AddCommand("either", "Does one", "program either --path x");
   either.AddExactlyOneOf("One of").Add("--path", path, "Where");
-  either.Run([] { return absl::OkStatus(); });
+  either.Run([] { return OkStatus(); });
   EXPECT_THAT(Run({"either", "--help"}).out, HasSubstr("Example:\n  program either --path x"));
   EXPECT_THAT(Run({"--help"}).out, HasSubstr("program noun verb --number 1"));
   EXPECT_THAT(Run({"noun", "verb", "--help"}).out, HasSubstr("program noun verb --number 3"));
@@ -242,7 +242,7 @@ TEST_F(CommandLineTest, HelpAndVersionAreNoErrors) {
   bool ran = false;
   verb_.Run([&] {
     ran = true;
-    return absl::OkStatus();
+    return OkStatus();
   });
   line_.SetExample("program noun verb");
   EXPECT_EQ(Run({"--version"}).out, "program 1.0\n");
@@ -266,7 +266,7 @@ TEST_F(CommandLineTest, ValuesArriveAsTheirTypes) {
       "--taken", [&](const uint64_t& value) { taken = value; }, "One");
   AddChoice<int>(verb_, "--choice", choice, {{"one", 1}, {"two", 2}}, "Which");
   verb_.AddSwitch("--given", given, "Whether");
-  verb_.Run([] { return absl::OkStatus(); });
+  verb_.Run([] { return OkStatus(); });
   EXPECT_EQ(
       Run({"noun", "verb", "--numbers", "1,2", "--taken", "3", "--choice", "two", "--given"}).code,
       0);
@@ -283,7 +283,7 @@ TEST_F(CommandLineTest, ExactlyOneOfSeveralFlags) {
   const Command one = verb_.AddExactlyOneOf("what");
   one.Add("--a", a, "This");
   one.Add("--b", b, "Or that");
-  verb_.Run([] { return absl::OkStatus(); });
+  verb_.Run([] { return OkStatus(); });
   EXPECT_EQ(Run({"noun", "verb"}).code, 2);
   EXPECT_EQ(Run({"noun", "verb", "--a", "1", "--b", "2"}).code, 2);
   EXPECT_EQ(Run({"noun", "verb", "--b", "2"}).code, 0);
@@ -292,7 +292,7 @@ TEST_F(CommandLineTest, ExactlyOneOfSeveralFlags) {
 TEST_F(CommandLineTest, TheEnvironmentGivesAFlag) {
   std::string name;
   verb_.Add("--name", name, "Whose").FromEnvironment("COPPICE_TEST_NAME").Required();
-  verb_.Run([] { return absl::OkStatus(); });
+  verb_.Run([] { return OkStatus(); });
   EXPECT_EQ(Run({"noun", "verb"}).code, 2);
   setenv("COPPICE_TEST_NAME", "ann", 1);
   EXPECT_EQ(Run({"noun", "verb"}).code, 0);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "common/base/status.h"
 #include "common/ldp/amplification.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/wire/proto/convert.h"
@@ -56,7 +57,7 @@ TEST(VerifyModelTest, RefusesAModelWhoseSumDoesNotMatch) {
   v1::Model model = SampleModel();
   model.mutable_certificate()->set_epsilon_nanos(1'000'000'000);
   const Verdict verdict = VerifyModel(model);
-  EXPECT_THAT(verdict.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+  EXPECT_THAT(verdict.status, StatusIs(StatusCode::kFailedPrecondition,
                                        AllOf(HasSubstr("do not use"), HasSubstr("add up to 1.5"))));
   EXPECT_EQ(verdict.json["verified"], false);
   EXPECT_EQ(verdict.json["epsilon"], 1.0);
@@ -121,7 +122,7 @@ TEST(VerifyRelayTest, AcceptsExactlyWhatTheNumbersComeTo) {
     EXPECT_OK(VerifyModel(model).status) << "less than could be promised";
     model.mutable_certificate()->mutable_relay()->set_epsilon_nanos(epsilon - 1);
     const Verdict smaller = VerifyModel(model);
-    EXPECT_THAT(smaller.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+    EXPECT_THAT(smaller.status, StatusIs(StatusCode::kFailedPrecondition,
                                          AllOf(HasSubstr("do not use"), HasSubstr("9000 honest"))));
     EXPECT_EQ(smaller.json["verified"], false);
     EXPECT_EQ(smaller.json["consistent"], false);
@@ -157,7 +158,7 @@ TEST(VerifyReadersTest, AcceptsExactlyWhatTheNumbersComeTo) {
   EXPECT_OK(VerifyModel(model).status) << "less than could be promised";
   model.mutable_certificate()->mutable_readers()->set_epsilon_nanos(epsilon - 1);
   const Verdict smaller = VerifyModel(model);
-  EXPECT_THAT(smaller.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+  EXPECT_THAT(smaller.status, StatusIs(StatusCode::kFailedPrecondition,
                                        AllOf(HasSubstr("do not use"), HasSubstr("22500 honest"))));
   EXPECT_EQ(smaller.json["consistent"], false);
   EXPECT_TRUE(smaller.json["words"].empty());
@@ -167,8 +168,8 @@ TEST(VerifyReadersTest, RefusesNumbersThatDoNotBelongTogether) {
   const auto refused = [](const std::function<void(v1::Certificate&)>& change) {
     v1::Model model = SealedModel();
     change(*model.mutable_certificate());
-    EXPECT_THAT(VerifyModel(model).status, StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                    HasSubstr("promise towards readers")));
+    EXPECT_THAT(VerifyModel(model).status,
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("promise towards readers")));
   };
   refused([](auto& c) { c.mutable_readers()->set_honest_reports(22'501); });
   refused([](auto& c) { c.mutable_readers()->set_honest_reports(0); });
@@ -201,7 +202,7 @@ TEST(VerifyRelayTest, RefusesNumbersThatDoNotBelongTogether) {
     v1::Model model = RelayedModel();
     change(*model.mutable_certificate());
     const Verdict verdict = VerifyModel(model);
-    EXPECT_THAT(verdict.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+    EXPECT_THAT(verdict.status, StatusIs(StatusCode::kFailedPrecondition,
                                          HasSubstr("promise towards the curator")));
     EXPECT_EQ(verdict.json["verified"], false);
   };
@@ -229,7 +230,7 @@ TEST(VerifyRelayTest, RefusesAStudyWithPublicFeatures) {
   v1::Model model = RelayedModel();
   model.mutable_schema()->mutable_features(0)->set_is_public(true);
   EXPECT_THAT(VerifyModel(model).status,
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("shown to the curator")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("shown to the curator")));
 }
 
 SigningKey KeyOf(uint8_t byte) {
@@ -270,7 +271,7 @@ TEST(VerifySignatureTest, AnUnsignedModelPassesOnlyWhereNoKeyIsGiven) {
   const Verdict pinned = VerifyModel(SampleModel(), KeyOf(1).public_key());
   EXPECT_EQ(pinned.json["verified"], false);
   EXPECT_EQ(pinned.json["consistent"], true);
-  EXPECT_THAT(pinned.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+  EXPECT_THAT(pinned.status, StatusIs(StatusCode::kFailedPrecondition,
                                       AllOf(HasSubstr("do not use"), HasSubstr("not signed"))));
 }
 
@@ -279,7 +280,7 @@ TEST(VerifySignatureTest, AnotherKeyOrAChangeIsRefused) {
   const Verdict other = VerifyModel(model, KeyOf(2).public_key());
   EXPECT_EQ(other.json["signature"], "other_key");
   EXPECT_EQ(other.json["signed_by"], ToPin(KeyOf(1).public_key()));
-  EXPECT_THAT(other.status, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lead")));
+  EXPECT_THAT(other.status, StatusIs(StatusCode::kFailedPrecondition, HasSubstr("lead")));
   model.mutable_predictions(0)->mutable_leaves(1)->set_probabilities(0, 0.75);
   model.mutable_predictions(0)->mutable_leaves(1)->set_probabilities(1, 0.25);
   const Verdict changed = VerifyModel(model);
@@ -288,8 +289,8 @@ TEST(VerifySignatureTest, AnotherKeyOrAChangeIsRefused) {
   EXPECT_EQ(changed.json["verified"], false);
   EXPECT_FALSE(changed.json.contains("signed_by")) << "the key signed something else";
   EXPECT_TRUE(changed.json["words"].empty());
-  EXPECT_THAT(changed.status, StatusIs(absl::StatusCode::kFailedPrecondition,
-                                       HasSubstr("changed after it was signed")));
+  EXPECT_THAT(changed.status,
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("changed after it was signed")));
 }
 
 }  // namespace

@@ -8,12 +8,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/scripted_bytes.h"
 #include "tests/support/status_matchers.h"
 
@@ -31,7 +30,7 @@ struct Vector {
 
   Aead aead() const {
     uint32_t number = 0;
-    EXPECT_TRUE(absl::SimpleAtoi(fields.at("aead_id"), &number));
+    EXPECT_TRUE(SimpleAtoi(fields.at("aead_id"), &number));
     return static_cast<Aead>(number);
   }
   std::array<uint8_t, 32> Key(const std::string& field) const {
@@ -43,16 +42,16 @@ struct Vector {
 };
 
 std::vector<Vector> ReadVectors() {
-  std::ifstream file(absl::StrCat(std::getenv("COPPICE_SOURCE_DIR"), "/tests/vectors/rfc9180.txt"));
+  std::ifstream file(StrCat(std::getenv("COPPICE_SOURCE_DIR"), "/tests/vectors/rfc9180.txt"));
   std::vector<Vector> vectors;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
-    const std::pair<std::string, std::string> field = absl::StrSplit(line, ' ');
+    const std::pair<std::string, std::string> field = StrSplit(line, ' ');
     if (field.first == "vector") {
       vectors.push_back({field.second, {}});
     } else {
       vectors.back().fields[field.first] =
-          field.first == "aead_id" ? field.second : absl::HexStringToBytes(field.second);
+          field.first == "aead_id" ? field.second : HexStringToBytes(field.second);
     }
   }
   return vectors;
@@ -102,9 +101,9 @@ TEST(HpkeVectorTest, SealsAsTheRfcWithItsEphemeralKey) {
 
 class HpkeTest : public ::testing::TestWithParam<Aead> {
  protected:
-  absl::StatusOr<std::string> OpenWith(const SealingKey& key, absl::string_view info,
-                                       absl::string_view encapsulated, absl::string_view aad,
-                                       absl::string_view ciphertext) {
+  StatusOr<std::string> OpenWith(const SealingKey& key, std::string_view info,
+                                 std::string_view encapsulated, std::string_view aad,
+                                 std::string_view ciphertext) {
     auto recipient = Recipient::Create(GetParam(), key, info);
     if (!recipient.ok()) return recipient.status();
     return recipient->Open(encapsulated, aad, ciphertext);
@@ -122,8 +121,7 @@ TEST_P(HpkeTest, EveryFlippedBitIsRefused) {
     for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
       std::string changed = whole;
       changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
-      EXPECT_THAT(open(changed),
-                  StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not open")))
+      EXPECT_THAT(open(changed), StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not open")))
           << bit;
     }
     EXPECT_EQ(*open(whole), "the payload");
@@ -145,16 +143,16 @@ TEST_P(HpkeTest, EveryFlippedBitIsRefused) {
 TEST_P(HpkeTest, AnotherKeyOrCipherDoesNotOpen) {
   EXPECT_THAT(
       OpenWith(*SealingKey::Generate(), "the study", enc_, "the ticket", sealed_.ciphertext),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not open")));
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not open")));
   const Aead other = GetParam() == Aead::kAes128Gcm ? Aead::kChaCha20Poly1305 : Aead::kAes128Gcm;
   ASSERT_OK_AND_ASSIGN(Recipient recipient, Recipient::Create(other, key_, "the study"));
   EXPECT_THAT(recipient.Open(enc_, "the ticket", sealed_.ciphertext),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not open")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not open")));
 }
 
 TEST_P(HpkeTest, OtherLengthsAreRefused) {
   ASSERT_OK_AND_ASSIGN(Recipient recipient, Recipient::Create(GetParam(), key_, "the study"));
-  const auto is_refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not open"));
+  const auto is_refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not open"));
   for (size_t size = 0; size < 70; ++size) {
     if (size != 32) {
       std::string enc = enc_;
@@ -170,8 +168,7 @@ TEST_P(HpkeTest, OtherLengthsAreRefused) {
   const std::string huge(kMaxMessageBytes + 1, 'x');
   EXPECT_THAT(recipient.Open(enc_, "the ticket", huge), is_refused);
   EXPECT_THAT(recipient.Open(enc_, huge, sealed_.ciphertext), is_refused);
-  EXPECT_THAT(sender_.Seal("", huge),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^20")));
+  EXPECT_THAT(sender_.Seal("", huge), StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^20")));
   // The failures before left no state behind.
   EXPECT_EQ(*recipient.Open(enc_, "the ticket", sealed_.ciphertext), "the payload");
 }
@@ -182,22 +179,21 @@ std::vector<std::string> SmallPoints() {
   const std::string zero(32, '\0');
   std::string one = zero;
   one[0] = 1;
-  return {
-      zero, one,
-      absl::HexStringToBytes("e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"),
-      absl::HexStringToBytes("edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f")};
+  return {zero, one,
+          HexStringToBytes("e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"),
+          HexStringToBytes("edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f")};
 }
 
 TEST_P(HpkeTest, PointsOfSmallOrderAreRefused) {
   ASSERT_OK_AND_ASSIGN(Recipient recipient, Recipient::Create(GetParam(), key_, "the study"));
   for (const std::string& point : SmallPoints()) {
     EXPECT_THAT(recipient.Open(point, "the ticket", sealed_.ciphertext),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not open")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not open")));
     SealingPublicKey key;
     std::copy_n(point.begin(), key.size(), key.begin());
     ASSERT_OK_AND_ASSIGN(Sender sender, Sender::Create(GetParam(), key, "the study"));
     EXPECT_THAT(sender.Seal("", "secret"),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("small order")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("small order")));
   }
   EXPECT_EQ(*recipient.Open(enc_, "the ticket", sealed_.ciphertext), "the payload");
 }
@@ -217,7 +213,7 @@ TEST_P(HpkeTest, EveryMessageHasAnEphemeralKeyOfItsOwn) {
 TEST_P(HpkeTest, AFailingRandomSourceSealsNothing) {
   const ScriptedBytes script([](unsigned char*, int) { return 0; });
   EXPECT_THAT(sender_.Seal("the ticket", "the payload"),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("nothing was sealed")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("nothing was sealed")));
 }
 
 TEST_P(HpkeTest, EmptyPartsAreParts) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::seal {
@@ -50,14 +52,14 @@ TEST_F(ReportSealTest, EveryLengthOpensAndLooksAlike) {
     EXPECT_EQ(*opener_.Open(NumberedTicket(1), EncOf(sealed), sealed.ciphertext), payload);
   }
   EXPECT_THAT(sealer_.Seal(NumberedTicket(1), std::string(kLongest + 1, 'p')),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("longer than the study's")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("longer than the study's")));
 }
 
 // If a relay swaps two tickets, both fail; else they would count in wrong columns.
 TEST_F(ReportSealTest, SwappedTicketsAreRefused) {
   ASSERT_OK_AND_ASSIGN(const SealedMessage one, sealer_.Seal(NumberedTicket(1), "one"));
   ASSERT_OK_AND_ASSIGN(const SealedMessage two, sealer_.Seal(NumberedTicket(2), "two"));
-  const auto is_refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not open"));
+  const auto is_refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not open"));
   EXPECT_THAT(opener_.Open(NumberedTicket(2), EncOf(one), one.ciphertext), is_refused);
   EXPECT_THAT(opener_.Open(NumberedTicket(1), EncOf(two), two.ciphertext), is_refused);
   EXPECT_THAT(opener_.Open(NumberedTicket(1), EncOf(two), one.ciphertext), is_refused);
@@ -78,29 +80,28 @@ TEST_F(ReportSealTest, OtherLengthsAreNamed) {
   for (const size_t size : {size_t{0}, size_t{81}, size_t{83}, size_t{1000}}) {
     sealed.ciphertext.resize(size);
     EXPECT_THAT(opener_.Open(NumberedTicket(1), EncOf(sealed), sealed.ciphertext),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr(absl::StrCat("of ", size, " bytes; this study's have 82"))));
+                StatusIs(StatusCode::kInvalidArgument,
+                         HasSubstr(StrCat("of ", size, " bytes; this study's have 82"))));
   }
 }
 
 // A device may seal anything under the study's key.
 TEST_F(ReportSealTest, OnePlaintextForEachPayload) {
-  const std::string info = absl::StrCat(
-      absl::string_view("coppice.v1.sealed_report\0", 25), std::string(31, '\0'), "\1", [&] {
+  const std::string info =
+      StrCat(std::string_view("coppice.v1.sealed_report\0", 25), std::string(31, '\0'), "\1", [&] {
         const SealingKeyId id = SealingKeyIdOf(Aead::kAes128Gcm, key_.public_key());
         return std::string(id.begin(), id.end());
       }());
   ASSERT_OK_AND_ASSIGN(Sender sender, Sender::Create(Aead::kAes128Gcm, key_.public_key(), info));
-  const auto open = [&](absl::string_view start) {
+  const auto open = [&](std::string_view start) {
     std::string plaintext(start);
     plaintext.resize(2 + kLongest, '\0');
     const SealedMessage sealed = *sender.Seal(NumberedTicket(1).ToBytes(), plaintext);
     return opener_.Open(NumberedTicket(1), EncOf(sealed), sealed.ciphertext);
   };
   EXPECT_EQ(*open(std::string("\0\3one", 5)), "one") << "or the others fail for another reason";
-  EXPECT_EQ(*open(absl::StrCat(std::string("\0\x40", 2), std::string(64, 'x'))),
-            std::string(64, 'x'));
-  const auto is_refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("padding"));
+  EXPECT_EQ(*open(StrCat(std::string("\0\x40", 2), std::string(64, 'x'))), std::string(64, 'x'));
+  const auto is_refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("padding"));
   EXPECT_THAT(open(std::string("\0\2one", 5)), is_refused);
   EXPECT_THAT(open(std::string("\0\x41", 2)), is_refused);
   EXPECT_THAT(open(std::string("\1\3one", 5)), is_refused);
@@ -117,9 +118,9 @@ TEST_F(ReportSealTest, ReportsThatAreTooLongForTheirLengthAreRefused) {
   EXPECT_EQ(*opener.Open(NumberedTicket(1), EncOf(sealed), sealed.ciphertext), payload);
   sealing.payload_bytes += 1;
   EXPECT_THAT(ReportSealer::Create(sealing, key_.public_key()).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 65535")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 65535")));
   EXPECT_THAT(ReportOpener::Create(sealing, key_).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 65535")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 65535")));
 }
 
 }  // namespace

@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/terms/pem.h"
 #include "common/terms/sha256.h"
 #include "tests/support/scripted_bytes.h"
@@ -49,7 +51,7 @@ TEST_F(SealingKeyTest, NoKeyIsWrittenOverAnother) {
   ASSERT_THAT(SealingKey::Generate()->Save(path_), IsOk());
   const std::string before = *ReadFile(path_);
   EXPECT_THAT(SealingKey::Generate()->Save(path_),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(path_)));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr(path_)));
   EXPECT_EQ(*ReadFile(path_), before);
 }
 
@@ -57,7 +59,7 @@ TEST_F(SealingKeyTest, AFileThatEverybodyMayOpenIsRefused) {
   ASSERT_THAT(SealingKey::Generate()->Save(path_), IsOk());
   for (const mode_t mode : {0604, 0602, 0644}) {
     ASSERT_EQ(chmod(path_.c_str(), mode), 0);
-    EXPECT_THAT(SealingKey::Load(path_), StatusIs(absl::StatusCode::kFailedPrecondition,
+    EXPECT_THAT(SealingKey::Load(path_), StatusIs(StatusCode::kFailedPrecondition,
                                                   AllOf(HasSubstr(path_), HasSubstr("chmod 600"))));
   }
   ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
@@ -74,17 +76,17 @@ std::string PemOf(const char* kind) {
 }
 
 TEST_F(SealingKeyTest, OtherFilesAreNamed) {
-  EXPECT_THAT(SealingKey::Load(path_), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path_)));
+  EXPECT_THAT(SealingKey::Load(path_), StatusIs(StatusCode::kNotFound, HasSubstr(path_)));
   ASSERT_THAT(SealingKey::FromPem(PemOf("X25519")).status(), IsOk());
   const auto is_refused =
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("openssl genpkey -algorithm x25519"));
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("openssl genpkey -algorithm x25519"));
   EXPECT_THAT(SealingKey::FromPem(PemOf("ED25519")), is_refused);
   EXPECT_THAT(SealingKey::FromPem(PemOf("X448")), is_refused);
   EXPECT_THAT(SealingKey::FromPem("no key"), is_refused);
   std::ofstream(path_) << "no key";
   std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
-  EXPECT_THAT(SealingKey::Load(path_), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                AllOf(HasSubstr(path_), HasSubstr("X25519"))));
+  EXPECT_THAT(SealingKey::Load(path_),
+              StatusIs(StatusCode::kInvalidArgument, AllOf(HasSubstr(path_), HasSubstr("X25519"))));
 }
 
 TEST_F(SealingKeyTest, AnErasedFileIsOverwrittenAndGone) {
@@ -96,7 +98,7 @@ TEST_F(SealingKeyTest, AnErasedFileIsOverwrittenAndGone) {
   const std::string left = *ReadFile(other_name);
   EXPECT_EQ(left, std::string(left.size(), '\0'));
   EXPECT_GT(left.size(), 32u);
-  EXPECT_THAT(EraseKeyFile(path_), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path_)));
+  EXPECT_THAT(EraseKeyFile(path_), StatusIs(StatusCode::kNotFound, HasSubstr(path_)));
 }
 
 // A link may lead to a file that belongs to somebody else.
@@ -105,14 +107,14 @@ TEST_F(SealingKeyTest, ALinkIsNotFollowed) {
   const std::string before = *ReadFile(path_);
   const std::string link = dir_.path() + "/link.pem";
   std::filesystem::create_symlink(path_, link);
-  EXPECT_THAT(EraseKeyFile(link), StatusIs(absl::StatusCode::kUnavailable, HasSubstr(link)));
+  EXPECT_THAT(EraseKeyFile(link), StatusIs(StatusCode::kUnavailable, HasSubstr(link)));
   EXPECT_EQ(*ReadFile(path_), before);
 }
 
 TEST_F(SealingKeyTest, AFailingRandomSourceMakesNoKey) {
   const ScriptedBytes script([](unsigned char*, int) { return 0; });
   EXPECT_THAT(SealingKey::Generate(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no sealing key")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("no sealing key")));
 }
 
 // Follows the formula of docs/relay.md#sealing, so that other devices compute the same.
@@ -120,8 +122,8 @@ TEST_F(SealingKeyTest, TheIdNamesTheSuiteToo) {
   const SealingKey key = *SealingKey::Generate();
   const SealingKeyId aes = SealingKeyIdOf(Aead::kAes128Gcm, key.public_key());
   const Sha256Digest digest =
-      Sha256({absl::string_view("coppice.v1.sealing_key\0\0\x20\0\1\0\1", 29),
-              absl::string_view(reinterpret_cast<const char*>(key.public_key().data()), 32)});
+      Sha256({std::string_view("coppice.v1.sealing_key\0\0\x20\0\1\0\1", 29),
+              std::string_view(reinterpret_cast<const char*>(key.public_key().data()), 32)});
   EXPECT_TRUE(std::equal(aes.begin(), aes.end(), digest.begin()));
   EXPECT_NE(aes, SealingKeyIdOf(Aead::kChaCha20Poly1305, key.public_key()));
   EXPECT_NE(aes, SealingKeyIdOf(Aead::kAes128Gcm, SealingKey::Generate()->public_key()));

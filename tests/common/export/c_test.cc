@@ -6,6 +6,7 @@
 #include <regex>
 #include <string>
 
+#include "common/base/status.h"
 #include "common/export/c_parts.h"
 #include "common/export/formats.h"
 #include "tests/common/export/sample_models.h"
@@ -65,9 +66,9 @@ TEST(CHeaderTest, HasOnlyWhatItsModelNeeds) {
 
 TEST(CHeaderTest, RefusesNamesThatAreTooLongForAString) {
   const Schema schema = ExportedSchema({"no", std::string(1001, 'y')});
-  const absl::Status status =
+  const Status status =
       ToCHeader(OneSplit(schema, NumericSplit(0, 0.5), {1, -1}, {-1, 1}), "m").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("1001 bytes"));
 }
 

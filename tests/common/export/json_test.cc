@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/status.h"
 #include "common/export/formats.h"
 #include "tests/common/export/sample_models.h"
 #include "tests/support/status_matchers.h"
@@ -30,8 +31,8 @@ TEST(FormatsTest, AreKnownByName) {
   for (const std::string& name : FormatNames()) {
     EXPECT_TRUE(ExportModel(model, "m1", name).ok()) << name;
   }
-  const absl::Status status = ExportModel(model, "m1", "pmml").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const Status status = ExportModel(model, "m1", "pmml").status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("json, onnx, xgboost, c"));
 }
 

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/status.h"
 #include "common/export/formats.h"
 #include "tests/common/export/sample_models.h"
 #include "tests/support/status_matchers.h"
@@ -137,8 +138,8 @@ TEST(XgboostTest, ChildrenAreSideBySide) {
 
 TEST(XgboostTest, RefusesWhatItCannotSay) {
   const auto refusal = [](const Model& model) {
-    const absl::Status status = ToXgboost(model, "m1").status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    const Status status = ToXgboost(model, "m1").status();
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(status.message()), HasSubstr("onnx, c or json"));
     return std::string(status.message());
   };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/ldp/amplification.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/integer_payload.h"
@@ -87,8 +87,8 @@ TEST(TwoSidedMassTest, CoversTheWholeLawOfEveryMechanismAndIsReached) {
       for (const Domain domain : {Domain{1, 2}, Domain{2, 2}, Domain{2, 3}}) {
         if (IsLaplace(kind) && domain.cells() > 2) continue;
         if (domain != DomainFor(kind, domain)) continue;
-        SCOPED_TRACE(absl::StrCat(MechanismName(kind), " ", epsilon, " ", domain.leaves, "x",
-                                  domain.classes));
+        SCOPED_TRACE(
+            StrCat(MechanismName(kind), " ", epsilon, " ", domain.leaves, "x", domain.classes));
         const auto mechanism = Make(kind, epsilon, domain);
         const double e = std::exp(mechanism->epsilon().epsilon());
         double worst = 0;
@@ -178,7 +178,7 @@ TEST(DeltaBoundLawTest, OneReportReachesTheBound) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     if (IsLaplace(kind)) continue;
     for (const char* epsilon : {"0.5", "2", "4"}) {
-      SCOPED_TRACE(absl::StrCat(MechanismName(kind), " ", epsilon));
+      SCOPED_TRACE(StrCat(MechanismName(kind), " ", epsilon));
       const auto mechanism = Make(kind, epsilon, Domain{2, 2});
       double share = 0;
       for (uint32_t column = 0; column < mechanism->columns(); ++column) {
@@ -194,7 +194,7 @@ TEST(DeltaBoundLawTest, CoversEveryMechanismByEnumeration) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     for (const char* epsilon : {"0.5", "2", "4"}) {
       for (const size_t reports : {2, 3}) {
-        SCOPED_TRACE(absl::StrCat(MechanismName(kind), " ", epsilon, " x ", reports));
+        SCOPED_TRACE(StrCat(MechanismName(kind), " ", epsilon, " x ", reports));
         const auto mechanism = Make(kind, epsilon, IsLaplace(kind) ? Domain{1, 2} : Domain{2, 2});
         std::vector<Law> laws;
         for (uint32_t i = 0; i < reports; ++i) {

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/delta.h"
 #include "tests/support/status_matchers.h"
 
@@ -62,7 +61,7 @@ TEST(DeltaBoundTest, AgreesWithConvolutionFromAbove) {
           const double delta = *DeltaBound({n, Epsilon(local), mass}, nanos);
           const uint64_t computed_at = nanos > 0 ? nanos - 1 : 0;
           const double exact = ByConvolution(n, Epsilon(local).epsilon(), mass, computed_at * 1e-9);
-          SCOPED_TRACE(absl::StrCat(n, " ", local, " ", share, " ", part));
+          SCOPED_TRACE(StrCat(n, " ", local, " ", share, " ", part));
           EXPECT_GE(delta, exact * (1 - 1e-12));
           // Allows for the slack of both terms of a difference, and the law outside the windows.
           EXPECT_LE(delta, exact * (1 + 1e-4) + 1e-24);
@@ -98,8 +97,7 @@ double SubsetOf64(double e) {
 TEST(EpsilonBoundTest, NeverBelowTheReferenceAndHardlyAbove) {
   const char* source = std::getenv("COPPICE_SOURCE_DIR");
   ASSERT_NE(source, nullptr) << "run by ctest";
-  std::ifstream file(
-      absl::StrCat(source, "/tests/common/ldp/amplification_reference.csv"));
+  std::ifstream file(StrCat(source, "/tests/common/ldp/amplification_reference.csv"));
   const std::vector<ReferenceColumn> columns = {
       {3, [](double e) { return 1 / (e + 1); }},
       {4, [](double e) { return 1 / (e + 7); }},
@@ -111,16 +109,16 @@ TEST(EpsilonBoundTest, NeverBelowTheReferenceAndHardlyAbove) {
   int rows = 0;
   for (; std::getline(file, line); ++rows) {
     SCOPED_TRACE(line);
-    const std::vector<std::string> fields = absl::StrSplit(line, ',');
+    const std::vector<std::string> fields = StrSplit(line, ',');
     ASSERT_EQ(fields.size(), 8);
     uint64_t n = 0;
-    ASSERT_TRUE(absl::SimpleAtoi(fields[0], &n));
+    ASSERT_TRUE(SimpleAtoi(fields[0], &n));
     const Budget local = Epsilon(fields[1]);
     const uint64_t delta = *ParseDelta(fields[2]);
     const double e = std::exp(local.epsilon());
     for (const ReferenceColumn& column : columns) {
       double reference = 0;
-      ASSERT_TRUE(absl::SimpleAtod(fields[column.column], &reference));
+      ASSERT_TRUE(SimpleAtod(fields[column.column], &reference));
       const ShuffledReports reports = {n, local, column.mass(e)};
       EXPECT_LE(EpsilonBound(reports, delta)->epsilon(), reference * (1 + 1e-5));
       // The reference adds e 1e-17 to its own delta, and has nine digits.
@@ -166,7 +164,7 @@ TEST(EpsilonBoundTest, FallsWithReportsAndDelta) {
 TEST(AmplificationTest, RefusesWhatIsNotComputed) {
   const Budget local = Epsilon("2");
   const auto is_refused = [](const char* why) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why));
+    return StatusIs(StatusCode::kInvalidArgument, HasSubstr(why));
   };
   EXPECT_THAT(DeltaBound({0, local, 1}, 1), is_refused("honest reports, not 0"));
   EXPECT_THAT(DeltaBound({kMaxShuffledReports + 1, local, 1}, 1), is_refused("honest reports"));
@@ -192,7 +190,7 @@ TEST(PromisedEpsilonTest, IsTheBoundWhereThatGainsAHundredth) {
   }
   EXPECT_FALSE(promised);
   EXPECT_THAT(PromisedEpsilon({0, Epsilon("1"), 1}, delta),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::_));
 }
 
 TEST(LargestLocalEpsilonTest, IsTheLastThatStaysBelow) {
@@ -208,7 +206,7 @@ TEST(LargestLocalEpsilonTest, IsTheLastThatStaysBelow) {
   EXPECT_EQ(*LargestLocalEpsilon(kMaxShuffledReports, Epsilon("1"), *ParseDelta("0.9"), mass),
             Epsilon("20"));
   EXPECT_THAT(LargestLocalEpsilon(0, Epsilon("1"), delta, mass),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("honest reports")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("honest reports")));
 }
 
 TEST(HonestReportsTest, TheDishonestShareIsRoundedUp) {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/ldp/amplification.h"
 #include "tests/support/status_matchers.h"
 
@@ -188,7 +188,7 @@ TEST(AnyRandomizersTest, NoneExceedTheBoundAndSomeReachIt) {
     const Budget local = *Budget::Parse(epsilon);
     for (const auto& [tickets, rows, outputs, steps] : std::vector<std::array<size_t, 4>>{
              {1, 3, 3, 100}, {2, 2, 2, 600}, {2, 3, 3, 600}, {3, 2, 3, 300}, {4, 2, 2, 200}}) {
-      SCOPED_TRACE(absl::StrCat(epsilon, ": ", tickets, " tickets, ", outputs, " outputs"));
+      SCOPED_TRACE(StrCat(epsilon, ": ", tickets, " tickets, ", outputs, " outputs"));
       const double best =
           Climb(tickets, rows, outputs, false, local, static_cast<int>(steps), draws);
       EXPECT_GT(best, tickets < 3 ? 0.9 : 0.6);
@@ -204,7 +204,7 @@ TEST(AnyRandomizersTest, NorDoThoseThatDependOnEarlierAnswers) {
     const Budget local = *Budget::Parse(epsilon);
     for (const auto& [tickets, rows, outputs, steps] :
          std::vector<std::array<size_t, 4>>{{2, 2, 2, 300}, {2, 3, 3, 200}, {3, 2, 2, 200}}) {
-      SCOPED_TRACE(absl::StrCat(epsilon, ": ", tickets, " tickets, ", outputs, " outputs"));
+      SCOPED_TRACE(StrCat(epsilon, ": ", tickets, " tickets, ", outputs, " outputs"));
       EXPECT_GT(Climb(tickets, rows, outputs, true, local, static_cast<int>(steps), draws), 0.8);
     }
   }

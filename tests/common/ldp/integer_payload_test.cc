@@ -1,7 +1,9 @@
 #include "common/ldp/payload/integer_payload.h"
 
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/guarded_page.h"
 #include "tests/support/status_matchers.h"
 
@@ -12,7 +14,7 @@ using ::coppice::testing::GuardedPage;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-absl::Status Decode(absl::string_view payload, size_t count) {
+Status Decode(std::string_view payload, size_t count) {
   std::vector<int32_t> values(count);
   return DecodeIntegers(payload, absl::MakeSpan(values));
 }
@@ -35,7 +37,7 @@ TEST(IntegerPayloadTest, ReadsBlocksUpToTheirLastByteOnly) {
     for (size_t wide = 0; wide <= count; ++wide) {  // at the end none is wide
       std::vector<int32_t> values(count, -3);
       if (wide < count) values[wide] = 5000;
-      const absl::string_view payload = page.Copy(EncodeIntegers(values));
+      const std::string_view payload = page.Copy(EncodeIntegers(values));
       std::vector<int32_t> decoded(count);
       ASSERT_OK(DecodeIntegers(payload, absl::MakeSpan(decoded)));
       EXPECT_EQ(decoded, values);
@@ -46,7 +48,7 @@ TEST(IntegerPayloadTest, ReadsBlocksUpToTheirLastByteOnly) {
     }
   }
   EXPECT_THAT(Decode(page.Copy(EncodeIntegers({1, 2, 3})), 20),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("short")));
 }
 
 TEST(IntegerPayloadTest, AddsOneByteAndLongerIntegersAlike) {
@@ -65,7 +67,7 @@ TEST(IntegerPayloadTest, ChecksWhatDoesNotDecode) {
   for (const std::string& bad : {EncodeIntegers({1}), EncodeIntegers({1, 2, 3}),
                                  std::string("\x80\x01"), std::string("\x01\x80")}) {
     EXPECT_THAT(CheckIntegers(bad, {.count = 2, .each = 100, .total = 200}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("payload")));
   }
 }
 
@@ -77,30 +79,30 @@ TEST(IntegerPayloadTest, SmallIntegersTakeOneByte) {
 
 TEST(IntegerPayloadTest, RefusesWrongLengths) {
   const std::string payload = EncodeIntegers({1, 2, 3});
-  EXPECT_THAT(Decode(payload, 4), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
-  EXPECT_THAT(Decode(payload, 2), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("long")));
-  EXPECT_THAT(Decode("", 1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
-  EXPECT_THAT(Decode("\x80", 1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
+  EXPECT_THAT(Decode(payload, 4), StatusIs(StatusCode::kInvalidArgument, HasSubstr("short")));
+  EXPECT_THAT(Decode(payload, 2), StatusIs(StatusCode::kInvalidArgument, HasSubstr("long")));
+  EXPECT_THAT(Decode("", 1), StatusIs(StatusCode::kInvalidArgument, HasSubstr("short")));
+  EXPECT_THAT(Decode("\x80", 1), StatusIs(StatusCode::kInvalidArgument, HasSubstr("short")));
 }
 
 TEST(IntegerPayloadTest, RefusesAllButTheShortestForm) {
   const std::string overlong_zero("\x80\x00", 2);
   EXPECT_THAT(Decode(overlong_zero, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("overlong")));
   // The same holds where a block of one-byte integers might be.
   EXPECT_THAT(Decode(overlong_zero + std::string(15, '\0'), 17),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("overlong")));
   EXPECT_THAT(Decode("\xff\xff\xff\xff\x10", 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("overlong")));
   EXPECT_THAT(Decode("\xff\xff\xff\xff\x1f", 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("overlong")));
   EXPECT_THAT(Decode("\xff\xff\xff\xff\xff\x01", 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("overlong")));
 }
 
 // Values of one byte each, and of more.
 TEST(IntegerPayloadTest, RefusesValuesPastTheLimitsAndNoOther) {
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("no honest device"));
   for (const int32_t large : {7, 64, 5000}) {
     const IntegerLimits each = {.count = 2, .each = large, .total = 1'000'000};
     EXPECT_OK(CheckIntegers(EncodeIntegers({large, -large}), each));

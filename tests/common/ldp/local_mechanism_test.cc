@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
@@ -38,14 +39,14 @@ TEST_P(LocalMechanismTest, NameReadsBack) {
 TEST_P(LocalMechanismTest, RefusesEpsilonsOutOfRange) {
   for (const char* epsilon : {"0.009", "1001"}) {
     EXPECT_THAT(MakeLocalMechanism(GetParam(), *Budget::Parse(epsilon), TheDomain()),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0.01 to 1000")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("0.01 to 1000")));
   }
 }
 
 TEST_P(LocalMechanismTest, RefusesEmptyAndHugeDomains) {
   for (const Domain domain : {Domain{0, 2}, Domain{4, 1}, Domain{1u << 31, 1u << 31}}) {
     EXPECT_THAT(MakeLocalMechanism(GetParam(), *Budget::Parse("1"), domain),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leaves")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("leaves")));
   }
 }
 
@@ -54,7 +55,7 @@ TEST_P(LocalMechanismTest, RefusesValuesOutsideItsDomain) {
   const auto mechanism = Make("1");
   std::vector<int64_t> sums(mechanism->sum_size());
   for (const LeafLabel value : {LeafLabel{5, 0}, LeafLabel{0, TheDomain().classes}}) {
-    const auto outside = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("domain"));
+    const auto outside = StatusIs(StatusCode::kInvalidArgument, HasSubstr("domain"));
     EXPECT_THAT(mechanism->Randomize(value, 0, random), outside);
     EXPECT_THAT(mechanism->RandomizeInto(value, random, absl::MakeSpan(sums)), outside);
     EXPECT_THAT(mechanism->OutputProbability(value, 0, *mechanism->Randomize({0, 0}, 0, random)),
@@ -71,7 +72,7 @@ TEST_P(LocalMechanismTest, RefusesColumnsThatThereAreNot) {
   ASSERT_OK_AND_ASSIGN(const std::string payload, mechanism->Randomize({0, 0}, last, random));
   EXPECT_OK(mechanism->OutputProbability({0, 0}, last, payload));
   for (const uint32_t column : {last + 1, ~0u}) {
-    const auto outside = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no column"));
+    const auto outside = StatusIs(StatusCode::kInvalidArgument, HasSubstr("no column"));
     EXPECT_THAT(mechanism->Randomize({0, 0}, column, random), outside);
     EXPECT_THAT(mechanism->OutputProbability({0, 0}, column, payload), outside);
     EXPECT_THAT(mechanism->Add(payload, column, absl::MakeSpan(sums)), outside);
@@ -137,7 +138,7 @@ TEST_P(LocalMechanismTest, ABadPayloadLeavesTheSumsAlone) {
   for (const std::string& bad : {std::string(), good.substr(1), good + '\0', good + good,
                                  std::string(good.size(), '\xff')}) {
     EXPECT_THAT(mechanism->Add(bad, 0, absl::MakeSpan(sums)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("payload")));
   }
   EXPECT_EQ(sums, std::vector<int64_t>(mechanism->sum_size(), 7));
 }
@@ -188,18 +189,18 @@ TEST(LocalMechanismPayloadTest, UnaryRefusesSetPaddingAndCountsOutOfReach) {
   std::string padded(126, '\x11');
   padded.back() = '\x04';  // bit 1002, the first past the last
   EXPECT_THAT(mechanism->Add(padded, 0, absl::MakeSpan(sums)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("past its last")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("past its last")));
   std::string all_ones(126, '\xff');
   all_ones.back() = '\x03';
   for (const std::string& impossible : {std::string(126, '\0'), all_ones}) {
     EXPECT_THAT(mechanism->Add(impossible, 0, absl::MakeSpan(sums)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("no honest device")));
   }
 }
 
 TEST(ParseMechanismTest, ListsTheNamesThereAre) {
   EXPECT_THAT(ParseMechanism("laplace"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("laplace_split")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("laplace_split")));
 }
 
 }  // namespace

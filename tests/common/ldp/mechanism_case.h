@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/ldp/local_mechanism.h"
 
 namespace coppice::testing {
@@ -20,8 +20,8 @@ struct MechanismCase {
 };
 
 inline std::string CaseName(const ::testing::TestParamInfo<MechanismCase>& test) {
-  std::string name = absl::StrCat(MechanismName(test.param.kind), "_", test.param.epsilon, "_",
-                                  test.param.domain.leaves, "x", test.param.domain.classes);
+  std::string name = StrCat(MechanismName(test.param.kind), "_", test.param.epsilon, "_",
+                            test.param.domain.leaves, "x", test.param.domain.classes);
   std::replace(name.begin(), name.end(), '.', '_');
   return name;
 }

@@ -1,8 +1,10 @@
 // The limits that local_mechanism.h promises, and the defaults that a mechanism inherits.
 
 #include <cmath>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/ldp/joint_counts.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/integer_payload.h"
@@ -54,7 +56,7 @@ TEST(MechanismLimitsTest, UnsetIsZero) {
   }
 }
 
-absl::Status Creation(const char* epsilon, Domain domain) {
+Status Creation(const char* epsilon, Domain domain) {
   return MakeLocalMechanism(MechanismKind::kLaplaceJoint, *Budget::Parse(epsilon), domain).status();
 }
 
@@ -65,10 +67,10 @@ TEST(MechanismLimitsTest, EpsilonsAndDomainsAreTakenUpToTheirEnds) {
   EXPECT_THAT(Creation("1000", {1, 2}), IsOk());
   for (const char* epsilon : {"0.009999999", "1000.000000001"}) {
     EXPECT_THAT(Creation(epsilon, {1, 2}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0.01 to 1000")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("0.01 to 1000")));
   }
   EXPECT_THAT(Creation("1", {(1u << 21) + 1, 2}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4194304")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("4194304")));
 }
 
 // A mechanism with only what it must define: its reports are the values.
@@ -79,24 +81,22 @@ class Plain final : public LocalMechanism {
 
   size_t payload_bytes() const override { return 0; }
   size_t sum_size() const override { return domain().cells(); }
-  absl::Status Check(absl::string_view) const override { return absl::OkStatus(); }
+  Status Check(std::string_view) const override { return OkStatus(); }
   void AddAll(absl::Span<const Contribution>, absl::Span<int64_t>) const override {}
-  absl::Status RandomizeInto(LeafLabel value, PrivateRandom&,
-                             absl::Span<int64_t> sums) const override {
+  Status RandomizeInto(LeafLabel value, PrivateRandom&, absl::Span<int64_t> sums) const override {
     ++sums[value.leaf * domain().classes + value.label];
-    return absl::OkStatus();
+    return OkStatus();
   }
   LeafCounts Estimate(absl::Span<const int64_t>, uint64_t) const override { return {}; }
   NoiseVariance Variance(uint32_t) const override { return {}; }
   Influence MaxInfluence() const override { return {}; }
-  absl::StatusOr<double> LogOutputProbability(LeafLabel, uint32_t,
-                                              absl::string_view) const override {
+  StatusOr<double> LogOutputProbability(LeafLabel, uint32_t, std::string_view) const override {
     return 0;
   }
 
  private:
-  absl::Status Write(LeafLabel, uint32_t, PrivateRandom&, std::string&) const override {
-    return absl::OkStatus();
+  Status Write(LeafLabel, uint32_t, PrivateRandom&, std::string&) const override {
+    return OkStatus();
   }
 };
 
@@ -141,7 +141,7 @@ TEST(LaplaceLimitsTest, EntriesUpToOnePastTheNoiseAreTaken) {
     EXPECT_OK(mechanism->Check(EncodeIntegers({0, entry})));
   }
   EXPECT_THAT(mechanism->Check(EncodeIntegers({0, 143})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no honest device")));
 }
 
 // The limit is the sum of the noises plus the ones of a noiseless vector.

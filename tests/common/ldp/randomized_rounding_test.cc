@@ -9,6 +9,7 @@
 #include <cmath>
 #include <string>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
@@ -48,7 +49,7 @@ TEST(RandomizedRoundingTest, AnswersAboutAnyTwoNumbersStayWithinEpsilon) {
       std::vector<Law<std::string>> laws;
       for (const double place : {0.0, 0.25, 0.5, 0.875, 1.0}) {
         laws.push_back(WalkAllBranches<std::string>(
-            {.cut_off = 0}, [&](PrivateRandom& random) -> absl::StatusOr<std::string> {
+            {.cut_off = 0}, [&](PrivateRandom& random) -> StatusOr<std::string> {
               COPPICE_ASSIGN_OR_RETURN(const uint32_t end, RoundToAnEnd(place, random));
               return mechanism->Randomize({.leaf = 0, .label = end}, column, random);
             }));

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/ldp/mechanisms.h"
 #include "common/ldp/symbol_response.h"
 #include "tests/support/status_matchers.h"
@@ -19,7 +20,7 @@ TEST(SignedHadamardTest, TakesTwoClassesOnly) {
   for (const uint32_t classes : {3u, 4u}) {
     EXPECT_THAT(
         MakeLocalMechanism(MechanismKind::kSignedHadamard, *Budget::Parse("1"), {4, classes}),
-        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("takes 2 classes, not")));
+        StatusIs(StatusCode::kInvalidArgument, HasSubstr("takes 2 classes, not")));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/ldp/mechanisms.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "tests/support/scripted_random.h"
@@ -54,9 +55,9 @@ TEST(SubsetSelectionTest, SetsAndRatesFollowTheBudgetAndTheCells) {
     const double hit = p * (1 - p) / std::pow(p - q, 2);
     EXPECT_NEAR(one.label + one.hit.label, hit, 1e-9 * hit);
     EXPECT_THAT(mechanism->Check(std::string(bytes + 1, '\0')),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("length of its tree")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("length of its tree")));
     EXPECT_THAT(mechanism->Check(std::string(bytes - 1, '\0')),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("length of its tree")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("length of its tree")));
   }
 }
 
@@ -89,9 +90,9 @@ TEST(SubsetSelectionTest, DrawsMembersByFloydAndPassesFailuresOn) {
   ExpectEveryFailurePassedOn<std::string>({1, 1}, std::string(1, 0b000110), randomize_bits);
   ExpectEveryFailurePassedOn<std::string>({0, 2, 2}, std::string(1, 0b101000), randomize_bits);
 
-  const auto into = [&](PrivateRandom& random) -> absl::StatusOr<std::vector<int64_t>> {
+  const auto into = [&](PrivateRandom& random) -> StatusOr<std::vector<int64_t>> {
     std::vector<int64_t> sums(6, 7);
-    const absl::Status status = bits->RandomizeInto({0, 2}, random, absl::MakeSpan(sums));
+    const Status status = bits->RandomizeInto({0, 2}, random, absl::MakeSpan(sums));
     if (!status.ok()) return status;
     return sums;
   };
@@ -100,13 +101,13 @@ TEST(SubsetSelectionTest, DrawsMembersByFloydAndPassesFailuresOn) {
 
 TEST(SubsetSelectionTest, OnlyWholeSetsInOrderAreTaken) {
   const auto refused =
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set that no honest device"));
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("set that no honest device"));
   const auto bits = MakeSubsets("0.5", {2, 3});
   EXPECT_OK(bits->Check(std::string(1, 0b100001)));
   EXPECT_THAT(bits->Check(std::string(1, 0b100000)), refused);
   EXPECT_THAT(bits->Check(std::string(1, 0b111000)), refused);
   EXPECT_THAT(bits->Check(std::string(1, 0b1000001)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("past its last")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("past its last")));
 
   const auto numbers = MakeSubsets("2.5", {11, 2});  // two of 22 cells, as five bits each
   ASSERT_EQ(Subset(*numbers).members(), 2u);
@@ -124,7 +125,7 @@ TEST(SubsetSelectionTest, OnlyWholeSetsInOrderAreTaken) {
   std::string padded = of(0, 1);
   FlipBit(padded, 10);
   EXPECT_THAT(numbers->Check(padded),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("past its last")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("past its last")));
 }
 
 TEST(SubsetSelectionTest, ProbabilitiesAreThoseOfSets) {

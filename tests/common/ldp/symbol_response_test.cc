@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/ldp/joint_counts.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/status_matchers.h"
@@ -89,9 +90,9 @@ TEST(SymbolResponseTest, ASymbolTakesTheFewestBytes) {
     EXPECT_OK(any.Check(last));
     EXPECT_NEAR(*any.OutputProbability({0, 0}, 0, last), any.q(), 1e-15);
     EXPECT_THAT(any.Check(last + '\0'),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("length of a symbol")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("length of a symbol")));
     EXPECT_THAT(any.Check(last.substr(1)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("length of a symbol")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("length of a symbol")));
   }
 }
 
@@ -107,11 +108,11 @@ TEST(SymbolResponseTest, SymbolsFromTheirNumberOnAreRefused) {
   const Any any(2, 300);
   EXPECT_OK(any.Check("\x2b\x01"));  // 299
   EXPECT_THAT(any.Check("\x2c\x01"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no honest device")));
   EXPECT_THAT(any.Check("\x2b\x02"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no honest device")));
   EXPECT_THAT(any.LogOutputProbability({0, 0}, 0, "\x2c\x01"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no honest device")));
 }
 
 TEST(SymbolResponseTest, EveryDrawThatFailsIsPassedOn) {
@@ -120,9 +121,9 @@ TEST(SymbolResponseTest, EveryDrawThatFailsIsPassedOn) {
   ExpectEveryFailurePassedOn<std::string>({1}, "#", randomize);      // kept: 35
   ExpectEveryFailurePassedOn<std::string>({0, 7}, "\7", randomize);  // not kept
   // A simulation first draws the column: 3, then not kept, then symbol 7.
-  const auto into = [&any](PrivateRandom& random) -> absl::StatusOr<std::vector<int64_t>> {
+  const auto into = [&any](PrivateRandom& random) -> StatusOr<std::vector<int64_t>> {
     std::vector<int64_t> sums(any.sum_size());
-    const absl::Status status = any.RandomizeInto({2, 1}, random, absl::MakeSpan(sums));
+    const Status status = any.RandomizeInto({2, 1}, random, absl::MakeSpan(sums));
     if (!status.ok()) return status;
     return sums;
   };

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/base/status.h"
 #include "common/ldp/mechanisms.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "tests/support/status_matchers.h"
@@ -16,16 +17,14 @@ using ::testing::HasSubstr;
 // Opens what only mechanisms may make.
 class AnyRates : public UnaryVector {
  public:
-  static absl::Status Create(uint64_t truth, uint64_t lie) {
-    return Rates::Create(truth, lie).status();
-  }
+  static Status Create(uint64_t truth, uint64_t lie) { return Rates::Create(truth, lie).status(); }
 };
 
 TEST(UnaryVectorTest, RatesAreInOrder) {
   constexpr uint64_t kOne = uint64_t{1} << 32;
   EXPECT_THAT(AnyRates::Create(2, 1), IsOk());
   EXPECT_THAT(AnyRates::Create(kOne - 1, kOne - 2), IsOk());
-  const auto refused = StatusIs(absl::StatusCode::kInternal, HasSubstr("out of order"));
+  const auto refused = StatusIs(StatusCode::kInternal, HasSubstr("out of order"));
   EXPECT_THAT(AnyRates::Create(2, 0), refused);
   EXPECT_THAT(AnyRates::Create(2, 2), refused);
   EXPECT_THAT(AnyRates::Create(1, 2), refused);
@@ -63,7 +62,7 @@ TEST(UnaryVectorTest, OnlyPaddingIsRefused) {
   }
   const auto odd = Make({3, 3});
   EXPECT_THAT(odd->Check(std::string("\1\2", 2)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("past its last")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("past its last")));
 }
 
 }  // namespace

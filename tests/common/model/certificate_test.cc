@@ -1,5 +1,6 @@
 #include "common/model/certificate.h"
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -25,7 +26,7 @@ TEST(TotalCostTest, OfPartsTheMostExpensiveCounts) {
 }
 
 TEST(TotalCostTest, RefusesSumsPast64Bits) {
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("too large"));
   EXPECT_EQ(*TotalCost({Cost(UINT64_MAX)}), UINT64_MAX);
   EXPECT_THAT(TotalCost({Cost(UINT64_MAX), Cost(1)}), refused);
   EXPECT_THAT(TotalCost({Cost(UINT64_MAX, UINT64_MAX), Cost(UINT64_MAX, UINT64_MAX)}), refused);
@@ -40,7 +41,7 @@ TEST(CheckCertificateTest, ComparesTheWholeWithItsParts) {
   EXPECT_OK(CheckCertificate(certificate));
   certificate.releases[1].times = 3;
   EXPECT_THAT(CheckCertificate(certificate),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("says epsilon 1.5"), HasSubstr("add up to 1.75"))));
   certificate.releases.clear();
   EXPECT_FALSE(CheckCertificate(certificate).ok());

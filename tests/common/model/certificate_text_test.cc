@@ -5,8 +5,7 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -53,7 +52,7 @@ std::string TextOf(const Certificate& certificate) {
   for (const CertificateText::Section& section : DescribeCertificate(certificate).sections) {
     EXPECT_FALSE(section.title.empty());
     EXPECT_FALSE(section.sentences.empty());
-    absl::StrAppend(&text, section.title, ": ", absl::StrJoin(section.sentences, " "), "\n");
+    StrAppend(&text, section.title, ": ", StrJoin(section.sentences, " "), "\n");
   }
   return text;
 }
@@ -174,8 +173,8 @@ TEST(CertificateTextTest, EpsilonIsSaidAsAFactorThatIsNotTooSmall) {
     certificate.epsilon_nanos = one.nanos;
     const std::string text = TextOf(certificate);
     EXPECT_THAT(text, HasSubstr(one.factor));
-    EXPECT_THAT(text, HasSubstr(absl::StrCat("held for ", one.from_half, " at most, and")));
-    EXPECT_THAT(text, HasSubstr(absl::StrCat("1 % for ", one.from_one, " at most.")));
+    EXPECT_THAT(text, HasSubstr(StrCat("held for ", one.from_half, " at most, and")));
+    EXPECT_THAT(text, HasSubstr(StrCat("1 % for ", one.from_one, " at most.")));
     EXPECT_EQ(text.find("near certainty") != std::string::npos, one.nanos >= 4'000'000'000);
   }
 }

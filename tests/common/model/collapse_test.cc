@@ -1,3 +1,4 @@
+#include "common/base/status.h"
 #include "common/model/model.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -87,7 +88,7 @@ TEST_F(CollapseTest, EveryRowKeepsItsPrediction) {
 
 TEST_F(CollapseTest, RefusesAnotherNumberOfLeaves) {
   EXPECT_THAT(Collapse(tree_, {From(0, 1)}, schema_).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one prediction a leaf")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("one prediction a leaf")));
 }
 
 }  // namespace

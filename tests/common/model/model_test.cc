@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "common/base/status.h"
 #include "tests/common/model/trees.h"
 #include "tests/support/status_matchers.h"
 
@@ -32,7 +33,7 @@ std::vector<LeafPrediction> TwoLeaves() {
 }
 
 // A model of one stump whose left leaf is `leaf`.
-absl::StatusOr<Model> WithLeaf(LeafPrediction leaf) {
+StatusOr<Model> WithLeaf(LeafPrediction leaf) {
   return Model::Create(IncomeSchema(), {Stump(30)}, {{std::move(leaf), TwoLeaves()[1]}}, {});
 }
 
@@ -110,7 +111,7 @@ TEST(ModelTest, WeightsMustBeFinite) {
   for (const double bad : {kInf, -kInf, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_THAT(Model::Create(IncomeSchema(), {Tree::SingleLeaf()}, {{Leaf({1, bad}, 2, 0, 0)}}, {},
                               LeafKind::kWeights),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("finite")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("finite")));
   }
 }
 
@@ -140,10 +141,9 @@ TEST(ModelTest, AdditiveTermsMustBeFiniteAndAddUpToOne) {
                          LeafKind::kAdditive);
   };
   EXPECT_OK(with({-3, 4}));
-  EXPECT_THAT(with({-3, 4.5}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("add up")));
+  EXPECT_THAT(with({-3, 4.5}), StatusIs(StatusCode::kInvalidArgument, HasSubstr("add up")));
   for (const double bad : {kInf, std::numeric_limits<double>::quiet_NaN(), 1e10}) {
-    EXPECT_THAT(with({1 - bad, bad}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("finite")));
+    EXPECT_THAT(with({1 - bad, bad}), StatusIs(StatusCode::kInvalidArgument, HasSubstr("finite")));
   }
 }
 
@@ -169,7 +169,7 @@ LeafPrediction Score(double score, OutputNoise noise, uint32_t node, double term
   return leaf;
 }
 
-absl::StatusOr<Model> OfScores(std::vector<LeafPrediction> leaves, SharedNoise shared = {}) {
+StatusOr<Model> OfScores(std::vector<LeafPrediction> leaves, SharedNoise shared = {}) {
   Forest forest;
   std::vector<std::vector<LeafPrediction>> by_tree;
   for (LeafPrediction& leaf : leaves) {
@@ -252,7 +252,7 @@ TEST(ScoreNoiseTest, OfANumberIsInItsUnits) {
 TEST(ScoreNoiseTest, CreateRejectsNoiseThatIsNone) {
   const auto refused = [](LeafPrediction leaf, SharedNoise shared, const char* why) {
     EXPECT_THAT(OfScores({std::move(leaf)}, std::move(shared)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why)));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr(why)));
   };
   LeafPrediction short_of_one = Score(1, {}, 0);
   short_of_one.noise.pop_back();
@@ -265,11 +265,10 @@ TEST(ScoreNoiseTest, CreateRejectsNoiseThatIsNone) {
   refused(Score(1, {}, 0), {.trees = {0}, .factor = {kInf}}, "finite");
   LeafPrediction probability = TwoLeaves()[0];
   probability.noise = {{}, {}};
-  EXPECT_THAT(WithLeaf(probability),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("scores")));
+  EXPECT_THAT(WithLeaf(probability), StatusIs(StatusCode::kInvalidArgument, HasSubstr("scores")));
   EXPECT_THAT(Model::Create(IncomeSchema(), {Stump(30)}, {TwoLeaves()}, {},
                             LeafKind::kProbabilities, {}, {.trees = {0}, .factor = {1}}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("scores")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("scores")));
 }
 
 TEST(ModelTest, ProbabilitiesHaveIntervalsInZeroToOne) {
@@ -281,43 +280,43 @@ TEST(ModelTest, ProbabilitiesHaveIntervalsInZeroToOne) {
 
 TEST(ModelTest, CreateRejectsShapesThatDoNotMatch) {
   EXPECT_THAT(Model::Create(IncomeSchema(), {}, {}, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least one tree")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at least one tree")));
   EXPECT_THAT(Model::Create(IncomeSchema(), {Stump(30)}, {}, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("as many lists of leaves")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("as many lists of leaves")));
   EXPECT_THAT(
       Model::Create(IncomeSchema(), {Stump(30)}, {{TwoLeaves()[0]}}, {}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tree 0: needs 2 leaf predictions")));
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("tree 0: needs 2 leaf predictions")));
 }
 
 TEST(ModelTest, CreateRejectsATreeOfAnotherSchema) {
   ASSERT_OK_AND_ASSIGN(Schema other,
                        Schema::Create({testing::Categorical("c", {"u", "v"})}, "y", {"a", "b"}));
   EXPECT_THAT(Model::Create(std::move(other), {Stump(30)}, {TwoLeaves()}, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not numeric")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("not numeric")));
 }
 
 TEST(ModelTest, CreateRejectsProbabilitiesThatAreNone) {
   EXPECT_THAT(WithLeaf(Leaf({1.0}, 0, 0, 1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leaf 0: needs 2")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("leaf 0: needs 2")));
   for (const auto& p : {std::vector{1.1, -0.1}, {kMissingValue, 1.0}}) {
     EXPECT_THAT(WithLeaf(Leaf(p, 0, 0, 1)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in [0, 1]")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("in [0, 1]")));
   }
   EXPECT_THAT(WithLeaf(Leaf({0.5, 0.4}, 0, 0, 1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("add up to 1")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("add up to 1")));
 }
 
 TEST(ModelTest, CreateRejectsBadErrorsLabelsAndSources) {
   for (const double error : {-0.1, kMissingValue}) {
     EXPECT_THAT(WithLeaf(Leaf({0.5, 0.5}, error, 0, 1)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("standard_error")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("standard_error")));
   }
   EXPECT_OK(WithLeaf(Leaf({0.5, 0.5}, kInf, 0, 1)));
   EXPECT_THAT(WithLeaf(Leaf({0.5, 0.5}, 0, 2, 1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("label must be below 2")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("label must be below 2")));
   for (const uint32_t source : {2u, 3u, kNoParent}) {
     EXPECT_THAT(WithLeaf(Leaf({0.5, 0.5}, 0, 0, source)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("source_node")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("source_node")));
   }
 }
 

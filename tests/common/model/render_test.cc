@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/common/model/trees.h"
 #include "tests/support/status_matchers.h"
 
@@ -56,12 +57,12 @@ TEST(RenderTest, FormatsHaveNames) {
   EXPECT_EQ(*ParseRenderFormat("text"), RenderFormat::kText);
   EXPECT_EQ(*ParseRenderFormat("votes"), RenderFormat::kVotes);
   EXPECT_THAT(ParseRenderFormat("png"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("text, dot, svg or votes")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("text, dot, svg or votes")));
 }
 
 TEST(RenderTest, RefusesATreeThatTheModelDoesNotHave) {
   EXPECT_THAT(Render(IncomeModel(), 1, RenderFormat::kText),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 to 0")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("0 to 0")));
 }
 
 // A chain of 512 levels, and below it a full tree: a file of a few megabytes whose text would take
@@ -91,12 +92,11 @@ Model DeepModel() {
 TEST(RenderTest, WhatWouldBeTooLargeIsRefusedEarly) {
   const Model deep = DeepModel();
   EXPECT_THAT(Render(deep, 0, RenderFormat::kText),
-              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("64 MiB")));
+              StatusIs(StatusCode::kOutOfRange, HasSubstr("64 MiB")));
   EXPECT_OK(Render(deep, 0, RenderFormat::kDot));
   const Model wordy = NamedModel(std::string(kMaxDrawingBytes + 1, 'n'), "a");
   for (const RenderFormat format : {RenderFormat::kText, RenderFormat::kDot, RenderFormat::kSvg}) {
-    EXPECT_THAT(Render(wordy, 0, format),
-                StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("64 MiB")));
+    EXPECT_THAT(Render(wordy, 0, format), StatusIs(StatusCode::kOutOfRange, HasSubstr("64 MiB")));
   }
 }
 

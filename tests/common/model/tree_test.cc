@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "common/base/status.h"
 #include "tests/common/model/trees.h"
 #include "tests/support/status_matchers.h"
 
@@ -21,9 +22,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 MATCHER_P(IsRefused, message, "") {
-  return ::testing::ExplainMatchResult(
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)),
-      Tree::Create(arg, IncomeSchema()), result_listener);
+  return ::testing::ExplainMatchResult(StatusIs(StatusCode::kInvalidArgument, HasSubstr(message)),
+                                       Tree::Create(arg, IncomeSchema()), result_listener);
 }
 
 std::vector<Node> Stump(Node split) { return {split, Node{}, Node{}}; }

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/model/render.h"
 #include "tests/common/model/trees.h"
 #include "tests/support/status_matchers.h"
@@ -137,7 +138,7 @@ TEST(VotesTest, AreShownAsATable) {
 }
 
 TEST(VotesTest, OtherModelsAreRefused) {
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no vote"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("is no vote"));
   const Schema schema = IncomeSchema();
   const Voting deep = {IncomeNodes(), {1, -1, 1, -1, 1}};
   Voting two_features = Middle(1);

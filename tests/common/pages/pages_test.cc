@@ -6,11 +6,11 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/base/read_file.h"
+#include "common/base/text.h"
 #include "common/pages/html.h"
 #include "tests/common/pages/sample_reports.h"
 #include "tests/support/full_tree.h"
@@ -60,7 +60,7 @@ std::string Between(const std::string& text, const std::string& begin, const std
 TEST(TextTest, LeavesNothingThatHtmlTakesForItsOwn) {
   EXPECT_EQ(Text("<a href='x'>\"&\"</a>"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;&quot;&lt;/a&gt;");
   EXPECT_EQ(Text("größe ε"), "größe ε");
-  EXPECT_EQ(Text(absl::string_view("a\0b\x1b", 4)), "a\uFFFDb\uFFFD");
+  EXPECT_EQ(Text(std::string_view("a\0b\x1b", 4)), "a\uFFFDb\uFFFD");
   EXPECT_EQ(Text("\xff"), "\uFFFD");
 }
 
@@ -86,8 +86,8 @@ TEST(PagesTest, ThePolicyAllowsTheStyleAndNothingElse) {
     const int letters = EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(size));
     const std::string hash(base64.begin(), base64.begin() + letters);
     EXPECT_EQ(Between(page, "Content-Security-Policy\" content=\"", "\""),
-              absl::StrCat("default-src 'none'; style-src 'sha256-", hash,
-                           "'; base-uri 'none'; form-action 'none'"));
+              StrCat("default-src 'none'; style-src 'sha256-", hash,
+                     "'; base-uri 'none'; form-action 'none'"));
   }
 }
 
@@ -95,7 +95,7 @@ TEST(PagesTest, ThePolicyAllowsTheStyleAndNothingElse) {
 TEST(PagesTest, TheStyleIsTheFilesByteForByte) {
   const char* source = std::getenv("COPPICE_SOURCE_DIR");
   ASSERT_NE(source, nullptr);
-  const std::string folder = absl::StrCat(source, "/common/pages/style/");
+  const std::string folder = StrCat(source, "/common/pages/style/");
   ASSERT_OK_AND_ASSIGN(const std::string chart, ReadFile(folder + "chart.css"));
   ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(folder + "page.css"));
   EXPECT_EQ(ChartStyleSheet(), chart);
@@ -107,11 +107,10 @@ TEST(PagesTest, NothingIsLoadedAndNoStyleIsInline) {
     for (const char* outside : {" src=", " href=", "url(", "@import", " style=", " onclick"}) {
       EXPECT_THAT(page, Not(HasSubstr(outside)));
     }
-    EXPECT_EQ(
-        std::vector<std::string>(absl::StrSplit(page, "http")).size() - 1,
-        std::vector<std::string>(absl::StrSplit(page, "http-equiv")).size() - 1 +
-            std::vector<std::string>(absl::StrSplit(page, "http://www.w3.org/2000/svg")).size() -
-            1);
+    EXPECT_EQ(std::vector<std::string>(StrSplit(page, "http")).size() - 1,
+              std::vector<std::string>(StrSplit(page, "http-equiv")).size() - 1 +
+                  std::vector<std::string>(StrSplit(page, "http://www.w3.org/2000/svg")).size() -
+                  1);
   }
 }
 
@@ -134,8 +133,7 @@ TEST(PagesTest, TheConfusionMatrixHasCountsAndShares) {
 TEST(PagesTest, ABinWithoutRowsIsNoPoint) {
   Json evaluation = SampleEvaluation("yes");
   const auto points = [&] {
-    return std::vector<std::string>(absl::StrSplit(EvaluationPage(evaluation), "class=\"dot"))
-        .size();
+    return std::vector<std::string>(StrSplit(EvaluationPage(evaluation), "class=\"dot")).size();
   };
   const size_t before = points();
   evaluation["calibration"].push_back(
@@ -181,7 +179,7 @@ TEST(PagesTest, WithoutARunWithoutPrivacyNothingIsBeyondTheAxis) {
 TEST(PagesTest, APlanShowsTheGainWithItsOwnBand) {
   const std::string page = PlanPage(SamplePlan());
   EXPECT_THAT(page, HasSubstr("+0.034<small>+0.031 to +0.037</small>"));
-  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "class=\"band")).size() - 1, 4u);
+  EXPECT_EQ(std::vector<std::string>(StrSplit(page, "class=\"band")).size() - 1, 4u);
 }
 
 TEST(PagesTest, APlanOfOneEpsilonIsDrawnOverTheDevices) {
@@ -196,7 +194,7 @@ TEST(PagesTest, APlanOfOneEpsilonIsDrawnOverTheDevices) {
   EXPECT_THAT(page, HasSubstr("devices that answer"));
   EXPECT_THAT(page, HasSubstr(">ε = 1</text>"));
   EXPECT_THAT(page, Not(HasSubstr("over epsilon")));
-  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "class=\"band")).size() - 1, 2u);
+  EXPECT_EQ(std::vector<std::string>(StrSplit(page, "class=\"band")).size() - 1, 2u);
 }
 
 TEST(PagesTest, APlanSaysWhatAnAccuracyTakes) {
@@ -241,8 +239,8 @@ TEST(PagesTest, APlanOfNumbersHasErrorsInTheirUnits) {
 TEST(PagesTest, ATreeOpensQuestionByQuestion) {
   const std::string page = TreePage("m-1", SampleModel());
   EXPECT_THAT(page, HasSubstr("&lt; 37.5</summary>"));
-  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "<details")).size() - 1, 5u + 10u);
-  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "class=\"leaf\"")).size() - 1, 15u);
+  EXPECT_EQ(std::vector<std::string>(StrSplit(page, "<details")).size() - 1, 5u + 10u);
+  EXPECT_EQ(std::vector<std::string>(StrSplit(page, "class=\"leaf\"")).size() - 1, 15u);
 }
 
 TEST(PagesTest, LeavesThatAddUpAreNoAnswers) {
@@ -307,7 +305,7 @@ TEST(PagesTest, ABudgetSaysFirstWhatIsLeft) {
 TEST(PagesTest, WhatAJobPlannedIsToldByWhatItMade) {
   const std::string page = BudgetPage(SampleBudget());
   const auto times = [&](const std::string& text) {
-    return std::vector<std::string>(absl::StrSplit(page, text)).size() - 1;
+    return std::vector<std::string>(StrSplit(page, text)).size() - 1;
   };
   EXPECT_EQ(times("the sums of each leaf"), 1u);
   EXPECT_EQ(times("the number of rows"), 2u) << "made by one job, planned by the other";

@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -37,7 +38,7 @@ TEST(BudgetTest, TakesAMillionAndNoMore) {
   EXPECT_EQ(Budget::FromEpsilon(1e6)->nanos(), kMillion);
   EXPECT_EQ(Budget::Parse("1000000.000000000")->nanos(), kMillion);
   EXPECT_EQ(Budget::Parse("999999")->Plus(*Budget::Parse("1"))->nanos(), kMillion);
-  const auto too_large = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large"));
+  const auto too_large = StatusIs(StatusCode::kInvalidArgument, HasSubstr("too large"));
   EXPECT_THAT(Budget::FromNanos(kMillion + 1), too_large);
   EXPECT_THAT(Budget::FromEpsilon(std::nextafter(1e6, 2e6)), too_large);
   EXPECT_THAT(Budget::Parse("1000000.000000001"), too_large);
@@ -46,33 +47,30 @@ TEST(BudgetTest, TakesAMillionAndNoMore) {
 TEST(BudgetTest, RefusesWhatIsNoAmount) {
   for (const char* text :
        {"", ".", "-1", "abc", "1e3", "nan", "inf", "1.2.3", "1..5", " 1", "0x1"}) {
-    EXPECT_THAT(Budget::Parse(text),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon")))
+    EXPECT_THAT(Budget::Parse(text), StatusIs(StatusCode::kInvalidArgument, HasSubstr("epsilon")))
         << text;
   }
   for (const double epsilon :
        {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity(), 1e300, 1e-12}) {
     EXPECT_THAT(Budget::FromEpsilon(epsilon),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("epsilon")));
   }
   // Each text becomes too large at another step of the reading; the last one by its last digit.
   for (const char* text :
        {"99999999999999999999999", "9999999999999999", "1000001", "1000000.000000001"}) {
-    EXPECT_THAT(Budget::Parse(text),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large")))
+    EXPECT_THAT(Budget::Parse(text), StatusIs(StatusCode::kInvalidArgument, HasSubstr("too large")))
         << text;
   }
   EXPECT_EQ(Budget::FromNanos(Budget::kMaxNanos)->ToString(), "1000000");
   EXPECT_THAT(Budget::FromNanos(Budget::kMaxNanos + 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("too large")));
   for (const char* text : {"", "."}) {
     EXPECT_THAT(Budget::Parse(text),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a number")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("not a number")));
   }
-  EXPECT_THAT(Budget::FromEpsilon(0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("zero")));
+  EXPECT_THAT(Budget::FromEpsilon(0), StatusIs(StatusCode::kInvalidArgument, HasSubstr("zero")));
   EXPECT_THAT(Budget::Parse("0.0000000001"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("zero")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("zero")));
 }
 
 TEST(BudgetTest, PrintsWhatItParses) {
@@ -90,7 +88,7 @@ TEST(BudgetTest, SharesNeverSumToMoreThanTheWhole) {
   }
   for (const uint64_t parts : {0, 4}) {
     EXPECT_THAT(Budget::FromNanos(3)->Share(parts),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("shared")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("shared")));
   }
 }
 
@@ -99,10 +97,9 @@ TEST(BudgetTest, AddsAndSubtractsExactly) {
   const Budget tenth = *Budget::Parse("0.1");
   EXPECT_EQ(one.Plus(tenth)->ToString(), "1.1");
   EXPECT_EQ(one.Minus(tenth)->ToString(), "0.9");
-  EXPECT_THAT(tenth.Minus(tenth),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("left")));
+  EXPECT_THAT(tenth.Minus(tenth), StatusIs(StatusCode::kResourceExhausted, HasSubstr("left")));
   EXPECT_THAT(Budget::FromNanos(Budget::kMaxNanos)->Plus(tenth),
-              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("too large")));
+              StatusIs(StatusCode::kOutOfRange, HasSubstr("too large")));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/numeric/int128.h"
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -26,16 +27,16 @@ TEST(RhoTest, ImplyingHasTheReferenceValues) {
 TEST(RhoTest, NothingFollowsWithoutADeltaOrWithAWholeOne) {
   for (const uint64_t delta : {uint64_t{0}, kDeltaOne, kDeltaOne + 1}) {
     EXPECT_THAT(Rho::Implying(*Budget::Parse("1"), delta),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("delta")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("delta")));
   }
   EXPECT_THAT(Rho::Implying(*Budget::FromNanos(1), 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too small")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("too small")));
 }
 
 TEST(RhoTest, MustBePositiveAndFitInto63Bits) {
-  EXPECT_THAT(Rho::FromPicos(0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rho")));
+  EXPECT_THAT(Rho::FromPicos(0), StatusIs(StatusCode::kInvalidArgument, HasSubstr("rho")));
   EXPECT_THAT(Rho::FromPicos(uint64_t{1} << 63),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rho")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("rho")));
   EXPECT_EQ(Rho::FromPicos((uint64_t{1} << 63) - 1)->picos(), (uint64_t{1} << 63) - 1);
 }
 
@@ -80,11 +81,11 @@ TEST(RhoTest, GaussianNoiseCostsAtMostItsRho) {
 
 TEST(RhoTest, NoiseWithoutBoundsIsRefused) {
   const Rho rho = *Rho::FromPicos(1);
-  EXPECT_THAT(rho.DeviationFor(0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^60")));
+  EXPECT_THAT(rho.DeviationFor(0), StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^60")));
   EXPECT_THAT(rho.DeviationFor((uint64_t{1} << 60) + 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^60")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^60")));
   EXPECT_THAT(rho.DeviationFor(uint64_t{1} << 60),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^40")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^40")));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "common/privacy/delta.h"
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -56,8 +57,7 @@ TEST(ParseDeltaTest, EverythingElseIsRefused) {
                            "1e-6.5",
                            "1e99999999999999999999",
                            "1e2000000000"}) {
-    EXPECT_THAT(ParseDelta(text),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("below 1")))
+    EXPECT_THAT(ParseDelta(text), StatusIs(StatusCode::kInvalidArgument, HasSubstr("below 1")))
         << text;
   }
 }

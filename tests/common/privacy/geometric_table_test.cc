@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -12,7 +13,7 @@ namespace {
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-absl::StatusOr<uint16_t> NoMoreWords() { return absl::InternalError("asked for a word"); }
+StatusOr<uint16_t> NoMoreWords() { return InternalError("asked for a word"); }
 
 // The draw for a uniform number that starts with `words` (the sign bit first) and continues with
 // zeros.
@@ -20,7 +21,7 @@ SignedSteps DrawFrom(const GeometricTable& table, const std::vector<uint16_t>& w
   const SignedSteps draw = table.Lookup(words[0]);
   if (draw != GeometricTable::kUndecided) return draw;
   size_t next = 1;
-  return *table.Resolve(words[0], [&]() -> absl::StatusOr<uint16_t> {
+  return *table.Resolve(words[0], [&]() -> StatusOr<uint16_t> {
     return next < words.size() ? words[next++] : uint16_t{0};
   });
 }
@@ -28,7 +29,7 @@ SignedSteps DrawFrom(const GeometricTable& table, const std::vector<uint16_t>& w
 TEST(GeometricTableTest, RefusesAZeroRatio) {
   EXPECT_EQ(GeometricTable::Create(1)->numerator(), 1u);
   EXPECT_THAT(GeometricTable::Create(0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("positive")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("positive")));
 }
 
 // With ratio A/2^32 the number of 63-bit uniform numbers with at least i steps is ceil(ratio^i
@@ -64,7 +65,7 @@ TEST(GeometricTableTest, LookupAgreesWithTheComparison) {
       undecided += draw == GeometricTable::kUndecided ? 1 : 0;
       if (draw == GeometricTable::kUndecided) continue;
       for (const uint16_t rest : {uint16_t{0}, uint16_t{0xffff}}) {
-        EXPECT_EQ(*table.Resolve(first, [rest] { return absl::StatusOr<uint16_t>(rest); }), draw);
+        EXPECT_EQ(*table.Resolve(first, [rest] { return StatusOr<uint16_t>(rest); }), draw);
       }
     }
     EXPECT_LT(undecided, 1 << 12);  // the table decides nearly all
@@ -105,7 +106,7 @@ TEST(GeometricTableTest, AsksForNoMoreWordsThanItNeeds) {
   for (const int off : {-1, 1}) {
     int words = 0;
     EXPECT_EQ(StepsOf(*table.Resolve(first,
-                                     [&]() -> absl::StatusOr<uint16_t> {
+                                     [&]() -> StatusOr<uint16_t> {
                                        ++words;
                                        return static_cast<uint16_t>(second + off);
                                      })),
@@ -120,7 +121,7 @@ TEST(GeometricTableTest, PassesOnTheErrorOfItsSource) {
   const auto first = static_cast<uint16_t>(0xc75f7cf6u >> 17);
   EXPECT_EQ(table.Lookup(first), GeometricTable::kUndecided);
   EXPECT_THAT(table.Resolve(first, &NoMoreWords),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("asked")));
+              StatusIs(StatusCode::kInternal, HasSubstr("asked")));
 }
 
 }  // namespace

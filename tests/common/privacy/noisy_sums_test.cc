@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/binomial_plan.h"
 #include "tests/support/status_matchers.h"
@@ -20,8 +21,8 @@ using ::testing::HasSubstr;
 
 // The scale is 2 / 4: checks the exact law around the sum.
 TEST(ReleaseSumsTest, AddsDiscreteLaplaceNoise) {
-  const Law<int64_t> law = WalkAllBranches<int64_t>(
-      {.cut_off = 1e-8}, [](PrivateRandom& random) -> absl::StatusOr<int64_t> {
+  const Law<int64_t> law =
+      WalkAllBranches<int64_t>({.cut_off = 1e-8}, [](PrivateRandom& random) -> StatusOr<int64_t> {
         const auto noisy = ReleaseSums({10}, 2, *Budget::Parse("4"), random);
         if (!noisy.ok()) return noisy.status();
         return noisy->at(0);
@@ -63,17 +64,17 @@ TEST(ReleaseSumsTest, HoldsSumsAtTheirBounds) {
 TEST(ReleaseSumsTest, RefusesSensitivitiesOutOfRange) {
   OpenSslRandom random;
   EXPECT_THAT(ReleaseSums({1}, 0, *Budget::Parse("1"), random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
   EXPECT_THAT(ReleaseSums({1}, uint64_t{1} << 48, *Budget::Parse("1"), random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("scale")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("scale")));
   EXPECT_EQ(ReleaseSums({}, 1, *Budget::Parse("1"), random)->size(), 0u);
 }
 
 // The deviation is 1: checks the exact law around the sum.
 TEST(ReleaseSumsTest, AddsDiscreteGaussianNoiseForARho) {
   const Rho half = *Rho::FromPicos(Rho::kPicosPerRho / 2);
-  const Law<int64_t> law = WalkAllBranches<int64_t>(
-      {.cut_off = 1e-7}, [&](PrivateRandom& random) -> absl::StatusOr<int64_t> {
+  const Law<int64_t> law =
+      WalkAllBranches<int64_t>({.cut_off = 1e-7}, [&](PrivateRandom& random) -> StatusOr<int64_t> {
         const auto noisy = ReleaseSums({10}, 1, half, random);
         if (!noisy.ok()) return noisy.status();
         return noisy->at(0);
@@ -87,7 +88,7 @@ TEST(ReleaseSumsTest, AddsDiscreteGaussianNoiseForARho) {
   EXPECT_LT(law.cut, 0.05);
   OpenSslRandom random;
   EXPECT_THAT(ReleaseSums({1}, 0, half, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
 }
 
 }  // namespace

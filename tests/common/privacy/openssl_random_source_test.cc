@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 
 // Replacing the generator needs OpenSSL's old method table.
@@ -61,7 +62,7 @@ class FakeSource {
 
 constexpr int kManyRefills = 1000;
 
-auto Unavailable() { return StatusIs(absl::StatusCode::kUnavailable, HasSubstr("random source")); }
+auto Unavailable() { return StatusIs(StatusCode::kUnavailable, HasSubstr("random source")); }
 
 // OpenSSL fails with 0 or -1: neither may pass for success.
 TEST(OpenSslRandomSourceTest, AFailureIsAnErrorNotANumber) {
@@ -87,7 +88,7 @@ void ExpectEveryFailurePassedOn(uint8_t byte, Draw draw) {
       const FakeSource source(byte, refills);
       OpenSslRandom random;
       for (int i = 0; i < words; ++i) ASSERT_OK(random.UniformBelow(1 << 16));
-      absl::Status status;
+      Status status;
       for (int i = 0; i < 100'000 && status.ok(); ++i) status = draw(random);
       EXPECT_THAT(status, Unavailable());
       EXPECT_EQ(source.refused(), 1);

@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/binomial_plan.h"
 #include "tests/support/status_matchers.h"
 
@@ -27,7 +28,7 @@ TEST(OpenSslRandomTest, UniformStaysBelowItsBound) {
     for (int i = 0; i < 100; ++i) EXPECT_LT(*random.UniformBelow(bound), bound);
   }
   EXPECT_THAT(random.UniformBelow(0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("positive")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("positive")));
 }
 
 // False alarm < 6e-9 in all. Power: a value that is 3 % too frequent escapes with probability <
@@ -60,9 +61,9 @@ TEST(OpenSslRandomStatTest, BernoulliHasItsProbability) {
   EXPECT_TRUE(*random.Bernoulli(5, 5));
   EXPECT_FALSE(*random.Bernoulli(0, 5));
   EXPECT_THAT(random.Bernoulli(2, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("probability")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("probability")));
   EXPECT_THAT(random.Bernoulli(0, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("probability")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("probability")));
 }
 
 // False alarm < 4e-9. Small and large numbers of trials take different paths; both are counted.
@@ -141,7 +142,7 @@ TEST(OpenSslRandomTest, AChildDoesNotRepeatItsParent) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const absl::StatusOr<uint64_t> drawn = random.UniformBelow(~uint64_t{0});
+    const StatusOr<uint64_t> drawn = random.UniformBelow(~uint64_t{0});
     const uint64_t value = drawn.ok() ? *drawn : 0;
     const bool sent = write(pipe_ends[1], &value, sizeof(value)) == sizeof(value);
     std::exit(sent ? 0 : 1);  // not _exit(): a coverage build writes its counts on the way out

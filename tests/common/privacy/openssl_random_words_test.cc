@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/guarded_page.h"
 #include "tests/support/scripted_bytes.h"
@@ -76,7 +77,7 @@ class Model {
       }
       for (const uint16_t first : firsts) {
         const SignedSteps draw = table.Lookup(first);
-        const auto next_word = [this] { return absl::StatusOr<uint16_t>(Word()); };
+        const auto next_word = [this] { return StatusOr<uint16_t>(Word()); };
         draws.push_back(draw == GeometricTable::kUndecided ? *table.Resolve(first, next_word)
                                                            : draw);
       }

@@ -1,5 +1,6 @@
 // The samplers on scripted draws: whichever draw fails, nothing is released.
 
+#include "common/base/status.h"
 #include "common/privacy/samplers.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/status_matchers.h"
@@ -23,14 +24,14 @@ TEST(BernoulliExpFailureTest, AnyDrawMayFail) {
 TEST(BernoulliExpFailureTest, ASourceThatOnlySaysYesIsAnErrorAndNoLoop) {
   ScriptedRandom random(std::vector<uint64_t>(1 << 16, 1));
   EXPECT_THAT(BernoulliExp(1, 1, random),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("repeats itself")));
+              StatusIs(StatusCode::kInternal, HasSubstr("repeats itself")));
 }
 
 TEST(BernoulliExpFailureTest, RefusesDenominatorsOutOfRange) {
   ScriptedRandom random({});
-  EXPECT_THAT(BernoulliExp(1, 0, random), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(BernoulliExp(1, 0, random), StatusIs(StatusCode::kInvalidArgument, _));
   EXPECT_THAT(BernoulliExp(1, kMaxSamplerTerm + 1, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, _));
+              StatusIs(StatusCode::kInvalidArgument, _));
 }
 
 // At the rate 3/2: u = 1, rejected; u = 0, accepted, no step and a minus, which zero may not have;
@@ -60,7 +61,7 @@ TEST(DiscreteLaplaceFailureTest, AnyPieceOfALargeDrawMayFail) {
 TEST(DiscreteLaplaceFailureTest, RefusesASensitivityWhoseNoiseIsTooWide) {
   ScriptedRandom random({});
   EXPECT_THAT(DiscreteLaplace(*Budget::Parse("1"), ~uint64_t{0}, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, _));
+              StatusIs(StatusCode::kInvalidArgument, _));
 }
 
 // A Laplace draw of 0 (place 0, kept, no further round, not negative), which is kept.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "common/privacy/samplers.h"
 #include "tests/support/status_matchers.h"
@@ -18,15 +19,13 @@ using ::testing::HasSubstr;
 // Every draw is 0 and every coin shows heads, which no generator does for long.
 class AlwaysTrue final : public PrivateRandom {
  public:
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
     if (bound != uint64_t{1} << 63) largest_bound = std::max(largest_bound, bound);
     return 0;
   }
-  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return true; }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override {
-    return absl::OkStatus();
-  }
+  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return true; }
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override { return OkStatus(); }
 
   uint64_t largest_bound = 0;  // of the high piece; the low one has 63 bits
 };
@@ -34,7 +33,7 @@ class AlwaysTrue final : public PrivateRandom {
 TEST(SamplersLimitsTest, ProductsStayIn128Bits) {
   AlwaysTrue random;
   EXPECT_THAT(BernoulliExp(1, kMaxSamplerTerm, random),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("repeats itself")));
+              StatusIs(StatusCode::kInternal, HasSubstr("repeats itself")));
   EXPECT_EQ(random.largest_bound, uint64_t{1} << 52);  // 2^100 times 2^15, over 2^63
 }
 
@@ -43,16 +42,14 @@ class ScriptedUniforms final : public PrivateRandom {
  public:
   explicit ScriptedUniforms(std::vector<uint64_t> draws) : draws_(std::move(draws)) {}
 
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
     bounds.push_back(bound);
-    if (bounds.size() > draws_.size()) return absl::OutOfRangeError("another draw");
+    if (bounds.size() > draws_.size()) return OutOfRangeError("another draw");
     return draws_[bounds.size() - 1];
   }
-  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override {
-    return absl::OkStatus();
-  }
+  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override { return OkStatus(); }
 
   std::vector<uint64_t> bounds;  // the bounds asked for
 
@@ -87,14 +84,14 @@ TEST(SamplersLimitsTest, DenominatorsUpTo2ToThe100AreTaken) {
   EXPECT_THAT(BernoulliExp(0, kMaxSamplerTerm, random), IsOk());
   EXPECT_THAT(BernoulliExp(kMaxSamplerTerm, kMaxSamplerTerm, random), IsOk());
   EXPECT_THAT(BernoulliExp(0, kMaxSamplerTerm + 1, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^100")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^100")));
 }
 
 TEST(SamplersLimitsTest, NoiseIsTakenBelowAScaleOf2ToThe48) {
   OpenSslRandom random;
   EXPECT_THAT(DiscreteLaplace(1, (uint64_t{1} << 48) - 1, random), IsOk());
   EXPECT_THAT(DiscreteLaplace(1, uint64_t{1} << 48, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^48")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^48")));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/binomial_plan.h"
 #include "tests/support/status_matchers.h"
@@ -56,15 +57,15 @@ TEST(DiscreteLaplaceTest, HasExactlyTheStatedLaw) {
 // The test above must be able to fail: this sampler counts zero twice (no rejection of the sign).
 TEST(DiscreteLaplaceTest, WalkRefusesASamplerThatCountsZeroTwice) {
   const Law<int64_t> law =
-      WalkAllBranches<int64_t>(kWalk, [](PrivateRandom& random) -> absl::StatusOr<int64_t> {
+      WalkAllBranches<int64_t>(kWalk, [](PrivateRandom& random) -> StatusOr<int64_t> {
         int64_t steps = 0;
         while (true) {
-          const absl::StatusOr<bool> more = BernoulliExp(1, 1, random);
+          const StatusOr<bool> more = BernoulliExp(1, 1, random);
           if (!more.ok()) return more.status();
           if (!*more) break;
           ++steps;
         }
-        const absl::StatusOr<bool> negative = random.Bernoulli(1, 2);
+        const StatusOr<bool> negative = random.Bernoulli(1, 2);
         if (!negative.ok()) return negative.status();
         return *negative ? -steps : steps;
       });
@@ -101,16 +102,16 @@ TEST(DiscreteLaplaceTest, LargeScalesHaveTheirSpread) {
 TEST(DiscreteLaplaceTest, RefusesRatesOutOfRange) {
   testing::WalkingRandom random(kWalk);
   EXPECT_THAT(DiscreteLaplace(0, 1, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("positive")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("positive")));
   for (const absl::uint128 denominator : {absl::uint128(0), kMaxSamplerTerm + 1}) {
-    const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^100"));
+    const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^100"));
     EXPECT_THAT(DiscreteLaplace(1, denominator, random), refused);
     EXPECT_THAT(BernoulliExp(1, denominator, random), refused);
   }
   EXPECT_THAT(DiscreteLaplace(1, kMaxNoiseScale, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^48")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^48")));
   EXPECT_THAT(DiscreteLaplace(*Budget::Parse("1"), 0, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
 }
 
 double Bell(int64_t x, double deviation) {
@@ -153,7 +154,7 @@ TEST(DiscreteGaussianTest, RefusesDeviationsOutOfRange) {
   testing::WalkingRandom random(kWalk);
   for (const uint64_t deviation : {uint64_t{0}, kMaxDeviation + 1}) {
     EXPECT_THAT(DiscreteGaussian(deviation, random),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^40")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^40")));
   }
 }
 

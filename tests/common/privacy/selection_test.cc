@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/walking_random.h"
@@ -16,7 +17,7 @@ using ::coppice::testing::StatusIs;
 using ::coppice::testing::WalkAllBranches;
 using ::testing::HasSubstr;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr StatusCode kInvalid = StatusCode::kInvalidArgument;
 
 Budget Epsilon(const char* text) { return *Budget::Parse(text); }
 
@@ -55,8 +56,8 @@ TEST(ExponentialMechanismTest, HasItsLaw) {
   EXPECT_LT(law.cut, 1e-4);
 }
 
-using Select = absl::StatusOr<size_t> (*)(absl::Span<const int64_t>, const Budget&, uint64_t,
-                                          PrivateRandom&);
+using Select = StatusOr<size_t> (*)(absl::Span<const int64_t>, const Budget&, uint64_t,
+                                    PrivateRandom&);
 
 class SelectionTest : public ::testing::TestWithParam<Select> {
  protected:

@@ -7,7 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
@@ -29,52 +30,52 @@ Schema MakeSchema() {
                          {"low", "high"});
 }
 
-absl::Status CreateWith(Feature feature) {
+Status CreateWith(Feature feature) {
   return Schema::Create({std::move(feature)}, "y", {"a", "b"}).status();
 }
 
 TEST(SchemaTest, CreateNeedsAFeatureAndTwoClasses) {
   EXPECT_THAT(Schema::Create({}, "y", {"a", "b"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one feature")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("one feature")));
   EXPECT_THAT(Schema::Create({Numeric("x", 0, 1)}, "y", {"a"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("two classes")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("two classes")));
 }
 
 TEST(SchemaTest, CreateRejectsEmptyAndRepeatedNames) {
   EXPECT_THAT(CreateWith(Numeric("", 0, 1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name is empty")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("name is empty")));
   EXPECT_THAT(CreateWith(Numeric("y", 0, 1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"y\" is listed twice")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("\"y\" is listed twice")));
   EXPECT_THAT(Schema::Create({Numeric("x", 0, 1), Numeric("x", 0, 1)}, "y", {"a", "b"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"x\" is listed twice")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("\"x\" is listed twice")));
   EXPECT_THAT(Schema::Create({Numeric("x", 0, 1)}, "", {"a", "b"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name is empty")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("name is empty")));
   EXPECT_THAT(Schema::Create({Numeric("x", 0, 1)}, "y", {"a", "a"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("class \"a\"")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("class \"a\"")));
   EXPECT_THAT(Schema::Create({Numeric("x", 0, 1)}, "y", {"a", ""}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("class is empty")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("class is empty")));
 }
 
 TEST(SchemaTest, CreateRejectsBoundsThatAreNotFiniteOrReversed) {
   for (const auto& [min, max] :
        {std::pair{0.0, kInf}, {-kInf, 0.0}, {kMissingValue, 1.0}, {-1.7e308, 1.7e308}}) {
-    EXPECT_THAT(CreateWith(Numeric("x", min, max)),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("\"x\""), HasSubstr("finite"))));
+    EXPECT_THAT(
+        CreateWith(Numeric("x", min, max)),
+        StatusIs(StatusCode::kInvalidArgument, AllOf(HasSubstr("\"x\""), HasSubstr("finite"))));
   }
   EXPECT_THAT(CreateWith(Numeric("x", 2, 1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("min must not exceed max")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("min must not exceed max")));
   EXPECT_OK(CreateWith(Numeric("x", 1, 1)));
 }
 
 TEST(SchemaTest, CreateRejectsEmptyAndRepeatedVocabularies) {
   EXPECT_THAT(CreateWith(Categorical("c", {})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least one value")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at least one value")));
   EXPECT_THAT(CreateWith(Categorical("c", {"u", "u"})),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("feature \"c\""), HasSubstr("listed twice"))));
   EXPECT_THAT(CreateWith(Categorical("c", {"u", ""})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is empty")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is empty")));
 }
 
 TEST(SchemaTest, RegressionHasATargetAndNoClasses) {
@@ -89,14 +90,14 @@ TEST(SchemaTest, RegressionHasATargetAndNoClasses) {
   EXPECT_EQ(above.note, FieldNote::kClamped);
   for (const char* bad : {"", "many", "nan"}) {
     EXPECT_THAT(schema.EncodeTarget(bad),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rings")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("rings")));
   }
 }
 
 TEST(SchemaTest, TargetBoundsMustIncreaseAndBeFinite) {
   for (const Target& bad : {Target{1, 1}, Target{2, 1}, Target{0, kInf}, Target{-1e308, 1e308}}) {
     EXPECT_THAT(Schema::CreateRegression({Numeric("x", 0, 1)}, "rings", bad),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rings")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("rings")));
   }
 }
 
@@ -122,16 +123,16 @@ TEST(SchemaTest, EncodeKeepsMissingAndOtherApart) {
 
 TEST(SchemaTest, EncodeErrorNamesTheFeatureAndNeverTheValue) {
   EXPECT_THAT(MakeSchema().Encode(0, "31337x"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("\"age\""), HasSubstr("finite"), Not(HasSubstr("31337")))));
   EXPECT_THAT(MakeSchema().Encode(2, "1"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not below 2")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("not below 2")));
 }
 
 TEST(SchemaTest, ClassOfFindsClassesByNameOnly) {
   EXPECT_EQ(*MakeSchema().ClassOf("high"), 1u);
   EXPECT_THAT(MakeSchema().ClassOf("secret"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("\"income\""), Not(HasSubstr("secret")))));
 }
 
@@ -141,14 +142,14 @@ TEST(SchemaTest, ValidateAcceptsExactlyWhatEncodeReturns) {
   EXPECT_OK(schema.Validate({90, 2}));
   EXPECT_OK(schema.Validate({kMissingValue, kMissingValue}));
   EXPECT_THAT(schema.Validate({17}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 values, not 1")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2 values, not 1")));
   for (const double age : {16.9, 90.1, kInf, -kInf}) {
     EXPECT_THAT(schema.Validate({age, 0}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in [17, 90]")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("in [17, 90]")));
   }
   for (const double sex : {-1.0, 0.5, 3.0, kInf}) {
     EXPECT_THAT(schema.Validate({20, sex}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("from 0 to 2")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("from 0 to 2")));
   }
 }
 
@@ -191,17 +192,17 @@ TEST(SchemaTest, AgreesWithAnOwnSchemaThatHasAllItsColumns) {
   EXPECT_OK(own.CheckAgreesWith(own));
   EXPECT_OK(with({Numeric("age", 17, 90)}, {"low", "high"}).CheckAgreesWith(own));
   EXPECT_THAT(with({Numeric("height", 0, 2)}, {"low", "high"}).CheckAgreesWith(own),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("\"height\" is not in this device's own schema; it has: age, ")));
   for (const Feature& other :
        {Numeric("age", 17, 91), Categorical("age", {"17"}), Numeric("sex", 0, 1)}) {
     EXPECT_THAT(with({other}, {"low", "high"}).CheckAgreesWith(own),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has another type")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has another type")));
   }
   for (const std::vector<std::string>& classes :
        {std::vector<std::string>{"high", "low"}, {"low", "high", "hiv"}}) {
     EXPECT_THAT(with({Numeric("age", 17, 90)}, classes).CheckAgreesWith(own),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("classes")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("classes")));
   }
 }
 
@@ -226,11 +227,11 @@ TEST(SchemaTest, UnitsAgreeUnlessBothAreSaidAndDiffer) {
   EXPECT_FALSE(
       years.IsSameButForUnsaidUnits(*Schema::Create({Numeric("age", 17, 90)}, "wage", {"a", "b"})));
   EXPECT_THAT(months.CheckAgreesWith(years),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("units: [17, 90] months, and in this device's own schema [17, 90] "
                                  "years")));
   EXPECT_THAT(WithUnits("", "EUR").CheckAgreesWith(WithUnits("", "USD")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("label \"wage\"")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("label \"wage\"")));
 }
 
 TEST(SchemaTest, WholeNumbersHaveWholeBoundsWithin2To53) {
@@ -238,13 +239,13 @@ TEST(SchemaTest, WholeNumbersHaveWholeBoundsWithin2To53) {
   EXPECT_OK(CreateWith(Whole("x", -0x1p53, 0x1p53)));
   for (const Feature& feature :
        {Whole("x", 0.5, 3), Whole("x", 0, 3.5), Whole("x", 0, 0x1p54), Whole("x", -0x1p54, 0)}) {
-    EXPECT_THAT(CreateWith(feature), StatusIs(absl::StatusCode::kInvalidArgument,
+    EXPECT_THAT(CreateWith(feature), StatusIs(StatusCode::kInvalidArgument,
                                               AllOf(HasSubstr("\"x\""), HasSubstr("whole"))));
   }
   Feature words = Categorical("c", {"u"});
   words.integer = true;
   EXPECT_THAT(CreateWith(words),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must not be integer")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("must not be integer")));
 }
 
 TEST(SchemaTest, EncodeRoundsToWholeNumbersAndNotesIt) {
@@ -265,7 +266,7 @@ TEST(SchemaTest, ARowOfWholeNumbersHasNoOthers) {
   ASSERT_OK_AND_ASSIGN(const Schema schema, Schema::Create({Whole("x", -3, 12)}, "y", {"a", "b"}));
   EXPECT_OK(schema.Validate({4.0}));
   EXPECT_OK(schema.Validate({kMissingValue}));
-  EXPECT_THAT(schema.Validate({4.5}), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(schema.Validate({4.5}), StatusIs(StatusCode::kInvalidArgument,
                                                HasSubstr("missing or a whole number in [-3, 12]")));
   Row row = {4.5};
   schema.Fit(row);
@@ -293,7 +294,7 @@ TEST(SchemaTest, WholeNumbersAreNumbersForADeviceThatHasThem) {
   EXPECT_FALSE(whole.IsSameButForUnsaidUnits(any));
   EXPECT_OK(any.CheckAgreesWith(whole));
   EXPECT_THAT(whole.CheckAgreesWith(any),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("[0, 9] whole, and in this device's own schema [0, 9]")));
 }
 
@@ -308,35 +309,34 @@ TEST(SchemaTest, RefusesUnitsThatAreNoneByName) {
     for (const std::string& unit :
          {std::string(kMaxUnitBytes + 1, 'm'), std::string("\x1b[31m"), std::string("\xff")}) {
       EXPECT_THAT(create(feature, unit),
-                  StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"x\"")));
+                  StatusIs(StatusCode::kInvalidArgument, HasSubstr("\"x\"")));
     }
   }
   EXPECT_THAT(create(Categorical("x", {"a"}), "m"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must not have a unit")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("must not have a unit")));
   EXPECT_THAT(
       Schema::CreateRegression({Numeric("x", 0, 1)}, "y", {.min = 0, .max = 1, .unit = "a\nb"}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("target \"y\"")));
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("target \"y\"")));
 }
 
 std::vector<Feature> ManyFeatures(size_t count) {
   std::vector<Feature> features;
-  for (size_t i = 0; i < count; ++i) features.push_back(Numeric(absl::StrCat("f", i), 0, 1));
+  for (size_t i = 0; i < count; ++i) features.push_back(Numeric(StrCat("f", i), 0, 1));
   return features;
 }
 
 TEST(SchemaTest, AFeatureOrAClassTooManyIsRefusedWithTheLimit) {
   std::vector<std::string> classes;
-  for (size_t i = 0; i < kMaxClasses; ++i) classes.push_back(absl::StrCat("c", i));
+  for (size_t i = 0; i < kMaxClasses; ++i) classes.push_back(StrCat("c", i));
   EXPECT_OK(Schema::Create(ManyFeatures(kMaxFeatures), "y", classes));
   const auto too_wide =
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 65536 features, not 65537"));
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 65536 features, not 65537"));
   EXPECT_THAT(Schema::Create(ManyFeatures(kMaxFeatures + 1), "y", classes).status(), too_wide);
   EXPECT_THAT(Schema::CreateRegression(ManyFeatures(kMaxFeatures + 1), "y", {.max = 1}).status(),
               too_wide);
   classes.emplace_back("one more");
-  EXPECT_THAT(
-      Schema::Create(ManyFeatures(1), "y", classes).status(),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 4096 classes, not 4097")));
+  EXPECT_THAT(Schema::Create(ManyFeatures(1), "y", classes).status(),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 4096 classes, not 4097")));
 }
 
 }  // namespace

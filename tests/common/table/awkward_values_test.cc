@@ -8,10 +8,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/table/tables.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/status_matchers.h"
@@ -26,13 +25,13 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 json Cases(const char* kind) {
-  const auto text = ReadFile(
-      absl::StrCat(std::getenv("COPPICE_SOURCE_DIR"), "/tests/support/awkward_values.json"));
+  const auto text =
+      ReadFile(StrCat(std::getenv("COPPICE_SOURCE_DIR"), "/tests/support/awkward_values.json"));
   EXPECT_OK(text);
   return json::parse(*text)[kind];
 }
 
-std::string Quoted(const std::string& cell) { return absl::StrCat("\"", cell, "\""); }
+std::string Quoted(const std::string& cell) { return StrCat("\"", cell, "\""); }
 
 // The schema of a case: its feature x, and classes y.
 SchemaFile SchemaOf(const json& one) {
@@ -40,7 +39,7 @@ SchemaFile SchemaOf(const json& one) {
   feature["name"] = "x";
   json schema = {{"label", "y"}, {"classes", {"no", "yes"}}, {"features", {feature}}};
   if (one.contains("missing")) schema["missing"] = one["missing"];
-  const absl::StatusOr<SchemaFile> file = ParseSchema(schema.dump());
+  const StatusOr<SchemaFile> file = ParseSchema(schema.dump());
   EXPECT_OK(file);
   return *file;
 }
@@ -55,14 +54,13 @@ double Encoded(const json& value, const Feature& feature) {
 }
 
 void ExpectRead(const json& one, const SchemaFile& schema, const TempFile& csv) {
-  const absl::StatusOr<TableFile> file =
-      ReadTable(csv.path(), schema.schema, {.format = schema.format});
-  const absl::StatusOr<TableCheck> check = CheckTable(csv.path(), schema, {.lenient = true});
+  const StatusOr<TableFile> file = ReadTable(csv.path(), schema.schema, {.format = schema.format});
+  const StatusOr<TableCheck> check = CheckTable(csv.path(), schema, {.lenient = true});
   ASSERT_OK(check);
   if (one.contains("refusal")) {
     ASSERT_FALSE(file.ok());
     EXPECT_THAT(std::string(file.status().message()), HasSubstr(one["refusal"]));
-    EXPECT_FALSE(absl::StrContains(file.status().message(), one["cell"].get<std::string>()));
+    EXPECT_FALSE(StrContains(file.status().message(), one["cell"].get<std::string>()));
     EXPECT_EQ(check->columns[0].unreadable, 1u);
     return;
   }
@@ -81,14 +79,12 @@ void ExpectRead(const json& one, const SchemaFile& schema, const TempFile& csv) 
 TEST(AwkwardValuesTest, ACsvFileIsReadAsTheTableSays) {
   for (const json& one : Cases("reading")) {
     SCOPED_TRACE(one["name"].get<std::string>());
-    const TempFile csv(".csv", absl::StrCat("x,y\n", Quoted(one["cell"]), ",no\n"));
+    const TempFile csv(".csv", StrCat("x,y\n", Quoted(one["cell"]), ",no\n"));
     ExpectRead(one, SchemaOf(one), csv);
   }
 }
 
-std::string Warnings(const InferredSchema& inferred) {
-  return absl::StrJoin(inferred.warnings, "\n");
-}
+std::string Warnings(const InferredSchema& inferred) { return StrJoin(inferred.warnings, "\n"); }
 
 // Rows whose column x repeats the cells of a case.
 std::string RowsOf(const json& cells) {
@@ -96,7 +92,7 @@ std::string RowsOf(const json& cells) {
   std::string text = "x,z,y\n";
   for (size_t i = 0; i < kRows; ++i) {
     const std::string cell = cells[i % cells.size()];
-    absl::StrAppend(&text, Quoted(cell), ",", i % 7, ",", i % 2, "\n");
+    StrAppend(&text, Quoted(cell), ",", i % 7, ",", i % 2, "\n");
   }
   return text;
 }

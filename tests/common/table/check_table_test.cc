@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/table/tables.h"
 #include "tests/common/table/is_refused.h"
 #include "tests/support/status_matchers.h"
@@ -25,7 +27,7 @@ SchemaFile Income() {
                  {"name": "job", "type": "categorical", "values": ["clerk", "smith"]}]})");
 }
 
-TableCheck Check(absl::string_view text, const CheckOptions& options = {}) {
+TableCheck Check(std::string_view text, const CheckOptions& options = {}) {
   const TempFile file(".csv", text);
   return *CheckTable(file.path(), Income(), options);
 }
@@ -134,7 +136,7 @@ TEST(CheckTableTest, AllColumnsThatAreMissingAreNamed) {
 
 TEST(CheckTableTest, ProblemsAreBoundedAndCounted) {
   std::string text = "age,job,income\n";
-  for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, "x,clerk,low\n");
+  for (int i = 0; i < 1000; ++i) StrAppend(&text, "x,clerk,low\n");
   const TableCheck check = Check(text, {.max_problems = 3});
   EXPECT_EQ(check.problems.size(), 3u);
   EXPECT_EQ(check.num_problems, 1000u);
@@ -147,7 +149,7 @@ TEST(CheckTableTest, WhatEndsTheReadingIsTheLastProblem) {
   EXPECT_THAT(Check("age,job,income\n").problems, ElementsAre(Problem(1, "", "no rows")));
   EXPECT_THAT(Check("").problems, ElementsAre(Problem(0, "", "the file is empty")));
   EXPECT_THAT(CheckTable("/nonexistent.csv", Income(), {}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent.csv")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("/nonexistent.csv")));
   EXPECT_THAT(CheckTable("rows.svm", Income(), {}), IsRefused("rows.svm: this command takes CSV"));
 }
 

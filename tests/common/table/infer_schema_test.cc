@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/table/tables.h"
 #include "tests/common/table/is_refused.h"
 #include "tests/support/status_matchers.h"
@@ -19,14 +21,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-absl::StatusOr<InferredSchema> Infer(absl::string_view text, const InferOptions& options) {
+StatusOr<InferredSchema> Infer(std::string_view text, const InferOptions& options) {
   const TempFile file(".csv", text);
   return InferSchema(file.path(), options);
 }
 
 const InferOptions kLabelY{.label = "y"};
 
-constexpr absl::string_view kPeople =
+constexpr std::string_view kPeople =
     "age,height,job,y\n"
     "17,1.52,clerk,no\n"
     "90,1.98,smith,yes\n"
@@ -143,7 +145,7 @@ TEST(InferSchemaTest, ATargetIsANumber) {
 }
 
 TEST(InferSchemaTest, MissingTextsAreFoundAndSaidAloud) {
-  constexpr absl::string_view kText =
+  constexpr std::string_view kText =
       "a,b,c,y\n1,NA,none,no\n-,u,x,yes\n3,?,none,no\n,u,x,yes\n5,v,none,no\n";
   ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(kText, kLabelY));
   // "-" occurs among numbers; "none" does not.
@@ -171,7 +173,7 @@ TEST(InferSchemaTest, DelimitersAreFound) {
 // Makes rows whose column `c` has `value` of the row's number, and a harmless column.
 std::string Column(std::string (*value)(int), int rows = 150) {
   std::string text = "c,x,y\n";
-  for (int i = 0; i < rows; ++i) absl::StrAppend(&text, value(i), ",", i % 7, ",", i % 2, "\n");
+  for (int i = 0; i < rows; ++i) StrAppend(&text, value(i), ",", i % 7, ",", i % 2, "\n");
   return text;
 }
 
@@ -183,13 +185,13 @@ TEST(InferSchemaTest, ColumnsThatAreNoFeaturesAreLeftOutAndSaidAloud) {
   for (const Case& c :
        {Case{[](int) { return std::string("same"); }, "all its values are the same"},
         Case{[](int) { return std::string(); }, "all its values are missing"},
-        Case{[](int i) { return absl::StrCat("2020-01-", 10 + i % 9); }, "dates"},
-        Case{[](int i) { return absl::StrCat(1 + i % 9, "/1/2021 10:30"); }, "dates"},
-        Case{[](int i) { return absl::StrCat("\"1,", i % 9, "\""); },
+        Case{[](int i) { return StrCat("2020-01-", 10 + i % 9); }, "dates"},
+        Case{[](int i) { return StrCat(1 + i % 9, "/1/2021 10:30"); }, "dates"},
+        Case{[](int i) { return StrCat("\"1,", i % 9, "\""); },
              "read them with --number-format c=1.234,5; if they are codes, give --categorical c"},
-        Case{[](int i) { return absl::StrCat("name", i); }, "each row has another text"},
-        Case{[](int i) { return absl::StrCat("name", i % 120); }, "more than 100 categories"},
-        Case{[](int i) { return i == 9 ? "1O" : absl::StrCat(i); },
+        Case{[](int i) { return StrCat("name", i); }, "each row has another text"},
+        Case{[](int i) { return StrCat("name", i % 120); }, "more than 100 categories"},
+        Case{[](int i) { return i == 9 ? "1O" : StrCat(i); },
              "149 of its values are numbers and 1 are not, the first on line 11"}}) {
     ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(Column(c.value), kLabelY));
     EXPECT_THAT(inferred.left_out, ElementsAre("c")) << c.why;
@@ -198,7 +200,7 @@ TEST(InferSchemaTest, ColumnsThatAreNoFeaturesAreLeftOutAndSaidAloud) {
 }
 
 TEST(InferSchemaTest, AWholeNumberThatDiffersInEachRowMayBeAnId) {
-  const auto id = [](int i) { return absl::StrCat(1000 + i); };
+  const auto id = [](int i) { return StrCat(1000 + i); };
   ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(Column(id), kLabelY));
   EXPECT_THAT(inferred.warnings, ElementsAre(HasSubstr("leave it out with --leave-out c")));
   InferOptions options = kLabelY;
@@ -212,12 +214,12 @@ TEST(InferSchemaTest, CodesCanBeCategories) {
   InferOptions options = kLabelY;
   options.categorical = {"x"};
   ASSERT_OK_AND_ASSIGN(const InferredSchema inferred,
-                       Infer(Column([](int i) { return absl::StrCat(i % 12); }), options));
+                       Infer(Column([](int i) { return StrCat(i % 12); }), options));
   EXPECT_THAT(inferred.file.schema->features()[1].values,
               ElementsAre("0", "1", "2", "3", "4", "5", "6"));
   options.categorical = {"c", "x"};
   ASSERT_OK_AND_ASSIGN(const InferredSchema both,
-                       Infer(Column([](int i) { return absl::StrCat(i % 12); }), options));
+                       Infer(Column([](int i) { return StrCat(i % 12); }), options));
   EXPECT_EQ(both.file.schema->features()[0].values[10], "10");  // ordered as numbers
 }
 
@@ -225,12 +227,12 @@ TEST(InferSchemaTest, WhatTheUserCallsCategoriesIsNotGuessedAt) {
   InferOptions options = kLabelY;
   options.categorical = {"c"};
   for (std::string (*value)(int) : std::initializer_list<std::string (*)(int)>{
-           [](int i) { return absl::StrCat("2020-01-", 10 + i % 9); },
-           [](int i) { return absl::StrCat("\"83,13", i % 9, "\""); },
-           [](int i) { return absl::StrCat("$", i % 9); },
-           [](int i) { return i % 30 == 9 ? "X" : absl::StrCat(i % 30); },
-           [](int i) { return absl::StrCat("v", i % 9, ".1.2"); },
-           [](int i) { return absl::StrCat("name", i); }}) {
+           [](int i) { return StrCat("2020-01-", 10 + i % 9); },
+           [](int i) { return StrCat("\"83,13", i % 9, "\""); },
+           [](int i) { return StrCat("$", i % 9); },
+           [](int i) { return i % 30 == 9 ? "X" : StrCat(i % 30); },
+           [](int i) { return StrCat("v", i % 9, ".1.2"); },
+           [](int i) { return StrCat("name", i); }}) {
     ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(Column(value), options));
     EXPECT_THAT(inferred.left_out, IsEmpty());
     EXPECT_EQ(inferred.file.schema->features()[0].type, FeatureType::kCategorical);
@@ -238,7 +240,7 @@ TEST(InferSchemaTest, WhatTheUserCallsCategoriesIsNotGuessedAt) {
 }
 
 TEST(InferSchemaTest, ANumberFormatReadsTheColumnAndIsWrittenDown) {
-  const auto salary = [](int i) { return absl::StrCat("\"", 10 + i, ",0", 10 + i % 9, "\""); };
+  const auto salary = [](int i) { return StrCat("\"", 10 + i, ",0", 10 + i % 9, "\""); };
   EXPECT_THAT(Infer(Column(salary), kLabelY)->warnings,
               Contains(HasSubstr("--number-format c=1,234.5 or --number-format c=1.234,5")));
   InferOptions options = kLabelY;
@@ -281,7 +283,7 @@ TEST(InferSchemaTest, CategoriesThatLookAlikeAreNoticed) {
 
 // R writes row numbers like this.
 TEST(InferSchemaTest, AColumnWithoutANameIsLeftOut) {
-  constexpr absl::string_view kText = "\"\",\"x\",\"y\"\n\"1\",5,a\n\"2\",6,b\n";
+  constexpr std::string_view kText = "\"\",\"x\",\"y\"\n\"1\",5,a\n\"2\",6,b\n";
   ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(kText, kLabelY));
   EXPECT_THAT(inferred.left_out, ElementsAre(""));
   EXPECT_THAT(inferred.warnings, ElementsAre(HasSubstr("it has no name")));

@@ -3,14 +3,14 @@
 #ifndef COPPICE_TESTS_COMMON_TABLE_IS_REFUSED_H_
 #define COPPICE_TESTS_COMMON_TABLE_IS_REFUSED_H_
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::testing {
 
 MATCHER_P(IsRefused, message, "") {
   return ::testing::ExplainMatchResult(
-      StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr(message)), arg,
-      result_listener);
+      StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr(message)), arg, result_listener);
 }
 
 }  // namespace coppice::testing

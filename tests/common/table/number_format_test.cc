@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "tests/common/table/is_refused.h"
 #include "tests/support/status_matchers.h"
@@ -14,7 +15,7 @@ namespace {
 using ::coppice::testing::IsRefused;
 
 // The number that `text` is in this format, or "none".
-std::string Read(absl::string_view text, absl::string_view format) {
+std::string Read(std::string_view text, std::string_view format) {
   return PlainNumber(text, *ParseNumberFormat(format)).value_or("none");
 }
 

@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "tests/common/table/is_refused.h"
@@ -29,16 +33,16 @@ std::shared_ptr<const Schema> Income() {
       "income", {"low", "high"}));
 }
 
-absl::StatusOr<TableFile> Read(absl::string_view text, const ReadOptions& options = {}) {
+StatusOr<TableFile> Read(std::string_view text, const ReadOptions& options = {}) {
   const TempFile file(".csv", text);
   return ReadTable(file.path(), Income(), options);
 }
 
-constexpr absl::string_view kHeader = "age,job,income\n";
+constexpr std::string_view kHeader = "age,job,income\n";
 
 // Reads `body` below the header.
-absl::StatusOr<TableFile> ReadBody(absl::string_view body, const ReadOptions& options = {}) {
-  return Read(absl::StrCat(kHeader, body), options);
+StatusOr<TableFile> ReadBody(std::string_view body, const ReadOptions& options = {}) {
+  return Read(StrCat(kHeader, body), options);
 }
 
 TEST(ReadCsvTest, AnEmptyClassIsUnlabelledWhereThatIsAllowed) {
@@ -62,26 +66,26 @@ TEST(ReadCsvTest, BlocksHaveAllRowsInOrderAndAnErrorOfTheTakerStopsAsItIs) {
   ASSERT_OK_AND_ASSIGN(const ReadNotes notes,
                        ReadTableInBlocks(file.path(), Income(), {}, 3, [&](const Table& block) {
                          blocks.emplace_back(block.column(0).begin(), block.column(0).end());
-                         return absl::OkStatus();
+                         return OkStatus();
                        }));
   EXPECT_THAT(blocks, ElementsAre(ElementsAre(20, 21, 22), ElementsAre(23)));
   EXPECT_EQ(notes.missing, 1u);
   EXPECT_EQ(notes.unknown_categories, 1u);
   for (const size_t rows : {1, 3, 4, 100}) {
     EXPECT_EQ(ReadTableInBlocks(file.path(), Income(), {}, rows,
-                                [](const Table&) { return absl::AbortedError("enough"); })
+                                [](const Table&) { return AbortedError("enough"); })
                   .status(),
-              absl::AbortedError("enough"));
+              AbortedError("enough"));
   }
-  const auto take = [](const Table&) { return absl::OkStatus(); };
+  const auto take = [](const Table&) { return OkStatus(); };
   EXPECT_THAT(ReadTableInBlocks(file.path(), Income(), {.max_rows = 3}, 2, take).status(),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 3 rows")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("more than 3 rows")));
   const TempFile empty(".csv", "age,job,income\n");
   EXPECT_THAT(ReadTableInBlocks(empty.path(), Income(), {}, 2, take), IsRefused("no rows"));
 }
 
-absl::StatusOr<TableFile> ReadRings(absl::string_view body, const ReadOptions& options = {}) {
-  const TempFile file(".csv", absl::StrCat("x,rings\n", body));
+StatusOr<TableFile> ReadRings(std::string_view body, const ReadOptions& options = {}) {
+  const TempFile file(".csv", StrCat("x,rings\n", body));
   return ReadTable(file.path(),
                    std::make_shared<const Schema>(*Schema::CreateRegression(
                        {Numeric("x", 0, 1)}, "rings", {.min = 1, .max = 29})),
@@ -102,8 +106,8 @@ TEST(ReadCsvTest, RefusesANumberToPredictThatIsNoneOrStrictlyOutside) {
   EXPECT_THAT(ReadRings("0.5,100\n", {.strict = true}), IsRefused("must be in [1, 29]"));
 }
 
-absl::StatusOr<TableFile> ReadWhole(absl::string_view body, const ReadOptions& options = {}) {
-  const TempFile file(".csv", absl::StrCat("x,y\n", body));
+StatusOr<TableFile> ReadWhole(std::string_view body, const ReadOptions& options = {}) {
+  const TempFile file(".csv", StrCat("x,y\n", body));
   return ReadTable(
       file.path(),
       std::make_shared<const Schema>(*Schema::Create({Whole("x", 0, 9)}, "y", {"a", "b"})),
@@ -118,7 +122,7 @@ TEST(ReadCsvTest, RoundsToWholeNumbersUnlessStrict) {
   EXPECT_THAT(file.notes.Summary(), HasSubstr("1 field rounded to a whole number"));
   ASSERT_OK_AND_ASSIGN(const TableFile total, ReadWhole("2.5,b\n", {.total = true}));
   EXPECT_THAT(total.table.column(0), ElementsAre(3));
-  const absl::StatusOr<TableFile> strict = ReadWhole("1,a\n2.5,b\n", {.strict = true});
+  const StatusOr<TableFile> strict = ReadWhole("1,a\n2.5,b\n", {.strict = true});
   EXPECT_THAT(strict, IsRefused(".csv:3: column \"x\" must be a whole number"));
   EXPECT_THAT(std::string(strict.status().message()), Not(HasSubstr("2.5")));
 }
@@ -190,19 +194,19 @@ TEST(ReadCsvTest, OtherEncodingsAreRefusedByName) {
               AllOf(IsRefused(".csv:3: a character that is no UTF-8 at byte 7 of the line"),
                     IsRefused("Latin-1, convert it with `iconv -f LATIN1 -t UTF-8 ")));
   EXPECT_THAT(ReadBody("30,clerk,low\n31,clerk,h\xC3"), IsRefused(".csv:3: the end of the file"));
-  EXPECT_THAT(Read(absl::string_view("\xFF\xFE"
-                                     "a\0g\0e\0",
-                                     8)),
+  EXPECT_THAT(Read(std::string_view("\xFF\xFE"
+                                    "a\0g\0e\0",
+                                    8)),
               IsRefused("iconv -f UTF-16"));
-  EXPECT_THAT(ReadBody(absl::string_view("3\0000\0\n", 5)), IsRefused("iconv -f UTF-16"));
+  EXPECT_THAT(ReadBody(std::string_view("3\0000\0\n", 5)), IsRefused("iconv -f UTF-16"));
   // Well-formed text that the reader's buffer cuts at every byte of a character.
   for (int shift = 0; shift < 4; ++shift) {
     std::string note(static_cast<size_t>(65'500 + shift), 'n');
     for (int i = 0; i < 40; ++i) note += "\xF0\x9F\x8C\xB3\xE2\x82\xAC\xC3\xA9";
-    EXPECT_OK(Read(absl::StrCat("age,job,income,note\n30,clerk,low,", note, "\n")));
+    EXPECT_OK(Read(StrCat("age,job,income,note\n30,clerk,low,", note, "\n")));
   }
   for (const char* bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80", "\xE2\x82"}) {
-    EXPECT_THAT(ReadBody(absl::StrCat("30,", bad, ",low\n")), IsRefused("no UTF-8 at byte 4"));
+    EXPECT_THAT(ReadBody(StrCat("30,", bad, ",low\n")), IsRefused("no UTF-8 at byte 4"));
   }
 }
 
@@ -230,7 +234,7 @@ TEST(ReadCsvTest, StrictRefusesInsteadOfChanging) {
 
 TEST(ReadCsvTest, RefusesFieldsThatAreNoFiniteNumberWithoutQuotingThem) {
   for (const char* age : {"nan", "inf", "-inf", "1e999", "12x", "0x7b", "1;5"}) {
-    EXPECT_THAT(ReadBody(absl::StrCat("30,clerk,low\n", age, ",clerk,low\n")),
+    EXPECT_THAT(ReadBody(StrCat("30,clerk,low\n", age, ",clerk,low\n")),
                 AllOf(IsRefused(".csv:3: feature \"age\" must be a finite"), Not(IsRefused(age))))
         << age;
   }
@@ -239,7 +243,7 @@ TEST(ReadCsvTest, RefusesFieldsThatAreNoFiniteNumberWithoutQuotingThem) {
 TEST(ReadCsvTest, RefusesUnknownAndMissingClasses) {
   for (const char* label : {"medium", "", "LOW"}) {
     EXPECT_THAT(
-        ReadBody(absl::StrCat("30,clerk,", label, "\n")),
+        ReadBody(StrCat("30,clerk,", label, "\n")),
         AllOf(IsRefused(".csv:2: label \"income\" must be one of the 2 classes of the schema: low, "
                         "high"),
               Not(IsRefused("medium"))));
@@ -268,7 +272,7 @@ TEST(ReadCsvTest, RefusesFilesWithoutRows) {
 }
 
 TEST(ReadCsvTest, RefusesNulBytes) {
-  EXPECT_THAT(ReadBody(absl::string_view("30,cl\0erk,low\n", 14)),
+  EXPECT_THAT(ReadBody(std::string_view("30,cl\0erk,low\n", 14)),
               IsRefused(".csv:2: NUL at byte 6 of the line"));
 }
 
@@ -285,14 +289,14 @@ TEST(ReadCsvTest, AnOpenQuoteIsReportedWhereItIs) {
   for (int i = 0; i < 900; ++i) rows += "31,clerk,low\n";
   const std::string before = "30,clerk,low\n30,clerk,low\n30,clerk,low\n";
   for (const char* open : {"\"31,clerk,low\n", "31,\"clerk,low\n", "31,clerk,\"low\n"}) {
-    const auto file = ReadBody(absl::StrCat(before, open, rows));
+    const auto file = ReadBody(StrCat(before, open, rows));
     EXPECT_THAT(file, IsRefused(".csv:5: a quoted field that starts here is never closed")) << open;
-    const auto closed = ReadBody(absl::StrCat(before, open, rows, "31,\"clerk\",low\n"));
+    const auto closed = ReadBody(StrCat(before, open, rows, "31,\"clerk\",low\n"));
     EXPECT_THAT(closed, IsRefused(".csv:5: a quoted field that starts here goes on to a quote on "
                                   "line 906 that does not end it"))
         << open;
   }
-  EXPECT_THAT(ReadBody(absl::StrCat(before, "31,\"clerk,low\n", rows)),
+  EXPECT_THAT(ReadBody(StrCat(before, "31,\"clerk,low\n", rows)),
               IsRefused("close the quote of column \"job\""));
   // A field of several lines comes before it, in the same row.
   EXPECT_THAT(ReadBody("30,\"two\nlines\",\"low\n31,clerk,low\n"), IsRefused(".csv:3: a quoted"));
@@ -310,22 +314,22 @@ TEST(ReadCsvTest, AnOpenQuoteDoesNotReadTheFileIntoMemory) {
 
 TEST(ReadCsvTest, LinesLongerThanTheBufferAreOneLine) {
   const std::string note(200'000, 'n');
-  const std::string text = absl::StrCat("age,job,income,note\n30,clerk,low,", note, "\n40,x\n");
+  const std::string text = StrCat("age,job,income,note\n30,clerk,low,", note, "\n40,x\n");
   EXPECT_THAT(Read(text), IsRefused(".csv:3: the row has 2 fields"));
 }
 
 TEST(ReadCsvTest, StopsAtTheLimits) {
   EXPECT_OK(ReadBody("30,clerk,low\n31,clerk,low\n", {.max_rows = 2}));
   EXPECT_THAT(ReadBody("30,clerk,low\n31,clerk,low\n", {.max_rows = 1}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 1 rows")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("more than 1 rows")));
   EXPECT_OK(ReadBody("30,clerk,low\n", {.max_bytes = kHeader.size() + 13}));
   EXPECT_THAT(ReadBody("30,clerk,low\n", {.max_bytes = kHeader.size() + 12}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit on bytes")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("limit on bytes")));
 }
 
 TEST(ReadCsvTest, MissingFilesAndFoldersAreNotRead) {
   EXPECT_THAT(ReadTable("/nonexistent.csv", Income()),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent.csv")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("/nonexistent.csv")));
   EXPECT_FALSE(ReadTable("/", Income()).ok());
 }
 

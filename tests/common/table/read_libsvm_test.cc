@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 #include "tests/common/table/is_refused.h"
 #include "tests/support/schemas.h"
@@ -25,7 +29,7 @@ std::shared_ptr<const Schema> Three() {
       {Numeric("x", -1, 5), Numeric("y", -1, 5), Numeric("z", 0.5, 5)}, "label", {"-1", "1"}));
 }
 
-absl::StatusOr<TableFile> ReadSvm(absl::string_view text, const ReadOptions& options = {}) {
+StatusOr<TableFile> ReadSvm(std::string_view text, const ReadOptions& options = {}) {
   const TempFile file(".svm", text);
   return ReadTable(file.path(), Three(), options);
 }
@@ -61,7 +65,7 @@ TEST(ReadLibsvmTest, BlanksCommentsAndSpellingsOfAClassAreTolerated) {
 
 TEST(ReadLibsvmTest, RefusesIndicesOutOfRangeOrOrder) {
   for (const char* fields : {"0:1", "4:1", "2:1 2:1", "2:1 1:1", "18446744073709551615:1"}) {
-    EXPECT_THAT(ReadSvm(absl::StrCat("1 ", fields, "\n")),
+    EXPECT_THAT(ReadSvm(StrCat("1 ", fields, "\n")),
                 IsRefused(".svm:1: indices must increase and be from 1 to 3"))
         << fields;
   }
@@ -70,7 +74,7 @@ TEST(ReadLibsvmTest, RefusesIndicesOutOfRangeOrOrder) {
 TEST(ReadLibsvmTest, RefusesMalformedFields) {
   for (const char* field :
        {"x", "1", "1:", ":1", "qid:1", "-1:1", "1.5:1", "18446744073709551616:1"}) {
-    EXPECT_THAT(ReadSvm(absl::StrCat("1 3:1\n1 ", field, "\n")),
+    EXPECT_THAT(ReadSvm(StrCat("1 3:1\n1 ", field, "\n")),
                 IsRefused(".svm:2: after the label every field must be index:value"))
         << field;
   }
@@ -78,7 +82,7 @@ TEST(ReadLibsvmTest, RefusesMalformedFields) {
 
 TEST(ReadLibsvmTest, RefusesValuesThatAreNoFiniteNumberAndUnknownClasses) {
   for (const char* value : {"nan", "inf", "1e999", "12x", "1:2"}) {
-    EXPECT_THAT(ReadSvm(absl::StrCat("1 2:", value, "\n")),
+    EXPECT_THAT(ReadSvm(StrCat("1 2:", value, "\n")),
                 AllOf(IsRefused(".svm:1: feature \"y\" must be a finite"), Not(IsRefused(value))));
   }
   EXPECT_THAT(ReadSvm("7 1:1\n"), AllOf(IsRefused("one of the 2 classes"), Not(IsRefused("7 "))));
@@ -88,16 +92,15 @@ TEST(ReadLibsvmTest, RefusesValuesThatAreNoFiniteNumberAndUnknownClasses) {
 TEST(ReadLibsvmTest, RefusesEmptyFilesNulBytesAndEndlessLines) {
   EXPECT_THAT(ReadSvm(""), IsRefused("no rows"));
   EXPECT_THAT(ReadSvm("# nothing\n"), IsRefused("no rows"));
-  EXPECT_THAT(ReadSvm(absl::string_view("1 1:\0001\n", 7)), IsRefused(".svm:1: NUL at byte 5"));
+  EXPECT_THAT(ReadSvm(std::string_view("1 1:\0001\n", 7)), IsRefused(".svm:1: NUL at byte 5"));
   EXPECT_THAT(ReadSvm(std::string((1 << 24) + 1, ' ')), IsRefused("more than 16777216 bytes"));
 }
 
 TEST(ReadLibsvmTest, StopsAtTheLimits) {
-  EXPECT_THAT(
-      ReadSvm("1 1:1\n1 1:1\n", {.max_rows = 1}),
-      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(".svm:2: more than 1 rows")));
+  EXPECT_THAT(ReadSvm("1 1:1\n1 1:1\n", {.max_rows = 1}),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr(".svm:2: more than 1 rows")));
   EXPECT_THAT(ReadSvm("1 1:1\n", {.max_bytes = 5}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit on bytes")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("limit on bytes")));
 }
 
 TEST(ReadLibsvmTest, NeedsNumericFeatures) {

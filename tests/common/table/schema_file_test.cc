@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_file.h"
@@ -28,14 +29,13 @@ constexpr char kIncome[] = R"({
                {"name": "sex", "type": "categorical", "values": ["Female", "Male"]}]})";
 
 MATCHER_P(IsRefusedSchema, message, "") {
-  return ::testing::ExplainMatchResult(
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)), ParseSchema(arg),
-      result_listener);
+  return ::testing::ExplainMatchResult(StatusIs(StatusCode::kInvalidArgument, HasSubstr(message)),
+                                       ParseSchema(arg), result_listener);
 }
 
 // A schema with one feature, given as JSON.
-std::string With(absl::string_view feature) {
-  return absl::StrCat(R"({"label": "y", "classes": ["a", "b"], "features": [)", feature, "]}");
+std::string With(std::string_view feature) {
+  return StrCat(R"({"label": "y", "classes": ["a", "b"], "features": [)", feature, "]}");
 }
 
 TEST(SchemaFileTest, ReadsFeaturesLabelAndClassesAndIgnoresTheRest) {
@@ -60,10 +60,10 @@ TEST(SchemaFileTest, MoreFeaturesOrClassesThanThereMayBeAreRefused) {
   const std::string feature = R"({"name": "f$0", "type": "numeric", "min": 0, "max": 1})";
   std::vector<std::string> features, classes;
   for (size_t i = 0; i <= kMaxFeatures; ++i) features.push_back(absl::Substitute(feature, i));
-  EXPECT_THAT(With(absl::StrJoin(features, ",")), IsRefusedSchema("at most 65536 features"));
-  for (size_t i = 0; i <= kMaxClasses; ++i) classes.push_back(absl::StrCat("\"c", i, "\""));
-  EXPECT_THAT(absl::StrCat(R"({"label": "y", "features": [)", features[0], R"(], "classes": [)",
-                           absl::StrJoin(classes, ","), "]}"),
+  EXPECT_THAT(With(StrJoin(features, ",")), IsRefusedSchema("at most 65536 features"));
+  for (size_t i = 0; i <= kMaxClasses; ++i) classes.push_back(StrCat("\"c", i, "\""));
+  EXPECT_THAT(StrCat(R"({"label": "y", "features": [)", features[0], R"(], "classes": [)",
+                     StrJoin(classes, ","), "]}"),
               IsRefusedSchema("at most 4096 classes"));
 }
 
@@ -133,12 +133,12 @@ TEST(SchemaFileTest, WhatIsWrittenReadsBackToTheSame) {
 }
 
 // A schema of a feature and of classes that are marked so.
-std::string Marked(absl::string_view feature, absl::string_view classes) {
-  return absl::StrCat(R"({"label": "ill", "classes": ["no", "yes"], "bounds": ")", classes,
-                      R"(", "features": [
+std::string Marked(std::string_view feature, std::string_view classes) {
+  return StrCat(R"({"label": "ill", "classes": ["no", "yes"], "bounds": ")", classes,
+                R"(", "features": [
       {"name": "age", "type": "numeric", "min": 0, "max": 120},
       {"name": "job", "type": "categorical", "values": ["clerk"], "bounds": ")",
-                      feature, R"("}]})");
+                feature, R"("}]})");
 }
 
 TEST(SchemaFileTest, BoundsFromPrivateRowsMarkTheSchemaAndAreRefused) {
@@ -150,7 +150,7 @@ TEST(SchemaFileTest, BoundsFromPrivateRowsMarkTheSchemaAndAreRefused) {
     ASSERT_OK_AND_ASSIGN(const SchemaFile feature, ParseSchema(Marked(leaking, "declared")));
     EXPECT_THAT(feature.schema->ColumnsFromPrivateRows(), ElementsAre("job"));
     EXPECT_THAT(feature.schema->CheckNothingFromPrivateRows(),
-                testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                testing::StatusIs(StatusCode::kInvalidArgument,
                                   HasSubstr("does not call public: job. A schema is public")));
     ASSERT_OK_AND_ASSIGN(const SchemaFile both, ParseSchema(Marked(leaking, leaking)));
     EXPECT_THAT(both.schema->ColumnsFromPrivateRows(), ElementsAre("job", "ill"));
@@ -193,8 +193,8 @@ TEST(SchemaFileTest, UnitsAreOfTheSchema) {
                       "features": [{"name": "x", "type": "numeric", "min": 0, "max": 1}]})"));
   EXPECT_EQ(number.schema->target()->unit, "EUR");
   EXPECT_EQ(*ParseSchema(ToText(number))->schema, *number.schema);
-  EXPECT_THAT(With(absl::StrCat(R"({"name": "x", "type": "numeric", "min": 0, "max": 1, "unit": ")",
-                                std::string(kMaxUnitBytes + 1, 'm'), R"("})")),
+  EXPECT_THAT(With(StrCat(R"({"name": "x", "type": "numeric", "min": 0, "max": 1, "unit": ")",
+                          std::string(kMaxUnitBytes + 1, 'm'), R"("})")),
               IsRefusedSchema("at most 64"));
 }
 
@@ -216,9 +216,8 @@ TEST(SchemaFileTest, WholeNumbersAreOfTheSchemaAndOfATargetANote) {
 }
 
 TEST(SchemaFileTest, RefusesNotesThatSayNothing) {
-  const auto numeric = [](absl::string_view member) {
-    return With(
-        absl::StrCat(R"({"name": "x", "type": "numeric", "min": 0, "max": 1, )", member, "}"));
+  const auto numeric = [](std::string_view member) {
+    return With(StrCat(R"({"name": "x", "type": "numeric", "min": 0, "max": 1, )", member, "}"));
   };
   EXPECT_THAT(numeric(R"("integer": "yes")"), IsRefusedSchema("true or false"));
   EXPECT_THAT(numeric(R"("unit": 3)"), IsRefusedSchema("text member \"unit\""));
@@ -236,9 +235,9 @@ TEST(SchemaFileTest, RefusesNotesThatSayNothing) {
 }
 
 // A schema of one feature, with another member next to the list.
-std::string WithMember(absl::string_view member) {
-  return absl::StrCat(R"({"label": "y", "classes": ["a", "b"], )", member,
-                      R"(, "features": [{"name": "x", "type": "categorical", "values": ["u"]}]})");
+std::string WithMember(std::string_view member) {
+  return StrCat(R"({"label": "y", "classes": ["a", "b"], )", member,
+                R"(, "features": [{"name": "x", "type": "categorical", "values": ["u"]}]})");
 }
 
 TEST(SchemaFileTest, RefusesFormatsThatNoFileHas) {
@@ -269,7 +268,7 @@ TEST(SchemaFileTest, EverythingThatIsWrongIsListed) {
               ElementsAre(HasSubstr("delimiter"), HasSubstr("\"label\""), HasSubstr("not \"date\""),
                           HasSubstr("min must not exceed max"), HasSubstr("at least one value")));
   EXPECT_THAT(ReadSchema(file.path()),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        HasSubstr("(4 more: `coppice schema check --schema FILE` lists them)")));
   const TempFile good(".json", kIncome);
   ASSERT_OK_AND_ASSIGN(const auto none, FindSchemaErrors(good.path()));
@@ -289,10 +288,10 @@ TEST(SchemaFileTest, AppliesTheRulesOfSchemas) {
 
 TEST(SchemaFileTest, FileErrorsNameTheFile) {
   EXPECT_THAT(ReadSchema("/nonexistent/schema.json"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent/schema.json")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("/nonexistent/schema.json")));
   const TempFile broken(".json", "{");
   EXPECT_THAT(ReadSchema(broken.path()),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr(broken.path()), HasSubstr("not valid JSON"))));
   const TempFile good(".json", kIncome);
   EXPECT_OK(ReadSchema(good.path()));

@@ -4,12 +4,13 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/tables.h"
 #include "tests/common/table/is_refused.h"
 #include "tests/support/status_matchers.h"
@@ -29,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
-absl::StatusOr<std::vector<uint64_t>> Shares(absl::string_view parts, uint64_t rows) {
+StatusOr<std::vector<uint64_t>> Shares(std::string_view parts, uint64_t rows) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<TablePart> parsed, ParseParts(parts));
   return SharesOf(parsed, rows);
 }
@@ -53,10 +54,10 @@ TEST(SplitTableTest, MalformedPartsSayWhatIsWanted) {
   EXPECT_THAT(ParseParts("public"), IsRefused("\"public\" has no \"=\""));
   EXPECT_THAT(ParseParts(""), IsRefused("NAME=ROWS"));
   for (const char* amount : {"x", "0", "-3", "1.5", "0.0", "", "nan", "inf", "200%"}) {
-    EXPECT_THAT(ParseParts(absl::StrCat("a=", amount)), IsRefused("part \"a\" wants a number"));
+    EXPECT_THAT(ParseParts(StrCat("a=", amount)), IsRefused("part \"a\" wants a number"));
   }
   for (const char* name : {"../up", "a/b", "", ".hidden", "-flag", "a b", "\xC3\xA9"}) {
-    EXPECT_THAT(ParseParts(absl::StrCat("b=1,", name, "=2")),
+    EXPECT_THAT(ParseParts(StrCat("b=1,", name, "=2")),
                 AnyOf(IsRefused("becomes a file's name"), IsRefused("has no")))
         << name;
   }
@@ -68,9 +69,9 @@ TEST(SplitTableTest, MalformedPartsSayWhatIsWanted) {
 struct Split {
   TempDir folder;
   std::string file(const std::string& name) const {
-    return *ReadFile(absl::StrCat(folder.path(), "/out/", name, ".csv"));
+    return *ReadFile(StrCat(folder.path(), "/out/", name, ".csv"));
   }
-  absl::Status Run(absl::string_view text, absl::string_view parts, uint64_t seed = 1) const {
+  Status Run(std::string_view text, std::string_view parts, uint64_t seed = 1) const {
     const TempFile data(".csv", text);
     return SplitTable(data.path(), *ParseParts(parts), seed, folder.path() + "/out").status();
   }
@@ -85,7 +86,7 @@ struct Split {
 };
 
 // These rows are hard for a reader to write back unchanged.
-constexpr absl::string_view kOdd =
+constexpr std::string_view kOdd =
     "id;\"no\nte\"\r\n1;\"two\r\nlines; \"\"quoted\"\"\"\r\n\r\n 2 ; x\n3;\"\"\r\n4;last";
 
 TEST(SplitTableTest, RowsAreKeptByteForByteInTheirOrder) {
@@ -97,12 +98,12 @@ TEST(SplitTableTest, RowsAreKeptByteForByteInTheirOrder) {
 
 std::string Numbered(int rows) {
   std::string text = "id,x\n";
-  for (int i = 0; i < rows; ++i) absl::StrAppend(&text, i, ",y\n");
+  for (int i = 0; i < rows; ++i) StrAppend(&text, i, ",y\n");
   return text;
 }
 
 std::vector<std::string> Rows(const std::string& text) {
-  std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+  std::vector<std::string> lines = StrSplit(text, '\n', SkipEmpty());
   EXPECT_EQ(lines.at(0), "id,x");
   lines.erase(lines.begin());
   return lines;
@@ -146,7 +147,7 @@ TEST(SplitTableTest, NothingIsReplacedAndNothingIsLeftBehind) {
   ASSERT_OK(split.Run("id,x\n1,2\n3,4\n", "b=1,c=rest"));
   const std::string before = split.file("b");
   EXPECT_THAT(split.Run("id,x\n5,6\n7,8\n", "a=1,b=rest"),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("b.csv exists already")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("b.csv exists already")));
   EXPECT_EQ(split.file("b"), before);
   EXPECT_THAT(split.names(), UnorderedElementsAreArray({"b.csv", "c.csv"}));
 
@@ -161,7 +162,7 @@ TEST(SplitTableTest, NothingIsReplacedAndNothingIsLeftBehind) {
   EXPECT_THAT(SplitTable("rows.libsvm", *ParseParts("a=1"), 1, broken.folder.path()),
               IsRefused("takes CSV"));
   EXPECT_THAT(SplitTable("/none.csv", *ParseParts("a=1"), 1, broken.folder.path()),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none.csv")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("/none.csv")));
   EXPECT_THAT(broken.names(), IsEmpty());
 }
 
@@ -178,8 +179,7 @@ TEST(SplitTableTest, CopiesAreAsReadableAsTheFile) {
 TEST(SplitTableTest, LongRowsAreWholeWhereTheReadersBufferEnds) {
   std::string text = "id,x\n";
   for (int i = 0; i < 40; ++i) {
-    absl::StrAppend(&text, i, ",\"", std::string(static_cast<size_t>(9000 + 37 * i), 'n'),
-                    "\n\"\n");
+    StrAppend(&text, i, ",\"", std::string(static_cast<size_t>(9000 + 37 * i), 'n'), "\n\"\n");
   }
   const Split split;
   ASSERT_OK(split.Run(text, "all=40"));

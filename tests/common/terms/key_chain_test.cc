@@ -1,5 +1,6 @@
 #include "common/terms/key_chain.h"
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -40,23 +41,23 @@ TEST(KeyChainTest, LeadsFromEveryKeyInItToTheLast) {
 
 TEST(KeyChainTest, DoesNotLeadBack) {
   EXPECT_THAT(FollowChain(Public(2), ChainOf(1, 3), Public(1), kNow),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
 }
 
 TEST(KeyChainTest, AKeyThatNobodyEndorsedIsRefused) {
   EXPECT_THAT(FollowChain(Public(1), {}, Public(2), kNow),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
   EXPECT_THAT(FollowChain(Public(1), ChainOf(1, 3), Public(7), kNow),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
   EXPECT_THAT(FollowChain(Public(7), ChainOf(1, 3), Public(3), kNow),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
 }
 
 TEST(KeyChainTest, AMissingStepIsRefused) {
   KeyChain chain = ChainOf(1, 4);
   chain.erase(chain.begin() + 1);
   EXPECT_THAT(FollowChain(Public(1), chain, Public(4), kNow),
-              StatusIs(absl::StatusCode::kFailedPrecondition, _));
+              StatusIs(StatusCode::kFailedPrecondition, _));
 }
 
 // Naming the trusted key as the endorser is not enough: the step must be signed with it.
@@ -64,7 +65,7 @@ TEST(KeyChainTest, AStepThatSomebodyElseSignedIsRefused) {
   KeyEndorsement forged = *Endorse(KeyNumber(6), Public(6), 1);
   forged.endorser = KeyIdOf(Public(1));
   EXPECT_THAT(FollowChain(Public(1), {forged}, Public(6), kNow),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not check")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("does not check")));
 }
 
 TEST(KeyChainTest, NothingOfAStepCanBeChanged) {
@@ -74,20 +75,20 @@ TEST(KeyChainTest, NothingOfAStepCanBeChanged) {
     if (what == 1) chain[0].not_before_unix_seconds -= 1;
     if (what == 2) chain[0].key = Public(6);
     EXPECT_THAT(FollowChain(Public(1), chain, chain[0].key, kNow),
-                StatusIs(absl::StatusCode::kDataLoss, _))
+                StatusIs(StatusCode::kDataLoss, _))
         << what;
   }
 }
 
 TEST(KeyChainTest, AStepCountsFromItsTimeOn) {
   EXPECT_THAT(FollowChain(Public(1), ChainOf(1, 2), Public(2), 100),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("clock")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("clock")));
   EXPECT_OK(FollowChain(Public(1), ChainOf(1, 2), Public(2), 101));
 }
 
 TEST(KeyChainTest, IsFollowedForEightStepsOnly) {
   EXPECT_THAT(FollowChain(Public(1), ChainOf(1, 10), Public(10), kNow),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 8")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 8")));
 }
 
 }  // namespace

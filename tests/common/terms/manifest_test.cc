@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
@@ -49,7 +50,7 @@ TEST(ManifestTest, FieldsOutOfRangeAreRefused) {
   for (const Change& change : changes) {
     Manifest manifest = Sample();
     change(manifest);
-    EXPECT_THAT(ValidateManifest(manifest), StatusIs(absl::StatusCode::kInvalidArgument, _));
+    EXPECT_THAT(ValidateManifest(manifest), StatusIs(StatusCode::kInvalidArgument, _));
   }
 }
 
@@ -63,7 +64,7 @@ TEST(ManifestTest, ASealingOutOfRangeIsRefused) {
   for (const Change& change : changes) {
     Manifest manifest = Relayed();
     change(manifest);
-    EXPECT_THAT(ValidateManifest(manifest), StatusIs(absl::StatusCode::kInvalidArgument, _));
+    EXPECT_THAT(ValidateManifest(manifest), StatusIs(StatusCode::kInvalidArgument, _));
   }
 }
 
@@ -84,7 +85,7 @@ TEST(ManifestTest, IsAboutItsTermsOnly) {
     Manifest manifest = Sample();
     change(manifest);
     EXPECT_THAT(CheckManifestIsOf(manifest, terms, {1}),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not about the terms")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("not about the terms")));
   }
 }
 
@@ -102,7 +103,7 @@ TEST(ManifestTest, WhatLoosensIsRefused) {
     now.sequence = 4;
     change(now);
     EXPECT_THAT(CheckNotWeakened(Sample(), now),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(reason)));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr(reason)));
   }
 }
 
@@ -123,12 +124,12 @@ TEST(ManifestTest, AWeakerWayThroughARelayIsRefused) {
     now.sequence = 4;
     change(now);
     EXPECT_THAT(CheckNotWeakened(Relayed(), now),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(reason)));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr(reason)));
   }
   Manifest now = Relayed();
   now.sequence = 4;
   EXPECT_THAT(CheckNotWeakened(Sample(), now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in another way")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("in another way")));
 }
 
 TEST(ManifestTest, TheNextSealingKeyAndLargerBatchesAreNotRefused) {
@@ -163,7 +164,7 @@ TEST(ManifestTest, AnOlderSequenceIsRefused) {
   Manifest now = Sample();
   now.sequence = 2;
   EXPECT_THAT(CheckNotWeakened(Sample(), now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is older")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is older")));
 }
 
 // Refused even if it is tighter: the curator would tell different devices different things.
@@ -171,11 +172,11 @@ TEST(ManifestTest, TheSameSequenceWithAnotherContentIsRefused) {
   Manifest now = Sample();
   now.min_reports = 101;
   EXPECT_THAT(CheckNotWeakened(Sample(), now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("same sequence")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("same sequence")));
   now = Sample();
   now.issued_unix_seconds = 1001;
   EXPECT_THAT(CheckNotWeakened(Sample(), now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("same sequence")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("same sequence")));
   now = Sample();
   now.key = {8};  // a new key signs what the old one did
   EXPECT_OK(CheckNotWeakened(Sample(), now));

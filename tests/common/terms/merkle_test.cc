@@ -1,16 +1,17 @@
 #include "common/terms/merkle.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/escaping.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
 std::string Hex(const Sha256Digest& digest) {
-  return absl::BytesToHexString(std::string(digest.begin(), digest.end()));
+  return BytesToHexString(std::string(digest.begin(), digest.end()));
 }
 
 std::vector<std::string> Leaves(uint32_t count) {
@@ -27,15 +28,14 @@ uint32_t CeilLog2(uint32_t count) {
 
 // The certificate-transparency project's own vectors for RFC 6962.
 TEST(MerkleTest, RootsOfTheReferenceVectors) {
-  const std::vector<std::string> inputs = {
-      "",
-      absl::HexStringToBytes("00"),
-      absl::HexStringToBytes("10"),
-      absl::HexStringToBytes("2021"),
-      absl::HexStringToBytes("3031"),
-      absl::HexStringToBytes("40414243"),
-      absl::HexStringToBytes("5051525354555657"),
-      absl::HexStringToBytes("606162636465666768696a6b6c6d6e6f")};
+  const std::vector<std::string> inputs = {"",
+                                           HexStringToBytes("00"),
+                                           HexStringToBytes("10"),
+                                           HexStringToBytes("2021"),
+                                           HexStringToBytes("3031"),
+                                           HexStringToBytes("40414243"),
+                                           HexStringToBytes("5051525354555657"),
+                                           HexStringToBytes("606162636465666768696a6b6c6d6e6f")};
   const std::vector<std::string> roots = {
       "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
       "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
@@ -119,8 +119,8 @@ TEST(MerkleTest, AChangedBitAnywhereInThePathOrTheRootDoesNotVerify) {
 TEST(MerkleTest, AnInnerNodeDoesNotPassForALeaf) {
   const std::vector<std::string> leaves = Leaves(4);
   const MerkleTree tree = MakeMerkleTree(leaves);
-  const Sha256Digest first = Sha256({absl::string_view("\0", 1), leaves[0]});
-  const Sha256Digest second = Sha256({absl::string_view("\0", 1), leaves[1]});
+  const Sha256Digest first = Sha256({std::string_view("\0", 1), leaves[0]});
+  const Sha256Digest second = Sha256({std::string_view("\0", 1), leaves[1]});
   const std::string node =
       std::string(first.begin(), first.end()) + std::string(second.begin(), second.end());
   const std::string path = tree.paths[0].substr(kMerkleHashBytes);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/temp_file.h"
@@ -37,8 +38,7 @@ TEST(ReadPublicKeyTest, WhatHoldsNoKeyIsNamed) {
       {folder.path(), folder.path() + ": cannot be read (Is a directory"},
       {empty.path(), empty.path() + " is no public Ed25519 key"}};
   for (const auto& [given, what] : wrong) {
-    EXPECT_THAT(ReadPublicKey(given),
-                StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(what)));
+    EXPECT_THAT(ReadPublicKey(given), StatusIs(StatusCode::kInvalidArgument, StartsWith(what)));
   }
 }
 

@@ -1,9 +1,10 @@
 #include "common/terms/signature.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -15,8 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 template <typename Bytes>
-Bytes FromHex(absl::string_view hex) {
-  const std::string raw = absl::HexStringToBytes(hex);
+Bytes FromHex(std::string_view hex) {
+  const std::string raw = HexStringToBytes(hex);
   Bytes bytes{};
   std::copy_n(raw.begin(), bytes.size(), bytes.begin());
   return bytes;
@@ -79,11 +80,11 @@ TEST(SigningKeyTest, AnotherSeedIsAnotherKey) {
 }
 
 // The keys of RFC 8410 (10.3 and 10.1).
-constexpr absl::string_view kPrivatePem =
+constexpr std::string_view kPrivatePem =
     "-----BEGIN PRIVATE KEY-----\n"
     "MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n"
     "-----END PRIVATE KEY-----\n";
-constexpr absl::string_view kPublicPem =
+constexpr std::string_view kPublicPem =
     "-----BEGIN PUBLIC KEY-----\n"
     "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n"
     "-----END PUBLIC KEY-----\n";
@@ -91,10 +92,10 @@ constexpr absl::string_view kPublicPem =
 TEST(SigningKeyTest, IsReadFromPem) {
   ASSERT_OK_AND_ASSIGN(const SigningKey key, SigningKey::FromPem(kPrivatePem));
   EXPECT_EQ(ToPem(key.public_key()), kPublicPem);
-  for (const absl::string_view bad :
-       {absl::string_view(), absl::string_view("hello"), kPublicPem, kPrivatePem.substr(0, 60)}) {
+  for (const std::string_view bad :
+       {std::string_view(), std::string_view("hello"), kPublicPem, kPrivatePem.substr(0, 60)}) {
     EXPECT_THAT(SigningKey::FromPem(bad),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("openssl genpkey")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("openssl genpkey")));
   }
 }
 
@@ -110,7 +111,7 @@ TEST(PublicKeyTest, IsReadAsPemAndAsPin) {
        {std::string(), std::string("ed25519:"), pin.substr(8), pin.substr(0, pin.size() - 5),
         pin + "AAAA", "x" + pin, std::string(kPrivatePem), ToPem(key).substr(0, 70)}) {
     EXPECT_THAT(ParsePublicKey(bad),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("coppice study key")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("coppice study key")))
         << bad;
   }
 }

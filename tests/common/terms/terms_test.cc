@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/base/status.h"
 #include "tests/support/full_tree.h"
 #include "tests/support/status_matchers.h"
 
@@ -12,7 +13,7 @@ using ::coppice::testing::FullTree;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kInvalid = StatusCode::kInvalidArgument;
 
 std::shared_ptr<const Schema> MakeSchema(FeatureType type = FeatureType::kNumeric) {
   Feature feature;

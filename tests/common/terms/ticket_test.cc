@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -32,7 +33,7 @@ TEST(TicketTest, BytesReadBackToTheSameTicket) {
 TEST(TicketTest, AnyOtherLengthIsRefused) {
   for (const size_t length : {0, 31, 33}) {
     EXPECT_THAT(Ticket::FromBytes(std::string(length, 'x')),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ticket: needs 32 bytes")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("ticket: needs 32 bytes")));
   }
 }
 

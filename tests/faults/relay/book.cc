@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::relay_faults {
 namespace {
@@ -21,7 +21,7 @@ std::string Sha256Of(const std::string& bytes) {
 }
 
 std::string Short(const std::string& bytes) {
-  return absl::BytesToHexString(bytes.substr(0, std::min<size_t>(4, bytes.size())));
+  return BytesToHexString(bytes.substr(0, std::min<size_t>(4, bytes.size())));
 }
 
 v1::BatchHeader ParseHeader(const std::string& bytes) {
@@ -34,18 +34,18 @@ v1::BatchHeader ParseHeader(const std::string& bytes) {
 
 std::string RootOf(absl::Span<const Report> reports) {
   if (reports.size() == 1) {
-    return Sha256Of(absl::StrCat(std::string(1, '\0'), reports[0].ticket, reports[0].bytes));
+    return Sha256Of(StrCat(std::string(1, '\0'), reports[0].ticket, reports[0].bytes));
   }
   size_t left = 1;
   while (2 * left < reports.size()) left *= 2;
-  return Sha256Of(absl::StrCat(std::string(1, '\1'), RootOf(reports.subspan(0, left)),
-                               RootOf(reports.subspan(left))));
+  return Sha256Of(StrCat(std::string(1, '\1'), RootOf(reports.subspan(0, left)),
+                         RootOf(reports.subspan(left))));
 }
 
 void Book::DeviceSends(uint32_t device, const std::string& bytes) {
   const auto [answer, is_new] = answers_.try_emplace(device, bytes);
   if (!is_new && answer->second != bytes) {
-    Violation(absl::StrCat("device ", device, " has two answers"));
+    Violation(StrCat("device ", device, " has two answers"));
   }
 }
 
@@ -93,7 +93,7 @@ void Book::Answered(const std::string& epoch, const Report& report, bool has_cla
       if (has_claim && !IsOver(deal)) Violation("the relay does not know a deal that is open");
       return;
     default:
-      Violation(absl::StrCat("a report was answered ", v1::SubmitOutcome_Name(outcome)));
+      Violation(StrCat("a report was answered ", v1::SubmitOutcome_Name(outcome)));
   }
 }
 
@@ -137,7 +137,7 @@ void Book::CheckHeader(const Batch& batch) {
   deal.was_sent = true;
   if (!IsOver(deal)) Violation("a batch is sent before its deal is over");
   if (batch.facts.reports() < deal.terms.min_batch() || batch.facts.reports() < min_batch_) {
-    Violation(absl::StrCat("a batch of ", batch.facts.reports(), " reports is sent"));
+    Violation(StrCat("a batch of ", batch.facts.reports(), " reports is sent"));
   }
   if (batch.facts.min_batch() != deal.terms.min_batch()) {
     Violation("a batch says another least number than its devices were told");
@@ -155,8 +155,8 @@ void Book::AddPart(Batch& batch, const v1::DeliverBatchRequest& request) {
   for (size_t i = 0; i < count; ++i) {
     const Report report = {
         .ticket = request.tickets().substr(i * kTicketBytes, kTicketBytes),
-        .bytes = absl::StrCat(request.encapsulated().substr(i * kKeyBytes, kKeyBytes),
-                              request.ciphertexts().substr(i * ciphertext, ciphertext))};
+        .bytes = StrCat(request.encapsulated().substr(i * kKeyBytes, kKeyBytes),
+                        request.ciphertexts().substr(i * ciphertext, ciphertext))};
     const size_t at = request.first_report() + i;
     if (at < batch.reports.size()) {
       const Report& before = batch.reports[at];
@@ -219,20 +219,17 @@ void Book::Acknowledged(const v1::DeliverBatchRequest& request,
   }
 }
 
-void Book::Refused(const v1::DeliverBatchRequest& request, const absl::Status& status,
-                   bool is_hindered) {
+void Book::Refused(const v1::DeliverBatchRequest& request, const Status& status, bool is_hindered) {
   const Batch& batch = *Find(request.header());
   if (batch.is_forged) return;
-  const auto unexplained = [&] {
-    Violation(absl::StrCat("a batch is refused: ", status.ToString()));
-  };
+  const auto unexplained = [&] { Violation(StrCat("a batch is refused: ", status.ToString())); };
   switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kAborted:
+    case StatusCode::kUnavailable:
+    case StatusCode::kResourceExhausted:
+    case StatusCode::kAborted:
       if (!is_hindered) unexplained();
       return;
-    case absl::StatusCode::kFailedPrecondition: {
+    case StatusCode::kFailedPrecondition: {
       const bool has_rival = std::any_of(batches_.begin(), batches_.end(), [&](const auto& pair) {
         const Batch& other = pair.second;
         return &other != &batch && other.facts.epoch() == batch.facts.epoch() && HasBegun(other);
@@ -291,16 +288,16 @@ void Book::CheckEnd() {
   for (const auto& [epoch, deal] : deals_) {
     if (deal.is_void || deal.stored.size() < deal.terms.min_batch()) continue;
     if (!deal.was_sent) {
-      Violation(absl::StrCat("deal ", Short(epoch), " had ", deal.stored.size(),
-                             " reports, and was never sent"));
+      Violation(StrCat("deal ", Short(epoch), " had ", deal.stored.size(),
+                       " reports, and was never sent"));
     }
   }
   for (const auto& [header, batch] : batches_) {
     const auto deal = deals_.find(batch.facts.epoch());
     if (batch.is_forged || batch.stored || may_be_sealed_) continue;
     if (deal != deals_.end() && deal->second.is_void) continue;
-    Violation(absl::StrCat("the batch of deal ", Short(batch.facts.epoch()),
-                           " never came to the curator"));
+    Violation(
+        StrCat("the batch of deal ", Short(batch.facts.epoch()), " never came to the curator"));
   }
 }
 

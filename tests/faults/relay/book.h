@@ -37,9 +37,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/relay.pb.h"
 #include "coppice/v1/storage.pb.h"
@@ -121,8 +120,7 @@ class Book {
   void Acknowledged(const v1::DeliverBatchRequest& request,
                     const v1::DeliverBatchResponse& response);
   // `is_hindered`: something fails at present, so an error may ask to try again.
-  void Refused(const v1::DeliverBatchRequest& request, const absl::Status& status,
-               bool is_hindered);
+  void Refused(const v1::DeliverBatchRequest& request, const Status& status, bool is_hindered);
   // Notes that the study was sealed, or may have been.
   void Sealed() { may_be_sealed_ = true; }
   bool may_be_sealed() const { return may_be_sealed_; }

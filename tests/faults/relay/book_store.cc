@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "tests/faults/books.h"
@@ -13,7 +15,7 @@ namespace coppice::relay_faults {
 namespace {
 
 template <typename Message>
-bool Parse(absl::string_view bytes, Message& message) {
+bool Parse(std::string_view bytes, Message& message) {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
@@ -37,20 +39,20 @@ void Book::CheckStore(const storage::Store& store) {
   certain_.clear();
   std::set<std::string> epochs;
   store
-      .Scan(absl::StrCat("batch/", study_, "/"),
-            [&](absl::string_view, absl::string_view value) {
+      .Scan(StrCat("batch/", study_, "/"),
+            [&](std::string_view, std::string_view value) {
               v1::BatchRecord record;
               const Batch* const batch = Parse(value, record) ? Find(record.header()) : nullptr;
               if (batch == nullptr) {
                 Violation("the curator has a batch that nobody sent");
-                return absl::OkStatus();
+                return OkStatus();
               }
               if (!epochs.insert(batch->facts.epoch()).second) {
                 Violation("the curator has two batches of a deal");
               }
               CheckRecord(*batch, record);
               records_[record.header()] = record;
-              return absl::OkStatus();
+              return OkStatus();
             })
       .IgnoreError();
   for (const auto& [header, batch] : batches_) {
@@ -87,7 +89,7 @@ void Book::CheckRecord(const Batch& batch, const v1::BatchRecord& record) {
 void Book::CheckTaken(const Batch& batch, const v1::BatchRecord& record) {
   if (!HasCome(record)) return;
   if (batch.facts.reports() < min_batch_ || batch.facts.min_batch() < min_batch_) {
-    Violation(absl::StrCat("the curator took a batch of ", batch.facts.reports()));
+    Violation(StrCat("the curator took a batch of ", batch.facts.reports()));
   }
   for (const Report& report : batch.reports) {
     const std::optional<size_t>& cell = cells_[report.bytes];
@@ -101,9 +103,9 @@ void Book::CheckTaken(const Batch& batch, const v1::BatchRecord& record) {
   const uint64_t duplicate = OutcomesOf(record, v1::REPORT_OUTCOME_DUPLICATE);
   const uint64_t bad_seal = OutcomesOf(record, v1::REPORT_OUTCOME_BAD_SEAL);
   if (accepted + duplicate != good || good + bad_seal != batch.facts.reports()) {
-    Violation(absl::StrCat("a batch of ", batch.facts.reports(), " reports, of which ", good,
-                           " are good, has ", accepted, " accepted, ", duplicate,
-                           " duplicates and ", bad_seal, " that do not open"));
+    Violation(StrCat("a batch of ", batch.facts.reports(), " reports, of which ", good,
+                     " are good, has ", accepted, " accepted, ", duplicate, " duplicates and ",
+                     bad_seal, " that do not open"));
   }
   const bool is_repeated = std::any_of(records_.begin(), records_.end(), [&](const auto& other) {
     return other.first != batch.header && Find(other.first)->is_forged;
@@ -120,12 +122,12 @@ uint64_t Book::AcceptedOf(const Batch& batch) const {
 void Book::CheckSpool(const storage::Store& store) {
   uint64_t all = 0;
   store
-      .Scan(absl::StrCat("spool/", study_, "/"),
-            [&](absl::string_view, absl::string_view value) {
+      .Scan(StrCat("spool/", study_, "/"),
+            [&](std::string_view, std::string_view value) {
               v1::SpoolRecord record;
               if (!Parse(value, record)) Violation("a record of the spool does not parse");
               all += record.tickets().size() / 32;
-              return absl::OkStatus();
+              return OkStatus();
             })
       .IgnoreError();
   uint64_t due = 0;
@@ -134,7 +136,7 @@ void Book::CheckSpool(const storage::Store& store) {
     due += record.received() - record.judged();
   }
   if (all != due) {
-    Violation(absl::StrCat("the spool has ", all, " reports, and ", due, " wait to be opened"));
+    Violation(StrCat("the spool has ", all, " reports, and ", due, " wait to be opened"));
   }
 }
 
@@ -145,8 +147,8 @@ void Book::CheckSums(const storage::Store& store) {
   int64_t all = 0;
   uint64_t in_sums = 0;
   store
-      .Scan(absl::StrCat("sums/", study_, "/"),
-            [&](absl::string_view, absl::string_view value) {
+      .Scan(StrCat("sums/", study_, "/"),
+            [&](std::string_view, std::string_view value) {
               v1::SumsRecord record;
               if (!Parse(value, record)) Violation("sums do not parse");
               in_sums += record.reports();
@@ -155,23 +157,23 @@ void Book::CheckSums(const storage::Store& store) {
                 const auto cell = static_cast<size_t>(i);
                 all += sum;
                 if (sum <= most[cell] && sum >= least[cell]) continue;
-                Violation(absl::StrCat("cell ", cell, " has ", sum, " reports, and must have ",
-                                       least[cell], " to ", most[cell]));
+                Violation(StrCat("cell ", cell, " has ", sum, " reports, and must have ",
+                                 least[cell], " to ", most[cell]));
               }
-              return absl::OkStatus();
+              return OkStatus();
             })
       .IgnoreError();
   v1::CountsRecord counts;
-  const auto bytes = store.Get(absl::StrCat("count/", study_, "/"));
+  const auto bytes = store.Get(StrCat("count/", study_, "/"));
   if (bytes.ok() && bytes->has_value() && !Parse(**bytes, counts)) {
     Violation("the counts do not parse");
   }
   if (counts.accepted() != in_sums || static_cast<int64_t>(in_sums) != all) {
-    Violation(absl::StrCat(counts.accepted(), " reports are accepted, the sums say ", in_sums,
-                           ", and hold ", all));
+    Violation(StrCat(counts.accepted(), " reports are accepted, the sums say ", in_sums,
+                     ", and hold ", all));
   }
   if (is_idle() && in_sums != expected_.size()) {
-    Violation(absl::StrCat(expected_.size(), " reports must count, and ", in_sums, " do"));
+    Violation(StrCat(expected_.size(), " reports must count, and ", in_sums, " do"));
   }
 }
 
@@ -183,7 +185,7 @@ void Book::CheckSpent(const storage::Store& store) {
   std::set<std::string> due;
   for (const auto& [ticket, cell] : expected_) due.insert(ticket.substr(0, 16));
   if (spent != due) {
-    Violation(absl::StrCat(spent.size(), " tickets are spent, and ", due.size(), " count"));
+    Violation(StrCat(spent.size(), " tickets are spent, and ", due.size(), " count"));
   }
 }
 
@@ -191,8 +193,8 @@ void Book::CheckModel(const ModelFacts& model) {
   // Before the study is sealed, a model may already rest on a part of a batch.
   const size_t least = model.of_sealed ? expected_.size() : certain_.size();
   if (model.reports < least || model.reports > expected_.size()) {
-    Violation(absl::StrCat("a model rests on ", model.reports, " reports of ", least, " to ",
-                           expected_.size()));
+    Violation(StrCat("a model rests on ", model.reports, " reports of ", least, " to ",
+                     expected_.size()));
   }
   std::optional<uint64_t> smallest;
   uint64_t counted = 0;
@@ -207,9 +209,8 @@ void Book::CheckModel(const ModelFacts& model) {
   const uint64_t most = smallest.value_or(0) * (1'000'000 - dishonest_) / 1'000'000;
   if (model.batches != counted) Violation("a model says another number of batches");
   if (model.least_accepted > smallest.value_or(0) || model.honest_reports > most) {
-    Violation(absl::StrCat("a model vouches for ", model.honest_reports, " of ",
-                           model.least_accepted, " reports, and the smallest batch has ",
-                           smallest.value_or(0)));
+    Violation(StrCat("a model vouches for ", model.honest_reports, " of ", model.least_accepted,
+                     " reports, and the smallest batch has ", smallest.value_or(0)));
   }
   if (model.honest_reports == 0) Violation("a model promises something by no honest report");
 }

@@ -1,10 +1,12 @@
 #include "tests/faults/relay/curator_process.h"
 
 #include <chrono>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/terms/sha256.h"
 #include "common/wire/proto/convert.h"
@@ -20,7 +22,7 @@ std::string StringOf(const Bytes& bytes) {
 
 }  // namespace
 
-absl::Status CuratorProcess::Start() {
+Status CuratorProcess::Start() {
   Kill();
   store_ = std::make_unique<FaultyStore>(disk_, bug_);
   models_.emplace();
@@ -48,29 +50,29 @@ void CuratorProcess::Stop() {
   End();
 }
 
-absl::Status CuratorProcess::AwaitIdle(absl::string_view study) {
+Status CuratorProcess::AwaitIdle(std::string_view study) {
   const auto is_stored = [](const curator::BatchInfo& batch) {
     return batch.state == curator::BatchState::kStored;
   };
   const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   while (up()) {
-    if (!store_->AwaitIdle()) return absl::DeadlineExceededError("a batch is never counted");
-    if (store_->dead() || store_->full()) return absl::OkStatus();
+    if (!store_->AwaitIdle()) return DeadlineExceededError("a batch is never counted");
+    if (store_->dead() || store_->full()) return OkStatus();
     // Also waits until what was just committed is in memory.
-    const absl::Status agrees = studies_->Reconcile();
-    if (absl::IsInternal(agrees)) return agrees;
-    if (store_->HasStored()) return absl::OkStatus();  // a fault holds them
+    const Status agrees = studies_->Reconcile();
+    if (IsInternal(agrees)) return agrees;
+    if (store_->HasStored()) return OkStatus();  // a fault holds them
     const auto info = studies_->Get(study);
     if (!info.ok() || absl::c_none_of(info->relay->batches.newest, is_stored)) break;
     if (std::chrono::steady_clock::now() > until) {
-      return absl::DeadlineExceededError("a batch is counted, and the curator does not know");
+      return DeadlineExceededError("a batch is counted, and the curator does not know");
     }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::StatusOr<v1::GetOfferResponse> CuratorProcess::GetOffer(const v1::GetOfferRequest& request) {
+StatusOr<v1::GetOfferResponse> CuratorProcess::GetOffer(const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string study, ParseName(kStudies, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offer offer,
                            studies_->MakeOffer(study, request.tickets()));
@@ -87,7 +89,7 @@ absl::StatusOr<v1::GetOfferResponse> CuratorProcess::GetOffer(const v1::GetOffer
   return response;
 }
 
-absl::StatusOr<v1::DeliverBatchResponse> CuratorProcess::DeliverBatch(
+StatusOr<v1::DeliverBatchResponse> CuratorProcess::DeliverBatch(
     const v1::DeliverBatchRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string study, ParseName(kStudies, request.study()));
   COPPICE_ASSIGN_OR_RETURN(const curator::BatchProgress progress,

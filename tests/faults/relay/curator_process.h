@@ -8,15 +8,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "server/curator/studies/studies.h"
-#include "server/store/models/models.h"
 #include "server/store/memory_store.h"
+#include "server/store/models/models.h"
 #include "tests/faults/relay/faulty_store.h"
 #include "tests/faults/relay/twins.h"
 
@@ -30,7 +29,7 @@ class CuratorProcess {
       : clock_(std::move(clock)), bug_(bug) {}
   ~CuratorProcess() { Kill(); }
 
-  absl::Status Start();
+  Status Start();
   void Kill();
   // Ends it cleanly.
   void Stop();
@@ -40,15 +39,15 @@ class CuratorProcess {
 
   // Returns once its threads have nothing to do, or cannot do it, and its memory agrees with its
   // store. DeadlineExceeded if that takes too long; Internal if its counts do not agree.
-  absl::Status AwaitIdle(absl::string_view study);
+  Status AwaitIdle(std::string_view study);
 
   curator::Studies& studies() { return *studies_; }
   FaultyStore& store() { return *store_; }
   const storage::MemoryStore& disk() const { return disk_; }
 
   // Answers as its service does.
-  absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
-  absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
+  StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
+  StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
 
  private:
   void End();

@@ -1,46 +1,45 @@
 #include "tests/faults/relay/faulty_store.h"
 
 #include <chrono>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 
 namespace coppice::relay_faults {
 namespace {
 
-absl::Status Failed() { return absl::UnavailableError("the sync failed"); }
+Status Failed() { return UnavailableError("the sync failed"); }
 
 constexpr std::chrono::seconds kTooLong{60};
 
-std::string BatchOf(absl::string_view spool_key) {
-  const absl::string_view batch = spool_key.substr(0, spool_key.rfind('/'));
-  return absl::StrCat("batch", absl::StripPrefix(batch, "spool"));
+std::string BatchOf(std::string_view spool_key) {
+  const std::string_view batch = spool_key.substr(0, spool_key.rfind('/'));
+  return StrCat("batch", StripPrefix(batch, "spool"));
 }
 
 // Whether the batch counts a part of a relay's batch, which takes it out of the spool.
 bool Counts(const storage::StoreBatch& batch) {
-  return !batch.deleted_keys().empty() && absl::StartsWith(batch.deleted_keys()[0], "spool/");
+  return !batch.deleted_keys().empty() && StartsWith(batch.deleted_keys()[0], "spool/");
 }
 
 // Whether the batch stores a part that was received.
 bool Receives(const storage::StoreBatch& batch) {
   return batch.deleted_keys().empty() && !batch.puts().empty() &&
-         absl::StartsWith(batch.puts()[0].first, "spool/");
+         StartsWith(batch.puts()[0].first, "spool/");
 }
 
 // The batch without the keys that begin with `prefix`.
-storage::StoreBatch Without(const storage::StoreBatch& batch, absl::string_view prefix) {
+storage::StoreBatch Without(const storage::StoreBatch& batch, std::string_view prefix) {
   storage::StoreBatch rest;
   for (const std::string& deleted : batch.deleted_prefixes()) rest.DeletePrefix(deleted);
   for (const std::string& key : batch.deleted_keys()) {
-    if (!absl::StartsWith(key, prefix)) rest.Delete(key);
+    if (!StartsWith(key, prefix)) rest.Delete(key);
   }
   for (const auto& [key, value] : batch.puts()) {
-    if (!absl::StartsWith(key, prefix)) rest.Put(key, value);
+    if (!StartsWith(key, prefix)) rest.Put(key, value);
   }
   return rest;
 }
@@ -128,12 +127,12 @@ bool FaultyStore::Waits() const {
   bool waits = false;
   disk_
       .Scan("batch/",
-            [&](absl::string_view, absl::string_view value) {
+            [&](std::string_view, std::string_view value) {
               v1::BatchRecord record;
               if (record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
                 waits |= record.state() == v1::BATCH_STATE_STORED;
               }
-              return absl::OkStatus();
+              return OkStatus();
             })
       .IgnoreError();
   return waits;
@@ -149,18 +148,18 @@ bool FaultyStore::AwaitIdle() const {
 }
 
 // "spool/STUDY/BATCH/POSITION" is read once POSITION reports of "batch/STUDY/BATCH" are judged.
-bool FaultyStore::MayRead(absl::string_view key) const {
+bool FaultyStore::MayRead(std::string_view key) const {
   if (reads_left_ == 0u) return false;
   v1::BatchRecord batch;
   uint64_t position = 0;
   const auto bytes = disk_.Get(BatchOf(key));
   return !bytes.ok() || !bytes->has_value() || !batch.ParseFromString(**bytes) ||
-         !absl::SimpleAtoi(key.substr(key.rfind('/') + 1), &position) || batch.judged() >= position;
+         !SimpleAtoi(key.substr(key.rfind('/') + 1), &position) || batch.judged() >= position;
 }
 
-absl::StatusOr<std::optional<std::string>> FaultyStore::Get(absl::string_view key) const {
+StatusOr<std::optional<std::string>> FaultyStore::Get(std::string_view key) const {
   std::unique_lock lock(mutex_);
-  if (absl::StartsWith(key, "spool/")) {
+  if (StartsWith(key, "spool/")) {
     changed_.wait(lock, [&] { return dead_ || let_all_read_ || MayRead(key); });
     if (reads_left_.has_value() && *reads_left_ > 0) {
       --*reads_left_;
@@ -171,12 +170,12 @@ absl::StatusOr<std::optional<std::string>> FaultyStore::Get(absl::string_view ke
   return disk_.Get(key);
 }
 
-absl::Status FaultyStore::Apply(const storage::StoreBatch& batch) {
+Status FaultyStore::Apply(const storage::StoreBatch& batch) {
   const std::lock_guard lock(mutex_);
   if (dead_) return Failed();
   if (full_) {
     ++failures_;
-    return absl::ResourceExhaustedError("the disk is full");
+    return ResourceExhaustedError("the disk is full");
   }
   if (fault_.has_value() && fault_->writes-- == 0) {
     unclear_.reset();
@@ -192,12 +191,12 @@ absl::Status FaultyStore::Apply(const storage::StoreBatch& batch) {
   for (const auto& [key, value] : batch.puts()) {
     if (!at_hand_.empty() && key == BatchOf(at_hand_)) at_hand_.clear();
   }
-  const absl::Status applied = Write(batch);
+  const Status applied = Write(batch);
   changed_.notify_all();
   return applied;
 }
 
-absl::Status FaultyStore::Write(const storage::StoreBatch& batch) {
+Status FaultyStore::Write(const storage::StoreBatch& batch) {
   if (bug_ == Bug::kForgottenTickets) return disk_.Apply(Without(batch, "spent/"));
   if (bug_ == Bug::kKeptSpool && Counts(batch)) return disk_.Apply(Without(batch, "spool/"));
   if (bug_ == Bug::kForgottenCounts && Counts(batch)) return disk_.Apply(Without(batch, "count/"));
@@ -206,17 +205,17 @@ absl::Status FaultyStore::Write(const storage::StoreBatch& batch) {
   if (before.has_value()) disk_.Apply(*before).IgnoreError();
   if (!Receives(batch)) return disk_.Apply(batch);
   late_ = batch;
-  return absl::OkStatus();
+  return OkStatus();
 }
 
-absl::Status FaultyStore::Scan(
-    absl::string_view prefix,
-    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit) const {
+Status FaultyStore::Scan(
+    std::string_view prefix,
+    absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit) const {
   if (dead()) return Failed();
   return disk_.Scan(prefix, visit);
 }
 
-absl::Status FaultyStore::Purge(absl::string_view prefix) {
+Status FaultyStore::Purge(std::string_view prefix) {
   if (dead()) return Failed();
   return disk_.Purge(prefix);
 }

@@ -9,11 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "server/store/memory_store.h"
 #include "server/store/store.h"
 #include "tests/faults/relay/twins.h"
@@ -58,19 +57,19 @@ class FaultyStore final : public storage::Store {
   // long.
   bool AwaitIdle() const;
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override;
-  absl::Status Apply(const storage::StoreBatch& batch) override;
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override;
-  absl::Status Purge(absl::string_view prefix) override;
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override;
+  Status Apply(const storage::StoreBatch& batch) override;
+  Status Scan(
+      std::string_view prefix,
+      absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit) const override;
+  Status Purge(std::string_view prefix) override;
 
  private:
   bool Waits() const;
   bool IsIdle() const;
-  bool MayRead(absl::string_view key) const;
+  bool MayRead(std::string_view key) const;
 
-  absl::Status Write(const storage::StoreBatch& batch);
+  Status Write(const storage::StoreBatch& batch);
 
   storage::MemoryStore& disk_;
   const Bug bug_;

@@ -15,7 +15,8 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/faults/relay/schedule.h"
 #include "tests/faults/relay/world.h"
 
@@ -51,13 +52,13 @@ int ShowFailure(const Schedule& schedule, const std::string& folder, Bug bug,
     return !RunSchedule(steps, folder, bug).violation.empty();
   });
   Print(RunSchedule(small, folder, bug).violation);
-  Print(absl::StrCat("to see it again: relay_fault_run --bug ", BugName(bug), " --replay \"",
-                     ToText(small), "\""));
+  Print(StrCat("to see it again: relay_fault_run --bug ", BugName(bug), " --replay \"",
+               ToText(small), "\""));
   return 1;
 }
 
 int Replay(const Options& options, const std::string& folder) {
-  const absl::StatusOr<Schedule> schedule = ParseSchedule(options.replay);
+  const StatusOr<Schedule> schedule = ParseSchedule(options.replay);
   if (!schedule.ok()) return Print(schedule.status().ToString()), 2;
   const RunResult result = RunSchedule(*schedule, folder, BugNamed(options.bug));
   Print(result.tally.ToString());
@@ -80,12 +81,12 @@ int Run(const Options& options, const std::string& folder) {
     const RunResult result = RunSchedule(schedule, folder, bug);
     tally.Add(result.tally);
     if (!result.violation.empty()) {
-      Print(absl::StrCat("seed ", options.seed + done, " of ", done + 1, " schedules:"));
+      Print(StrCat("seed ", options.seed + done, " of ", done + 1, " schedules:"));
       return ShowFailure(schedule, folder, bug, result.violation);
     }
-    if ((done + 1) % 50 == 0) Print(absl::StrCat(done + 1, " schedules: ", tally.ToString()));
+    if ((done + 1) % 50 == 0) Print(StrCat(done + 1, " schedules: ", tally.ToString()));
   }
-  Print(absl::StrCat("everything held in ", done, " schedules: ", tally.ToString()));
+  Print(StrCat("everything held in ", done, " schedules: ", tally.ToString()));
   return 0;
 }
 

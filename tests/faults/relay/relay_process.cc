@@ -2,12 +2,13 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 
 namespace coppice::relay_faults {
@@ -55,16 +56,16 @@ RelayProcess::RelayProcess(Parts parts, std::unique_ptr<testing::SimulatedDisk> 
 
 void RelayProcess::MakeFolders() {
   std::string folder;
-  const std::string path = absl::StrCat(parts_.data_dir, "/studies/", kStudy);
-  for (const absl::string_view name : absl::StrSplit(path, '/', absl::SkipEmpty())) {
+  const std::string path = StrCat(parts_.data_dir, "/studies/", kStudy);
+  for (const std::string_view name : StrSplit(path, '/', SkipEmpty())) {
     const std::string parent = folder.empty() ? "/" : folder;
-    absl::StrAppend(&folder, "/", name);
+    StrAppend(&folder, "/", name);
     disk_->CreateFolder(folder).IgnoreError();
     disk_->SyncFolder(parent).IgnoreError();
   }
 }
 
-absl::Status RelayProcess::Start() {
+Status RelayProcess::Start() {
   MakeFolders();
   const relay::RelayOptions options{.data_dir = parts_.data_dir,
                                     .studies = {std::string(kStudy)},
@@ -78,7 +79,7 @@ absl::Status RelayProcess::Start() {
                                 .disk = disk_.get(),
                                 .threads = false};
   COPPICE_ASSIGN_OR_RETURN(relay_, relay::Relay::Open(options, RelayKey(), parts_.link(), seams));
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 void RelayProcess::Kill(bool power_cut) {
@@ -129,20 +130,20 @@ void RelayProcess::Step() {
   if (up()) relay_->Step();
 }
 
-absl::StatusOr<v1::GetRelayTermsResponse> RelayProcess::Terms() {
-  if (!up() || is_dead()) return absl::UnavailableError("the relay is down");
+StatusOr<v1::GetRelayTermsResponse> RelayProcess::Terms() {
+  if (!up() || is_dead()) return UnavailableError("the relay is down");
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> bytes,
                            relay_->Terms(MakeName(kStudies, kStudy)));
   v1::GetRelayTermsResponse answer;
-  if (!answer.ParseFromString(*bytes)) return absl::DataLossError("the relay's terms");
+  if (!answer.ParseFromString(*bytes)) return DataLossError("the relay's terms");
   return answer;
 }
 
-absl::StatusOr<std::string> RelayProcess::TakeOffer(const std::string& epoch) {
-  if (!up() || is_dead()) return absl::UnavailableError("the relay is down");
-  const auto admit = [](const EpochId&) { return absl::OkStatus(); };
-  absl::StatusOr<std::string> offer = relay_->TakeOffer(MakeName(kStudies, kStudy), epoch, admit);
-  if (is_dead()) return absl::UnavailableError("the relay has died");
+StatusOr<std::string> RelayProcess::TakeOffer(const std::string& epoch) {
+  if (!up() || is_dead()) return UnavailableError("the relay is down");
+  const auto admit = [](const EpochId&) { return OkStatus(); };
+  StatusOr<std::string> offer = relay_->TakeOffer(MakeName(kStudies, kStudy), epoch, admit);
+  if (is_dead()) return UnavailableError("the relay has died");
   return offer;
 }
 
@@ -153,14 +154,13 @@ void RelayProcess::SubmitOne(const Sealed& sealed, Outcome& outcome, Waiting& wa
                   .claim = sealed.claim,
                   .encapsulated = sealed.report.bytes.substr(0, 32),
                   .ciphertext = sealed.report.bytes.substr(32)},
-                 [this, &outcome, &waiting](absl::StatusOr<relay::SubmitOutcome> answer) {
+                 [this, &outcome, &waiting](StatusOr<relay::SubmitOutcome> answer) {
                    if (answer.ok()) {
                      outcome = static_cast<v1::SubmitOutcome>(*answer);
                    } else {
                      outcome = answer.status();
                    }
-                   if (dies_.has_value() && disk_->stopped())
-                     outcome = absl::CancelledError("died");
+                   if (dies_.has_value() && disk_->stopped()) outcome = CancelledError("died");
                    waiting.Came();
                  });
 }
@@ -168,7 +168,7 @@ void RelayProcess::SubmitOne(const Sealed& sealed, Outcome& outcome, Waiting& wa
 // Makes the later reports one group: the first is a group by itself, and the others come while the
 // disk is held at its sync.
 std::vector<RelayProcess::Outcome> RelayProcess::Submit(const std::vector<Sealed>& reports) {
-  std::vector<Outcome> outcomes(reports.size(), absl::CancelledError("the relay is down"));
+  std::vector<Outcome> outcomes(reports.size(), CancelledError("the relay is down"));
   if (!up() || is_dead() || reports.empty()) return outcomes;
   Waiting first, others;
   const uint64_t before = disk_->changes();

@@ -8,11 +8,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 #include "common/terms/signature.h"
 #include "coppice/v1/relay.pb.h"
 #include "server/relay/dealing/relay.h"
@@ -21,7 +21,7 @@
 
 namespace coppice::relay_faults {
 
-inline constexpr absl::string_view kStudy = "wells";
+inline constexpr std::string_view kStudy = "wells";
 inline constexpr uint64_t kTickets = 2100;
 inline constexpr absl::Duration kDealFor = absl::Hours(12);
 inline constexpr absl::Duration kCollectFor = absl::Hours(24);
@@ -39,14 +39,14 @@ struct Sealed {
 // Threads    for one; the relay's own are waited for.
 class RelayProcess {
  public:
-  using Outcome = absl::StatusOr<v1::SubmitOutcome>;
+  using Outcome = StatusOr<v1::SubmitOutcome>;
 
   // What the process is given.
   struct Parts {
     std::string data_dir;
     PublicKey curator_key{};
     std::function<absl::Time()> now;
-    std::function<absl::StatusOr<EpochId>()> draw_epoch;
+    std::function<StatusOr<EpochId>()> draw_epoch;
     // Makes the link of a process that starts.
     std::function<std::shared_ptr<relay::CuratorCalls>()> link;
     std::function<void(const relay::RelayEvent&)> log;
@@ -55,7 +55,7 @@ class RelayProcess {
   RelayProcess(Parts parts, std::unique_ptr<testing::SimulatedDisk> disk);
   ~RelayProcess() { Kill(/*power_cut=*/false); }
 
-  absl::Status Start();
+  Status Start();
   void Stop() { relay_.reset(); }
   void Kill(bool power_cut);
   bool up() const { return relay_ != nullptr; }
@@ -79,8 +79,8 @@ class RelayProcess {
   void Work();
   void Step();
 
-  absl::StatusOr<v1::GetRelayTermsResponse> Terms();
-  absl::StatusOr<std::string> TakeOffer(const std::string& epoch);
+  StatusOr<v1::GetRelayTermsResponse> Terms();
+  StatusOr<std::string> TakeOffer(const std::string& epoch);
   // An outcome is Cancelled if the relay died before it answered.
   std::vector<Outcome> Submit(const std::vector<Sealed>& reports);
 

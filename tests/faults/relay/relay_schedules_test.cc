@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "common/base/status.h"
 #include "tests/faults/relay/schedule.h"
 #include "tests/faults/relay/world.h"
 #include "tests/support/status_matchers.h"
@@ -101,9 +102,9 @@ TEST(RelayScheduleTest, IsPrintedAndParsed) {
     EXPECT_EQ(parsed, schedule);
   }
   EXPECT_THAT(ParseSchedule("work, nonsense"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nonsense")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("nonsense")));
   EXPECT_THAT(ParseSchedule("answer 24"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("below 24")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("below 24")));
 }
 
 TEST(RelayScheduleTest, ShrinksToWhatFails) {

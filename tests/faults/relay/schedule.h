@@ -12,11 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "tests/support/schedule.h"
 
 namespace coppice::relay_faults {
@@ -88,7 +88,7 @@ inline uint64_t ChangesOf(uint32_t a, uint32_t b) { return b == 3 ? 40 * a : b =
 std::string ToText(const Step& step);
 std::string ToText(absl::Span<const Step> schedule);
 // InvalidArgument names the step.
-absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
+StatusOr<Schedule> ParseSchedule(std::string_view text);
 
 }  // namespace coppice::relay_faults
 

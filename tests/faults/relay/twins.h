@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <string_view>
 #include <vector>
-
-#include "absl/strings/string_view.h"
 
 namespace coppice::relay_faults {
 
@@ -23,12 +22,12 @@ enum class Bug : uint8_t {
   kLostIsRefused,     // the relay takes a batch as refused once a part or its answer was lost
   kForgetfulGateway,  // a gateway that died has forgotten its answers and answers anew
 };
-inline constexpr absl::string_view kBugNames[] = {
+inline constexpr std::string_view kBugNames[] = {
     "none",       "lying_disk",       "early_answer",    "torn_write",       "forgotten_tickets",
     "kept_spool", "forgotten_counts", "lost_is_refused", "forgetful_gateway"};
 inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // kNone left out
 
-inline absl::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
+inline std::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
 inline std::vector<Bug> AllBugs() {
   std::vector<Bug> bugs;
   for (size_t i = 1; i <= kNumBugs; ++i) bugs.push_back(static_cast<Bug>(i));

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/faults/relay/world_impl.h"
 #include "tests/support/schemas.h"
 
@@ -66,12 +68,11 @@ void Tally::Add(const Tally& other) {
 }
 
 std::string Tally::ToString() const {
-  return absl::StrCat(
-      absl::StrCat(steps, " steps; the relay ended ", relay_ends, " times, the curator ",
-                   curator_ends, "; ", deals, " deals, ", short_deals, " too small; ", batches,
-                   " batches, ", refused, " parts refused, ", lost, " lost, "),
-      absl::StrCat(late, " late, ", forged, " forged; ", stored, " reports stored, ", counted,
-                   " counted; ", images, " images, ", models, " models"));
+  return StrCat(StrCat(steps, " steps; the relay ended ", relay_ends, " times, the curator ",
+                       curator_ends, "; ", deals, " deals, ", short_deals, " too small; ", batches,
+                       " batches, ", refused, " parts refused, ", lost, " lost, "),
+                StrCat(late, " late, ", forged, " forged; ", stored, " reports stored, ", counted,
+                       " counted; ", images, " images, ", models, " models"));
 }
 
 World::World(const std::string& folder, Bug bug)
@@ -80,8 +81,8 @@ World::World(const std::string& folder, Bug bug)
       book_(std::string(kStudy), kMinBatch, kDishonest),
       curator_([this] { return now_ + curator_ahead_; }, bug) {}
 
-void World::Expect(const absl::Status& status, absl::string_view what) {
-  if (!status.ok()) book_.Violation(absl::StrCat(what, ": ", status.ToString()));
+void World::Expect(const Status& status, std::string_view what) {
+  if (!status.ok()) book_.Violation(StrCat(what, ": ", status.ToString()));
 }
 
 void World::Begin(bool expires) {
@@ -96,14 +97,14 @@ void World::Begin(bool expires) {
   curator_key_ = curator_.studies().SigningKeysInUse().key;
   for (uint32_t gateway = 0; gateway < kGateways; ++gateway) OpenGateway(gateway);
   relay_ = std::make_unique<RelayProcess>(
-      PartsOfRelay(absl::StrCat(folder_, "/relay"), /*ahead=*/0, /*is_twin=*/false), NewDisk());
+      PartsOfRelay(StrCat(folder_, "/relay"), /*ahead=*/0, /*is_twin=*/false), NewDisk());
   StartRelay();
 }
 
 RunResult World::Run(absl::Span<const Step> schedule) {
   Begin(!schedule.empty() && schedule[0].kind == StepKind::kExpiry);
   for (size_t i = 0; i < schedule.size() && book_.violation().empty(); ++i) {
-    where_ = absl::StrCat("step ", i + 1, " (", ToText(schedule[i]), ")");
+    where_ = StrCat("step ", i + 1, " (", ToText(schedule[i]), ")");
     Do(schedule[i]);
     EndStep();
     ++tally_.steps;
@@ -112,7 +113,7 @@ RunResult World::Run(absl::Span<const Step> schedule) {
   tally_.batches = book_.stored_batches();
   tally_.counted = book_.due();
   if (book_.violation().empty()) return {.violation = "", .tally = tally_};
-  return {.violation = absl::StrCat("at ", where_, ": ", book_.violation()), .tally = tally_};
+  return {.violation = StrCat("at ", where_, ": ", book_.violation()), .tally = tally_};
 }
 
 void World::Do(const Step& step) {
@@ -271,9 +272,9 @@ void World::EndStep() {
 }
 
 RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder, Bug bug) {
-  const std::string run = absl::StrCat(folder, "/run");
-  std::filesystem::create_directories(absl::StrCat(run, "/relay"));
-  std::filesystem::create_directories(absl::StrCat(run, "/twin"));
+  const std::string run = StrCat(folder, "/run");
+  std::filesystem::create_directories(StrCat(run, "/relay"));
+  std::filesystem::create_directories(StrCat(run, "/twin"));
   const RunResult result = World(run, bug).Run(schedule);
   std::error_code ignored;
   std::filesystem::remove_all(run, ignored);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "tests/faults/relay/world_impl.h"
 
@@ -18,9 +19,9 @@ std::string SignatureOf(const SigningKey& key, const std::string& header) {
   return {signature.begin(), signature.end()};
 }
 
-bool MayFail(const absl::Status& status) {
-  return absl::IsFailedPrecondition(status) || absl::IsUnavailable(status) ||
-         absl::IsResourceExhausted(status) || absl::IsAborted(status);
+bool MayFail(const Status& status) {
+  return IsFailedPrecondition(status) || IsUnavailable(status) || IsResourceExhausted(status) ||
+         IsAborted(status);
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ void World::Rotate() {
 
 void World::Seal() {
   book_.Sealed();
-  const absl::Status sealed = curator_.studies().Seal(kStudy).status();
+  const Status sealed = curator_.studies().Seal(kStudy).status();
   if (!sealed.ok() && !MayFail(sealed)) Expect(sealed, "the study is not sealed");
 }
 
@@ -100,7 +101,7 @@ void World::Forge(uint32_t which) {
   const Batch& from = *complete[Below(static_cast<uint32_t>(complete.size()))];
   constexpr size_t kFew = 5;
   v1::BatchHeader header = from.facts;
-  header.set_epoch(absl::StrCat("forged", std::string(9, 0), std::string(1, char(++epochs_))));
+  header.set_epoch(StrCat("forged", std::string(9, 0), std::string(1, char(++epochs_))));
   switch (which) {
     case 0:  // a batch that is too small
       header.set_reports(kFew);

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/relay/relayed_device.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "tests/faults/relay/world_impl.h"
@@ -18,12 +20,12 @@ constexpr size_t kOthers = 3;
 // Draws no noise: nothing here is private.
 class NoNoise final : public PrivateRandom {
  public:
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
-  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
-  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
+  StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
+  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
+  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
+  Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
     std::fill(out.begin(), out.end(), SignedSteps{0});
-    return absl::OkStatus();
+    return OkStatus();
   }
 };
 
@@ -46,13 +48,13 @@ class DeviceLink final : public RelayLink {
     static const std::string& address = *new std::string("relay:1");
     return address;
   }
-  absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view) const override {
+  StatusOr<DealOffer> GetRelayTerms(std::string_view) const override {
     return world_.DeviceAsksTerms();
   }
-  absl::StatusOr<std::string> TakeOffer(absl::string_view, const EpochId& epoch) const override {
+  StatusOr<std::string> TakeOffer(std::string_view, const EpochId& epoch) const override {
     return world_.DeviceTakes(epoch);
   }
-  absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
+  StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
     return world_.DeviceSubmits(device_, entry);
   }
 
@@ -61,7 +63,7 @@ class DeviceLink final : public RelayLink {
   const uint32_t device_;
 };
 
-std::string SubjectOf(uint32_t device) { return absl::StrCat("device ", device); }
+std::string SubjectOf(uint32_t device) { return StrCat("device ", device); }
 
 std::string StringOf(const EpochId& epoch) { return {epoch.begin(), epoch.end()}; }
 
@@ -95,7 +97,7 @@ SubmitOutcome ForDevice(v1::SubmitOutcome outcome) {
 }  // namespace
 
 std::string World::JournalOf(uint32_t gateway) const {
-  return absl::StrCat(folder_, "/journal", gateway);
+  return StrCat(folder_, "/journal", gateway);
 }
 
 void World::OpenGateway(uint32_t gateway) {
@@ -110,7 +112,7 @@ void World::OpenGateway(uint32_t gateway) {
                                          [this]() -> int64_t { return now_; });
 }
 
-absl::StatusOr<DealOffer> World::DeviceAsksTerms() {
+StatusOr<DealOffer> World::DeviceAsksTerms() {
   COPPICE_ASSIGN_OR_RETURN(const v1::GetRelayTermsResponse answer, relay_->Terms());
   NoteDeal();
   DealOffer offer{.relay_terms = answer.relay_terms(), .terms = answer.terms()};
@@ -119,35 +121,35 @@ absl::StatusOr<DealOffer> World::DeviceAsksTerms() {
   return offer;
 }
 
-absl::StatusOr<std::string> World::DeviceTakes(const EpochId& epoch) {
+StatusOr<std::string> World::DeviceTakes(const EpochId& epoch) {
   const std::optional<bool> lost = std::exchange(lose_call_, std::nullopt);
-  if (lost == false) return absl::UnavailableError("the request is lost");
-  absl::StatusOr<std::string> envelope = relay_->TakeOffer(StringOf(epoch));
+  if (lost == false) return UnavailableError("the request is lost");
+  StatusOr<std::string> envelope = relay_->TakeOffer(StringOf(epoch));
   if (!envelope.ok()) return envelope;
   book_.Dealt(StringOf(epoch), OpenedEnvelope(*envelope).ticket());
-  if (lost == true) return absl::UnavailableError("the answer is lost");
+  if (lost == true) return UnavailableError("the answer is lost");
   return envelope;
 }
 
-absl::StatusOr<SubmitOutcome> World::DeviceSubmits(uint32_t device, const JournalEntry& entry) {
+StatusOr<SubmitOutcome> World::DeviceSubmits(uint32_t device, const JournalEntry& entry) {
   const SealedAnswer& answer = *entry.sealed;
   const Report report = {
       .ticket = entry.report.ticket.ToBytes(),
-      .bytes = absl::StrCat(std::string(answer.encapsulated.begin(), answer.encapsulated.end()),
-                            answer.ciphertext)};
+      .bytes = StrCat(std::string(answer.encapsulated.begin(), answer.encapsulated.end()),
+                      answer.ciphertext)};
   book_.Knows(report.bytes, CellOf(forest_->front(), device + 0.5, device % 2));
   book_.DeviceSends(device, report.bytes);
   const std::optional<bool> lost = std::exchange(lose_call_, std::nullopt);
-  if (lost == false) return absl::UnavailableError("the request is lost");
+  if (lost == false) return UnavailableError("the request is lost");
   const std::string claim(answer.claim.begin(), answer.claim.end());
   const RelayProcess::Outcome outcome =
       Submit({{.epoch = StringOf(answer.epoch), .claim = claim, .report = report}},
              /*has_claim=*/true)[0];
-  if (!outcome.ok() || lost == true) return absl::UnavailableError("the answer is lost");
+  if (!outcome.ok() || lost == true) return UnavailableError("the answer is lost");
   return ForDevice(*outcome);
 }
 
-void World::WithDevice(uint32_t device, absl::FunctionRef<absl::Status(RelayedDevice&)> act) {
+void World::WithDevice(uint32_t device, absl::FunctionRef<Status(RelayedDevice&)> act) {
   static const Policy& policy = *new Policy{.max_epsilon = *Budget::FromEpsilon(1)};
   const RelayPolicy relay_policy{.relay_key = RelayKey().public_key(), .max_send_delay_seconds = 0};
   Gateway& gateway = gateways_[device % kGateways];
@@ -155,15 +157,15 @@ void World::WithDevice(uint32_t device, absl::FunctionRef<absl::Status(RelayedDe
   DeviceClock clock(absl::FromUnixSeconds(now_));
   RelayedDevice answering(SubjectOf(device),
                           {policy, relay_policy, *gateway.journal, *gateway.trust, link, clock});
-  const absl::Status done = act(answering);
+  const Status done = act(answering);
   // Relay and curator send a device no bad bytes here, so these errors are violations.
-  if (absl::IsDataLoss(done) || absl::IsInternal(done)) Expect(done, "a device");
+  if (IsDataLoss(done) || IsInternal(done)) Expect(done, "a device");
 }
 
 void World::Answer(uint32_t device) {
   NoNoise random;
   const auto read = [device] {
-    return TextRow{{"x", absl::StrCat(device, ".5")}, {"label", device % 2 == 0 ? "no" : "yes"}};
+    return TextRow{{"x", StrCat(device, ".5")}, {"label", device % 2 == 0 ? "no" : "yes"}};
   };
   WithDevice(device,
              [&](RelayedDevice& answering) { return answering.Answer(kStudy, read, random); });
@@ -202,7 +204,7 @@ std::vector<RelayProcess::Outcome> World::Submit(const std::vector<Sealed>& repo
 }
 
 std::optional<CrowdDeal> World::JoinDeal() {
-  const absl::StatusOr<v1::GetRelayTermsResponse> answer = relay_->Terms();
+  const StatusOr<v1::GetRelayTermsResponse> answer = relay_->Terms();
   if (!answer.ok()) return std::nullopt;
   NoteDeal();
   v1::RelayTerms terms;
@@ -231,14 +233,14 @@ Report World::SealFor(CrowdDeal& deal, const std::string& ticket) {
   const auto sealed = deal.sealer.Seal(*Ticket::FromBytes(ticket), deal.payload);
   Report report = {
       .ticket = ticket,
-      .bytes = absl::StrCat(std::string(sealed->encapsulated.begin(), sealed->encapsulated.end()),
-                            sealed->ciphertext)};
+      .bytes = StrCat(std::string(sealed->encapsulated.begin(), sealed->encapsulated.end()),
+                      sealed->ciphertext)};
   book_.Knows(report.bytes, deal.cell);
   return report;
 }
 
 std::optional<Sealed> World::TakeTicket(CrowdDeal& deal, bool is_junk) {
-  const absl::StatusOr<std::string> envelope = relay_->TakeOffer(deal.epoch);
+  const StatusOr<std::string> envelope = relay_->TakeOffer(deal.epoch);
   if (!envelope.ok()) return std::nullopt;
   const v1::RelayedOffer offer = OpenedEnvelope(*envelope);
   book_.Dealt(deal.epoch, offer.ticket());

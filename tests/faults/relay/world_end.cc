@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "tests/faults/relay/world_impl.h"
 
 namespace coppice::relay_faults {
@@ -64,8 +64,8 @@ void World::CheckFinished() {
   tally_.short_deals = book_.DealsWithoutBatch(now_);
   tally_.deals = book_.deals();
   if (said_short_ < tally_.short_deals) {
-    book_.Violation(absl::StrCat("of ", tally_.short_deals,
-                                 " deals without a batch the relay's log tells of ", said_short_));
+    book_.Violation(StrCat("of ", tally_.short_deals,
+                           " deals without a batch the relay's log tells of ", said_short_));
   }
 }
 

@@ -18,18 +18,18 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "client/device/journal.h"
 #include "client/device/relay/relay_link.h"
 #include "client/device/relay/relayed_device.h"
 #include "client/device/trust.h"
-#include "common/ldp/local_mechanism.h"
+#include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
+#include "common/ldp/local_mechanism.h"
 #include "tests/faults/relay/book.h"
 #include "tests/faults/relay/curator_process.h"
 #include "tests/faults/relay/relay_process.h"
@@ -60,14 +60,14 @@ class World {
   RunResult Run(absl::Span<const Step> schedule);
 
   // ---- world_relay.cc: what the relay's link calls
-  absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
-  absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
+  StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
+  StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
   bool IsRelayDead() const { return relay_->is_dead(); }
 
   // ---- world_devices.cc: what a device's link calls
-  absl::StatusOr<DealOffer> DeviceAsksTerms();
-  absl::StatusOr<std::string> DeviceTakes(const EpochId& epoch);
-  absl::StatusOr<SubmitOutcome> DeviceSubmits(uint32_t device, const JournalEntry& entry);
+  StatusOr<DealOffer> DeviceAsksTerms();
+  StatusOr<std::string> DeviceTakes(const EpochId& epoch);
+  StatusOr<SubmitOutcome> DeviceSubmits(uint32_t device, const JournalEntry& entry);
 
  private:
   // ---- world.cc
@@ -79,7 +79,7 @@ class World {
   void Pass(int64_t seconds);
   void NoteTime();
   uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
-  void Expect(const absl::Status& status, absl::string_view what);
+  void Expect(const Status& status, std::string_view what);
 
   // ---- world_relay.cc
   RelayProcess::Parts PartsOfRelay(const std::string& data_dir, int64_t ahead, bool is_twin);
@@ -90,15 +90,15 @@ class World {
   void CheckKeys();
   void PutBack(bool of_files_alone);
   void RunTwin();
-  absl::StatusOr<v1::DeliverBatchResponse> AtCurator(const v1::DeliverBatchRequest& request,
-                                                     bool is_forged);
+  StatusOr<v1::DeliverBatchResponse> AtCurator(const v1::DeliverBatchRequest& request,
+                                               bool is_forged);
   void Remember(const v1::DeliverBatchRequest& request);
   void DeliverLate(uint32_t which);
 
   // ---- world_devices.cc
   std::string JournalOf(uint32_t gateway) const;
   void OpenGateway(uint32_t gateway);
-  void WithDevice(uint32_t device, absl::FunctionRef<absl::Status(RelayedDevice&)> act);
+  void WithDevice(uint32_t device, absl::FunctionRef<Status(RelayedDevice&)> act);
   void Answer(uint32_t device);
   void AnswerTorn(uint32_t device, uint32_t quarters);
   void Deliver(uint32_t device);

@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/faults/relay/world_impl.h"
 
 namespace coppice::relay_faults {
@@ -10,20 +9,19 @@ namespace {
 
 constexpr size_t kMaxRemembered = 8;
 
-absl::Status Lost() { return absl::UnavailableError("the connection broke"); }
+Status Lost() { return UnavailableError("the connection broke"); }
 
 // One relay process's way to the curator.
 class CuratorLink final : public relay::CuratorCalls {
  public:
   CuratorLink(World& world, bool is_twin) : world_(world), is_twin_(is_twin) {}
 
-  absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request) override {
-    if (IsGone()) return absl::CancelledError("the relay is gone");
+  StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request) override {
+    if (IsGone()) return CancelledError("the relay is gone");
     return world_.GetOffer(request);
   }
-  absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(
-      const v1::DeliverBatchRequest& request) override {
-    if (IsGone()) return absl::CancelledError("the relay is gone");
+  StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request) override {
+    if (IsGone()) return CancelledError("the relay is gone");
     return world_.DeliverBatch(request);
   }
   void Cancel() override { is_cancelled_ = true; }
@@ -44,7 +42,7 @@ RelayProcess::Parts World::PartsOfRelay(const std::string& data_dir, int64_t ahe
       .curator_key = curator_key_,
       .now = [this, ahead,
               is_twin] { return absl::FromUnixSeconds(now_ + (is_twin ? ahead : relay_ahead_)); },
-      .draw_epoch = [this]() -> absl::StatusOr<EpochId> {
+      .draw_epoch = [this]() -> StatusOr<EpochId> {
         EpochId epoch{};
         ++epochs_;
         epoch[0] = static_cast<uint8_t>(epochs_ >> 8);
@@ -54,7 +52,7 @@ RelayProcess::Parts World::PartsOfRelay(const std::string& data_dir, int64_t ahe
       .link = [this, is_twin] { return std::make_shared<CuratorLink>(*this, is_twin); },
       .log =
           [this, is_twin](const relay::RelayEvent& event) {
-            if (!is_twin && absl::StrContains(event.text, "had fewer than")) ++said_short_;
+            if (!is_twin && StrContains(event.text, "had fewer than")) ++said_short_;
           }};
 }
 
@@ -66,11 +64,11 @@ std::unique_ptr<testing::SimulatedDisk> World::NewDisk() {
 
 void World::StartRelay() {
   if (relay_->up()) return;
-  const absl::Status started = relay_->Start();
+  const Status started = relay_->Start();
   NoteTime();
   if (started.ok() || relay_->is_dead() || relay_->disk().stopped()) return;
   // Only a full or failing disk excuses a relay that does not start.
-  const bool is_excused = absl::IsUnavailable(started) || absl::IsResourceExhausted(started);
+  const bool is_excused = IsUnavailable(started) || IsResourceExhausted(started);
   if (!is_excused) Expect(started, "the relay does not start");
 }
 
@@ -79,7 +77,7 @@ void World::EndRelayIfDead() {
 }
 
 void World::NoteDeal() {
-  const absl::StatusOr<v1::GetRelayTermsResponse> answer = relay_->Terms();
+  const StatusOr<v1::GetRelayTermsResponse> answer = relay_->Terms();
   if (!answer.ok()) return;
   v1::RelayTerms terms;
   if (!terms.ParseFromString(answer->relay_terms())) return book_.Violation("the relay's terms");
@@ -88,9 +86,9 @@ void World::NoteDeal() {
 
 // The keys must be gone: whoever reads the relay's disk later must not learn who was dealt what.
 void World::CheckKeys() {
-  const std::string folder = absl::StrCat(folder_, "/relay/studies/", kStudy, "/epochs/");
+  const std::string folder = StrCat(folder_, "/relay/studies/", kStudy, "/epochs/");
   for (const std::string& epoch : book_.SentDeals()) {
-    const std::string key = absl::StrCat(folder, absl::BytesToHexString(epoch), "/deal");
+    const std::string key = StrCat(folder, BytesToHexString(epoch), "/deal");
     if (relay_->disk().Exists(key))
       book_.Violation("a batch was sent, and the key of its deal is there");
   }
@@ -112,8 +110,8 @@ void World::RunTwin() {
   if (image_ == nullptr) return;
   auto disk = image_->Copy(++disks_, /*of_files_alone=*/false);
   disk->CutPower();
-  const std::string relay = absl::StrCat(folder_, "/relay");
-  const std::string other = absl::StrCat(folder_, "/twin");
+  const std::string relay = StrCat(folder_, "/relay");
+  const std::string other = StrCat(folder_, "/twin");
   if (!disk->RenameFolder(relay, other).ok()) return;
   book_.ImagePutBack(/*of_files_alone=*/false);
   ++tally_.images;
@@ -122,17 +120,16 @@ void World::RunTwin() {
   if (twin.Start().ok()) twin.Work();
 }
 
-absl::StatusOr<v1::GetOfferResponse> World::GetOffer(const v1::GetOfferRequest& request) {
+StatusOr<v1::GetOfferResponse> World::GetOffer(const v1::GetOfferRequest& request) {
   const std::optional<bool> lost = std::exchange(lose_offer_, std::nullopt);
   if (!curator_.up() || curator_.is_dead() || lost == false) return Lost();
   NoteTime();
-  absl::StatusOr<v1::GetOfferResponse> response = curator_.GetOffer(request);
+  StatusOr<v1::GetOfferResponse> response = curator_.GetOffer(request);
   if (curator_.is_dead() || lost == true) return Lost();
   return response;
 }
 
-absl::StatusOr<v1::DeliverBatchResponse> World::DeliverBatch(
-    const v1::DeliverBatchRequest& request) {
+StatusOr<v1::DeliverBatchResponse> World::DeliverBatch(const v1::DeliverBatchRequest& request) {
   book_.Delivers(request, /*is_forged=*/false);
   Remember(request);
   bool loses_request = false, loses_answer = false;
@@ -141,23 +138,23 @@ absl::StatusOr<v1::DeliverBatchResponse> World::DeliverBatch(
     lose_part_.reset();
     ++tally_.lost;
   }
-  if (given_up_.contains(request.header())) return absl::FailedPreconditionError("it was lost");
+  if (given_up_.contains(request.header())) return FailedPreconditionError("it was lost");
   if (bug_ == Bug::kLostIsRefused && (loses_request || loses_answer)) {
     given_up_.insert(request.header());
   }
   if (loses_request) return Lost();
   if (std::exchange(twice_, false)) AtCurator(request, /*is_forged=*/false).IgnoreError();
-  absl::StatusOr<v1::DeliverBatchResponse> response = AtCurator(request, /*is_forged=*/false);
+  StatusOr<v1::DeliverBatchResponse> response = AtCurator(request, /*is_forged=*/false);
   if (loses_answer) return Lost();
   return response;
 }
 
-absl::StatusOr<v1::DeliverBatchResponse> World::AtCurator(const v1::DeliverBatchRequest& request,
-                                                          bool is_forged) {
+StatusOr<v1::DeliverBatchResponse> World::AtCurator(const v1::DeliverBatchRequest& request,
+                                                    bool is_forged) {
   if (!curator_.up() || curator_.is_dead()) return Lost();
   NoteTime();
   const uint64_t failures = curator_.store().failures();
-  absl::StatusOr<v1::DeliverBatchResponse> response = curator_.DeliverBatch(request);
+  StatusOr<v1::DeliverBatchResponse> response = curator_.DeliverBatch(request);
   if (curator_.is_dead()) return Lost();
   if (response.ok()) {
     book_.Acknowledged(request, *response);

@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/wire/proto/manifest.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/studies.h"
@@ -67,9 +69,8 @@ class BatchTest : public ::testing::Test {
     return MakeBatch(ManifestNow(study), epoch, RelayKey(), payloads);
   }
 
-  absl::StatusOr<curator::BatchProgress> DeliverPart(const SealedBatch& batch, uint64_t first_unit,
-                                                     size_t units,
-                                                     const std::string& study = "one") {
+  StatusOr<curator::BatchProgress> DeliverPart(const SealedBatch& batch, uint64_t first_unit,
+                                               size_t units, const std::string& study = "one") {
     const uint64_t first = first_unit * unit_;
     const SealedBatch::Columns part = batch.Part(first, units * unit_);
     return studies_->DeliverBatch(study, {.header = batch.header_bytes,
@@ -79,12 +80,12 @@ class BatchTest : public ::testing::Test {
                                           .encapsulated = part.encapsulated,
                                           .ciphertexts = part.ciphertexts});
   }
-  absl::StatusOr<curator::BatchProgress> Ask(const SealedBatch& batch) {
+  StatusOr<curator::BatchProgress> Ask(const SealedBatch& batch) {
     return DeliverPart(batch, 0, 0);
   }
-  absl::StatusOr<curator::BatchProgress> Deliver(const SealedBatch& batch, size_t units = 4,
-                                                 const std::string& study = "one") {
-    absl::StatusOr<curator::BatchProgress> progress = DeliverPart(batch, 0, 0, study);
+  StatusOr<curator::BatchProgress> Deliver(const SealedBatch& batch, size_t units = 4,
+                                           const std::string& study = "one") {
+    StatusOr<curator::BatchProgress> progress = DeliverPart(batch, 0, 0, study);
     while (progress.ok() && progress->state == curator::BatchState::kReceiving) {
       progress = DeliverPart(batch, progress->received / unit_, units, study);
     }
@@ -105,12 +106,12 @@ class BatchTest : public ::testing::Test {
     }
   }
 
-  size_t RecordsUnder(absl::string_view prefix) { return RecordsUnder(store_, prefix); }
-  static size_t RecordsUnder(const storage::Store& store, absl::string_view prefix) {
+  size_t RecordsUnder(std::string_view prefix) { return RecordsUnder(store_, prefix); }
+  static size_t RecordsUnder(const storage::Store& store, std::string_view prefix) {
     size_t records = 0;
-    EXPECT_OK(store.Scan(prefix, [&](absl::string_view, absl::string_view) {
+    EXPECT_OK(store.Scan(prefix, [&](std::string_view, std::string_view) {
       ++records;
-      return absl::OkStatus();
+      return OkStatus();
     }));
     return records;
   }

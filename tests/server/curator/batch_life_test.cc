@@ -6,10 +6,11 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/curator/spool/sealed_reports.h"
 #include "tests/server/curator/batch_fixture.h"
 #include "tests/support/crashing_store.h"
@@ -35,26 +36,26 @@ class StallingStore final : public storage::Store {
   void KeepRefused() { kept_ = true; }
   size_t refused() const { return refused_; }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return disk_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     for (const std::string& key : batch.deleted_keys()) {
-      if (!stalled_ || !absl::StartsWith(key, "spool/")) continue;
+      if (!stalled_ || !StartsWith(key, "spool/")) continue;
       if (kept_) {
         EXPECT_OK(disk_.Apply(batch));
       }
       ++refused_;
-      return absl::UnavailableError("stalled");
+      return UnavailableError("stalled");
     }
     return disk_.Apply(batch);
   }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     return disk_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return disk_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return disk_.Purge(prefix); }
 
  private:
   storage::Store& disk_;
@@ -84,7 +85,7 @@ class BatchLifeTest : public BatchTest {
 };
 
 // Delivers as a relay does, until the curator answers or has failed three times.
-void DeliverAsFarAsItGoes(const std::function<absl::StatusOr<BatchProgress>()>& deliver) {
+void DeliverAsFarAsItGoes(const std::function<StatusOr<BatchProgress>()>& deliver) {
   for (int tries = 0; tries < 3 && !deliver().ok(); ++tries) {
   }
 }
@@ -102,7 +103,7 @@ TEST_F(BatchLifeTest, ACrashAtAnyWriteLosesNoReportAndCountsNoneTwice) {
   for (bool was_reached = true; was_reached; ++crashes) {
     was_reached = false;
     for (const bool kept : {false, true}) {
-      SCOPED_TRACE(absl::StrCat("write ", crashes, kept ? " kept" : " lost"));
+      SCOPED_TRACE(StrCat("write ", crashes, kept ? " kept" : " lost"));
       MemoryStore disk;
       CopyTo(disk);
       CrashingStore dying(disk, {.write = crashes, .kept = kept, .fatal = true});
@@ -115,7 +116,7 @@ TEST_F(BatchLifeTest, ACrashAtAnyWriteLosesNoReportAndCountsNoneTwice) {
       was_reached |= dying.dead();
       Reopen(disk);
       for (const SealedBatch* batch : {&first, static_cast<const SealedBatch*>(&second)}) {
-        const absl::StatusOr<BatchProgress> progress = Deliver(*batch, 2);
+        const StatusOr<BatchProgress> progress = Deliver(*batch, 2);
         ASSERT_OK(progress);
         EXPECT_NE(progress->state, State::kBroken);
       }
@@ -159,10 +160,10 @@ TEST_F(BatchLifeTest, AStoredBatchCountsAfterTheStudyIsSealed) {
   EXPECT_EQ(Waiting(), 11 * unit_);
   ASSERT_OK(studies_->Seal("one"));
   EXPECT_THAT(studies_->BuildModel("one", "final", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("2750 sealed reports of study one wait to be opened")));
   EXPECT_THAT(studies_->GetCounts("one", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("wait to be opened")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("wait to be opened")));
   ASSERT_OK(studies_->Sweep());
   EXPECT_FALSE(studies_->Get("one")->relay->keys_erased) << "they are needed yet";
   stalling_.Stall(false);
@@ -202,9 +203,9 @@ TEST_F(BatchLifeTest, ARestartForgetsNeitherTheLastTicketNorTheDeal) {
   EXPECT_EQ(*Ask(batch), (BatchProgress{.received = 3 * unit_}));
   std::swap(batch.reports[0], batch.reports[3 * unit_]);
   EXPECT_THAT(DeliverPart(batch, 3, 3),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must increase")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("must increase")));
   EXPECT_THAT(Ask(HonestBatch(1, 5)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at fault")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at fault")));
   std::swap(batch.reports[0], batch.reports[3 * unit_]);
   EXPECT_EQ(Deliver(batch)->state, State::kStored);
 }
@@ -219,7 +220,7 @@ TEST_F(BatchLifeTest, SealingDropsTheReportsOfWhatHasNotComeAsAWhole) {
   ASSERT_OK(studies_->Seal("one"));
   EXPECT_EQ(Waiting(), 5 * unit_);
   EXPECT_EQ(RecordsUnder("spool/"), 2u);
-  const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is sealed"));
+  const auto refused = StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is sealed"));
   for (const char* when : {"at once", "after a restart"}) {
     SCOPED_TRACE(when);
     EXPECT_EQ(RecordsUnder("batch/"), 2u) << "reports of both were seen";
@@ -245,7 +246,7 @@ TEST_F(BatchLifeTest, AnExpiredStudyIsSealedInTheSameWay) {
   ASSERT_OK(Deliver(stored, 4, "two"));
   now_ = 2000;
   EXPECT_THAT(DeliverPart(begun, 4, 2, "two"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is sealed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is sealed")));
   stalling_.Stall(false);
   const StudyInfo info = AwaitCounted("two");
   EXPECT_EQ(CountOf(info, ReportOutcome::kAccepted), 5 * unit_);
@@ -257,7 +258,7 @@ TEST_F(BatchLifeTest, ADeletedStudyLeavesNothingOfItsBatches) {
   ASSERT_OK(DeliverPart(begun, 0, 4));
   ASSERT_OK(Deliver(HonestBatch(2, 5)));
   ASSERT_OK(studies_->Delete("one"));
-  EXPECT_THAT(DeliverPart(begun, 4, 2), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(DeliverPart(begun, 4, 2), StatusIs(StatusCode::kNotFound, _));
   stalling_.Stall(false);
   studies_->Drain();
   EXPECT_EQ(RecordsUnder("batch/") + RecordsUnder("spool/") + RecordsUnder("sums/") +
@@ -322,13 +323,13 @@ TEST_F(BatchLifeTest, AMissingRecordIsToldAndNoFinalModelIsBuilt) {
   damage.Delete(SpoolKey("one", Sha256({batch.header_bytes}), 0));
   ASSERT_OK(store_.Apply(damage));
   Reopen(store_);
-  absl::Status told;
+  Status told;
   while (told.ok()) told = studies_->Sweep();
-  EXPECT_THAT(told, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("reports of one of its")));
+  EXPECT_THAT(told, StatusIs(StatusCode::kDataLoss, HasSubstr("reports of one of its")));
   EXPECT_EQ(CountOf(*studies_->Get("one"), ReportOutcome::kAccepted), unit_);
   ASSERT_OK(studies_->Seal("one"));
   EXPECT_THAT(studies_->BuildModel("one", "final", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("1000 sealed reports")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("1000 sealed reports")));
 }
 
 // A record that cannot be read is logged, and does not keep another batch from being counted.
@@ -345,9 +346,9 @@ TEST_F(BatchLifeTest, ADamagedRecordWaitsAndIsTold) {
   while (studies_->Get("one")->relay->batches.counted == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  absl::Status told;
+  Status told;
   while (told.ok()) told = studies_->Sweep();
-  EXPECT_THAT(told, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("spool/one/")));
+  EXPECT_THAT(told, StatusIs(StatusCode::kDataLoss, HasSubstr("spool/one/")));
   EXPECT_EQ(Waiting(), 6 * unit_);
   EXPECT_OK(studies_->Reconcile());
 }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "tests/server/curator/batch_fixture.h"
 
 namespace coppice::curator {
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using State = BatchState;
 using Progress = BatchProgress;
 
-constexpr absl::StatusCode kNeverTaken = absl::StatusCode::kFailedPrecondition;
+constexpr StatusCode kNeverTaken = StatusCode::kFailedPrecondition;
 
 uint64_t CountIn(const BatchInfo& batch, ReportOutcome outcome) {
   return batch.outcomes[static_cast<size_t>(outcome)];
@@ -136,8 +136,7 @@ TEST_F(BatchTest, TicketsMustIncreaseWithinAPartAndOverParts) {
   SealedBatch batch = HonestBatch(1, 8);
   std::swap(batch.reports[2], batch.reports[3]);
   SignBatch(batch, RelayKey());
-  const auto refused =
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tickets: must increase"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("tickets: must increase"));
   EXPECT_THAT(DeliverPart(batch, 0, 8), refused);
   EXPECT_EQ(RecordsUnder("batch/"), 0u);
   EXPECT_OK(DeliverPart(batch, 0, 3));
@@ -158,7 +157,7 @@ TEST_F(BatchTest, PartsThatDoNotFitAreRefused) {
         .status();
   };
   const auto names = [](const char* field) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(field));
+    return StatusIs(StatusCode::kInvalidArgument, HasSubstr(field));
   };
   SealedBatch::Columns part = batch.Part(0, 2);
   part.ciphertexts += "x";
@@ -184,7 +183,7 @@ TEST_F(BatchTest, APartHasAtMostAThousandReports) {
             [](const SealedReport& a, const SealedReport& b) { return a.ticket < b.ticket; });
   SignBatch(batch, RelayKey());
   EXPECT_THAT(DeliverPart(batch, 0, 1001),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 1000 reports")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 1000 reports")));
   ASSERT_EQ(Deliver(batch, 1000)->state, State::kStored);
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 1010u);
 }
@@ -193,7 +192,7 @@ TEST_F(BatchTest, APartHasAtMostAThousandReports) {
 TEST_F(BatchTest, APartIsNotSmallUnlessItIsTheLast) {
   const SealedBatch batch = HonestBatch(1, 1100);
   const auto refused =
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tickets: must be of at least 250"));
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("tickets: must be of at least 250"));
   EXPECT_THAT(DeliverPart(batch, 0, 1), refused);
   EXPECT_THAT(DeliverPart(batch, 0, 249), refused);
   EXPECT_EQ(RecordsUnder("spool/") + RecordsUnder("batch/"), 0u);
@@ -228,11 +227,11 @@ TEST_F(BatchTest, ADealHasOneBatch) {
 TEST_F(BatchTest, OnlyWhatTheStudysRelaySignedIsTaken) {
   SealedBatch batch = HonestBatch(1, 5);
   batch.signature[3] ^= 1;
-  EXPECT_THAT(Deliver(batch), StatusIs(absl::StatusCode::kPermissionDenied, _));
+  EXPECT_THAT(Deliver(batch), StatusIs(StatusCode::kPermissionDenied, _));
   batch.signature.pop_back();
-  EXPECT_THAT(Deliver(batch), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(Deliver(batch), StatusIs(StatusCode::kInvalidArgument, _));
   SignBatch(batch, RelayKey(8));
-  EXPECT_THAT(Deliver(batch), StatusIs(absl::StatusCode::kPermissionDenied, _));
+  EXPECT_THAT(Deliver(batch), StatusIs(StatusCode::kPermissionDenied, _));
   batch.header.relay_key = KeyIdOf(RelayKey(8).public_key());
   SignHeader(batch, RelayKey());
   EXPECT_THAT(Deliver(batch), StatusIs(kNeverTaken, HasSubstr("another relay's key")));
@@ -254,13 +253,13 @@ TEST_F(BatchTest, AHeaderMustBeOfThisStudyAndAsItsSettingsAsk) {
   EXPECT_THAT(with([](BatchHeader& header) { header.sealing_key[0] ^= 1; }),
               StatusIs(kNeverTaken, HasSubstr("a key that the study does not have")));
   EXPECT_THAT(with([](BatchHeader& header) { header.study = "two"; }),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("another study")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("another study")));
   EXPECT_THAT(with([](BatchHeader& header) { header.reports = 3; }),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reports: must be")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("reports: must be")));
   SealedBatch garbage = good;
   garbage.header_bytes = "no header";
-  EXPECT_THAT(Deliver(garbage), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("header")));
-  EXPECT_THAT(DeliverPart(good, 0, 5, "two"), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(Deliver(garbage), StatusIs(StatusCode::kInvalidArgument, HasSubstr("header")));
+  EXPECT_THAT(DeliverPart(good, 0, 5, "two"), StatusIs(StatusCode::kNotFound, _));
   EXPECT_EQ(RecordsUnder("batch/"), 0u);
 }
 
@@ -293,7 +292,7 @@ TEST_F(BatchTest, FewBatchesMayHaveBegunAtATime) {
     ASSERT_OK(DeliverPart(begun.back(), 0, 1));
   }
   const SealedBatch more = HonestBatch(100, 4);
-  EXPECT_THAT(DeliverPart(more, 0, 1), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  EXPECT_THAT(DeliverPart(more, 0, 1), StatusIs(StatusCode::kResourceExhausted, _));
   ASSERT_OK(Deliver(begun[3]));
   EXPECT_OK(DeliverPart(more, 0, 1));
 }
@@ -323,13 +322,13 @@ TEST_F(BatchTest, AStoreThatFailsIsUnavailableWhateverItSays) {
   const SealedBatch batch = HonestBatch(1, 6);
   ASSERT_OK(DeliverPart(batch, 0, 3));
   const auto unavailable = [](const char* why) {
-    return StatusIs(absl::StatusCode::kUnavailable, HasSubstr(why));
+    return StatusIs(StatusCode::kUnavailable, HasSubstr(why));
   };
-  store_.FailWrites(absl::FailedPreconditionError("the role lacks a right"));
+  store_.FailWrites(FailedPreconditionError("the role lacks a right"));
   EXPECT_THAT(DeliverPart(batch, 3, 3), unavailable("the role lacks a right"));
-  store_.FailWrites(absl::DataLossError("the store is corrupt"));
+  store_.FailWrites(DataLossError("the store is corrupt"));
   EXPECT_THAT(DeliverPart(batch, 3, 3), unavailable("the store is corrupt"));
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_EQ(DeliverPart(batch, 3, 3)->state, State::kStored);
 }
 
@@ -340,10 +339,10 @@ TEST_F(BatchTest, AStudyThatCannotBeSealedIsUnavailable) {
   ASSERT_OK(studies_->Create(spec));
   const SealedBatch batch = HonestBatch(1, 6, "two");
   now_ = 2000;
-  store_.FailWrites(absl::FailedPreconditionError("the role lacks a right"));
+  store_.FailWrites(FailedPreconditionError("the role lacks a right"));
   EXPECT_THAT(DeliverPart(batch, 0, 6, "two"),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the role lacks a right")));
-  store_.FailWrites(absl::OkStatus());
+              StatusIs(StatusCode::kUnavailable, HasSubstr("the role lacks a right")));
+  store_.FailWrites(OkStatus());
   EXPECT_THAT(DeliverPart(batch, 0, 6, "two"), StatusIs(kNeverTaken, HasSubstr("is sealed")));
 }
 
@@ -351,10 +350,10 @@ TEST_F(BatchTest, AStudyThatCannotBeSealedIsUnavailable) {
 TEST_F(BatchTest, AFullDiskRefusesAPartAndTakesItLater) {
   const SealedBatch batch = HonestBatch(1, 6);
   ASSERT_OK(DeliverPart(batch, 0, 3));
-  store_.FailWrites(absl::ResourceExhaustedError("the disk is full"));
-  EXPECT_THAT(DeliverPart(batch, 3, 3), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  store_.FailWrites(ResourceExhaustedError("the disk is full"));
+  EXPECT_THAT(DeliverPart(batch, 3, 3), StatusIs(StatusCode::kResourceExhausted, _));
   EXPECT_EQ(*Ask(batch), (Progress{.received = 3}));
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_EQ(DeliverPart(batch, 3, 3)->state, State::kStored);
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 6u);
 }

@@ -6,8 +6,10 @@
 #include <future>
 #include <mutex>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/match.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/server/curator/batch_fixture.h"
 
 namespace coppice::curator {
@@ -37,25 +39,25 @@ class GatedStore final : public storage::Store {
     changed_.wait(lock, [&] { return waiting_[gate] > 0; });
   }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return disk_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     for (const auto& [key, value] : batch.puts()) PassIfSpool(kPuts, key);
     for (const std::string& key : batch.deleted_keys()) PassIfSpool(kDeletes, key);
     return disk_.Apply(batch);
   }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     PassIfSpool(kScans, prefix);
     return disk_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return disk_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return disk_.Purge(prefix); }
 
  private:
-  void PassIfSpool(Gate gate, absl::string_view key) const {
-    if (!absl::StartsWith(key, "spool/one/")) return;
+  void PassIfSpool(Gate gate, std::string_view key) const {
+    if (!StartsWith(key, "spool/one/")) return;
     std::unique_lock lock(mutex_);
     ++waiting_[gate];
     changed_.notify_all();
@@ -72,7 +74,7 @@ class GatedStore final : public storage::Store {
 
 class BatchTurnsTest : public BatchTest {
  protected:
-  using Call = std::future<absl::StatusOr<BatchProgress>>;
+  using Call = std::future<StatusOr<BatchProgress>>;
 
   BatchTurnsTest() : BatchTest(kLargeUnit) {}
   void SetUp() override {
@@ -109,7 +111,7 @@ TEST_F(BatchTurnsTest, APartWaitsForNoOtherPart) {
   for (const SealedBatch* batch : {&first, &second}) {
     Call other = Begin([&] { return DeliverPart(*batch, 0, 2); });
     ASSERT_TRUE(EndsAtOnce(other));
-    EXPECT_THAT(other.get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("another part")));
+    EXPECT_THAT(other.get(), StatusIs(StatusCode::kAborted, HasSubstr("another part")));
   }
   gates_.LetGo(GatedStore::kPuts);
   EXPECT_EQ(*slow.get(), (BatchProgress{.received = 2 * unit_}));
@@ -125,7 +127,7 @@ TEST_F(BatchTurnsTest, NobodyWaitsWhileTheRootIsFound) {
   gates_.AwaitAt(GatedStore::kScans);
   Call asked = Begin([&] { return Ask(whole); });
   ASSERT_TRUE(EndsAtOnce(asked));
-  EXPECT_THAT(asked.get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("root is being found")));
+  EXPECT_THAT(asked.get(), StatusIs(StatusCode::kAborted, HasSubstr("root is being found")));
   Call taken = Begin([&] { return DeliverPart(other, 0, 2); });
   ASSERT_TRUE(EndsAtOnce(taken));
   EXPECT_EQ(*taken.get(), (BatchProgress{.received = 2 * unit_}));
@@ -146,8 +148,7 @@ TEST_F(BatchTurnsTest, AStudyIsSealedWhileTheRootIsFound) {
   ASSERT_TRUE(EndsAtOnce(sealed));
   ASSERT_OK(sealed.get());
   gates_.LetGo(GatedStore::kScans);
-  EXPECT_THAT(checked.get(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is sealed")));
+  EXPECT_THAT(checked.get(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is sealed")));
   EXPECT_EQ(RecordsUnder("spool/one/"), 0u);
   EXPECT_EQ(studies_->Get("one")->relay->batches.newest[0].state, BatchState::kBroken);
 }

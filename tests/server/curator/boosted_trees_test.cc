@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 
+#include "common/base/status.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -182,9 +183,9 @@ TEST(BoostedTreesTest, NothingIsLearnedFromNothing) {
 TEST(BoostedTreesTest, StopsWhenAsked) {
   const Table rows = MixedRows(100, 10);
   RowColumns left = RandomColumns(rows, 1, 11);
-  const CancelCheck cancel([] { return absl::CancelledError("enough"); });
+  const CancelCheck cancel([] { return CancelledError("enough"); });
   EXPECT_THAT(Boost(RowBins(rows), AllOf(rows), {}, left, cancel),
-              testing::StatusIs(absl::StatusCode::kCancelled, "enough"));
+              testing::StatusIs(StatusCode::kCancelled, "enough"));
 }
 
 TEST(RowBinsTest, AreFewAndOfAsManyRows) {

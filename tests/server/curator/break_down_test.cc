@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/server/curator/evidence_builders.h"
@@ -279,7 +280,7 @@ TEST_P(BreakDownCoverageTest, AllIntervalsHoldTogetherAsOftenAsStated) {
   SimulatedCounts study(kind, domain, trees);
   uint64_t failed = 0;
   for (int i = 0; i < kStudies; ++i) {
-    const absl::StatusOr<BreakDown> answer =
+    const StatusOr<BreakDown> answer =
         BreakDownTree(tree, study.Run(rows), NoPublicRows(tree, domain.classes), {}, 0.5);
     ASSERT_OK(answer.status());
     failed += study.CountMisses(tree, *answer) > 0;
@@ -411,19 +412,19 @@ TEST(BreakDownTest, SaysWhatIsWrong) {
     return BreakDownTree(tree, counts, public_counts, choice, confidence).status();
   };
   EXPECT_THAT(ask(ByHand(), {.node = 7, .depth = {}}, 0.9),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its nodes are 0 to 6")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("its nodes are 0 to 6")));
   for (const double confidence : {0.4, 1.0, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_THAT(ask(ByHand(), {}, confidence),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("confidence: must be 0.5")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("confidence: must be 0.5")));
   }
   NoisyCounts counts = ByHand();
   counts.tree_reports = 0;
   EXPECT_THAT(ask(counts, {}, 0.9),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no report")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no report")));
   counts = ByHand();
   counts.noise.pop_back();
   EXPECT_THAT(ask(counts, {}, 0.9),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not those of the tree")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("not those of the tree")));
 }
 
 TEST(BreakDownTest, RefusesMoreIntervalsThanAnAnswerHolds) {
@@ -435,7 +436,7 @@ TEST(BreakDownTest, RefusesMoreIntervalsThanAnAnswerHolds) {
   for (QuantityNoise& noise : counts.noise) noise.variance.assign(2048, 1.0);
   counts.tree_reports = counts.reports = 1;
   EXPECT_THAT(BreakDownTree(tree, counts, NoPublicRows(tree, 2), {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("12284 intervals")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("12284 intervals")));
   EXPECT_OK(BreakDownTree(tree, counts, NoPublicRows(tree, 2), {.node = {}, .depth = 5}).status());
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/terms/public_values.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
@@ -96,9 +96,9 @@ class ByValueStudyTest : public ::testing::TestWithParam<MechanismKind> {
     ASSERT_THAT(*promise.get_future().get(), Each(ReportOutcome::kAccepted));
   }
 
-  absl::StatusOr<models::ModelInfo> Build(const std::string& id,
-                                          std::optional<FeatureValue> where = std::nullopt,
-                                          Evidence evidence = Evidence::kBoth) {
+  StatusOr<models::ModelInfo> Build(const std::string& id,
+                                    std::optional<FeatureValue> where = std::nullopt,
+                                    Evidence evidence = Evidence::kBoth) {
     return studies_->BuildModel(
         "one", id,
         {.kind = EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)});
@@ -233,7 +233,7 @@ TEST_P(ByValueStudyTest, OneIdIsOfOneValue) {
   EXPECT_EQ(*again.model, *gold.model);
   for (const auto& where : {std::optional(kWhereSilver), std::optional<FeatureValue>()}) {
     EXPECT_THAT(Build("m", where),
-                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("smooth where plan = gold")));
+                StatusIs(StatusCode::kAlreadyExists, HasSubstr("smooth where plan = gold")));
   }
 }
 
@@ -245,7 +245,7 @@ TEST_P(ByValueStudyTest, TheMinimumIsOfTheReportsWithTheValue) {
   Send(kSilver, 39);
   EXPECT_OK(Build("gold", kWhereGold));
   EXPECT_THAT(Build("silver", kWhereSilver),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("39 accepted reports where plan = silver"),
                              HasSubstr("no model below 40"))));
   Send(kSilver, 1);
@@ -290,21 +290,21 @@ TEST_P(ByValueStudyTest, WhatTheStudyCannotTellIsRefusedInWords) {
   Open(ByPlan(GetParam()));
   Send(kGold, 10);
   EXPECT_THAT(Build("m", FeatureValue{.feature = "pet", .category = "cat"}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("by pet, it is by plan"), HasSubstr("--by"))));
   EXPECT_THAT(Build("m", FeatureValue{.feature = "plan", .category = "tin"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gold, silver")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("gold, silver")));
   EXPECT_THAT(Build("m", FeatureValue{.feature = "x", .category = "1"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("where.feature")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("where.feature")));
   EXPECT_THAT(Build("m", kWhereGold, Evidence::kPublic),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("public labels alone")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("public labels alone")));
 }
 
 TEST_P(ByValueStudyTest, AStudyByNoFeatureRefusesValues) {
   Open(PlanSpec(GetParam()));
   Send(kGold, 10);
   EXPECT_THAT(Build("m", kWhereGold),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("it is by no feature")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("it is by no feature")));
 }
 
 TEST_P(ByValueStudyTest, AFeatureThatIsNotPublicIsRefusedBeforeAnythingGrows) {
@@ -312,7 +312,7 @@ TEST_P(ByValueStudyTest, AFeatureThatIsNotPublicIsRefusedBeforeAnythingGrows) {
   StudySpec spec = ByPlan(GetParam());
   spec.partition.by_feature = "pet";
   EXPECT_THAT(studies_->Create(spec),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("partition.by_feature"), HasSubstr("there are plan"))));
 }
 
@@ -320,7 +320,7 @@ TEST_P(ByValueStudyTest, ARequestByAnotherFeatureIsAnotherRequest) {
   Open(ByPlan(GetParam()));
   EXPECT_OK(studies_->Create(ByPlan(GetParam())));
   EXPECT_THAT(studies_->Create(PlanSpec(GetParam())),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("request")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("request")));
 }
 
 TEST_P(ByValueStudyTest, ARecordWhoseTreesBeginOtherwiseIsDataLoss) {
@@ -333,7 +333,7 @@ TEST_P(ByValueStudyTest, ARecordWhoseTreesBeginOtherwiseIsDataLoss) {
   batch.Put(StudyKey("one"), record.SerializeAsString());
   ASSERT_OK(store_.Apply(batch));
   EXPECT_THAT(OpenStudies(store_, models_),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not begin with the values")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("does not begin with the values")));
 }
 
 TEST_P(ByValueStudyTest, WhereAllFeaturesArePublicNoFeatureNeedsToStandInFront) {
@@ -354,7 +354,7 @@ TEST_P(ByValueStudyTest, WhereAllFeaturesArePublicNoFeatureNeedsToStandInFront) 
   EXPECT_EQ(gold.model->certificate().estimator, "smooth where plan = gold");
   EXPECT_EQ(Build("all")->model->certificate().reports, 6899u);
   EXPECT_THAT(Build("other", FeatureValue{.feature = "plan", .kind = FeatureValue::Kind::kOther}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("899 accepted reports where plan is none of the known")));
 }
 

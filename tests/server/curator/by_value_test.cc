@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/public_values.h"
 #include "server/curator/estimation/consistent_counts.h"
@@ -120,7 +121,7 @@ TEST(ByValueTest, TreesThatBeginOtherwiseAreRefused) {
   const auto schema = PlanSchema();
   for (const Tree& tree : {MixedTree(*schema), Tree::SingleLeaf()}) {
     EXPECT_THAT(TakeValuesFromFront({tree}, *schema, kPlan),
-                StatusIs(absl::StatusCode::kInvalidArgument,
+                StatusIs(StatusCode::kInvalidArgument,
                          HasSubstr("tree 0 does not begin with the values of plan")));
   }
 }
@@ -130,11 +131,11 @@ TEST(ByValueTest, OnlyPublicCategoricalFeaturesStandInFront) {
   EXPECT_EQ(*FindByFeature(*schema, "plan"), kPlan);
   for (const char* other : {"age", "pet", "absent", ""}) {
     EXPECT_THAT(FindByFeature(*schema, other),
-                StatusIs(absl::StatusCode::kInvalidArgument,
+                StatusIs(StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("partition.by_feature"), HasSubstr("there are plan"))));
   }
   EXPECT_THAT(FindByFeature(*schema->WithPublicFeatures({}), "plan"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there is none")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("there is none")));
 }
 
 TEST(ByValueTest, TooManyValuesAreRefused) {
@@ -144,7 +145,7 @@ TEST(ByValueTest, TooManyValuesAreRefused) {
   feature.is_public = true;
   const Schema schema = *Schema::Create({feature}, "y", {"a", "b"});
   EXPECT_THAT(PutValuesInFront({Tree::SingleLeaf()}, schema, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("partition.by_feature: town has 600 values"),
                              HasSubstr("fewer values"))));
 }
@@ -157,11 +158,11 @@ TEST(FeatureValueTest, IsFoundInTheSchemaOrTheErrorSaysWhatThereIs) {
   EXPECT_TRUE(missing.Holds(Row{1, kMissingValue, 1, 0}));
   EXPECT_FALSE(missing.Holds(Row{1, 0, 1, 0}));
   EXPECT_THAT(EncodeValue(*schema, {.feature = "plan", .category = "lead"}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("where.category"), HasSubstr("gold, silver, tin"))));
   for (const char* feature : {"age", "absent"}) {
     EXPECT_THAT(EncodeValue(*schema, {.feature = feature, .category = "1"}),
-                StatusIs(absl::StatusCode::kInvalidArgument,
+                StatusIs(StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("where.feature"), HasSubstr("plan, pet"))));
   }
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/inspection/break_down.h"
@@ -232,7 +233,7 @@ TEST(ConsistentCountsTest, SharesOfAnotherTreeAreRefused) {
   PublicCounts public_counts;
   public_counts.consistent_share = {1, 1};
   EXPECT_THAT(study.counter().Counts(study.sums(), public_counts),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 leaves")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2 leaves")));
 }
 
 // 3,000 rows, a third of them in the north.

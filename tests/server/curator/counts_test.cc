@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/curator/studies/studies.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/crashing_store.h"
@@ -117,9 +118,9 @@ TEST_F(CountsTest, SweepWithoutNewsWritesNothing) {
 
 TEST_F(CountsTest, SweepThatFailedIsMadeUpFor) {
   SendBad(2);
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   EXPECT_FALSE(studies_->Sweep().ok());
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   ASSERT_OK(studies_->Sweep());
   Reopen(store_);
   ExpectCounts(0, 2);
@@ -127,11 +128,11 @@ TEST_F(CountsTest, SweepThatFailedIsMadeUpFor) {
 
 TEST_F(CountsTest, ReportsWhoseWriteFailedAreReceivedAndFailed) {
   const auto reports = HonestReports(*studies_, study_, 4);
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   EXPECT_FALSE(SendAndWait(*studies_, study_, reports).ok());
   EXPECT_EQ(studies_->Get("one")->failed, 4u);
   EXPECT_EQ(studies_->Get("one")->received, 4u);
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   ASSERT_OK(SendAndWait(*studies_, study_, reports));
   EXPECT_EQ(studies_->Get("one")->received, 8u);
   ExpectCounts(4, 0);
@@ -183,7 +184,7 @@ TEST_F(CountsTest, MoreReportsThanTheRateAreRefusedWholeUntilTheNextSecond) {
   const auto some = HonestReports(*studies_, study_, 600);
   EXPECT_OK(SendAndWait(*studies_, study_, some));
   EXPECT_THAT(SendAndWait(*studies_, study_, some),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 1000 reports")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("more than 1000 reports")));
   ExpectCounts(600, 0);
   EXPECT_OK(SendAndWait(*studies_, study_, {some.begin(), some.begin() + 400}));
   EXPECT_FALSE(SendAndWait(*studies_, study_, {some[0]}).ok());

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "common/table/table.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "common/terms/terms.h"
 #include "server/curator/studies/studies.h"
 #include "tests/support/schemas.h"
@@ -45,7 +45,7 @@ inline curator::StudySpec Spec(std::string id, uint32_t trees = 1) {
 
 // Opens studies, whose clock says 1000 unless another is given, and the store's models, which
 // replace those in `models`.
-inline absl::StatusOr<std::unique_ptr<curator::Studies>> OpenStudies(
+inline StatusOr<std::unique_ptr<curator::Studies>> OpenStudies(
     storage::Store& store, std::optional<models::Models>& models,
     std::function<int64_t()> clock = [] { return int64_t{1000}; },
     const curator::StudiesLimits& limits = {}) {
@@ -53,7 +53,7 @@ inline absl::StatusOr<std::unique_ptr<curator::Studies>> OpenStudies(
   auto studies =
       curator::Studies::Open(store, *models, std::move(clock), curator::SigningKeys(), limits);
   if (!studies.ok()) return studies;
-  const absl::Status loaded = models->Load(store);
+  const Status loaded = models->Load(store);
   if (!loaded.ok()) return loaded;
   return studies;
 }
@@ -94,7 +94,7 @@ inline std::vector<SubmittedReport> HonestReports(curator::Studies& studies,
   return reports;
 }
 
-using Answer = absl::StatusOr<std::vector<curator::ReportOutcome>>;
+using Answer = StatusOr<std::vector<curator::ReportOutcome>>;
 
 // The future is ready once the curator has answered.
 inline std::future<Answer> Send(curator::Studies& studies, const std::string& study,

@@ -2,9 +2,11 @@
 #include <future>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/describe/verdict.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/storage.pb.h"
@@ -36,7 +38,7 @@ class EstimateModelTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_, models_));
   }
 
-  std::vector<std::string> Ids(absl::string_view study, const Page& page) const {
+  std::vector<std::string> Ids(std::string_view study, const Page& page) const {
     std::vector<std::string> ids;
     for (const models::ModelSummary& info : models_->List(study, page)) ids.push_back(info.id);
     return ids;
@@ -91,13 +93,13 @@ class SeenEarlyTest : public EstimateModelTest {
  protected:
   // Shows a reader something of the open study, restarts the curator, seals the study, and returns
   // the certificate of its final model.
-  Certificate CertificateAfter(const std::function<absl::Status()>& show) {
+  Certificate CertificateAfter(const std::function<Status()>& show) {
     EXPECT_OK(show());
     EXPECT_TRUE(studies_->Get("one")->seen_early);
     Reopen();
     EXPECT_TRUE(studies_->Get("one")->seen_early);
     EXPECT_OK(studies_->Seal("one"));
-    const absl::StatusOr<models::ModelInfo> built = studies_->BuildModel("one", "final", {});
+    const StatusOr<models::ModelInfo> built = studies_->BuildModel("one", "final", {});
     EXPECT_OK(built);
     EXPECT_TRUE(studies_->Get("one")->seen_early);
     EXPECT_OK(VerifyModel(ToProto(*built->model)).status);
@@ -128,13 +130,13 @@ TEST_F(SeenEarlyTest, WhatIsRefusedIsNotSeen) {
 
 // Else a crash, or a final model that is built at once, would promise what is broken.
 TEST_F(SeenEarlyTest, NothingIsShownBeforeItIsNoted) {
-  store_.FailWrites(absl::UnavailableError("the disk is gone"));
+  store_.FailWrites(UnavailableError("the disk is gone"));
   EXPECT_THAT(studies_->GetCounts("one", {}, Viewer::kReader),
-              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+              StatusIs(StatusCode::kUnavailable, ::testing::_));
   EXPECT_THAT(studies_->BuildModel("one", "early", {}),
-              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+              StatusIs(StatusCode::kUnavailable, ::testing::_));
   EXPECT_FALSE(studies_->Get("one")->seen_early);
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_OK(studies_->GetCounts("one", {}, Viewer::kReader));
   const size_t writes = store_.writes();
   EXPECT_OK(studies_->GetCounts("one", {}, Viewer::kReader)) << "one note is enough";
@@ -144,7 +146,7 @@ TEST_F(SeenEarlyTest, NothingIsShownBeforeItIsNoted) {
 // Whichever comes first, no promise is made beside counts that lack reports.
 TEST_F(SeenEarlyTest, CountsThatRaceWithTheFinalModelAreNotedOrAreFinal) {
   for (int round = 0; round < 20; ++round) {
-    const std::string id = absl::StrCat("race-", round);
+    const std::string id = StrCat("race-", round);
     ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies_->Create(Spec(id)));
     ASSERT_OK(SendAndWait(*studies_, study, HonestReports(*studies_, study, 900)));
     auto counts = std::async(std::launch::async,
@@ -223,10 +225,10 @@ TEST_F(EstimateModelTest, SameIdStudyAndEstimatorReturnTheModelThatIsThere) {
 TEST_F(EstimateModelTest, SameIdForAnotherEstimatorOrStudyAlreadyExists) {
   ASSERT_OK(studies_->BuildModel("one", "model", {}));
   EXPECT_THAT(studies_->BuildModel("one", "model", {.kind = EstimatorKind::kPrune}),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("estimator")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("estimator")));
   ASSERT_OK(studies_->Create(Spec("two")));
   EXPECT_THAT(studies_->BuildModel("two", "model", {}),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("studies/one")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("studies/one")));
 }
 
 TEST_F(EstimateModelTest, MakesAnIdWhenNoneIsAsked) {
@@ -254,19 +256,19 @@ TEST_F(EstimateModelTest, ListGoesPageByPageOfOneStudyOrAll) {
 
 TEST_F(EstimateModelTest, BuildNamesWhatIsWrong) {
   EXPECT_THAT(studies_->BuildModel("two", "", {}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("two")));
   EXPECT_THAT(studies_->BuildModel("one", "No", {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("model_id")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("model_id")));
   EXPECT_THAT(studies_->BuildModel("one", "", {.lambda = -1}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lambda")));
-  EXPECT_THAT(models_->Get("none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("lambda")));
+  EXPECT_THAT(models_->Get("none"), StatusIs(StatusCode::kNotFound, HasSubstr("none")));
 }
 
 TEST_F(EstimateModelTest, ModelThatCannotBeStoredIsNotThere) {
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   EXPECT_THAT(studies_->BuildModel("one", "model", {}),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
-  EXPECT_THAT(models_->Get("model"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("no disk")));
+  EXPECT_THAT(models_->Get("model"), StatusIs(StatusCode::kNotFound, HasSubstr("model")));
 }
 
 TEST_F(EstimateModelTest, MayBeBuiltFromASealedStudy) {

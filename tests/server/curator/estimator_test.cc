@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/server/curator/evidence_builders.h"
@@ -133,20 +134,18 @@ TEST(WeightedEstimatorTest, RejectsLambdaBelowZeroAndNotANumber) {
   for (const double lambda : {-1.0, std::nan("")}) {
     EXPECT_THAT(
         EstimateTree(Stump(), Private(2, {1, 1, 1, 1}), Public(2, {1, 1, 1, 1}), Weighted(lambda)),
-        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lambda must be 0 or more")));
+        StatusIs(StatusCode::kInvalidArgument, HasSubstr("lambda must be 0 or more")));
   }
 }
 
 TEST(WeightedEstimatorTest, RejectsCountsOfAnotherShape) {
-  EXPECT_THAT(
-      EstimateTree(Stump(), Private(2, {1, 1}), Public(2, {1, 1, 1, 1}), Weighted(1)),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("private counts have 1 leaves")));
-  EXPECT_THAT(
-      EstimateTree(Stump(), Private(2, {1, 1, 1, 1}), Public(2, {1, 1}), Weighted(1)),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("public counts have 1 leaves")));
+  EXPECT_THAT(EstimateTree(Stump(), Private(2, {1, 1}), Public(2, {1, 1, 1, 1}), Weighted(1)),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("private counts have 1 leaves")));
+  EXPECT_THAT(EstimateTree(Stump(), Private(2, {1, 1, 1, 1}), Public(2, {1, 1}), Weighted(1)),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("public counts have 1 leaves")));
   EXPECT_THAT(
       EstimateTree(Stump(), Private(2, {1, 1, 1, 1}), Public(3, {1, 1, 1, 1, 1, 1}), Weighted(1)),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 classes")));
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("2 classes")));
 }
 
 TEST(EstimatorTest, NamesReadBackAndOthersAreListed) {
@@ -155,7 +154,7 @@ TEST(EstimatorTest, NamesReadBackAndOthersAreListed) {
     ASSERT_OK_AND_ASSIGN(const EstimatorKind back, ParseEstimator(EstimatorName(kind)));
     EXPECT_EQ(back, kind);
   }
-  EXPECT_THAT(ParseEstimator("rough"), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(ParseEstimator("rough"), StatusIs(StatusCode::kInvalidArgument,
                                                 HasSubstr("there are weighted, prune and smooth")));
 }
 
@@ -179,22 +178,22 @@ TEST(EstimatorTest, CountsPublicRowsByLeafAndLabel) {
   EXPECT_THAT(counts.label, ElementsAre(2, 1, 0, 2));
 }
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> Mechanism(MechanismKind kind, double epsilon,
-                                                          const Domain& domain) {
+StatusOr<std::unique_ptr<LocalMechanism>> Mechanism(MechanismKind kind, double epsilon,
+                                                    const Domain& domain) {
   return MakeLocalMechanism(kind, *Budget::FromEpsilon(epsilon), domain);
 }
 
 TEST(EstimatorTest, SumsOfAnotherSizeAreRefused) {
   ASSERT_OK_AND_ASSIGN(const auto mechanism, Mechanism(MechanismKind::kOptimizedUnary, 1, {2, 2}));
   EXPECT_THAT(CountReports(*mechanism, {.sums = {1, 2, 3}, .reports = 5}, Public(2, {1, 1, 1, 1})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the sums have 3 entries")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("the sums have 3 entries")));
 }
 
 TEST(EstimatorTest, CountsOfAnotherTreeAreRefused) {
   ASSERT_OK_AND_ASSIGN(const auto mechanism, Mechanism(MechanismKind::kOptimizedUnary, 1, {3, 2}));
   const TreeSums sums = {.sums = std::vector<int64_t>(6), .reports = 0};
   EXPECT_THAT(CountReports(*mechanism, sums, Public(2, {1, 1, 1, 1})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("3 leaves")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("3 leaves")));
 }
 
 // signed_hadamard tells no masses, so leaves get the public rows' shares, with half a row more

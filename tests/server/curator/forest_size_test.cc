@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/base/status.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -28,7 +29,7 @@ Table Rows(size_t count, double certainty, uint64_t seed) {
 
 PartitionOptions Chosen(const Table& rows, PartitionOptions base = {}, double information = 1000) {
   base.trees = 16;
-  absl::StatusOr<PartitionOptions> options = ChooseForestSize(rows, base, information);
+  StatusOr<PartitionOptions> options = ChooseForestSize(rows, base, information);
   EXPECT_TRUE(options.ok()) << options.status();
   return *options;
 }
@@ -105,7 +106,7 @@ TEST(ForestSizeTest, KeepsSeedAndRefusesNoRows) {
   base.seed = 99;
   EXPECT_EQ(Chosen(Rows(30, 1, 1), base).seed, 99u);
   EXPECT_THAT(ChooseForestSize(Rows(0, 1, 1), base, 1000),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::_));
 }
 
 }  // namespace

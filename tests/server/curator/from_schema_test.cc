@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
@@ -63,7 +64,7 @@ TEST(RowsFromSchemaTest, TooManyFeaturesAreRefused) {
     features.push_back(Numeric("x" + std::to_string(i), 0, 1));
   }
   EXPECT_THAT(RowsFromSchema(SchemaOf(std::move(features)), 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2048 features")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2048 features")));
 }
 
 TEST(RowsFromSchemaTest, FeaturesAreInOrdersOfTheirOwn) {
@@ -132,7 +133,7 @@ TEST(GrowTreeFromSchemaTest, ATreeOfTooManyNodesIsRefused) {
   const auto schema = SchemaOf({Numeric("x", 0, 1)});
   PublicRandom random(1);
   EXPECT_THAT(GrowTreeFromSchema(*schema, {.max_depth = 64}, random, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lower max_depth")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("lower max_depth")));
 }
 
 TEST(GrowTreeFromSchemaTest, TreesShareTheRoomForNodes) {
@@ -148,19 +149,19 @@ TEST(GrowPartitionTest, FromTheSchemaByTheRulesThatNeedNoLabels) {
   for (const SplitRule rule :
        {SplitRule::kHybrid, SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge}) {
     const uint32_t trees = rule == SplitRule::kMaxEdge ? 1 : 2;
-    const absl::StatusOr<Forest> forest = GrowPartition(rows, FromSchema(rule, trees));
+    const StatusOr<Forest> forest = GrowPartition(rows, FromSchema(rule, trees));
     ASSERT_OK(forest) << SplitRuleName(rule);
     EXPECT_EQ(forest->size(), trees);
     EXPECT_GT(forest->front().num_leaves(), 2u) << SplitRuleName(rule);
   }
   EXPECT_THAT(GrowPartition(rows, FromSchema(SplitRule::kCart)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has no labels")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("has no labels")));
   EXPECT_THAT(GrowPartition(rows, FromSchema(SplitRule::kMaxEdge, 2)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the same tree")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("the same tree")));
   PartitionOptions with_labels = FromSchema(SplitRule::kHybrid);
   with_labels.use_labels = true;
   EXPECT_THAT(GrowPartition(rows, with_labels),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has no labels")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("has no labels")));
 }
 
 }  // namespace

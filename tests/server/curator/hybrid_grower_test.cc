@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/curator/partition/partition.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -164,9 +165,9 @@ TEST(HybridGrowerTest, ForestIsTheSameForTheSameSeedAndItsTreesDiffer) {
 TEST(HybridGrowerTest, OtherRulesRefuseItsOptions) {
   const Table table = TableOf(TwoNumbers(), {{{1, 1}, 0}, {{2, 1}, 1}});
   EXPECT_THAT(GrowPartition(table, {.rule = SplitRule::kCart, .max_leaves = 4}),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("hybrid")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("hybrid")));
   EXPECT_THAT(GrowPartition(table, {.rule = SplitRule::kMaxEdge, .use_labels = false}),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("hybrid")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("hybrid")));
 }
 
 }  // namespace

@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/curator/intake/submission.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/studies/catalog.h"
@@ -89,7 +91,7 @@ TEST_F(IntakeTest, TheNextGroupIsCommittedWhileTheFormerIsAnswered) {
   auto second = Submit(intake, {reports_[1]});
   EXPECT_OK(intake.RunOnCommitter([this] {
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 2u);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   committed.set_value();
   submitting.join();
@@ -124,13 +126,13 @@ TEST_F(IntakeTest, GroupIsNoLargerThanItsLimit) {
 
 TEST_F(IntakeTest, FailedWriteCountsNothingAndARetryCountsOnce) {
   Intake intake(store_, {});
-  store_.FailWrites(absl::ResourceExhaustedError("the disk is full"));
+  store_.FailWrites(ResourceExhaustedError("the disk is full"));
   auto broken = reports_;
   broken[3].payload.clear();
   EXPECT_THAT(Submit(intake, broken).get(),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("full")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("full")));
   EXPECT_EQ(Received(study_->Info()), 0u);
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   ASSERT_OK(Submit(intake, broken).get());
   EXPECT_EQ(CountOf(study_->Info(), kAccepted), 19u);
   EXPECT_EQ(CountOf(study_->Info(), ReportOutcome::kBadPayload), 1u);
@@ -143,10 +145,10 @@ TEST_F(IntakeTest, FailedWriteFailsEveryBatchOfItsGroup) {
   store_.AwaitHeldWrite();
   auto second = Submit(intake, {reports_[1]});
   auto third = Submit(intake, {reports_[2]});
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   store_.LetWrites();
   for (auto* answer : {&first, &second, &third}) {
-    EXPECT_THAT(answer->get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
+    EXPECT_THAT(answer->get(), StatusIs(StatusCode::kUnavailable, HasSubstr("no disk")));
   }
   EXPECT_EQ(Received(study_->Info()), 0u);
 }
@@ -156,19 +158,18 @@ class ForgetfulStore final : public storage::Store {
  public:
   explicit ForgetfulStore(storage::Store& store) : store_(store) {}
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return store_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     EXPECT_OK(store_.Apply(batch));
-    return forgets ? absl::UnavailableError("sync failed") : absl::OkStatus();
+    return forgets ? UnavailableError("sync failed") : OkStatus();
   }
-  absl::Status Scan(
-      absl::string_view prefix,
-      absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view, std::string_view)> visit) const override {
     return store_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return store_.Purge(prefix); }
 
   bool forgets = false;
 
@@ -217,7 +218,7 @@ TEST_F(IntakeTest, FullQueueRefusesInTurn) {
   auto small = Submit(intake, {reports_[1]});
   store_.LetWrites();
   EXPECT_THAT(*first.get(), ElementsAre(kAccepted));
-  EXPECT_THAT(large.get(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2048")));
+  EXPECT_THAT(large.get(), StatusIs(StatusCode::kResourceExhausted, HasSubstr("2048")));
   EXPECT_THAT(*small.get(), ElementsAre(kAccepted));
   EXPECT_EQ(Received(study_->Info()), 2u);
   EXPECT_EQ(study_->received(), 2u);  // the refused batch was not received
@@ -235,7 +236,7 @@ TEST_F(IntakeTest, BatchThatCouldNotBeJudgedCountsNothing) {
   batch.study = study_;
   batch.reports = BatchOf(reports_);
   batch.outcomes.assign(reports_.size(), kAccepted);
-  batch.refused = absl::UnavailableError("no random numbers");
+  batch.refused = UnavailableError("no random numbers");
   batch.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   intake.Submit(std::move(batch));
   EXPECT_FALSE(promise.get_future().get().ok());
@@ -253,7 +254,7 @@ TEST_F(IntakeTest, ReportsAreReceivedWhenTheyAreTakenInAndWaitUntilAnswered) {
     EXPECT_EQ(taken.received, 5u);
     EXPECT_EQ(taken.waiting, 3u);
     EXPECT_EQ(study_->CountsSoFar().answered, 2u);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   ASSERT_OK(later.get());
   EXPECT_EQ(intake.CountsFor({study_})[0].waiting, 0u);
@@ -275,9 +276,9 @@ TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
   EXPECT_THAT(intake.RunOnCommitter([&] {
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 20u);
     study_->Advance(Sealed(study_->Life(), 1000));
-    return absl::InternalError("as returned");
+    return InternalError("as returned");
   }),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("as returned")));
+              StatusIs(StatusCode::kInternal, HasSubstr("as returned")));
   EXPECT_THAT(*before.get(), Each(kAccepted));
 }
 
@@ -290,7 +291,7 @@ TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   ASSERT_OK(intake.RunOnCommitter([&] {
     study_->Advance(Sealed(study_->Life(), 1000));
-    return absl::OkStatus();
+    return OkStatus();
   }));
   intake.Submit(std::move(judged));
   EXPECT_THAT(*promise.get_future().get(), Each(ReportOutcome::kStudySealed));
@@ -327,7 +328,7 @@ TEST_F(IntakeTest, ARepeatedTicketHasTheOutcomeOfTheReportThatWasRead) {
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   ASSERT_OK(intake.RunOnCommitter([&] {
     study_->Advance(Sealed(study_->Life(), 1000));
-    return absl::OkStatus();
+    return OkStatus();
   }));
   intake.Submit(std::move(judged));
   EXPECT_THAT(*promise.get_future().get(), Each(ReportOutcome::kStudySealed));

@@ -8,11 +8,13 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/public_values.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/from_schema.h"
@@ -82,7 +84,7 @@ class JoinedStudyTest : public ::testing::Test {
     const double x = random.Unit();
     return {x, random.Unit()};
   }
-  static std::string IdOf(uint32_t customer) { return absl::StrCat("customer ", customer); }
+  static std::string IdOf(uint32_t customer) { return StrCat("customer ", customer); }
   static std::vector<JoinRow> Customers(uint32_t begin, uint32_t end) {
     std::vector<JoinRow> rows;
     for (uint32_t i = begin; i < end; ++i) rows.push_back({.id = IdOf(i), .row = RowOf(i)});
@@ -129,7 +131,7 @@ class JoinedStudyTest : public ::testing::Test {
     }
   }
 
-  absl::StatusOr<models::ModelInfo> Build(Evidence evidence = Evidence::kBoth) {
+  StatusOr<models::ModelInfo> Build(Evidence evidence = Evidence::kBoth) {
     return studies_->BuildModel("one", "", {.kind = EstimatorKind::kSmooth, .evidence = evidence});
   }
 
@@ -145,9 +147,9 @@ class JoinedStudyTest : public ::testing::Test {
 
   size_t Keys(const std::string& prefix) const {
     size_t keys = 0;
-    EXPECT_OK(store_.Scan(prefix, [&](absl::string_view, absl::string_view) {
+    EXPECT_OK(store_.Scan(prefix, [&](std::string_view, std::string_view) {
       ++keys;
-      return absl::OkStatus();
+      return OkStatus();
     }));
     return keys;
   }
@@ -210,20 +212,20 @@ TEST_F(JoinedStudyTest, OtherFeaturesOfAnIdRefuseTheWholeCall) {
   std::vector<JoinRow> rows = Customers(3, 6);
   rows.push_back({.id = IdOf(1), .row = {0, kMissingValue}});
   EXPECT_THAT(studies_->AddJoinRows("one", rows),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("rows[3]"), HasSubstr("\"customer 1\""))));
   rows[3] = {.id = IdOf(5), .row = {0, 0}};  // the id is in the call twice
   EXPECT_THAT(studies_->AddJoinRows("one", rows),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"customer 5\"")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("\"customer 5\"")));
   EXPECT_EQ(Rows(), 3u);
   EXPECT_EQ(Keys(JoinPrefix("one")), 4u);
 }
 
 TEST_F(JoinedStudyTest, BadRowsAreRefusedByNumberAndWithoutTheirValues) {
   const auto expect = [&](const std::vector<JoinRow>& rows, const char* what) {
-    EXPECT_THAT(studies_->AddJoinRows("one", rows),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr(what), Not(HasSubstr("777")))));
+    EXPECT_THAT(
+        studies_->AddJoinRows("one", rows),
+        StatusIs(StatusCode::kInvalidArgument, AllOf(HasSubstr(what), Not(HasSubstr("777")))));
   };
   expect({}, "rows: must be 1 to 4096");
   expect(Customers(0, kMaxJoinRowsPerCall + 1), "rows: must be 1 to 4096");
@@ -233,7 +235,7 @@ TEST_F(JoinedStudyTest, BadRowsAreRefusedByNumberAndWithoutTheirValues) {
   expect({{.id = "a", .row = {0, 777}}}, "rows[0]: feature \"y\"");
   EXPECT_EQ(Rows(), 0u);
   EXPECT_THAT(studies_->AddJoinRows("none", Customers(0, 1)),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("none")));
 }
 
 TEST_F(JoinedStudyTest, OnlyAnOpenStudyThatIsJoinedTakesRows) {
@@ -243,17 +245,17 @@ TEST_F(JoinedStudyTest, OnlyAnOpenStudyThatIsJoinedTakesRows) {
   other.joined_by.clear();
   ASSERT_OK(studies_->Create(other));
   EXPECT_THAT(studies_->AddJoinRows("two", Customers(0, 1)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not joined by an id")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("not joined by an id")));
   ASSERT_OK(studies_->Seal("one"));
   EXPECT_THAT(studies_->AddJoinRows("one", Customers(0, 1)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sealed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("sealed")));
 }
 
 TEST_F(JoinedStudyTest, NothingIsAddedWhereTheStoreFails) {
-  store_.FailWrites(absl::UnavailableError("the disk is gone"));
+  store_.FailWrites(UnavailableError("the disk is gone"));
   EXPECT_FALSE(studies_->AddJoinRows("one", Customers(0, 5)).ok());
   EXPECT_EQ(Rows(), 0u);
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_EQ(*studies_->AddJoinRows("one", Customers(0, 5)), 5u);
 }
 
@@ -318,9 +320,9 @@ TEST_F(JoinedStudyTest, ATicketIsReadTwiceAtMostHoweverOftenACallRepeatsIt) {
 }
 
 TEST_F(JoinedStudyTest, NoDeviceIsAskedBeforeThereIsAnyId) {
-  EXPECT_THAT(studies_->MakeOffer("one", 1),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("no features of any customer yet")));
+  EXPECT_THAT(
+      studies_->MakeOffer("one", 1),
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no features of any customer yet")));
   ASSERT_OK(studies_->AddJoinRows("one", Customers(0, 1)));
   EXPECT_OK(studies_->MakeOffer("one", 1));
   Reopen();
@@ -367,9 +369,9 @@ TEST_F(JoinedStudyTest, AFailedWriteTakesIdsBack) {
   ASSERT_OK(studies_->AddJoinRows("one", Customers(0, 100)));
   ReportBatch reports = ReportsOf(0, 100);
   ReportBatch again = reports;
-  store_.FailWrites(absl::UnavailableError("the disk is gone"));
+  store_.FailWrites(UnavailableError("the disk is gone"));
   EXPECT_FALSE(Submit(reports).ok());
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_THAT(*Submit(std::move(reports)), Each(kAccepted));
   EXPECT_THAT(*Submit(std::move(again)), Each(kDuplicate));
   EXPECT_OK(Build());
@@ -378,10 +380,10 @@ TEST_F(JoinedStudyTest, AFailedWriteTakesIdsBack) {
 TEST_F(JoinedStudyTest, NeitherKeysNorReportsHoldAnId) {
   ASSERT_OK(studies_->AddJoinRows("one", {{.id = "anna smith", .row = RowOf(1)}}));
   ASSERT_THAT(*Submit(ReportsOf({"anna smith"})), ElementsAre(kAccepted));
-  EXPECT_OK(store_.Scan("", [&](absl::string_view key, absl::string_view value) {
+  EXPECT_OK(store_.Scan("", [&](std::string_view key, std::string_view value) {
     EXPECT_THAT(std::string(key), Not(HasSubstr("anna")));
     EXPECT_THAT(std::string(value), Not(HasSubstr("anna")));
-    return absl::OkStatus();
+    return OkStatus();
   }));
   EXPECT_NE(JoinIdOf("one", "anna smith"), JoinIdOf("two", "anna smith"));
 }
@@ -393,13 +395,13 @@ TEST_F(JoinedStudyTest, RowsThatAreLostOrChangedAreNoticed) {
   storage::StoreBatch batch;
   batch.Put(key, "odd");
   ASSERT_OK(store_.Apply(batch));
-  EXPECT_THAT(Build(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(key)));
+  EXPECT_THAT(Build(), StatusIs(StatusCode::kDataLoss, HasSubstr(key)));
   EXPECT_THAT(Submit(ReportsOf({IdOf(7)})),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not fit")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("does not fit")));
   storage::StoreBatch lost;
   lost.Delete(key);
   ASSERT_OK(store_.Apply(lost));
-  EXPECT_THAT(Build(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("never accepted")));
+  EXPECT_THAT(Build(), StatusIs(StatusCode::kDataLoss, HasSubstr("never accepted")));
 }
 
 TEST_F(JoinedStudyTest, AnIdThatIsCountedTwiceInTheStoreIsNoticed) {
@@ -411,7 +413,7 @@ TEST_F(JoinedStudyTest, AnIdThatIsCountedTwiceInTheStoreIsNoticed) {
   ASSERT_OK(store_.Apply(batch));
   studies_.reset();
   EXPECT_THAT(OpenStudies(store_, models_).status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("an id twice")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("an id twice")));
 }
 
 TEST_F(JoinedStudyTest, RowsGoWithTheSums) {
@@ -454,9 +456,9 @@ TEST(JoinedStudyOnDiskTest, NoFileHoldsFeaturesOfADeletedOrRetiredStudy) {
     ASSERT_OK(studies->Create(JoinedSpec()));
     ASSERT_OK(studies->AddJoinRows("one", {{.id = "ann", .row = {0.123456789, 0.987654321}}}));
     std::string record;
-    ASSERT_OK(store->Scan(JoinPrefix("one"), [&](absl::string_view, absl::string_view value) {
+    ASSERT_OK(store->Scan(JoinPrefix("one"), [&](std::string_view, std::string_view value) {
       if (value.size() > record.size()) record = std::string(value);
-      return absl::OkStatus();
+      return OkStatus();
     }));
     ASSERT_GE(record.size(), 16u);
     ASSERT_TRUE(AnyFileHolds(folder.path(), record));
@@ -476,13 +478,13 @@ TEST_F(JoinedStudyTest, TheRequestNamesTheIdOrIsAnother) {
   EXPECT_EQ(studies_->Create(JoinedSpec())->id, "one");
   StudySpec other = JoinedSpec();
   other.joined_by = "account";
-  EXPECT_THAT(studies_->Create(other), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("")));
+  EXPECT_THAT(studies_->Create(other), StatusIs(StatusCode::kAlreadyExists, HasSubstr("")));
   other = JoinedSpec();
   other.id = "two";
   other.request_id = "of two";
   other.public_rows = PublicRows();  // their features are private
   EXPECT_THAT(studies_->Create(other),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("joined_by")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("joined_by")));
 }
 
 class JoinedFromSchemaTest : public JoinedStudyTest {

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
@@ -263,12 +264,12 @@ TEST(LabelOnlyTest, ShapesMustMatch) {
   const Table rows = Draw(100, 2, 1, Checkerboard);
   LabelReports reports = Respond(rows, 2);
   EXPECT_THAT(EstimateLabelOnly(NoOffset(3), reports),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("shape")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("shape")));
   EXPECT_THAT(EstimateLabelOnly({}, reports),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("shape")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("shape")));
   reports.margins[0].pop_back();
   EXPECT_THAT(EstimateLabelOnly(NoOffset(2), reports),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("shape")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("shape")));
 }
 
 }  // namespace

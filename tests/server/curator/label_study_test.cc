@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/terms/public_values.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/public_random.h"
@@ -79,8 +81,7 @@ class LabelStudyTest : public ::testing::TestWithParam<MechanismKind> {
     }
   }
 
-  absl::StatusOr<models::ModelInfo> Build(const std::string& id,
-                                          Evidence evidence = Evidence::kBoth) {
+  StatusOr<models::ModelInfo> Build(const std::string& id, Evidence evidence = Evidence::kBoth) {
     return studies_->BuildModel("one", id, {.kind = EstimatorKind::kSmooth, .evidence = evidence});
   }
 
@@ -97,9 +98,9 @@ class LabelStudyTest : public ::testing::TestWithParam<MechanismKind> {
 
   size_t LabelRecords() const {
     size_t records = 0;
-    EXPECT_OK(store_.Scan(LabelsPrefix("one"), [&](absl::string_view, absl::string_view) {
+    EXPECT_OK(store_.Scan(LabelsPrefix("one"), [&](std::string_view, std::string_view) {
       ++records;
-      return absl::OkStatus();
+      return OkStatus();
     }));
     return records;
   }
@@ -140,9 +141,9 @@ TEST_P(LabelStudyTest, ReportsOutliveTheDaemonAndModelsTheStore) {
 TEST_P(LabelStudyTest, NoReportIsKeptTwice) {
   ReportBatch reports = Reports(500);
   ReportBatch again = reports;
-  store_.FailWrites(absl::UnavailableError("the disk is gone"));
+  store_.FailWrites(UnavailableError("the disk is gone"));
   EXPECT_FALSE(Submit(reports).ok());
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_THAT(*Submit(std::move(reports)), Each(ReportOutcome::kAccepted));
   EXPECT_THAT(*Submit(std::move(again)), Each(ReportOutcome::kDuplicate));
   ASSERT_OK_AND_ASSIGN(const models::ModelInfo model, Build("model"));
@@ -156,7 +157,7 @@ TEST_P(LabelStudyTest, AMissingRecordIsNoticed) {
   batch.Delete(LabelsKey("one", 1000));
   ASSERT_OK(store_.Apply(batch));
   EXPECT_THAT(Build("model"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("one label a counted report")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("one label a counted report")));
 }
 
 TEST_P(LabelStudyTest, ARecordOfOtherReportsIsNoticed) {
@@ -164,7 +165,7 @@ TEST_P(LabelStudyTest, ARecordOfOtherReportsIsNoticed) {
   storage::StoreBatch batch;
   batch.Put(LabelsKey("one", 0), EncodeLabels({{.public_values = "", .payload = "odd"}}));
   ASSERT_OK(store_.Apply(batch));
-  EXPECT_THAT(Build("model"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("never accepted")));
+  EXPECT_THAT(Build("model"), StatusIs(StatusCode::kDataLoss, HasSubstr("never accepted")));
 }
 
 TEST_P(LabelStudyTest, ReportsGoWithTheSums) {

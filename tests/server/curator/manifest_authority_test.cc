@@ -1,5 +1,6 @@
 #include "server/curator/keys/manifest_authority.h"
 
+#include "common/base/status.h"
 #include "common/wire/proto/manifest.h"
 #include "server/curator/keys/store_keys.h"
 #include "tests/support/memory_store.h"
@@ -33,7 +34,7 @@ Manifest SampleManifest() {
 
 class ManifestAuthorityTest : public ::testing::Test {
  protected:
-  absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(const SigningKeys& given = {}) {
+  StatusOr<std::unique_ptr<ManifestAuthority>> Open(const SigningKeys& given = {}) {
     return ManifestAuthority::Open(store_, given, kNow);
   }
   // The keys in use after a start that must succeed.
@@ -69,16 +70,16 @@ TEST_F(ManifestAuthorityTest, SignsWithItsKeyAndTheSameBytesAgain) {
 TEST_F(ManifestAuthorityTest, ARotationSignsAnewBeforeItCounts) {
   const PublicKey before = KeysWith().key;
   const auto refuse = [](const PublicKey&, const ModelSigner&) {
-    return absl::UnavailableError("the disk");
+    return UnavailableError("the disk");
   };
   EXPECT_THAT(ManifestAuthority::Open(store_, {.key = {}, .next = KeyNumber(7)}, kNow, refuse),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the disk")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("the disk")));
   EXPECT_EQ(KeysWith().key, before);
   std::optional<ModelSignature> anew;
-  const auto sign = [&](const PublicKey& old_key, const ModelSigner& next) -> absl::Status {
+  const auto sign = [&](const PublicKey& old_key, const ModelSigner& next) -> Status {
     EXPECT_EQ(old_key, before);
     anew = *next("bytes");
-    return absl::OkStatus();
+    return OkStatus();
   };
   ASSERT_OK(ManifestAuthority::Open(store_, {.key = {}, .next = KeyNumber(7)}, kNow, sign));
   ASSERT_TRUE(anew.has_value());
@@ -105,14 +106,14 @@ TEST_F(ManifestAuthorityTest, AKeyFromAFileIsNeverStored) {
   EXPECT_EQ(KeysWith({.key = KeyNumber(7), .next = {}}).key, Public(7));
   const std::string record = **store_.Get(kManifestKeyKey);
   EXPECT_EQ(record.find(std::string(8, '\x07')), std::string::npos);
-  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--signing-key")));
+  EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--signing-key")));
   EXPECT_EQ(KeysWith({.key = KeyNumber(7), .next = {}}).key, Public(7));
 }
 
 TEST_F(ManifestAuthorityTest, AnotherKeyThanBeforeIsRefused) {
   KeysWith({.key = KeyNumber(1), .next = {}});
   EXPECT_THAT(Open({.key = KeyNumber(2), .next = {}}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--next-signing-key")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--next-signing-key")));
 }
 
 TEST_F(ManifestAuthorityTest, TheNextKeyIsEndorsedByTheOneBefore) {
@@ -121,12 +122,12 @@ TEST_F(ManifestAuthorityTest, TheNextKeyIsEndorsedByTheOneBefore) {
   EXPECT_EQ(keys.key, Public(2));
   EXPECT_OK(FollowChain(Public(1), keys.endorsements, Public(2), kNow));
   EXPECT_THAT(FollowChain(Public(1), keys.endorsements, Public(2), kNow - 25 * 3600),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("clock")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("clock")));
   // Starts again with the same flags, and then with the new key alone.
   EXPECT_EQ(KeysWith({.key = KeyNumber(1), .next = KeyNumber(2)}).endorsements, keys.endorsements);
   EXPECT_EQ(KeysWith({.key = KeyNumber(2), .next = {}}).endorsements, keys.endorsements);
   EXPECT_THAT(Open({.key = KeyNumber(1), .next = {}}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--next-signing-key")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--next-signing-key")));
 }
 
 TEST_F(ManifestAuthorityTest, TheStoresKeyEndorsesTheFirstFromAFileAndIsForgotten) {
@@ -134,7 +135,7 @@ TEST_F(ManifestAuthorityTest, TheStoresKeyEndorsesTheFirstFromAFileAndIsForgotte
   const CuratorKeys keys = KeysWith({.key = {}, .next = KeyNumber(2)});
   EXPECT_EQ(keys.key, Public(2));
   EXPECT_OK(FollowChain(first, keys.endorsements, Public(2), kNow));
-  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--signing-key")));
+  EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--signing-key")));
 }
 
 // A log-structured store keeps the replaced key in its files until it is purged.
@@ -173,7 +174,7 @@ TEST_F(ManifestAuthorityTest, ARecordThatDoesNotFitIsDataLoss) {
     storage::StoreBatch batch;
     batch.Put(std::string(kManifestKeyKey), bad);
     ASSERT_OK(store_.Apply(batch));
-    EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("meta/manifest_key")));
+    EXPECT_THAT(Open(), StatusIs(StatusCode::kDataLoss, HasSubstr("meta/manifest_key")));
   }
 }
 

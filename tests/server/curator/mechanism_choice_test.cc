@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "common/base/status.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
@@ -31,7 +32,7 @@ Forest ForestOf(uint32_t leaves, uint32_t trees = 2) {
 
 MechanismChoice Chosen(const std::string& epsilon, uint32_t leaves, uint32_t classes,
                        size_t max_payload = 0) {
-  absl::StatusOr<MechanismChoice> choice =
+  StatusOr<MechanismChoice> choice =
       ChooseMechanism(*Budget::Parse(epsilon), ForestOf(leaves), classes, max_payload);
   EXPECT_TRUE(choice.ok()) << choice.status();
   return *std::move(choice);
@@ -89,7 +90,7 @@ TEST(MechanismChoiceTest, CostIsTheMeanOverTreesAndTheLargestPayload) {
   EXPECT_EQ(both.two_sided_mass, small.two_sided_mass) << "more cells hide a row better";
   EXPECT_LT(large.two_sided_mass, small.two_sided_mass);
   EXPECT_THAT(CostOf(MechanismKind::kSignedHadamard, epsilon, forest, 3),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 classes")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2 classes")));
 }
 
 }  // namespace

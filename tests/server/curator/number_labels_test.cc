@@ -9,8 +9,10 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/ldp/randomized_rounding.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/plan.h"
@@ -98,7 +100,7 @@ TEST(NumberLabelsTest, TreesAreCutWhereSquaresFallMost) {
   EXPECT_EQ(forest[0].nodes()[0].feature, 0u);
   EXPECT_NEAR(forest[0].nodes()[0].threshold, 0.5, 0.02);
   EXPECT_THAT(GrowPartition(rows, {.rule = SplitRule::kCart}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("hybrid")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("hybrid")));
 }
 
 TEST(NumberLabelsTest, CategoriesAreCutWhereSquaresFallMost) {
@@ -147,7 +149,7 @@ std::vector<PrivateCounts> Reports(const Forest& forest, const Table& devices,
       const double place = NumberRange{range.min, range.max}.PlaceOf(devices.target(i));
       const LeafLabel value = {.leaf = leaf_of[i], .label = *RoundToAnEnd(place, noise)};
       const auto column = static_cast<uint32_t>(columns.Below(mechanism->columns()));
-      const absl::StatusOr<std::string> payload = mechanism->Randomize(value, column, noise);
+      const StatusOr<std::string> payload = mechanism->Randomize(value, column, noise);
       if (!payload.ok()) {
         ADD_FAILURE() << payload.status();
         return counts;
@@ -248,9 +250,9 @@ TEST(NumberLabelsTest, APlanForeseesErrorsInTheNumbersUnits) {
 
 TEST(NumberLabelsTest, RangesAreReadFromText) {
   EXPECT_EQ(*ParseNumberRange("-2.5:3"), (NumberRange{-2.5, 3}));
-  for (const absl::string_view bad : {"", "1", "1:", ":1", "2:1", "1:1", "a:b", "0:inf", "1:2:3"}) {
+  for (const std::string_view bad : {"", "1", "1:", ":1", "2:1", "1:1", "a:b", "0:inf", "1:2:3"}) {
     EXPECT_THAT(ParseNumberRange(bad),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("LOW:HIGH")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("LOW:HIGH")))
         << bad;
   }
 }

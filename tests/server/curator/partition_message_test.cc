@@ -1,5 +1,6 @@
 #include "server/curator/study/partition_message.h"
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::curator {
@@ -57,11 +58,11 @@ TEST(PartitionMessageTest, RefusesWhatThisVersionDoesNotKnow) {
     v1::PartitionOptions rule = ToProto(kOptions);
     rule.set_rule(static_cast<v1::SplitRule>(unknown));
     EXPECT_THAT(FromProto(rule),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("partition.rule")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("partition.rule")));
     v1::PartitionOptions criterion = ToProto(kOptions);
     criterion.set_criterion(static_cast<v1::Criterion>(unknown));
     EXPECT_THAT(FromProto(criterion),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("partition.criterion")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("partition.criterion")));
   }
 }
 

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/curator/partition/partition.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -49,22 +51,22 @@ TEST(PartitionRulesTest, NamesReadBack) {
     EXPECT_EQ(*ParseCriterion(CriterionName(criterion)), criterion);
   }
   EXPECT_THAT(ParseSplitRule("best"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("max_edge, random_max_edge")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("max_edge, random_max_edge")));
   EXPECT_THAT(ParseCriterion("mse"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gini or entropy")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("gini or entropy")));
 }
 
 TEST(PartitionRulesTest, OptionsOutOfRangeAreRefused) {
-  const auto refused = [](const PartitionOptions& options, absl::string_view message) {
+  const auto refused = [](const PartitionOptions& options, std::string_view message) {
     EXPECT_THAT(GrowPartition(Corners(), options),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr(message)));
   };
   refused({.max_depth = 65}, "max_depth must be from 0 to 64");
   refused({.min_leaf = 0}, "min_leaf must be at least 1");
   refused({.trees = 0}, "trees must be from 1 to 1024");
   refused({.trees = 1025}, "trees must be from 1 to 1024");
   EXPECT_THAT(GrowPartition(Table(Corners().shared_schema()), {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one public row")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("one public row")));
 }
 
 TEST(PartitionRulesTest, MaxEdgeCutsTheBoxOfThePublicRowsInTheMiddle) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/base/status.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
@@ -37,7 +38,7 @@ Planner PlannerFor(const Table& rows, bool use_labels = true) {
                            .expected_devices = 10'000,
                            .seed = 1};
   options.partition.use_labels = use_labels;
-  absl::StatusOr<Planner> planner = Planner::Create(rows, *Budget::Parse("1"), options);
+  StatusOr<Planner> planner = Planner::Create(rows, *Budget::Parse("1"), options);
   EXPECT_TRUE(planner.ok()) << planner.status();
   return *std::move(planner);
 }
@@ -69,7 +70,7 @@ TEST(PlanTest, StopsWhereverItIsToldTo) {
   const Planner::Options options{.partition = {.rule = SplitRule::kHybrid, .trees = 4}};
   int asked = 0, stop_at = 0;
   const CancelCheck cancel(
-      [&] { return ++asked == stop_at ? absl::CancelledError("gone") : absl::OkStatus(); });
+      [&] { return ++asked == stop_at ? CancelledError("gone") : OkStatus(); });
   const auto plan = [&] { return Planner::Create(rows, *Budget::Parse("1"), options, cancel); };
   ASSERT_OK_AND_ASSIGN(const Planner planner, plan());
   const int in_all = asked;
@@ -77,13 +78,13 @@ TEST(PlanTest, StopsWhereverItIsToldTo) {
   for (const int at : {1, in_all / 3, in_all / 2, in_all}) {
     stop_at = at;
     asked = 0;
-    EXPECT_THAT(plan().status(), StatusIs(absl::StatusCode::kCancelled, "gone"));
+    EXPECT_THAT(plan().status(), StatusIs(StatusCode::kCancelled, "gone"));
     EXPECT_EQ(asked, at) << "nothing is done after it";
   }
   asked = 0;
   stop_at = 10;
   EXPECT_THAT(planner.Forecast(100, *planner.Cost(*Budget::Parse("1"), std::nullopt, 0), cancel),
-              StatusIs(absl::StatusCode::kCancelled, "gone"));
+              StatusIs(StatusCode::kCancelled, "gone"));
 }
 
 Table WithPublic(const Table& rows, const std::vector<std::string>& features) {
@@ -126,7 +127,7 @@ TEST(PlanTest, SaysWhatEachPublicFeatureIsWorth) {
 TEST(PlanTest, LaplaceMechanismsDoNotServePublicFeatures) {
   const Planner planner = PlannerFor(WithPublic(Strips(40, 2, 0.8), {"x"}));
   EXPECT_THAT(planner.Cost(*Budget::Parse("1"), MechanismKind::kLaplaceJoint, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("public features")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("public features")));
 }
 
 TEST(PlanTest, MoreDevicesAndLargerEpsilonGainMore) {
@@ -204,7 +205,7 @@ TEST(PlanTest, AdviceSaysWhenNobodyNeedBeAsked) {
 
 TEST(PlanTest, NoRowIsRefused) {
   EXPECT_THAT(Planner::Create(Strips(0, 2, 1), *Budget::Parse("1"), {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::_));
 }
 
 }  // namespace

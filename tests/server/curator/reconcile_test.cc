@@ -9,7 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
 #include "tests/server/curator/curator_fixture.h"
@@ -61,9 +62,9 @@ TEST(ReconcileTest, OneOffIsFoundAndNamesTheStudyAndBothNumbers) {
   for (const auto& twin : twins) {
     StudyTotals totals = Good();
     ++(totals.*twin.count);
-    EXPECT_THAT(ReconcileTotals(totals), StatusIs(absl::StatusCode::kInternal,
-                                                  AllOf(HasSubstr("study one"), HasSubstr(twin.one),
-                                                        HasSubstr(twin.other))));
+    EXPECT_THAT(ReconcileTotals(totals),
+                StatusIs(StatusCode::kInternal, AllOf(HasSubstr("study one"), HasSubstr(twin.one),
+                                                      HasSubstr(twin.other))));
   }
 }
 
@@ -117,7 +118,7 @@ TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {
     if (study == "gone") return std::nullopt;
     return StudyReports{.accepted = 7};
   };
-  for (size_t i = 0; i < 2'500; ++i) Publish(absl::StrCat("m", i), "studies/one", 7);
+  for (size_t i = 0; i < 2'500; ++i) Publish(StrCat("m", i), "studies/one", 7);
   Publish("other", "studies/two", 6);
   Publish("of-gone", "studies/gone", 9);
   Publish("of-job", "jobs/j", 9);
@@ -125,7 +126,7 @@ TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {
   EXPECT_EQ(asked, (std::map<std::string, size_t>{{"one", 2'500}, {"two", 1}, {"gone", 1}}));
   Publish("z", "studies/one", 8);
   EXPECT_THAT(ReconcileModels(models_, outlived_, seven),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("in its model z 8")));
+              StatusIs(StatusCode::kInternal, HasSubstr("in its model z 8")));
 }
 
 TEST_F(AllModelsTest, OneThatOutlivedReportsOfItsStudyIsExcusedAsItWasNotedAndNoOther) {
@@ -148,12 +149,12 @@ TEST_F(AllModelsTest, OneThatOutlivedReportsOfItsStudyIsExcusedAsItWasNotedAndNo
 // A study goes on while its models are checked, so models built meanwhile rest on more reports than
 // the study had when it was asked.
 TEST_F(AllModelsTest, ModelsThatAreBuiltMeanwhileRaiseNoFalseAlarm) {
-  for (size_t i = 0; i < 1'500; ++i) Publish(absl::StrCat("m", i), "studies/one", 7);
+  for (size_t i = 0; i < 1'500; ++i) Publish(StrCat("m", i), "studies/one", 7);
   uint64_t accepted = 7;
   EXPECT_OK(
       ReconcileModels(models_, outlived_, [&](const std::string&) -> std::optional<StudyReports> {
         const StudyReports now{.accepted = accepted++};
-        Publish(absl::StrCat("z", accepted), "studies/one", accepted);
+        Publish(StrCat("z", accepted), "studies/one", accepted);
         return now;
       }));
 }
@@ -168,7 +169,7 @@ TEST(ReconcileTest, CuratorReconcilesWhileReportsComeAndModelsAreBuilt) {
   std::thread builder([&] {
     for (size_t i = 0; i < reports.size(); ++i) {
       EXPECT_OK(SendAndWait(*studies, study, {reports[i]}));
-      EXPECT_OK(studies->BuildModel("one", absl::StrCat("m", i), {}));
+      EXPECT_OK(studies->BuildModel("one", StrCat("m", i), {}));
     }
     EXPECT_OK(studies->Seal("one"));
     EXPECT_OK(studies->BuildModel("one", "last", {}));
@@ -190,7 +191,7 @@ class PlantedBugTest : public ::testing::Test {
 
   void ExpectMismatch(const std::string& one, const std::string& other) {
     EXPECT_THAT(studies_->Reconcile(),
-                StatusIs(absl::StatusCode::kInternal,
+                StatusIs(StatusCode::kInternal,
                          AllOf(HasSubstr("study one"), HasSubstr(one), HasSubstr(other))));
   }
 

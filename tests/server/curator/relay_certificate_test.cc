@@ -2,10 +2,12 @@
 // as a model's verifier checks them.
 
 #include <string>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "common/ldp/amplification.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/describe/verdict.h"
+#include "common/ldp/amplification.h"
 #include "common/wire/proto/convert.h"
 #include "tests/server/curator/batch_fixture.h"
 
@@ -19,21 +21,21 @@ class SpoolKeepingStore final : public storage::Store {
  public:
   explicit SpoolKeepingStore(storage::Store& disk) : disk_(disk) {}
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return disk_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     for (const std::string& key : batch.deleted_keys()) {
-      if (absl::StartsWith(key, "spool/")) return absl::UnavailableError("kept");
+      if (StartsWith(key, "spool/")) return UnavailableError("kept");
     }
     return disk_.Apply(batch);
   }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     return disk_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return disk_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return disk_.Purge(prefix); }
 
  private:
   storage::Store& disk_;
@@ -164,9 +166,9 @@ TEST_F(ReopenedCertificateTest, PromisesReadersNothingIfItsTimeEndsWhileReportsW
     return studies_->Get("two").status();
   };
   int asked = 0;
-  const auto built = studies_->BuildModel(
-      "two", "meanwhile", {},
-      CancelCheck([&] { return ++asked == 2 ? seal_meanwhile() : absl::OkStatus(); }));
+  const auto built = studies_->BuildModel("two", "meanwhile", {}, CancelCheck([&] {
+                                            return ++asked == 2 ? seal_meanwhile() : OkStatus();
+                                          }));
   ASSERT_OK(built);
   ASSERT_EQ(studies_->Get("two")->state, StudyState::kSealed);
   EXPECT_EQ(built->model->certificate().readers, ReadersBound());

@@ -3,10 +3,11 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "common/wire/proto/manifest.h"
 #include "server/curator/keys/store_keys.h"
@@ -56,11 +57,11 @@ class RelayedStudyTest : public ::testing::Test {
 
   SealingKeyName KeyNow() { return *studies_->Get("one")->relay->sealing_key; }
 
-  std::vector<std::string> RecordsUnder(absl::string_view prefix) {
+  std::vector<std::string> RecordsUnder(std::string_view prefix) {
     std::vector<std::string> keys;
-    EXPECT_OK(store_.Scan(prefix, [&](absl::string_view key, absl::string_view) {
+    EXPECT_OK(store_.Scan(prefix, [&](std::string_view key, std::string_view) {
       keys.emplace_back(key);
-      return absl::OkStatus();
+      return OkStatus();
     }));
     return keys;
   }
@@ -102,7 +103,7 @@ TEST_F(RelayedStudyTest, AnotherStudyHasNoKey) {
   EXPECT_FALSE(ManifestNow("plain").sealing.has_value());
   EXPECT_TRUE(RecordsUnder("sealing/").empty());
   EXPECT_THAT(studies_->RotateSealingKey("plain", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has no relay")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has no relay")));
 }
 
 // A restart changes nothing that devices have seen.
@@ -118,20 +119,20 @@ TEST_F(RelayedStudyTest, ItsManifestIsTheSameBytesAfterARestart) {
 TEST_F(RelayedStudyTest, WhatTellsDevicesApartIsRefusedAndMakesNothing) {
   StudySpec joined = RelayedSpec("one");
   joined.joined_by = "email";
-  EXPECT_THAT(studies_->Create(joined), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(studies_->Create(joined), StatusIs(StatusCode::kInvalidArgument, _));
   StudySpec shown = RelayedSpec("one");
   shown.public_rows = std::make_shared<const Table>(shown.public_rows->WithSchema(
       std::make_shared<const Schema>(shown.public_rows->schema().WithAllPublic())));
   shown.mechanism = MechanismKind::kDirect;
   EXPECT_THAT(studies_->Create(shown),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        HasSubstr("settings.relay: public features would tell devices apart")));
   shown.joined_by = "email";
-  EXPECT_THAT(studies_->Create(shown), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(studies_->Create(shown), StatusIs(StatusCode::kInvalidArgument, _));
   StudySpec itself = RelayedSpec("one");
   itself.settings.relay->relay_key = studies_->SigningKeysInUse().key;
   EXPECT_THAT(studies_->Create(itself),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        HasSubstr("settings.relay.relay_key: is this curator's own")));
   EXPECT_TRUE(RecordsUnder("sealing/").empty());
   EXPECT_TRUE(studies_->List({.size = 10, .after = ""}).empty());
@@ -141,7 +142,7 @@ TEST_F(RelayedStudyTest, ReportsThatComeDirectlyFailAndCountNowhere) {
   ASSERT_OK_AND_ASSIGN(const StudyInfo info, studies_->Create(RelayedSpec("one")));
   const auto reports = HonestReports(*studies_, info, 3);
   EXPECT_THAT(SendAndWait(*studies_, info, reports),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("from its relay alone")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("from its relay alone")));
   ASSERT_OK_AND_ASSIGN(const StudyInfo after, studies_->Get("one"));
   EXPECT_EQ(after.received, 0u);
   EXPECT_EQ(after.outcomes, info.outcomes);
@@ -170,7 +171,7 @@ TEST_F(RelayedStudyTest, ACallThatIsRepeatedRotatesOnce) {
   ASSERT_OK(studies_->RotateSealingKey("one", first));
   const SealingKeyName second = KeyNow();
   EXPECT_THAT(studies_->RotateSealingKey("one", first),
-              StatusIs(absl::StatusCode::kAborted, HasSubstr("sealing_key_id")));
+              StatusIs(StatusCode::kAborted, HasSubstr("sealing_key_id")));
   EXPECT_EQ(KeyNow(), second);
   EXPECT_EQ(RecordsUnder("sealing/one/").size(), 2u);
 }
@@ -180,7 +181,7 @@ TEST_F(RelayedStudyTest, ASealedStudyGetsNoOtherKey) {
   const SealingKeyName first = KeyNow();
   ASSERT_OK(studies_->Seal("one"));
   EXPECT_THAT(studies_->RotateSealingKey("one", first),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sealed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("sealed")));
 }
 
 TEST_F(RelayedStudyTest, AnExpiredStudyGetsNoOtherKey) {
@@ -190,7 +191,7 @@ TEST_F(RelayedStudyTest, AnExpiredStudyGetsNoOtherKey) {
   const SealingKeyName first = KeyNow();
   now_ = 2000;
   EXPECT_THAT(studies_->RotateSealingKey("one", first),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sealed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("sealed")));
 }
 
 // A failure at any write leaves either nothing of the study, or all of it.
@@ -217,8 +218,7 @@ TEST_F(RelayedStudyTest, ARotationThatTheDiskLostIsNoRotation) {
   for (const bool kept : {false, true}) {
     CrashingStore dying(store_, {.write = 0, .kept = kept, .fatal = true});
     Reopen(dying);
-    EXPECT_THAT(studies_->RotateSealingKey("one", first),
-                StatusIs(absl::StatusCode::kUnavailable, _));
+    EXPECT_THAT(studies_->RotateSealingKey("one", first), StatusIs(StatusCode::kUnavailable, _));
     EXPECT_EQ(studies_->MakeOffer("one", 1)->manifest->bytes, manifest)
         << "no device sees a key that may not be there after a crash";
     Reopen(store_);
@@ -250,7 +250,7 @@ TEST_F(RelayedStudyTest, AnOpenStudyKeepsItsKeys) {
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<Study> study,
                        LoadStudy(store_, "one", **store_.Get(StudyKey("one"))));
   EXPECT_THAT(EraseSealingKeys(store_, *study),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is open")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is open")));
   EXPECT_FALSE(study->sealing_keys()->erased());
 }
 
@@ -289,14 +289,14 @@ TEST_F(RelayedStudyTest, AStudyWithoutItsKeyIsNotLoaded) {
   batch.DeletePrefix(SealingPrefix("one"));
   ASSERT_OK(store_.Apply(batch));
   EXPECT_THAT(OpenStudies(store_, models_),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("sealing/one/")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("sealing/one/")));
 }
 
 TEST_F(RelayedStudyTest, TheSameRequestWithAnotherRelayIsAnotherRequest) {
   ASSERT_OK(studies_->Create(RelayedSpec("one")));
   StudySpec other = RelayedSpec("one");
   other.settings.relay->min_batch = 1000;
-  EXPECT_THAT(studies_->Create(other), StatusIs(absl::StatusCode::kAlreadyExists, _));
+  EXPECT_THAT(studies_->Create(other), StatusIs(StatusCode::kAlreadyExists, _));
   EXPECT_OK(studies_->Create(RelayedSpec("one")));
 }
 

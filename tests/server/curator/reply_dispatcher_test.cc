@@ -10,12 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::curator {
 namespace {
 
-using Answer = absl::StatusOr<std::vector<ReportOutcome>>;
+using Answer = StatusOr<std::vector<ReportOutcome>>;
 
 Submission Batch(SubmitDone done) {
   Submission batch;
@@ -42,18 +43,17 @@ TEST(ReplyDispatcherTest, AnswersWithTheOutcomesTheGroupsStatusOrTheBatchsOwn) {
     stored.batches.push_back(Batch(note));
     stored.batches.back().outcomes = {ReportOutcome::kDuplicate};
     stored.batches.push_back(Batch(note));
-    stored.batches.back().refused = absl::ResourceExhaustedError("wait");
+    stored.batches.back().refused = ResourceExhaustedError("wait");
     dispatcher.Post(std::move(stored));
-    CommittedGroup lost{
-        .batches = {}, .status = absl::UnavailableError("no disk"), .answered = [] {}};
+    CommittedGroup lost{.batches = {}, .status = UnavailableError("no disk"), .answered = [] {}};
     lost.batches.push_back(Batch(note));
     dispatcher.Post(std::move(lost));
   }
   ASSERT_EQ(answers.size(), 3u);
   ASSERT_TRUE(answers[0].ok());
   EXPECT_EQ(*answers[0], std::vector<ReportOutcome>{ReportOutcome::kDuplicate});
-  EXPECT_EQ(answers[1].status(), absl::ResourceExhaustedError("wait"));
-  EXPECT_EQ(answers[2].status(), absl::UnavailableError("no disk"));
+  EXPECT_EQ(answers[1].status(), ResourceExhaustedError("wait"));
+  EXPECT_EQ(answers[2].status(), UnavailableError("no disk"));
 }
 
 TEST(ReplyDispatcherTest, WithFewCallsItsOwnThreadAnswers) {

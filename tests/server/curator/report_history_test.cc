@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
@@ -158,8 +159,7 @@ TEST(ReportHistoryTest, AStudyHasWhatItsCountsHaveUntilItIsDeletedOrReopened) {
   EXPECT_EQ(SumOf(anew), 0u);
   EXPECT_THAT(anew.steps, SizeIs(1));
   ASSERT_OK(studies->Delete("one"));
-  EXPECT_THAT(studies->ReportsOverTime("one"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
+  EXPECT_THAT(studies->ReportsOverTime("one"), StatusIs(StatusCode::kNotFound, HasSubstr("one")));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/curator/studies/studies.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/server/curator/curator_fixture.h"
@@ -144,7 +145,7 @@ TEST_P(ReportsTest, DrainAnswersWhatIsQueuedAndRefusesWhatComes) {
   studies_->Drain();
   for (auto& answer : answers) EXPECT_THAT(*answer.get(), ElementsAre(kAccepted));
   EXPECT_THAT(SendAndWait(*studies_, study_, reports),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("shutting down")));
   studies_->Drain();
   EXPECT_EQ(Received(Now()), 20u);
 }

@@ -1,8 +1,10 @@
 // What is left of a study after its retention.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/studies/studies.h"
 #include "tests/server/curator/curator_fixture.h"
@@ -42,10 +44,10 @@ class RetentionTest : public ::testing::Test {
 
   std::vector<std::string> Kinds() const {
     std::vector<std::string> kinds;
-    EXPECT_OK(store_.Scan("", [&](absl::string_view key, absl::string_view) {
+    EXPECT_OK(store_.Scan("", [&](std::string_view key, std::string_view) {
       const std::string kind(key.substr(0, key.find('/')));
       if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind);
-      return absl::OkStatus();
+      return OkStatus();
     }));
     return kinds;
   }
@@ -60,12 +62,12 @@ class RetentionTest : public ::testing::Test {
     EXPECT_OK(models_->Get("model"));
     EXPECT_THAT(*SendAndWait(*studies_, study_, reports_), Each(ReportOutcome::kStudySealed));
     EXPECT_THAT(studies_->BuildModel("one", "other", {}),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sums were deleted")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("sums were deleted")));
     EXPECT_OK(studies_->BuildModel("one", "model", {})) << "that is there";
     StudySpec again = Spec("one");
     again.request_id = "another";
     EXPECT_THAT(studies_->Create(again),
-                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study_id")));
+                StatusIs(StatusCode::kAlreadyExists, HasSubstr("study_id")));
     EXPECT_OK(studies_->Reconcile());
   }
 
@@ -99,12 +101,11 @@ TEST_F(RetentionTest, ForecastsEndWithThePublicRows) {
   EXPECT_EQ(side.rows->num_rows(), PublicRows()->num_rows());
   EXPECT_EQ(*side.forest, *study_.forest);
   EXPECT_EQ(side.partition, study_.partition);
-  EXPECT_THAT(studies_->GetPublicSide("two"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
+  EXPECT_THAT(studies_->GetPublicSide("two"), StatusIs(StatusCode::kNotFound, HasSubstr("two")));
   now_ = kSealed + 30 * kDay;
   ASSERT_OK(studies_->Sweep());
   EXPECT_THAT(studies_->GetPublicSide("one"),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("its public rows were deleted 30 days after sealing")));
 }
 
@@ -115,8 +116,8 @@ TEST_F(RetentionTest, AStudyOfTheSchemaAloneHasNoPublicRows) {
   spec.public_rows =
       std::make_shared<const Table>(*RowsFromSchema(PublicRows()->shared_schema(), /*seed=*/1));
   ASSERT_OK(studies_->Create(spec));
-  EXPECT_THAT(studies_->GetPublicSide("bare"), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                        HasSubstr("made from its schema alone")));
+  EXPECT_THAT(studies_->GetPublicSide("bare"),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("made from its schema alone")));
 }
 
 TEST_F(RetentionTest, NothingGoesBeforeItsTimeOrWithoutOne) {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/erasure.h"
 #include "server/curator/keys/store_keys.h"
@@ -89,14 +89,14 @@ TEST_F(SealingKeysTest, EarlierKeysAreFoundByTheirNames) {
 TEST_F(SealingKeysTest, AStudyHasItsOwn) {
   MakeKeys(0);
   EXPECT_THAT(SealingKeys::Load(store_, "on"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("sealing/on/ has no key")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("sealing/on/ has no key")));
 }
 
 TEST_F(SealingKeysTest, AKeyIsReplacedABoundedNumberOfTimes) {
   const SealingKeys most = MakeKeys(SealingKeys::kMaxKeys - 1);
   storage::StoreBatch batch;
   EXPECT_THAT(most.Rotate("one", 1, batch),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("make a new study")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("make a new study")));
   EXPECT_TRUE(batch.puts().empty());
   EXPECT_EQ(SealingKeys::Load(store_, "one")->size(), SealingKeys::kMaxKeys);
 }
@@ -113,14 +113,14 @@ TEST_F(SealingKeysTest, ErasedKeysHaveNoSecretInTheStoreAndKeepTheirNames) {
   EXPECT_THAT(RecordOf(keys.current()),
               ::testing::Not(HasSubstr(std::string(secret.begin(), secret.end()))));
   storage::StoreBatch more;
-  EXPECT_THAT(erased.Rotate("one", 1, more), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(erased.Rotate("one", 1, more), StatusIs(StatusCode::kFailedPrecondition, _));
 }
 
 // Whichever write of the erasure is the last, the secrets are gone in the end.
 TEST_F(SealingKeysTest, ACrashBetweenErasingAndPurgingIsMadeUpForLater) {
   for (size_t write = 0; write < 3; ++write) {
     for (const bool kept : {false, true}) {
-      SCOPED_TRACE(absl::StrCat("write ", write, kept ? " kept" : " lost"));
+      SCOPED_TRACE(StrCat("write ", write, kept ? " kept" : " lost"));
       const SealingKeys keys = MakeKeys(0);
       CrashingStore dying(store_, {.write = write, .kept = kept, .fatal = true});
       storage::StoreBatch batch;
@@ -146,7 +146,7 @@ bool AnyFileHolds(const std::string& folder, const seal::SealingKey::Secret& sec
     if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string content((std::istreambuf_iterator<char>(file)), {});
-    if (absl::StrContains(content, bytes)) return true;
+    if (StrContains(content, bytes)) return true;
   }
   return false;
 }
@@ -193,7 +193,7 @@ TEST_F(SealingKeysTest, DamagedRecordsAreDataLossThatNamesThem) {
     SCOPED_TRACE(damage.what);
     Change(keys.current(), damage.change);
     EXPECT_THAT(SealingKeys::Load(store_, "one"),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(damage.what)));
+                StatusIs(StatusCode::kDataLoss, HasSubstr(damage.what)));
     storage::StoreBatch mend;
     mend.Put(SealingKeyKey("one", keys.current().name), sound);
     ASSERT_OK(store_.Apply(mend));
@@ -202,7 +202,7 @@ TEST_F(SealingKeysTest, DamagedRecordsAreDataLossThatNamesThem) {
   batch.Put(SealingKeyKey("one", keys.current().name), "\xff");
   ASSERT_OK(store_.Apply(batch));
   EXPECT_THAT(SealingKeys::Load(store_, "one"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not parse")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("does not parse")));
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 #include <cmath>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
@@ -150,12 +151,12 @@ TEST(SmoothBasisTest, VarianceOfWhiteCoordinatesIsTheShareThatIsShown) {
 TEST(SmoothBasisTest, RefusesWhatItCannotSolve) {
   const Table none = Rows(0, 2);
   EXPECT_THAT(SmoothBasis::Create({Tree::SingleLeaf()}, none),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::_));
   const Table many = Rows(5000, 2);
   const Forest fine = *GrowPartition(
       many, {.rule = SplitRule::kHybrid, .max_depth = 20, .trees = 4, .max_leaves = 1000});
   EXPECT_THAT(SmoothBasis::Create(fine, many),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("leaves")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("leaves")));
 }
 
 TEST(BasisCacheTest, DropsTheLeastRecentlyUsed) {
@@ -164,7 +165,7 @@ TEST(BasisCacheTest, DropsTheLeastRecentlyUsed) {
   BasisCache cache;
   // Kept here too, so that no other basis can have its address.
   std::vector<std::shared_ptr<const SmoothBasis>> made;
-  const auto get = [&](size_t study) { return *cache.Get(absl::StrCat(study), forest, rows); };
+  const auto get = [&](size_t study) { return *cache.Get(StrCat(study), forest, rows); };
   for (size_t i = 0; i < BasisCache::kMaxBases; ++i) made.push_back(get(i));
   EXPECT_EQ(get(0), made[0]);
   get(BasisCache::kMaxBases);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/partition.h"
@@ -79,7 +80,7 @@ class SmoothTest : public ::testing::Test {
   }
 
   SmoothFit Fit(Evidence evidence = Evidence::kBoth) const {
-    absl::StatusOr<SmoothFit> fit = EstimateSmooth(*basis_, forest_, counts_, evidence);
+    StatusOr<SmoothFit> fit = EstimateSmooth(*basis_, forest_, counts_, evidence);
     EXPECT_TRUE(fit.ok()) << fit.status();
     return *std::move(fit);
   }
@@ -225,7 +226,7 @@ TEST_F(SmoothTest, ShapesAreChecked) {
   Study(Strips(30, 2, 0.8, 1), 100, "1");
   counts_.pop_back();
   EXPECT_THAT(EstimateSmooth(*basis_, forest_, counts_, Evidence::kBoth),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::_));
 }
 
 }  // namespace

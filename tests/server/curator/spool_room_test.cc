@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/server/curator/batch_fixture.h"
 
 namespace coppice::curator {
@@ -28,7 +29,7 @@ class SpoolRoomTest : public BatchTest {
     Reopen(store_);
   }
   static auto IsRefusedBy(const char* setting) {
-    return StatusIs(absl::StatusCode::kResourceExhausted,
+    return StatusIs(StatusCode::kResourceExhausted,
                     AllOf(HasSubstr(setting), HasSubstr("keep the batch")));
   }
 };
@@ -102,9 +103,9 @@ TEST_F(SpoolRoomTest, WhatIsDroppedGivesItsRoomBack) {
 TEST_F(SpoolRoomTest, ABatchThatCouldNotBeginTakesNoRoom) {
   const SealedBatch first = HonestBatch(1, 6);
   Limit(kPlenty, BytesOf(first));
-  store_.FailWrites(absl::UnavailableError("not now"));
+  store_.FailWrites(UnavailableError("not now"));
   EXPECT_FALSE(DeliverPart(first, 0, 1).ok());
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_EQ(studies_->SpoolBytes(), 0u);
   EXPECT_OK(DeliverPart(first, 0, 1));
 }

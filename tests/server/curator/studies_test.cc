@@ -3,8 +3,10 @@
 #include "server/curator/studies/studies.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
@@ -53,19 +55,18 @@ TEST_F(StudiesTest, CreateReturnsTheStudyThatGetReturns) {
 TEST_F(StudiesTest, NothingIsMadeOnceItIsToldToStop) {
   for (const int at : {1, 2, 5}) {
     int asked = 0;
-    const CancelCheck cancel(
-        [&] { return ++asked < at ? absl::OkStatus() : absl::CancelledError("gone"); });
+    const CancelCheck cancel([&] { return ++asked < at ? OkStatus() : CancelledError("gone"); });
     EXPECT_THAT(studies_->Create(Spec("one", /*trees=*/3), cancel),
-                StatusIs(absl::StatusCode::kCancelled, "gone"));
+                StatusIs(StatusCode::kCancelled, "gone"));
     EXPECT_EQ(asked, at);
   }
   EXPECT_THAT(Ids({}), ElementsAre());
   ASSERT_OK(studies_->Create(Spec("one", /*trees=*/3)));
-  const CancelCheck cancel([] { return absl::CancelledError("gone"); });
+  const CancelCheck cancel([] { return CancelledError("gone"); });
   EstimatorOptions options;
   EXPECT_THAT(studies_->BuildModel("one", "model", options, cancel),
-              StatusIs(absl::StatusCode::kCancelled, "gone"));
-  EXPECT_THAT(models_->Get("model"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
+              StatusIs(StatusCode::kCancelled, "gone"));
+  EXPECT_THAT(models_->Get("model"), StatusIs(StatusCode::kNotFound, HasSubstr("model")));
 }
 
 TEST_F(StudiesTest, CreateMakesAnIdWhenNoneIsAsked) {
@@ -90,11 +91,11 @@ TEST_F(StudiesTest, SameRequestIdForAnotherStudyAlreadyExists) {
   StudySpec deeper = Spec("one");
   deeper.partition.max_depth = 3;
   EXPECT_THAT(studies_->Create(deeper),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("request_id")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("request_id")));
   StudySpec richer = Spec("one");
   richer.epsilon = *Budget::FromEpsilon(2);
   EXPECT_THAT(studies_->Create(richer),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another request")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("another request")));
 }
 
 TEST_F(StudiesTest, RequestIdsAreEachOwnersOwnAlsoAfterReopening) {
@@ -111,7 +112,7 @@ TEST_F(StudiesTest, RequestIdsAreEachOwnersOwnAlsoAfterReopening) {
   ASSERT_OK(studies_->Delete("mine"));
   Reopen();
   EXPECT_THAT(studies_->Create(mine).status(),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("was deleted")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("was deleted")));
   EXPECT_EQ(studies_->Create(other)->id, "other");
 }
 
@@ -121,8 +122,8 @@ TEST_F(StudiesTest, AnOwnerHasNoMoreStudiesThanItsQuota) {
   others.owner = "b";
   first.most_owned = second.most_owned = others.most_owned = 1;
   ASSERT_OK(studies_->Create(first).status());
-  EXPECT_THAT(studies_->Create(second).status(), StatusIs(absl::StatusCode::kResourceExhausted,
-                                                          HasSubstr("may have 1 study, and has")));
+  EXPECT_THAT(studies_->Create(second).status(),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("may have 1 study, and has")));
   EXPECT_OK(studies_->Create(first).status()) << "a request that is repeated asks for no more";
   EXPECT_OK(studies_->Create(others).status());
   ASSERT_OK(studies_->Delete("first"));
@@ -133,34 +134,32 @@ TEST_F(StudiesTest, TakenIdAlreadyExists) {
   ASSERT_OK(studies_->Create(Spec("one")));
   StudySpec other = Spec("one");
   other.request_id = "other";
-  EXPECT_THAT(studies_->Create(other),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study_id")));
+  EXPECT_THAT(studies_->Create(other), StatusIs(StatusCode::kAlreadyExists, HasSubstr("study_id")));
 }
 
 TEST_F(StudiesTest, CreateNamesTheBadField) {
   StudySpec spec = Spec("one");
   spec.request_id.clear();
   EXPECT_THAT(studies_->Create(spec),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("request_id")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("request_id")));
   EXPECT_THAT(studies_->Create(Spec("No")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("study_id")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("study_id")));
   spec = Spec("one");
   spec.public_rows = nullptr;
   EXPECT_THAT(studies_->Create(spec),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("public_rows")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("public_rows")));
   spec = Spec("one");
   spec.epsilon = *Budget::FromEpsilon(21);
-  EXPECT_THAT(studies_->Create(spec),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon")));
+  EXPECT_THAT(studies_->Create(spec), StatusIs(StatusCode::kInvalidArgument, HasSubstr("epsilon")));
   EXPECT_THAT(Ids({}), ElementsAre());
 }
 
 TEST_F(StudiesTest, CreateThatCannotBeStoredLeavesNothing) {
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   EXPECT_THAT(studies_->Create(Spec("one")),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
-  store_.FailWrites(absl::OkStatus());
-  EXPECT_THAT(studies_->Get("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("no disk")));
+  store_.FailWrites(OkStatus());
+  EXPECT_THAT(studies_->Get("one"), StatusIs(StatusCode::kNotFound, HasSubstr("one")));
   EXPECT_OK(studies_->Create(Spec("one")));
 }
 
@@ -179,13 +178,13 @@ TEST_F(StudiesTest, SealIsForGood) {
   Reopen();
   EXPECT_EQ(studies_->Get("one")->state, StudyState::kSealed);
   EXPECT_THAT(studies_->MakeOffer("one", 1),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sealed")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("sealed")));
 }
 
 TEST_F(StudiesTest, SealThatCannotBeStoredLeavesTheStudyOpen) {
   ASSERT_OK(studies_->Create(Spec("one")));
-  store_.FailWrites(absl::UnavailableError("no disk"));
-  EXPECT_THAT(studies_->Seal("one"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk")));
+  store_.FailWrites(UnavailableError("no disk"));
+  EXPECT_THAT(studies_->Seal("one"), StatusIs(StatusCode::kUnavailable, HasSubstr("disk")));
   EXPECT_EQ(studies_->Get("one")->state, StudyState::kOpen);
 }
 
@@ -195,12 +194,12 @@ TEST_F(StudiesTest, DeleteRemovesEverythingButTheTombstone) {
   ASSERT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 5)));
   ASSERT_OK(studies_->BuildModel("one", "model", {}));
   ASSERT_OK(studies_->Delete("one"));
-  EXPECT_THAT(studies_->Get("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
-  EXPECT_THAT(models_->Get("model"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
+  EXPECT_THAT(studies_->Get("one"), StatusIs(StatusCode::kNotFound, HasSubstr("one")));
+  EXPECT_THAT(models_->Get("model"), StatusIs(StatusCode::kNotFound, HasSubstr("model")));
   std::vector<std::string> keys;
-  ASSERT_OK(store_.Scan("", [&](absl::string_view key, absl::string_view) {
+  ASSERT_OK(store_.Scan("", [&](std::string_view key, std::string_view) {
     keys.emplace_back(key);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   EXPECT_THAT(keys, ElementsAre("count/one-more/", "gone/one/", "meta/format", "meta/manifest_key",
                                 "meta/ticket_key", "rows/one-more/", "study/one-more/"));
@@ -210,13 +209,13 @@ TEST_F(StudiesTest, DeletedIdAndItsRequestAreNeverUsedAgain) {
   ASSERT_OK(studies_->Create(Spec("one")));
   ASSERT_OK(studies_->Delete("one"));
   Reopen();
-  EXPECT_THAT(studies_->Delete("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
+  EXPECT_THAT(studies_->Delete("one"), StatusIs(StatusCode::kNotFound, HasSubstr("one")));
   EXPECT_THAT(studies_->Create(Spec("one")),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("was deleted")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("was deleted")));
   StudySpec other = Spec("one");
   other.request_id = "other";
   EXPECT_THAT(studies_->Create(other),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("never used again")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("never used again")));
 }
 
 // A device with many tickets can discard those it does not like: 4 columns, a quarter each.
@@ -288,7 +287,7 @@ TEST_F(StudiesTest, CountsBreakDownWhatTheReportsOfATreeSay) {
   ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(spec));
   EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 2)));
   EXPECT_THAT(studies_->GetCounts("one", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("has 2 accepted reports, and gives no counts below 3")));
   EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 1)));
   ASSERT_OK_AND_ASSIGN(const StudyCounts counts, studies_->GetCounts("one", {}));
@@ -299,8 +298,8 @@ TEST_F(StudiesTest, CountsBreakDownWhatTheReportsOfATreeSay) {
   EXPECT_EQ(counts.break_down.nodes[0].rows->estimate, 3);
   EXPECT_EQ(counts.break_down.nodes[0].classes.size(), 2u);
   EXPECT_THAT(studies_->GetCounts("one", {.tree = 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its trees are 0 to 0")));
-  EXPECT_THAT(studies_->GetCounts("two", {}), StatusIs(absl::StatusCode::kNotFound, _));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("its trees are 0 to 0")));
+  EXPECT_THAT(studies_->GetCounts("two", {}), StatusIs(StatusCode::kNotFound, _));
 }
 
 TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
@@ -314,11 +313,10 @@ TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
   // All devices get the same bytes, which are made once.
   EXPECT_EQ(studies_->MakeOffer("one", 1)->forest, offered.forest);
   EXPECT_THAT(studies_->MakeOffer("one", 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
   EXPECT_THAT(studies_->MakeOffer("one", 1001),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
-  EXPECT_THAT(studies_->MakeOffer("two", 1),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
+  EXPECT_THAT(studies_->MakeOffer("two", 1), StatusIs(StatusCode::kNotFound, HasSubstr("two")));
 }
 
 class TokenStudyTest : public StudiesTest {
@@ -338,7 +336,7 @@ class TokenStudyTest : public StudiesTest {
             .payload = *mechanisms[DrawOf(ticket).Tree(8)]->Randomize({.leaf = 0, .label = 1},
                                                                       /*column=*/0, random)};
   }
-  absl::Status OfferError(uint32_t count, const std::vector<std::string>& tokens) const {
+  Status OfferError(uint32_t count, const std::vector<std::string>& tokens) const {
     return studies_->MakeOffer("one", count, tokens).status();
   }
 
@@ -362,16 +360,16 @@ TEST_F(TokenStudyTest, WantsOneTokenATicket) {
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> tokens, studies_->IssueSubmissionTokens(2));
   EXPECT_OK(OfferError(2, tokens));
   EXPECT_THAT(OfferError(1, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        HasSubstr("asks for one a ticket, so for 1; there are 0")));
   EXPECT_THAT(OfferError(1, tokens),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are 2")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("there are 2")));
   EXPECT_THAT(OfferError(3, tokens),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("so for 3; there are 2")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("so for 3; there are 2")));
   EXPECT_THAT(OfferError(1, {std::string(32, 'x')}),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not issued")));
+              StatusIs(StatusCode::kPermissionDenied, HasSubstr("not issued")));
   EXPECT_THAT(OfferError(2, {tokens[0], tokens[0]}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("came before")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("came before")));
 }
 
 TEST_F(TokenStudyTest, ATicketFromBeforeDoesNotHelp) {
@@ -389,21 +387,21 @@ TEST_F(TokenStudyTest, KnowsAfterReopeningThatItAsksForTokens) {
 
 TEST_F(TokenStudyTest, TheSameRequestWithoutTheRuleIsAnotherRequest) {
   EXPECT_THAT(studies_->Create(Spec("one", 8)),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("")));
 }
 
 TEST_F(StudiesTest, AStudyThatAsksForNoTokensTakesNone) {
   ASSERT_OK(studies_->Create(Spec("one")));
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> tokens, studies_->IssueSubmissionTokens(1));
   EXPECT_THAT(studies_->MakeOffer("one", 1, tokens),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("asks for none")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("asks for none")));
 }
 
 TEST_F(StudiesTest, TokensAreIssuedTenThousandAtATime) {
   EXPECT_EQ(studies_->IssueSubmissionTokens(10'000)->size(), 10'000u);
   for (const uint32_t count : {0u, 10'001u}) {
     EXPECT_THAT(studies_->IssueSubmissionTokens(count),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 10000")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 10000")));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/curator/studies/study_request.h"
 #include "server/curator/study/study.h"
 #include "tests/server/curator/curator_fixture.h"
@@ -45,7 +46,7 @@ TEST(StudyLifeStepTest, StepsGoForwardAndEachOnce) {
 
 // Ten million tickets take over a gigabyte for as long as the daemon runs.
 TEST(StudyLifeStepTest, ASealedStudyKeepsNoSpentTickets) {
-  absl::StatusOr<StudyDefinition> definition = MakeStudyDefinition(Spec("one"), "one", 1000);
+  StatusOr<StudyDefinition> definition = MakeStudyDefinition(Spec("one"), "one", 1000);
   ASSERT_OK(definition);
   StudyProgress progress = NoProgress(*definition);
   Study study(*std::move(definition), std::move(progress));
@@ -93,7 +94,7 @@ TEST_F(StudyLifeTest, ModelBelowTheMinimumIsRefusedAndTheMessageCounts) {
   const StudyInfo study = Create(/*min_reports=*/10, /*expires=*/0);
   ASSERT_OK(SendAndWait(*studies_, study, HonestReports(*studies_, study, 9)));
   EXPECT_THAT(studies_->BuildModel("one", "model", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("9 accepted"), HasSubstr("below 10"), HasSubstr("wait"))));
   EXPECT_FALSE(models_->Get("model").ok());
   ASSERT_OK(SendAndWait(*studies_, study, HonestReports(*studies_, study, 1)));
@@ -106,7 +107,7 @@ TEST_F(StudyLifeTest, DuplicatesAndRejectionsDoNotReachTheMinimum) {
   reports[1].payload.clear();
   for (int i = 0; i < 3; ++i) ASSERT_OK(SendAndWait(*studies_, study, reports));
   EXPECT_THAT(studies_->BuildModel("one", "model", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("1 accepted")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("1 accepted")));
 }
 
 TEST_F(StudyLifeTest, MinimumHoldsAfterReopeningAndSealing) {
@@ -115,7 +116,7 @@ TEST_F(StudyLifeTest, MinimumHoldsAfterReopeningAndSealing) {
   Reopen(store_);
   EXPECT_EQ(Now().settings.min_reports, 1u);
   EXPECT_THAT(studies_->BuildModel("one", "model", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("there will be none")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("there will be none")));
   EXPECT_EQ(Now().state, StudyState::kSealed);
 }
 
@@ -128,7 +129,7 @@ TEST_F(StudyLifeTest, ExpiryMustLieAheadButARepeatedRequestMayComeLater) {
   StudySpec spec = Spec("one");
   spec.settings.expires_unix_seconds = kStart;
   EXPECT_THAT(studies_->Create(spec),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expires_unix_seconds")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("expires_unix_seconds")));
   spec.settings.expires_unix_seconds = kEnd;
   ASSERT_OK(studies_->Create(spec));
   now_ = kEnd + 1;
@@ -162,7 +163,7 @@ TEST_F(StudyLifeTest, ExpiryThatWasSeenOnceIsForGood) {
       {"offer",
        [&](const StudyInfo&, const auto&) {
          EXPECT_THAT(studies_->MakeOffer("one", 1),
-                     StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("time is over")));
+                     StatusIs(StatusCode::kFailedPrecondition, HasSubstr("time is over")));
        }},
       {"sweep", [&](const StudyInfo&, const auto&) { EXPECT_OK(studies_->Sweep()); }},
       {"look", [&](const StudyInfo&, const auto&) { EXPECT_TRUE(studies_->Get("one")->expired); }},
@@ -195,12 +196,12 @@ TEST_F(StudyLifeTest, ExpiryThatCannotBeStoredIsNotTold) {
   const StudyInfo study = Create(0, kEnd);
   const auto reports = HonestReports(*studies_, study, 1);
   now_ = kEnd;
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   EXPECT_THAT(SendAndWait(*studies_, study, reports),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
-  EXPECT_THAT(studies_->Sweep(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("no disk")));
+  EXPECT_THAT(studies_->Sweep(), StatusIs(StatusCode::kUnavailable, HasSubstr("no disk")));
   EXPECT_EQ(CountOf(studies_->List({})[0], ReportOutcome::kStudyExpired), 0u);
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_OK(studies_->Sweep());
   EXPECT_EQ(Stored(), StudyState::kSealed);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/status.h"
 #include "server/curator/studies/study_request.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
@@ -18,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::unique_ptr<Study> StudyOf(const StudySpec& spec, uint64_t accepted, const StudyLife& life) {
-  absl::StatusOr<StudyDefinition> definition = MakeStudyDefinition(spec, spec.id, 1000);
+  StatusOr<StudyDefinition> definition = MakeStudyDefinition(spec, spec.id, 1000);
   EXPECT_OK(definition);
   StudyProgress progress = NoProgress(*definition);
   progress.life = life;
@@ -62,7 +63,7 @@ TEST(StudyModelTest, AStudyThatIgnoresItsLabelsRefusesWhatNeedsThem) {
         EstimatorOptions{.kind = EstimatorKind::kWeighted,
         .lambda = std::numeric_limits<double>::infinity()}}) {
     EXPECT_THAT(OptionsFor(*study, asked),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("weighted with lambda 0")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("weighted with lambda 0")))
         << asked.ToString();
   }
 }
@@ -70,19 +71,19 @@ TEST(StudyModelTest, AStudyThatIgnoresItsLabelsRefusesWhatNeedsThem) {
 TEST(StudyModelTest, NoModelBelowTheMinimumOfReports) {
   const StudyLife sealed = Sealed({}, 1000);
   EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 2, {})),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("has 2 accepted reports"), HasSubstr("wait for more"))));
   EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 2, sealed)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("there will be none")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("there will be none")));
   EXPECT_OK(CheckGivesModel(*StudyOf(WantsThree(), 3, {})));
   EXPECT_OK(CheckGivesModel(*StudyOf(WantsThree(), 3, sealed)));
 }
 
 TEST(StudyModelTest, NoModelWithoutSums) {
   EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 3, Retired(Sealed({}, 1000)))),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no further model")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no further model")));
   EXPECT_THAT(CheckGivesCounts(*StudyOf(WantsThree(), 3, Retired(Sealed({}, 1000)))),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no further counts")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no further counts")));
 }
 
 class SameModelTest : public ::testing::Test {
@@ -110,7 +111,7 @@ TEST_F(SameModelTest, ARequestThatCameAgainGetsTheModelThatItMade) {
 TEST_F(SameModelTest, AnotherStudyOrEstimatorDoesNot) {
   for (const auto& answer : {CheckSameModel(existing_, "two", {.lambda = 2}),
                              CheckSameModel(existing_, "one", {.lambda = 1})}) {
-    EXPECT_THAT(answer, StatusIs(absl::StatusCode::kAlreadyExists,
+    EXPECT_THAT(answer, StatusIs(StatusCode::kAlreadyExists,
                                  AllOf(HasSubstr("a model m"), HasSubstr("studies/one"),
                                        HasSubstr("lambda=2"))));
   }

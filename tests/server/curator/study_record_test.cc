@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/store/models/model_record.h"
@@ -49,7 +50,7 @@ class StudyRecordTest : public ::testing::Test {
 
   void ExpectDataLoss(const std::string& key, const std::string& why) {
     EXPECT_THAT(OpenStudies(store_, models_),
-                StatusIs(absl::StatusCode::kDataLoss,
+                StatusIs(StatusCode::kDataLoss,
                          AllOf(HasSubstr(key), HasSubstr(why), HasSubstr("Restore a copy"))));
   }
 
@@ -77,8 +78,7 @@ TEST_F(StudyRecordTest, RecordsThatDoNotParseAreDataLoss) {
 TEST_F(StudyRecordTest, AModelThatDoesNotParseIsDataLossForItsReadersAlone) {
   Put(models::ModelKey("studies/one", "model"), "\xff\xff");
   ASSERT_OK(OpenStudies(store_, models_));
-  EXPECT_THAT(models_->Get("model"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not parse")));
+  EXPECT_THAT(models_->Get("model"), StatusIs(StatusCode::kDataLoss, HasSubstr("does not parse")));
 }
 
 TEST_F(StudyRecordTest, ReportsThatDoNotAddUpAreDataLoss) {
@@ -103,7 +103,7 @@ TEST_F(StudyRecordTest, ARejectionHasANumberThatIsUsed) {
     EXPECT_EQ(DecodeCounts("", EncodeCounts(counts))->outcomes, counts.outcomes);
   }
   for (const int unused : {0, 1, 2, 11}) {
-    EXPECT_THAT(with_rejected(unused), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("count/")));
+    EXPECT_THAT(with_rejected(unused), StatusIs(StatusCode::kDataLoss, HasSubstr("count/")));
   }
 }
 
@@ -146,7 +146,7 @@ TEST_F(StudyRecordTest, TicketsThatDoNotFitTheReportsAreDataLoss) {
 // Format 2 kept tickets by their ids. They are refused now, so none of them can come again.
 TEST_F(StudyRecordTest, TicketsOfAnOlderVersionAreAsManyAsItsReports) {
   Remove(SpentKey("one", 0));
-  const std::string old_key = absl::StrCat(SpentPrefix("one"), "0000000000000000");
+  const std::string old_key = StrCat(SpentPrefix("one"), "0000000000000000");
   std::string ids;
   for (char i = 0; i < 30; ++i) ids.append(15, 'x').push_back(i);
   Put(old_key, ids);
@@ -241,11 +241,11 @@ TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
   Put(RowsKey("one"), rows.SerializeAsString());
   ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_, models_));
   EXPECT_THAT(studies->BuildModel("one", "other", {}),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad row 0")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("bad row 0")));
   rows.mutable_labels()->RemoveLast();
   Put(RowsKey("one"), rows.SerializeAsString());
   EXPECT_THAT(studies->BuildModel("one", "other", {}),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("wrong number of values")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("wrong number of values")));
 }
 
 // The fixture's places, with their x as the number.
@@ -279,17 +279,17 @@ TEST_F(StudyRecordTest, NumbersOutliveTheProgramAndTheirDamageIsFound) {
                        studies->BuildModel("two", "number", {.kind = EstimatorKind::kSmooth}));
   EXPECT_TRUE(model.model->schema().target().has_value());
   EXPECT_THAT(studies->BuildModel("two", "other", {.kind = EstimatorKind::kWeighted}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("take smooth")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("take smooth")));
 
   auto rows = Stored<v1::PublicRowsRecord>(RowsKey("two"));
   rows.set_numbers(3, 2.5);
   Put(RowsKey("two"), rows.SerializeAsString());
   EXPECT_THAT(studies->BuildModel("two", "again", {.kind = EstimatorKind::kSmooth}),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad row 3")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("bad row 3")));
   rows.mutable_numbers()->RemoveLast();
   Put(RowsKey("two"), rows.SerializeAsString());
   EXPECT_THAT(studies->BuildModel("two", "again", {.kind = EstimatorKind::kSmooth}),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("wrong number of values")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("wrong number of values")));
 }
 
 TEST_F(StudyRecordTest, ARangeIsForNumbersAndMeetsTheirBounds) {
@@ -297,17 +297,17 @@ TEST_F(StudyRecordTest, ARangeIsForNumbersAndMeetsTheirBounds) {
   StudySpec classes = Spec("two");
   classes.rounding = NumberRange{.low = 0, .high = 1};
   EXPECT_THAT(studies->Create(classes),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rounding: is for numbers")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("rounding: is for numbers")));
   StudySpec outside = NumberSpec("two");
   outside.rounding = NumberRange{.low = 3, .high = 4};
   EXPECT_THAT(studies->Create(outside),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("and meet these, 0 to 2")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("and meet these, 0 to 2")));
 }
 
 TEST_F(StudyRecordTest, NewerFormatIsRefused) {
   Put("meta/format", "99");
-  EXPECT_THAT(OpenStudies(store_, models_), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                     HasSubstr("made by a newer version")));
+  EXPECT_THAT(OpenStudies(store_, models_),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("made by a newer version")));
 }
 
 TEST_F(StudyRecordTest, LostOrDamagedFormatIsDataLoss) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/base/status.h"
 #include "coppice/v1/study.pb.h"
 #include "tests/support/status_matchers.h"
 
@@ -67,8 +68,7 @@ TEST(StudySettingsTest, ARelayThatNoStudyCanHaveIsRefused) {
   for (const Case& bad : cases) {
     v1::StudySettings settings = WithRelay();
     bad.change(settings);
-    EXPECT_THAT(FromProto(settings),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(bad.what)));
+    EXPECT_THAT(FromProto(settings), StatusIs(StatusCode::kInvalidArgument, HasSubstr(bad.what)));
   }
 }
 
@@ -77,7 +77,7 @@ TEST(StudySettingsTest, TheCuratorIsNotItsOwnRelay) {
   EXPECT_OK(CheckAnotherParty(settings, kRelay.relay_key));
   settings.relay = kRelay;
   EXPECT_THAT(CheckAnotherParty(settings, kRelay.relay_key),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("relay_key")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("relay_key")));
   EXPECT_OK(CheckAnotherParty(settings, PublicKey{8}));
 }
 
@@ -98,18 +98,17 @@ TEST(StudySettingsTest, AMinimumThatIsNotSaidIsOneReport) {
 TEST(StudySettingsTest, WhatNoStudyCanHaveIsRefused) {
   v1::StudySettings early;
   early.set_expires_unix_seconds(-1);
-  EXPECT_THAT(FromProto(early), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(FromProto(early), StatusIs(StatusCode::kInvalidArgument,
                                          HasSubstr("settings.expires_unix_seconds: must be 0")));
   v1::StudySettings later;
   later.GetReflection()->MutableUnknownFields(&later)->AddVarint(1000, 1);
-  EXPECT_THAT(FromProto(later),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not know")));
+  EXPECT_THAT(FromProto(later), StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not know")));
 }
 
 TEST(StudySettingsTest, AStudyMadeNowMustBeOpen) {
   EXPECT_OK(CheckSettings(kAll, 1999));
   EXPECT_THAT(CheckSettings(kAll, 2000),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        HasSubstr("must be 0 or in the future, is 2000, and now is 2000")));
   EXPECT_OK(CheckSettings({}, std::numeric_limits<int64_t>::max()));
 }

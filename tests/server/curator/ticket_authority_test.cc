@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/status.h"
 #include "server/curator/keys/store_keys.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
@@ -194,7 +195,7 @@ class SubmissionTokenTest : public ::testing::Test {
   Ticket TicketFor(const std::string& token, const Fingerprint& terms = kTerms) const {
     return (*authority_.IssueFor(terms, {token}))[0];
   }
-  absl::Status Refusal(const std::vector<std::string>& tokens) const {
+  Status Refusal(const std::vector<std::string>& tokens) const {
     return authority_.IssueFor(kTerms, tokens).status();
   }
 
@@ -245,14 +246,14 @@ TEST_F(SubmissionTokenTest, ATokenChangedInAnyByteWasNotIssued) {
     std::string changed = token;
     changed[i] = static_cast<char>(changed[i] ^ 1);
     EXPECT_THAT(Refusal({token, changed}),
-                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("number 2 was not issued")))
+                StatusIs(StatusCode::kPermissionDenied, HasSubstr("number 2 was not issued")))
         << i;
   }
 }
 
 TEST_F(SubmissionTokenTest, ATicketIsNoTokenAndATokenIsNoTicket) {
   EXPECT_THAT(Refusal({IssueOne(authority_, kTerms).ToBytes()}),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not issued")));
+              StatusIs(StatusCode::kPermissionDenied, HasSubstr("not issued")));
   EXPECT_FALSE(Recognizes(authority_, *Ticket::FromBytes(Tokens(1)[0]), kTerms));
 }
 
@@ -260,19 +261,19 @@ TEST_F(SubmissionTokenTest, AnotherCuratorsTokenIsRefused) {
   MemoryStore other_store;
   ASSERT_OK_AND_ASSIGN(const TicketAuthority other, TicketAuthority::Open(other_store));
   EXPECT_THAT(Refusal(*other.IssueTokens(1)),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not issued")));
+              StatusIs(StatusCode::kPermissionDenied, HasSubstr("not issued")));
 }
 
 TEST_F(SubmissionTokenTest, TheSameTokenTwiceInABatchIsRefused) {
   const std::vector<std::string> tokens = Tokens(2);
   EXPECT_THAT(Refusal({tokens[0], tokens[1], tokens[0]}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("number 3 came before")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("number 3 came before")));
 }
 
 TEST_F(SubmissionTokenTest, ATokenOfAnotherLengthIsRefused) {
   for (const size_t size : {0, 31, 33}) {
     EXPECT_THAT(Refusal({std::string(size, 'x')}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("32 bytes")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("32 bytes")));
   }
 }
 
@@ -286,9 +287,9 @@ TEST_F(SubmissionTokenTest, ATicketHasTheSerialOfItsTokenWhichNoOtherTicketHas) 
 
 TEST(TicketAuthorityTest, ReportsWhatTheStoreCannotDo) {
   MemoryStore store;
-  store.FailWrites(absl::ResourceExhaustedError("the disk is full"));
+  store.FailWrites(ResourceExhaustedError("the disk is full"));
   EXPECT_THAT(TicketAuthority::Open(store),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("full")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("full")));
 }
 
 TEST(TicketAuthorityTest, DamagedKeyIsDataLoss) {
@@ -296,8 +297,7 @@ TEST(TicketAuthorityTest, DamagedKeyIsDataLoss) {
   storage::StoreBatch batch;
   batch.Put(std::string(kTicketKeyKey), "short");
   ASSERT_OK(store.Apply(batch));
-  EXPECT_THAT(TicketAuthority::Open(store),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("32 bytes")));
+  EXPECT_THAT(TicketAuthority::Open(store), StatusIs(StatusCode::kDataLoss, HasSubstr("32 bytes")));
 }
 
 }  // namespace

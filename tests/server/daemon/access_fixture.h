@@ -15,20 +15,18 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
+#include "server/daemon/transport/server.h"
+#include "server/datasets/datasets.h"
+#include "server/datasets/jobs.h"
+#include "server/datasets/ledger/ledger.h"
 #include "server/process/certificates.h"
 #include "server/serving/access/access_control.h"
 #include "server/serving/access/bearer_token.h"
 #include "server/store/audit_log/audit_log.h"
-#include "server/datasets/datasets.h"
-#include "server/datasets/jobs.h"
-#include "server/daemon/transport/server.h"
-#include "server/datasets/ledger/ledger.h"
 #include "tests/client/device/certificates.h"
-#include "tests/server/datasets/central_fixture.h"
 #include "tests/server/daemon/http_calls.h"
+#include "tests/server/datasets/central_fixture.h"
 #include "tests/support/http_client.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"
@@ -36,7 +34,7 @@
 namespace coppice::testing {
 
 inline std::string Hex(const Sha256Digest& digest) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 // A daemon's server over an empty store in memory, with TLS.
@@ -70,8 +68,8 @@ class TlsServerTest : public ::testing::Test {
     grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
                                         .pem_private_key = mutual ? client_.key_pem : "",
                                         .pem_cert_chain = mutual ? client_.certificate_pem : ""};
-    channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                   grpc::SslCredentials(options));
+    channel_ =
+        grpc::CreateChannel(StrCat("127.0.0.1:", server_->port()), grpc::SslCredentials(options));
   }
   // The parts that the server serves; call it after Serve().
   daemon::Curator Curator() {
@@ -93,7 +91,7 @@ class TlsServerTest : public ::testing::Test {
   grpc::Status Call(const std::string& path, const std::vector<std::string>& authorizations,
                     const std::string& message = "", std::string* answer = nullptr) const {
     grpc::ClientContext context;
-    const bool endless = absl::EndsWith(path, "/Watch");
+    const bool endless = EndsWith(path, "/Watch");
     context.set_deadline(std::chrono::system_clock::now() +
                          (endless ? std::chrono::milliseconds(500) : std::chrono::seconds(60)));
     for (const std::string& value : authorizations) context.AddMetadata("authorization", value);
@@ -112,7 +110,7 @@ class TlsServerTest : public ::testing::Test {
     return status;
   }
   grpc::StatusCode CallAs(const std::string& path, const std::string& token) const {
-    return Call(path, {absl::StrCat("Bearer ", token)}).error_code();
+    return Call(path, {StrCat("Bearer ", token)}).error_code();
   }
   grpc::StatusCode CallAnonymously(const std::string& path) const {
     return Call(path, {}).error_code();

@@ -9,11 +9,10 @@
 #include <openssl/x509.h>
 
 #include <set>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "common/base/text.h"
 #include "coppice/v1/admin.pb.h"
 #include "server/serving/access/bearer_token.h"
 #include "server/serving/access/method_table.h"
@@ -42,21 +41,21 @@ std::string OpenSslFingerprint(const std::string& pem) {
 }
 
 std::string TokenOf(access::Role role) {
-  return absl::StrCat("coppice_token_of_", access::RoleName(role));
+  return StrCat("coppice_token_of_", access::RoleName(role));
 }
 
-std::string TokenEntry(const std::string& token, absl::string_view role) {
-  return absl::StrCat(R"({"name":"n","role":")", role, R"(","sha256":")",
-                      Hex(access::HashOfToken(token)), "\"}");
+std::string TokenEntry(const std::string& token, std::string_view role) {
+  return StrCat(R"({"name":"n","role":")", role, R"(","sha256":")", Hex(access::HashOfToken(token)),
+                "\"}");
 }
 
-std::string PolicyOfAllRoles(absl::string_view anonymous) {
+std::string PolicyOfAllRoles(std::string_view anonymous) {
   std::string tokens;
   for (const access::Role role : access::kAllRoles) {
-    absl::StrAppend(&tokens, tokens.empty() ? "" : ",",
-                    TokenEntry(TokenOf(role), access::RoleName(role)));
+    StrAppend(&tokens, tokens.empty() ? "" : ",",
+              TokenEntry(TokenOf(role), access::RoleName(role)));
   }
-  return absl::StrCat("{\"anonymous\":[", anonymous, "],\"tokens\":[", tokens, "]}");
+  return StrCat("{\"anonymous\":[", anonymous, "],\"tokens\":[", tokens, "]}");
 }
 
 class AccessTest : public TlsServerTest {};
@@ -98,7 +97,7 @@ TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
   Serve(PolicyOfAllRoles(""));
   const std::string truncated = "\x0a\x05xx", no_utf8 = "\x0a\x02\xc3\x28";
   for (const access::Method& line : access::AllMethods()) {
-    if (!absl::StartsWith(line.path, "/coppice.")) continue;
+    if (!StartsWith(line.path, "/coppice.")) continue;
     const std::string path(line.path);
     const std::string admin = "Bearer " + TokenOf(access::Role::kAdmin);
     const grpc::Status status = Call(path, {admin}, truncated);
@@ -114,7 +113,8 @@ TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
   }
 }
 
-// If this fails, a method was added or renamed: give it a line in server/serving/access/method_table.cc.
+// If this fails, a method was added or renamed: give it a line in
+// server/serving/access/method_table.cc.
 TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
   std::vector<std::string> files;
   auto* database = google::protobuf::DescriptorPool::internal_generated_database();
@@ -124,10 +124,10 @@ TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
     const auto* file = google::protobuf::DescriptorPool::generated_pool()->FindFileByName(name);
     for (int i = 0; i < file->service_count(); ++i) {
       const auto* service = file->service(i);
-      if (!absl::StartsWith(service->full_name(), "coppice.")) continue;
+      if (!StartsWith(service->full_name(), "coppice.")) continue;
       if (service->full_name() == "coppice.v1.RelayService") continue;  // of the relay
       for (int j = 0; j < service->method_count(); ++j) {
-        methods.insert(absl::StrCat("/", service->full_name(), "/", service->method(j)->name()));
+        methods.insert(StrCat("/", service->full_name(), "/", service->method(j)->name()));
       }
     }
   }
@@ -137,7 +137,7 @@ TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
         << method << " has no line in server/serving/access/method_table.cc, so nobody may call it";
   }
   for (const access::Method& line : access::AllMethods()) {
-    if (!absl::StartsWith(line.path, "/coppice.")) continue;
+    if (!StartsWith(line.path, "/coppice.")) continue;
     EXPECT_EQ(methods.count(std::string(line.path)), 1u) << line.path << " is no method";
   }
 }
@@ -159,12 +159,12 @@ void FindNames(const google::protobuf::Descriptor& message, const std::string& p
   }
 }
 
-// If this fails, a request got a field that names a resource: say in server/serving/access/method_table.cc
-// what the call does with it.
+// If this fails, a request got a field that names a resource: say in
+// server/serving/access/method_table.cc what the call does with it.
 TEST(MethodResourcesTest, EveryFieldThatNamesAResourceIsInTheTable) {
   for (const access::Method& line : access::AllMethods()) {
-    if (!absl::StartsWith(line.path, "/coppice.")) continue;
-    const std::string path = absl::StrReplaceAll(line.path.substr(1), {{"/", "."}});
+    if (!StartsWith(line.path, "/coppice.")) continue;
+    const std::string path = StrReplaceAll(line.path.substr(1), {{"/", "."}});
     const auto* method = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(path);
     ASSERT_NE(method, nullptr) << path;
     std::set<std::string> fields, listed;
@@ -200,7 +200,7 @@ TEST_F(AccessTest, CallsWithBadTokensAreLimitedAndSlowNobodyElse) {
   Serve(PolicyOfAllRoles(""));
   bool limited = false;
   for (int i = 0; i < 2000 && !limited; ++i) {
-    const grpc::Status status = Call(kListStudies, {absl::StrCat("Bearer guess", i)});
+    const grpc::Status status = Call(kListStudies, {StrCat("Bearer guess", i)});
     limited = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
     if (limited) {
       EXPECT_THAT(status.error_message(), HasSubstr("tokens that are not good"));
@@ -260,30 +260,30 @@ TEST_F(AccessTest, AMethodThatIsNotThereIsForNobody) {
 }
 
 TEST_F(AccessTest, AReloadedPolicyHoldsForTheNextCallOfTheSameConnection) {
-  Serve(absl::StrCat("{\"tokens\":[", TokenEntry("old", "analyst"), "]}"));
+  Serve(StrCat("{\"tokens\":[", TokenEntry("old", "analyst"), "]}"));
   EXPECT_EQ(CallAs(kListStudies, "old"), grpc::StatusCode::OK);
-  WritePolicy(absl::StrCat("{\"tokens\":[", TokenEntry("old", "analyst"), ",",
-                           TokenEntry("new", "analyst"), "]}"));
+  WritePolicy(StrCat("{\"tokens\":[", TokenEntry("old", "analyst"), ",",
+                     TokenEntry("new", "analyst"), "]}"));
   ASSERT_OK(access_->ReloadPolicy());
   EXPECT_EQ(CallAs(kListStudies, "old"), grpc::StatusCode::OK);
   EXPECT_EQ(CallAs(kListStudies, "new"), grpc::StatusCode::OK);
-  WritePolicy(absl::StrCat("{\"tokens\":[", TokenEntry("new", "analyst"), "]}"));
+  WritePolicy(StrCat("{\"tokens\":[", TokenEntry("new", "analyst"), "]}"));
   ASSERT_OK(access_->ReloadPolicy());
   EXPECT_EQ(CallAs(kListStudies, "old"), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(CallAs(kListStudies, "new"), grpc::StatusCode::OK);
 }
 
 TEST_F(AccessTest, AClientCertificateHasTheRolesOfItsFingerprint) {
-  Serve(absl::StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")",
-                     OpenSslFingerprint(client_.certificate_pem), "\"}]}"),
+  Serve(StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")",
+               OpenSslFingerprint(client_.certificate_pem), "\"}]}"),
         /*mutual=*/true);
   EXPECT_EQ(CallAnonymously(kListStudies), grpc::StatusCode::OK);
   EXPECT_EQ(CallAnonymously(kOffer), grpc::StatusCode::PERMISSION_DENIED);
 }
 
 TEST_F(AccessTest, ACertificateThatIsNotListedHasNoRole) {
-  Serve(absl::StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")",
-                     OpenSslFingerprint(certificate_.certificate_pem), "\"}]}"),
+  Serve(StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")",
+               OpenSslFingerprint(certificate_.certificate_pem), "\"}]}"),
         /*mutual=*/true);
   EXPECT_TRUE(IsRefusal(CallAnonymously(kListStudies)));
 }

@@ -13,14 +13,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
@@ -47,14 +47,13 @@ class AuditedCallsTest : public TlsServerTest {
   void SetUp() override {
     std::string tokens;
     for (const char* role : {"admin", "trainer", "analyst", "device", "relay"}) {
-      absl::StrAppend(&tokens, tokens.empty() ? "" : ",", "{\"name\":\"the-", role,
-                      "\",\"sha256\":\"", Hex(access::HashOfToken(role)), "\",\"role\":\"", role,
-                      "\"}");
+      StrAppend(&tokens, tokens.empty() ? "" : ",", "{\"name\":\"the-", role, "\",\"sha256\":\"",
+                Hex(access::HashOfToken(role)), "\",\"role\":\"", role, "\"}");
     }
-    Serve(absl::StrCat("{\"anonymous\":[\"device\"],\"tokens\":[", tokens, "]}"));
+    Serve(StrCat("{\"anonymous\":[\"device\"],\"tokens\":[", tokens, "]}"));
   }
 
-  grpc::Status As(const std::string& role, absl::string_view path,
+  grpc::Status As(const std::string& role, std::string_view path,
                   const std::string& message = "") const {
     return Call(std::string(path), {"Bearer " + role}, message);
   }
@@ -64,7 +63,7 @@ class AuditedCallsTest : public TlsServerTest {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     return grpc::CreateCustomChannel(
-        absl::StrCat("127.0.0.1:", server_->port()),
+        StrCat("127.0.0.1:", server_->port()),
         grpc::SslCredentials({.pem_root_certs = certificate_.certificate_pem,
                               .pem_private_key = "",
                               .pem_cert_chain = ""}),
@@ -73,9 +72,8 @@ class AuditedCallsTest : public TlsServerTest {
 
   std::map<std::string, std::string> LogRecords() const {
     std::map<std::string, std::string> records = store_.pairs();
-    std::erase_if(records, [](const auto& record) {
-      return !absl::StartsWith(record.first, audit::kAuditPrefix);
-    });
+    std::erase_if(
+        records, [](const auto& record) { return !StartsWith(record.first, audit::kAuditPrefix); });
     return records;
   }
 
@@ -88,12 +86,11 @@ class AuditedCallsTest : public TlsServerTest {
       EXPECT_OK(page.status());
       for (const v1::AuditEntry& entry : page->entries()) {
         next = entry.sequence() + 1;
-        if (!absl::StrContains(entry.action(), "Service/") &&
-            !absl::StartsWith(entry.action(), "log/leave")) {
+        if (!StrContains(entry.action(), "Service/") && !StartsWith(entry.action(), "log/leave")) {
           continue;
         }
-        lines.push_back(absl::StrCat(entry.actor(), " ", entry.action(), " ", entry.resource(), " ",
-                                     entry.related(), " ", entry.outcome()));
+        lines.push_back(StrCat(entry.actor(), " ", entry.action(), " ", entry.resource(), " ",
+                               entry.related(), " ", entry.outcome()));
       }
       if (next >= page->head().entries()) return lines;
     }
@@ -166,7 +163,8 @@ class CallsUnderWay {
 };
 
 // Why a method is not entered. For a method that this list lacks, decide: if it changes something,
-// server/serving/access/method_table.cc must say so, and it is entered; otherwise give a reason here.
+// server/serving/access/method_table.cc must say so, and it is entered; otherwise give a reason
+// here.
 const std::map<std::string, std::string>& Reasons() {
   static const auto* const reasons = new std::map<std::string, std::string>{
       {"AdminService/ListTokens", "reads"},
@@ -207,8 +205,8 @@ const std::map<std::string, std::string>& Reasons() {
 TEST_F(AuditedCallsTest, EveryMethodIsEnteredOrHasAReasonNotToBe) {
   size_t entered = 0;
   for (const access::Method& method : access::AllMethods()) {
-    absl::string_view name = method.path;
-    if (!absl::ConsumePrefix(&name, "/coppice.v1.")) continue;
+    std::string_view name = method.path;
+    if (!ConsumePrefix(&name, "/coppice.v1.")) continue;
     const size_t before = Log().size();
     (void)As("admin", method.path);
     const std::vector<std::string> log = Log();
@@ -216,7 +214,7 @@ TEST_F(AuditedCallsTest, EveryMethodIsEnteredOrHasAReasonNotToBe) {
     EXPECT_TRUE(is_entered || log.size() == before) << name;
     EXPECT_NE(is_entered, Reasons().contains(std::string(name))) << name;
     if (!is_entered) continue;
-    EXPECT_TRUE(absl::StartsWith(log.back(), absl::StrCat("the-admin ", name, " "))) << log.back();
+    EXPECT_TRUE(StartsWith(log.back(), StrCat("the-admin ", name, " "))) << log.back();
     ++entered;
   }
   EXPECT_EQ(entered, 21u);
@@ -329,8 +327,8 @@ TEST_F(AuditedCallsTest, ANameThatTheCuratorChoseIsEntered) {
   v1::CreateDatasetResponse response;
   ASSERT_TRUE(response.ParseFromString(answer));
   EXPECT_THAT(Log(), ElementsAre("the-admin StudyService/IssueSubmissionTokens   OK",
-                                 absl::StrCat("the-trainer DatasetService/CreateDataset ",
-                                              response.dataset().name(), "  OK")));
+                                 StrCat("the-trainer DatasetService/CreateDataset ",
+                                        response.dataset().name(), "  OK")));
 }
 
 // Otherwise whoever repeats such a call fills the log, for nothing.
@@ -362,7 +360,7 @@ TEST_F(AuditedCallsTest, ACallThatFindsAllAsItAskedIsNotEntered) {
   remove.set_name("datasets/d");
   const auto call = [this](const std::string& name, const google::protobuf::Message& message) {
     const grpc::Status status =
-        As("trainer", absl::StrCat("/coppice.v1.", name), message.SerializeAsString());
+        As("trainer", StrCat("/coppice.v1.", name), message.SerializeAsString());
     EXPECT_TRUE(status.ok()) << name << ": " << status.error_message();
   };
   call("DatasetService/CreateDataset", create);
@@ -420,12 +418,12 @@ TEST_F(AuditedCallsTest, FailuresOfOneNameDoNotFillTheLog) {
 TEST_F(AuditedCallsTest, NothingIsChangedThatCannotBeNoted) {
   v1::IssueSubmissionTokensRequest tokens;
   tokens.set_count(1);
-  store_.FailWrites(absl::ResourceExhaustedError("the disk is full"));
+  store_.FailWrites(ResourceExhaustedError("the disk is full"));
   EXPECT_EQ(
       As("admin", "/coppice.v1.StudyService/IssueSubmissionTokens", tokens.SerializeAsString())
           .error_code(),
       grpc::RESOURCE_EXHAUSTED);
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_THAT(Log(), IsEmpty());
 }
 

@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/text.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "server/serving/access/method_table.h"
 
@@ -34,12 +35,12 @@ TEST(ByteLoadTest, TakesWhatFitsAndAnyAnswerAlone) {
 
 TEST(DeadlineOfTest, EveryMethodOfOneRequestHasOne) {
   for (const access::Method& line : access::AllMethods()) {
-    const bool stream = line.path.find("/Stream") != absl::string_view::npos ||
-                        line.path.find("Watch") != absl::string_view::npos ||
-                        line.path.find("/UploadRows") != absl::string_view::npos ||
-                        line.path.find("/Backup") != absl::string_view::npos ||
-                        line.path.find("/MeasureCurve") != absl::string_view::npos ||
-                        line.path.find("Reflection") != absl::string_view::npos;
+    const bool stream = line.path.find("/Stream") != std::string_view::npos ||
+                        line.path.find("Watch") != std::string_view::npos ||
+                        line.path.find("/UploadRows") != std::string_view::npos ||
+                        line.path.find("/Backup") != std::string_view::npos ||
+                        line.path.find("/MeasureCurve") != std::string_view::npos ||
+                        line.path.find("Reflection") != std::string_view::npos;
     EXPECT_EQ(line.deadline == absl::InfiniteDuration(), stream) << line.path;
     EXPECT_GE(line.deadline, absl::Seconds(10)) << line.path;
   }
@@ -84,7 +85,7 @@ class CallBoundsTest : public ::testing::Test {
     builder.experimental().SetInterceptorCreators(std::move(factories));
     server_ = builder.BuildAndStart();
     stub_ = v1::StudyService::NewStub(
-        grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials()));
+        grpc::CreateChannel(StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials()));
   }
   ~CallBoundsTest() override { server_->Shutdown(); }
 
@@ -106,7 +107,7 @@ class CallBoundsTest : public ::testing::Test {
   }
 
   ByteLoad answers_{kLarge * 3 / 2};
-  CallBounds bounds_{answers_, [](absl::string_view path) {
+  CallBounds bounds_{answers_, [](std::string_view path) {
                        return path == kGetStudy ? absl::Seconds(1) : absl::Hours(1);
                      }};
   SlowStudies service_;

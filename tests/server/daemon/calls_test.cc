@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "common/base/status.h"
 #include "server/serving/gate/call_record.h"
 
 namespace coppice::calls {
@@ -35,9 +36,9 @@ TEST(WeightOfTest, ReadingReportingAndPredictingWellIsForDebugging) {
        {"coppice.v1.ReportService/SubmitReports", "coppice.v1.ReportService/StreamReports",
         "coppice.v1.ModelService/Predict", "coppice.v1.StudyService/GetOffer",
         "coppice.v1.TrainingService/WatchJob", "grpc.health.v1.Health/Check"}) {
-    EXPECT_EQ(WeightOf(method, absl::StatusCode::kOk), CallWeight::kRoutine) << method;
-    EXPECT_EQ(WeightOf(method, absl::StatusCode::kNotFound), CallWeight::kNotable) << method;
-    EXPECT_EQ(WeightOf(method, absl::StatusCode::kInternal), CallWeight::kFault) << method;
+    EXPECT_EQ(WeightOf(method, StatusCode::kOk), CallWeight::kRoutine) << method;
+    EXPECT_EQ(WeightOf(method, StatusCode::kNotFound), CallWeight::kNotable) << method;
+    EXPECT_EQ(WeightOf(method, StatusCode::kInternal), CallWeight::kFault) << method;
   }
 }
 
@@ -45,17 +46,17 @@ TEST(WeightOfTest, WhateverMayChangeSomethingIsSeen) {
   for (const char* method :
        {"coppice.v1.StudyService/SealStudy", "coppice.v1.DatasetService/UploadRows",
         "coppice.v1.TrainingService/SubmitJob", "coppice.v1.NewService/NewMethod", "odd", ""}) {
-    EXPECT_EQ(WeightOf(method, absl::StatusCode::kOk), CallWeight::kNotable) << method;
-    EXPECT_EQ(WeightOf(method, absl::StatusCode::kDataLoss), CallWeight::kFault) << method;
+    EXPECT_EQ(WeightOf(method, StatusCode::kOk), CallWeight::kNotable) << method;
+    EXPECT_EQ(WeightOf(method, StatusCode::kDataLoss), CallWeight::kFault) << method;
   }
 }
 
 TEST(CodeNameTest, AreGrpcs) {
-  EXPECT_EQ(CodeName(absl::StatusCode::kOk), "OK");
-  EXPECT_EQ(CodeName(absl::StatusCode::kNotFound), "NOT_FOUND");
-  EXPECT_EQ(CodeName(absl::StatusCode::kResourceExhausted), "RESOURCE_EXHAUSTED");
-  EXPECT_EQ(CodeName(absl::StatusCode::kUnauthenticated), "UNAUTHENTICATED");
-  EXPECT_EQ(CodeName(static_cast<absl::StatusCode>(-1)), "UNKNOWN");
+  EXPECT_EQ(CodeName(StatusCode::kOk), "OK");
+  EXPECT_EQ(CodeName(StatusCode::kNotFound), "NOT_FOUND");
+  EXPECT_EQ(CodeName(StatusCode::kResourceExhausted), "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(CodeName(StatusCode::kUnauthenticated), "UNAUTHENTICATED");
+  EXPECT_EQ(CodeName(static_cast<StatusCode>(-1)), "UNKNOWN");
 }
 
 }  // namespace

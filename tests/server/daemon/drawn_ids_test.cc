@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
@@ -35,11 +32,11 @@ using ::testing::Truly;
 // (10/36)^16, below 1e-8.
 constexpr int kDrawn = 16;
 
-std::string PatternsOf(const std::string& kind, absl::string_view beginnings) {
+std::string PatternsOf(const std::string& kind, std::string_view beginnings) {
   std::vector<std::string> patterns;
   for (const char first : beginnings)
-    patterns.push_back(absl::StrCat("\"", kind, "/", std::string(1, first), "*\""));
-  return absl::StrCat("[", absl::StrJoin(patterns, ","), "]");
+    patterns.push_back(StrCat("\"", kind, "/", std::string(1, first), "*\""));
+  return StrCat("[", StrJoin(patterns, ","), "]");
 }
 
 constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz";
@@ -49,12 +46,12 @@ class DrawnIdsTest : public OwnersTest {
  protected:
   // The policy of the fixture, and an analyst who may see these; or everybody may.
   void Grant(const std::string& patterns, bool to_everybody = false) {
-    const std::string grant = absl::StrCat("\"roles\":[\"analyst\"],\"resources\":", patterns);
-    const std::string reader =
-        to_everybody ? absl::StrCat("{\"anonymous\":{", grant, "},\"tokens\":[")
-                     : absl::StrCat("{\"tokens\":[{\"name\":\"reader\",\"sha256\":\"",
-                                    Hex(access::HashOfToken("reader")), "\",", grant, "},");
-    WritePolicy(absl::StrReplaceAll(Policy(), {{"{\"tokens\":[", reader}}));
+    const std::string grant = StrCat("\"roles\":[\"analyst\"],\"resources\":", patterns);
+    const std::string reader = to_everybody
+                                   ? StrCat("{\"anonymous\":{", grant, "},\"tokens\":[")
+                                   : StrCat("{\"tokens\":[{\"name\":\"reader\",\"sha256\":\"",
+                                            Hex(access::HashOfToken("reader")), "\",", grant, "},");
+    WritePolicy(StrReplaceAll(Policy(), {{"{\"tokens\":[", reader}}));
     ASSERT_OK(access_->ReloadPolicy());
   }
 
@@ -64,7 +61,7 @@ class DrawnIdsTest : public OwnersTest {
   }
   grpc::Status MakeDatasetOf(const std::string& token, int number, std::string* answer) const {
     v1::CreateDatasetRequest request;
-    request.set_request_id(absl::StrCat("dataset ", number));
+    request.set_request_id(StrCat("dataset ", number));
     *request.mutable_schema() = ToProto(*coppice::testing::CentralSchema());
     request.mutable_cap()->set_epsilon_nanos(coppice::testing::kEpsilon);
     request.mutable_cap()->set_composition(v1::COMPOSITION_BASIC);
@@ -88,14 +85,14 @@ class DrawnIdsTest : public OwnersTest {
     std::vector<std::string> ids;
     for (int i = 0; i < kDrawn; ++i) {
       v1::SubmitJobRequest request;
-      request.set_request_id(absl::StrCat("job ", i));
+      request.set_request_id(StrCat("job ", i));
       request.mutable_spec()->set_dataset("datasets/a-1");
       request.mutable_spec()->set_algorithm("fake");
       request.mutable_spec()->set_epsilon_nanos(coppice::testing::kEpsilon / 100);
       const auto made = Ask<v1::SubmitJobResponse>("/coppice.v1.TrainingService/SubmitJob",
                                                    Token("a", access::Role::kTrainer), request);
-      EXPECT_EQ(absl::StripPrefix(made.job().name(), "jobs/"),
-                absl::StripPrefix(made.job().model(), "models/"));
+      EXPECT_EQ(StripPrefix(made.job().name(), "jobs/"),
+                StripPrefix(made.job().model(), "models/"));
       ids.push_back(made.job().name());
     }
     return ids;
@@ -134,7 +131,7 @@ class DrawnIdsTest : public OwnersTest {
     request.set_epsilon_nanos(coppice::testing::kEpsilon);
     request.set_mechanism(v1::MECHANISM_SYMMETRIC_UNARY);
     for (int i = 0; i < kDrawn; ++i) {
-      request.set_request_id(absl::StrCat("study ", i));
+      request.set_request_id(StrCat("study ", i));
       ids.push_back(Ask<v1::CreateStudyResponse>("/coppice.v1.StudyService/CreateStudy",
                                                  Token("operator", access::Role::kAdmin), request)
                         .study()
@@ -148,7 +145,7 @@ class DrawnIdsTest : public OwnersTest {
 
 auto BeginsWithADigit() {
   return Truly([](const std::string& name) {
-    return absl::ascii_isdigit(static_cast<unsigned char>(name[name.find('/') + 1]));
+    return IsAsciiDigit(static_cast<unsigned char>(name[name.find('/') + 1]));
   });
 }
 
@@ -177,9 +174,8 @@ TEST_F(DrawnIdsTest, AreRefusedWithThePatternWhereEveryIdIsAnothers) {
 }
 
 TEST_F(DrawnIdsTest, MayFallUnderPatternsOfTheirOwnOwner) {
-  WritePolicy(absl::StrReplaceAll(
-      Policy(),
-      {{R"("resources":["*/b-*"])", absl::StrCat("\"resources\":", PatternsOf("*", kAll))}}));
+  WritePolicy(StrReplaceAll(
+      Policy(), {{R"("resources":["*/b-*"])", StrCat("\"resources\":", PatternsOf("*", kAll))}}));
   ASSERT_OK(access_->ReloadPolicy());
   EXPECT_TRUE(MakeDatasetOf(Token("b", access::Role::kTrainer), 0, nullptr).ok());
   EXPECT_EQ(MakeDatasetOf(kTrainer, 0, nullptr).error_code(),

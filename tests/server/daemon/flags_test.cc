@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/status.h"
 #include "server/daemon/transport/console.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -29,9 +30,7 @@ DaemonFlags Insecure(const std::string& listen) {
   return flags;
 }
 
-auto IsWrong(const char* text) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
-}
+auto IsWrong(const char* text) { return StatusIs(StatusCode::kInvalidArgument, HasSubstr(text)); }
 
 TEST(LocationOfTest, OneFlagSaysWhereTheStoreIs) {
   ASSERT_OK_AND_ASSIGN(const storage::StoreLocation folder, LocationOf("", "dir"));
@@ -122,9 +121,9 @@ TEST(LoadSiteTest, ReadsWhatTheFlagNamesOrNothing) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
   flags.http_listen = "127.0.0.1:2";
   flags.site = folder.path() + "/none";
-  EXPECT_THAT(LoadSite(flags), StatusIs(absl::StatusCode::kNotFound,
-                                        ::testing::AllOf(::testing::StartsWith("--site "),
-                                                         HasSubstr("--site none"))));
+  EXPECT_THAT(LoadSite(flags),
+              StatusIs(StatusCode::kNotFound, ::testing::AllOf(::testing::StartsWith("--site "),
+                                                               HasSubstr("--site none"))));
   flags.site = kNoFolder;
   EXPECT_EQ(*LoadSite(flags), nullptr);
   flags.site = folder.path();
@@ -140,9 +139,9 @@ TEST(LoadConsoleTest, ReadsWhatTheFlagNamesOrNothing) {
   flags.console = folder.path() + "/none";
   EXPECT_EQ(*LoadConsole(flags), nullptr) << "there is no port to serve it at";
   flags.http_listen = "127.0.0.1:2";
-  EXPECT_THAT(LoadConsole(flags), StatusIs(absl::StatusCode::kNotFound,
-                                           ::testing::AllOf(::testing::StartsWith("--console "),
-                                                            HasSubstr("--console none"))));
+  EXPECT_THAT(LoadConsole(flags),
+              StatusIs(StatusCode::kNotFound, ::testing::AllOf(::testing::StartsWith("--console "),
+                                                               HasSubstr("--console none"))));
   flags.console = kNoFolder;
   EXPECT_EQ(*LoadConsole(flags), nullptr);
   flags.console = folder.path();

@@ -15,8 +15,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/http/protocol.h"
 #include "tests/support/http_client.h"
 
@@ -24,7 +24,7 @@ namespace coppice::testing {
 
 inline grpc::StatusCode CodeOfName(const std::string& name) {
   for (int code = 1; code <= 16; ++code) {
-    if (http::ConnectCodeOf(static_cast<absl::StatusCode>(code)) == name) {
+    if (http::ConnectCodeOf(static_cast<StatusCode>(code)) == name) {
       return static_cast<grpc::StatusCode>(code);
     }
   }
@@ -40,14 +40,14 @@ struct HttpMethod {
   const google::protobuf::MethodDescriptor* descriptor = nullptr;  // null if there is none
 
   static HttpMethod Find(const std::string& path) {
-    const std::string name = absl::StrReplaceAll(path.substr(1), {{"/", "."}});
+    const std::string name = StrReplaceAll(path.substr(1), {{"/", "."}});
     return {google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name)};
   }
 
   bool is_stream() const { return descriptor != nullptr && descriptor->server_streaming(); }
   std::string ContentType(http::Encoding encoding) const {
-    return absl::StrCat("application/", is_stream() ? "connect+" : "",
-                        encoding == http::Encoding::kJson ? "json" : "proto");
+    return StrCat("application/", is_stream() ? "connect+" : "",
+                  encoding == http::Encoding::kJson ? "json" : "proto");
   }
   std::string Request(http::Encoding encoding, const std::string& message) const {
     std::string bytes = message;

@@ -1,8 +1,10 @@
 // The daemon's HTTP listener over TLS: what it does besides carrying calls as gRPC does.
 
+#include <string_view>
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "common/base/text.h"
 #include "server/daemon/transport/access.h"
 #include "tests/server/daemon/owners_fixture.h"
 
@@ -39,10 +41,10 @@ class HttpTest : public OwnersTest {
     more.push_back({"Content-Type", "application/json"});
     return more;
   }
-  static std::string ListRequest(absl::string_view body_head, absl::string_view body) {
-    return absl::StrCat("POST ", kStudies, " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ",
-                        Token("operator", access::Role::kAdmin),
-                        "\r\nContent-Type: application/json\r\n", body_head, "\r\n", body);
+  static std::string ListRequest(std::string_view body_head, std::string_view body) {
+    return StrCat("POST ", kStudies, " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ",
+                  Token("operator", access::Role::kAdmin), "\r\nContent-Type: application/json\r\n",
+                  body_head, "\r\n", body);
   }
   HttpResponse List(HttpClient& client) { return client.Send("POST", kStudies, Headers(), "{}"); }
 
@@ -196,10 +198,10 @@ TEST_F(HttpTest, StoppingEndsStreamsAndLeavesNobodyWaiting) {
   RunJob();
   HttpClient gone(server_->http_port(), &http_tls_), waiting(server_->http_port(), &http_tls_);
   ASSERT_TRUE(gone.Connect());
-  gone.WriteAll(absl::StrCat("POST ", kWatch, " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ",
-                             Token("a", access::Role::kTrainer),
-                             "\r\nContent-Type: application/connect+json\r\nContent-Length: ",
-                             WatchRequest().size(), "\r\n\r\n", WatchRequest()));
+  gone.WriteAll(StrCat("POST ", kWatch, " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ",
+                       Token("a", access::Role::kTrainer),
+                       "\r\nContent-Type: application/connect+json\r\nContent-Length: ",
+                       WatchRequest().size(), "\r\n\r\n", WatchRequest()));
   std::thread watcher([&] { EXPECT_EQ(WatchRunning(waiting).status, 200); });
   absl::SleepFor(absl::Milliseconds(200));
   gone.Close();
@@ -262,7 +264,7 @@ TEST_F(HttpTest, BadTokensOfBothTransportsShareOneLimit) {
   bool limited = false;
   for (int i = 0; i < 2000 && !limited; ++i) {
     const grpc::Status status =
-        CallHttp(http::Encoding::kJson, kStudies, {absl::StrCat("Bearer guess", i)});
+        CallHttp(http::Encoding::kJson, kStudies, {StrCat("Bearer guess", i)});
     limited = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
   }
   EXPECT_TRUE(limited);
@@ -279,8 +281,7 @@ class HttpCertificateTest : public TlsServerTest {};
 
 TEST_F(HttpCertificateTest, AClientCertificateHasTheRolesOfItsFingerprint) {
   const std::string sha256 = Hex(*CertificateSha256(client_.certificate_pem));
-  Serve(absl::StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")", sha256,
-                     "\"}]}"),
+  Serve(StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")", sha256, "\"}]}"),
         /*mutual=*/true);
   EXPECT_TRUE(CallHttp(http::Encoding::kJson, kStudies, {}).ok());
   EXPECT_EQ(CallHttp(http::Encoding::kJson, "/coppice.v1.StudyService/GetOffer", {}).error_code(),

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_join.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/serving/access/method_table.h"
-#include "tests/server/serving/access/named_requests.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/server/daemon/access_fixture.h"
+#include "tests/server/serving/access/named_requests.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::testing {
@@ -22,14 +22,13 @@ namespace coppice::testing {
 // The policy's entries: "a" owns what the fixture makes, "granted" may see it, "b" has resources of
 // other names, and "plain" lists none.
 inline std::string Token(const std::string& name, access::Role role) {
-  return absl::StrCat(name, "_as_", access::RoleName(role));
+  return StrCat(name, "_as_", access::RoleName(role));
 }
 
 inline std::string Entry(const std::string& name, access::Role role, const std::string& resources) {
-  return absl::StrCat(R"({"name":")", name, R"(","role":")", access::RoleName(role),
-                      R"(","sha256":")", Hex(access::HashOfToken(Token(name, role))), "\"",
-                      resources.empty() ? "" : absl::StrCat(",\"resources\":[\"", resources, "\"]"),
-                      "}");
+  return StrCat(R"({"name":")", name, R"(","role":")", access::RoleName(role), R"(","sha256":")",
+                Hex(access::HashOfToken(Token(name, role))), "\"",
+                resources.empty() ? "" : StrCat(",\"resources\":[\"", resources, "\"]"), "}");
 }
 
 // "plain" lists no resources, so it has no admin: an admin without any is the operator.
@@ -42,8 +41,7 @@ inline std::string Policy(const std::string& certificates = "") {
     if (role != access::Role::kAdmin) tokens.push_back(Entry("plain", role, ""));
   }
   tokens.push_back(Entry("operator", access::Role::kAdmin, ""));
-  return absl::StrCat("{\"tokens\":[", absl::StrJoin(tokens, ","), "],\"certificates\":[",
-                      certificates, "]}");
+  return StrCat("{\"tokens\":[", StrJoin(tokens, ","), "],\"certificates\":[", certificates, "]}");
 }
 
 class OwnersTest : public TlsServerTest {

@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/admin.pb.h"
 #include "coppice/v1/dataset.pb.h"
@@ -14,8 +11,8 @@
 #include "coppice/v1/report.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
-#include "server/serving/access/method_table.h"
 #include "server/daemon/transport/access.h"
+#include "server/serving/access/method_table.h"
 #include "tests/server/daemon/owners_fixture.h"
 #include "tests/support/status_matchers.h"
 
@@ -51,7 +48,7 @@ void ForEachGuarded(Visit visit) {
 // True for the guard's NOT_FOUND; a handler's own differs, such as FreeDatasetName's.
 bool IsHidden(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::NOT_FOUND &&
-         absl::StartsWith(status.error_message(), "there is no ");
+         StartsWith(status.error_message(), "there is no ");
 }
 
 TEST_F(OwnersTest, AStrangerGetsTheSameAnswerWhetherSomethingIsThereOrNot) {
@@ -64,10 +61,9 @@ TEST_F(OwnersTest, AStrangerGetsTheSameAnswerWhetherSomethingIsThereOrNot) {
       }
       const grpc::Status there = CallOn(method, "a-1", name, role);
       const grpc::Status absent = CallOn(method, "a-2", name, role);
-      const std::string what = absl::StrCat(method.path, " as ", Token(name, role));
+      const std::string what = StrCat(method.path, " as ", Token(name, role));
       EXPECT_EQ(there.error_code(), absent.error_code()) << what;
-      EXPECT_EQ(absl::StrReplaceAll(there.error_message(), {{"a-1", "a-2"}}),
-                absent.error_message())
+      EXPECT_EQ(StrReplaceAll(there.error_message(), {{"a-1", "a-2"}}), absent.error_message())
           << what;
       const bool sees = Uses(method, access::Use::kSee) || Uses(method, access::Use::kOwn);
       const bool first_makes =
@@ -81,9 +77,9 @@ TEST_F(OwnersTest, AStrangerGetsTheSameAnswerWhetherSomethingIsThereOrNot) {
 
 TEST_F(OwnersTest, WhoWasGrantedAResourceSeesItAndDoesNotOwnIt) {
   ForEachGuarded([&](const access::Method& method, access::Role role) {
-    if (absl::StrContains(method.path, "/Delete") && !Uses(method, access::Use::kOwn)) return;
+    if (StrContains(method.path, "/Delete") && !Uses(method, access::Use::kOwn)) return;
     const grpc::Status status = CallOn(method, "a-1", "granted", role);
-    const std::string what = absl::StrCat(method.path, " as ", access::RoleName(role));
+    const std::string what = StrCat(method.path, " as ", access::RoleName(role));
     EXPECT_FALSE(IsHidden(status)) << what << ": " << status.error_message();
     EXPECT_EQ(status.error_code() == grpc::StatusCode::PERMISSION_DENIED,
               Uses(method, access::Use::kOwn))
@@ -93,8 +89,8 @@ TEST_F(OwnersTest, WhoWasGrantedAResourceSeesItAndDoesNotOwnIt) {
 
 TEST_F(OwnersTest, TheOwnerAndTheOperatorAreRefusedNothing) {
   ForEachGuarded([&](const access::Method& method, access::Role role) {
-    if (absl::StrContains(method.path, "/Delete")) return;
-    const std::string what = absl::StrCat(method.path, " as ", access::RoleName(role));
+    if (StrContains(method.path, "/Delete")) return;
+    const std::string what = StrCat(method.path, " as ", access::RoleName(role));
     std::vector<std::string> names = {"a"};
     if (role == access::Role::kAdmin) names.push_back("operator");
     for (const std::string& name : names) {
@@ -224,7 +220,7 @@ TEST_F(OwnersTest, TicketsOfAllStudiesOfAnOwnerShareItsQuota) {
   curator::StudySpec second = Spec("a-2");
   second.owner = "a";
   ASSERT_OK(studies_->Create(second).status());
-  WritePolicy(absl::StrReplaceAll(
+  WritePolicy(StrReplaceAll(
       Policy(), {{R"({"tokens")", R"({"quotas":{"a":{"tickets_per_second":1}},"tokens")"}}));
   ASSERT_OK(access_->ReloadPolicy());
   const auto ask = [&](const char* study, uint32_t tickets) {
@@ -246,8 +242,8 @@ TEST_F(OwnersTest, TicketsOfAllStudiesOfAnOwnerShareItsQuota) {
 class TwoCredentialsTest : public OwnersTest {
  protected:
   void SetUp() override {
-    Serve(Policy(absl::StrCat(R"({"name":"b","role":"trainer","resources":["*/b-*"],"sha256":")",
-                              Hex(*CertificateSha256(client_.certificate_pem)), "\"}")),
+    Serve(Policy(StrCat(R"({"name":"b","role":"trainer","resources":["*/b-*"],"sha256":")",
+                        Hex(*CertificateSha256(client_.certificate_pem)), "\"}")),
           /*mutual=*/true);
     MakeResources();
   }

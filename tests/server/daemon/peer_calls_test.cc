@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice::daemon {
 namespace {
@@ -20,8 +20,8 @@ constexpr Clock::time_point kStart = Clock::time_point() + std::chrono::hours(5)
 
 // The hashed bytes need not be a certificate.
 std::string Pem(const std::string& der) {
-  return absl::StrCat("-----BEGIN CERTIFICATE-----\n", absl::Base64Escape(der),
-                      "\n-----END CERTIFICATE-----\n");
+  return StrCat("-----BEGIN CERTIFICATE-----\n", absl::Base64Escape(der),
+                "\n-----END CERTIFICATE-----\n");
 }
 
 TEST(PeerCallsTest, KnowsWhoCalledAndWhenLast) {
@@ -56,7 +56,7 @@ TEST(PeerCallsTest, TheOneThatIsSilentLongestMakesRoom) {
   PeerCalls peers;
   for (size_t i = 0; i < PeerCalls::kMaxPeers + 20; ++i) {
     peers.Note(Pem("kept"), kStart + seconds(i));
-    peers.Note(Pem(absl::StrCat(i)), kStart + seconds(i));
+    peers.Note(Pem(StrCat(i)), kStart + seconds(i));
   }
   const std::vector<PeerCalls::Peer> recent = peers.Recent(kStart + minutes(2));
   EXPECT_THAT(recent, SizeIs(PeerCalls::kMaxPeers));

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "coppice/v1/report.pb.h"
 #include "server/serving/access/method_table.h"
 #include "tests/server/daemon/access_fixture.h"
@@ -28,8 +28,8 @@ class RequestSizesTest : public TlsServerTest {
  protected:
   void SetUp() override {
     limits_.max_message_bytes = kMaxMessage;
-    Serve(absl::StrCat("{\"tokens\":[{\"name\":\"ops\",\"role\":\"admin\",\"sha256\":\"",
-                       Hex(access::HashOfToken("ops")), "\"}]}"));
+    Serve(StrCat("{\"tokens\":[{\"name\":\"ops\",\"role\":\"admin\",\"sha256\":\"",
+                 Hex(access::HashOfToken("ops")), "\"}]}"));
   }
 
   static size_t MostOf(const access::Method& method) {
@@ -40,10 +40,10 @@ class RequestSizesTest : public TlsServerTest {
   }
 
   // Only the head, which names the length of the body or says that it is chunked.
-  std::string HttpHead(const HttpMethod& method, absl::string_view path, absl::string_view length) {
-    return absl::StrCat("POST ", path, " HTTP/1.1\r\nHost: localhost\r\nContent-Type: ",
-                        method.ContentType(http::Encoding::kJson),
-                        "\r\nAuthorization: Bearer ops\r\n", length, "\r\n\r\n");
+  std::string HttpHead(const HttpMethod& method, std::string_view path, std::string_view length) {
+    return StrCat("POST ", path, " HTTP/1.1\r\nHost: localhost\r\nContent-Type: ",
+                  method.ContentType(http::Encoding::kJson), "\r\nAuthorization: Bearer ops\r\n",
+                  length, "\r\n\r\n");
   }
   grpc::Status SendHttp(const HttpMethod& method, const std::string& request) {
     http_client().Close();
@@ -53,7 +53,7 @@ class RequestSizesTest : public TlsServerTest {
 };
 
 std::string TooLarge(size_t most) {
-  return absl::StrCat("the request is larger than ", most, " bytes, the most that this method");
+  return StrCat("the request is larger than ", most, " bytes, the most that this method");
 }
 
 TEST_F(RequestSizesTest, AMessageAboveItsMethodsLimitIsRefusedByGrpc) {
@@ -67,7 +67,7 @@ TEST_F(RequestSizesTest, AMessageAboveItsMethodsLimitIsRefusedByGrpc) {
 
 TEST_F(RequestSizesTest, AMessageOfItsMethodsLimitIsRead) {
   for (const access::Method& method : access::AllMethods()) {
-    if (absl::EndsWith(method.path, "/Watch")) continue;
+    if (EndsWith(method.path, "/Watch")) continue;
     EXPECT_NE(Send(method, MostOf(method)).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
         << method.path;
   }
@@ -76,10 +76,9 @@ TEST_F(RequestSizesTest, AMessageOfItsMethodsLimitIsRead) {
 TEST_F(RequestSizesTest, ABodyAboveItsMethodsLimitIsRefusedByItsHead) {
   for (const access::Method& entry : access::AllMethods()) {
     const HttpMethod method = HttpMethod::Find(std::string(entry.path));
-    if (!absl::StrContains(entry.path, "coppice") || method.descriptor->client_streaming())
-      continue;
+    if (!StrContains(entry.path, "coppice") || method.descriptor->client_streaming()) continue;
     const size_t envelope = method.is_stream() ? kEnvelope : 0;
-    const std::string length = absl::StrCat("Content-Length: ", MostOf(entry) + envelope + 1);
+    const std::string length = StrCat("Content-Length: ", MostOf(entry) + envelope + 1);
     const grpc::Status status = SendHttp(method, HttpHead(method, entry.path, length));
     EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << entry.path;
     EXPECT_THAT(status.error_message(), HasSubstr(TooLarge(MostOf(entry)))) << entry.path;
@@ -89,13 +88,12 @@ TEST_F(RequestSizesTest, ABodyAboveItsMethodsLimitIsRefusedByItsHead) {
 TEST_F(RequestSizesTest, AChunkedBodyIsRefusedOnceItIsTooLarge) {
   for (const access::Method& entry : access::AllMethods()) {
     const HttpMethod method = HttpMethod::Find(std::string(entry.path));
-    if (!absl::StrContains(entry.path, "coppice") || method.descriptor->client_streaming())
-      continue;
+    if (!StrContains(entry.path, "coppice") || method.descriptor->client_streaming()) continue;
     const size_t envelope = method.is_stream() ? kEnvelope : 0;
     const std::string body(MostOf(entry) + envelope + 1, ' ');
     const grpc::Status status =
-        SendHttp(method, absl::StrCat(HttpHead(method, entry.path, "Transfer-Encoding: chunked"),
-                                      absl::StrFormat("%x\r\n", body.size()), body));
+        SendHttp(method, StrCat(HttpHead(method, entry.path, "Transfer-Encoding: chunked"),
+                                absl::StrFormat("%x\r\n", body.size()), body));
     EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << entry.path;
     EXPECT_THAT(status.error_message(), HasSubstr(TooLarge(MostOf(entry)))) << entry.path;
   }

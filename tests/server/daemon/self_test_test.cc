@@ -3,9 +3,11 @@
 #include "server/daemon/operation/self_test.h"
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
@@ -26,19 +28,19 @@ class PlantedRandom final : public PrivateRandom {
       [](uint64_t numerator, uint64_t) { return numerator; };
   std::function<SignedSteps(SignedSteps)> steps = [](SignedSteps drawn) { return drawn; };
 
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
-    const absl::StatusOr<uint64_t> drawn = real_.UniformBelow(bound);
+  StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+    const StatusOr<uint64_t> drawn = real_.UniformBelow(bound);
     if (!drawn.ok()) return drawn;
     return word(*drawn) % bound;
   }
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
+  StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
     return real_.Bernoulli(chance(numerator, denominator), denominator);
   }
-  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override {
+  StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override {
     return real_.Binomial(trials, numerator);
   }
-  absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
-    const absl::Status status = real_.Geometric(table, out);
+  Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
+    const Status status = real_.Geometric(table, out);
     for (SignedSteps& draw : out) draw = steps(draw);
     return status;
   }
@@ -47,7 +49,7 @@ class PlantedRandom final : public PrivateRandom {
   OpenSslRandom real_;
 };
 
-absl::Status TestSourceThat(std::function<uint64_t(uint64_t)> word) {
+Status TestSourceThat(std::function<uint64_t(uint64_t)> word) {
   PlantedRandom random;
   random.word = std::move(word);
   return TestRandomSource(random);
@@ -60,7 +62,7 @@ TEST(RandomSourceTest, TheRealOnePassesEveryTime) {
 
 TEST(RandomSourceTest, OneThatStandsStillIsFound) {
   EXPECT_THAT(TestSourceThat([](uint64_t) { return 0x9e3779b9; }),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("repeats itself")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("repeats itself")));
 }
 
 TEST(RandomSourceTest, OneThatBeginsAgainIsFound) {
@@ -70,17 +72,17 @@ TEST(RandomSourceTest, OneThatBeginsAgainIsFound) {
                 if (seen.size() < 1024) seen.push_back(drawn);
                 return seen[at++ % 1024];
               }),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("repeats itself")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("repeats itself")));
 }
 
 TEST(RandomSourceTest, OneWithTooManyOnesIsFound) {
   size_t at = 0;
   EXPECT_THAT(TestSourceThat([&](uint64_t drawn) { return ++at % 8 == 0 ? 0xffffffff : drawn; }),
-              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+              StatusIs(StatusCode::kUnavailable, ::testing::_));
   EXPECT_THAT(TestSourceThat([&](uint64_t drawn) { return drawn & ~uint64_t{0x80000}; }),
-              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+              StatusIs(StatusCode::kUnavailable, ::testing::_));
   EXPECT_THAT(TestSourceThat([&](uint64_t drawn) { return drawn | uint64_t{0x5}; }),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ones or zeros")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("ones or zeros")));
 }
 
 TEST(RandomSourceTest, OneWhoseBitsHangTogetherIsFound) {
@@ -90,7 +92,7 @@ TEST(RandomSourceTest, OneWhoseBitsHangTogetherIsFound) {
                 for (int i = 0; i < 16; ++i) doubled |= (drawn >> i & 1) * 3 << (2 * i);
                 return doubled;
               }),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("depend on each other")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("depend on each other")));
 }
 
 TEST(RandomSourceTest, OneThatFavoursAByteIsFound) {
@@ -99,7 +101,7 @@ TEST(RandomSourceTest, OneThatFavoursAByteIsFound) {
   EXPECT_THAT(TestSourceThat([&](uint64_t drawn) {
                 return ++at % 16 == 0 ? (drawn & 0xffffff00) | 0x69 : drawn;
               }),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("favours a byte")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("favours a byte")));
 }
 
 TEST(SamplerTest, TheRealOnesPassEveryTime) {
@@ -112,17 +114,16 @@ TEST(SamplerTest, ALawThatIsOffIsFound) {
   uint64_t calls = 0;
   biased.chance = [&](uint64_t numerator, uint64_t) { return ++calls % 8 == 0 ? 0 : numerator; };
   EXPECT_THAT(TestSamplers(biased),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("does not have its law")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("does not have its law")));
 }
 
 TEST(SamplerTest, GeometricStepsThatAreOffAreFound) {
   PlantedRandom cut;
   cut.steps = [](SignedSteps draw) { return StepsOf(draw) >= 3 ? SignedSteps{2 << 1} : draw; };
-  EXPECT_THAT(TestSamplers(cut), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("3 or more")));
+  EXPECT_THAT(TestSamplers(cut), StatusIs(StatusCode::kUnavailable, HasSubstr("3 or more")));
   PlantedRandom lopsided;
   lopsided.steps = [](SignedSteps draw) { return static_cast<SignedSteps>(draw & ~1); };
-  EXPECT_THAT(TestSamplers(lopsided),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("negative")));
+  EXPECT_THAT(TestSamplers(lopsided), StatusIs(StatusCode::kUnavailable, HasSubstr("negative")));
 }
 
 // A store that changes what is written or read as a test says.
@@ -132,22 +133,21 @@ class PlantedStore final : public storage::Store {
   bool garbles = false;
   bool keeps = false;
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
-    absl::StatusOr<std::optional<std::string>> value = store_.Get(key);
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
+    StatusOr<std::optional<std::string>> value = store_.Get(key);
     if (garbles && value.ok() && value->has_value()) (**value)[0] ^= 1;
     return value;
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override {
-    if (loses && !batch.puts().empty()) return absl::OkStatus();
-    if (keeps && !batch.deleted_prefixes().empty()) return absl::OkStatus();
+  Status Apply(const storage::StoreBatch& batch) override {
+    if (loses && !batch.puts().empty()) return OkStatus();
+    if (keeps && !batch.deleted_prefixes().empty()) return OkStatus();
     return store_.Apply(batch);
   }
-  absl::Status Scan(
-      absl::string_view prefix,
-      absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view, std::string_view)> visit) const override {
     return store_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return store_.Purge(prefix); }
 
  private:
   MemoryStore store_;
@@ -157,27 +157,27 @@ TEST(StoreTest, ASoundOnePassesAndKeepsNothing) {
   MemoryStore store;
   ASSERT_OK(TestStore(store));
   int keys = 0;
-  ASSERT_OK(store.Scan("", [&](absl::string_view, absl::string_view) {
+  ASSERT_OK(store.Scan("", [&](std::string_view, std::string_view) {
     ++keys;
-    return absl::OkStatus();
+    return OkStatus();
   }));
   EXPECT_EQ(keys, 0);
 }
 
 TEST(StoreTest, OneThatFailsLosesGarblesOrKeepsIsFound) {
   MemoryStore full;
-  full.FailWrites(absl::ResourceExhaustedError("the disk is full"));
-  EXPECT_THAT(TestStore(full), StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
-  EXPECT_THAT(TestWriting(full), StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
+  full.FailWrites(ResourceExhaustedError("the disk is full"));
+  EXPECT_THAT(TestStore(full), StatusIs(StatusCode::kResourceExhausted, ::testing::_));
+  EXPECT_THAT(TestWriting(full), StatusIs(StatusCode::kResourceExhausted, ::testing::_));
   PlantedStore losing;
   losing.loses = true;
-  EXPECT_THAT(TestStore(losing), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("lost")));
+  EXPECT_THAT(TestStore(losing), StatusIs(StatusCode::kDataLoss, HasSubstr("lost")));
   PlantedStore garbling;
   garbling.garbles = true;
-  EXPECT_THAT(TestStore(garbling), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("other bytes")));
+  EXPECT_THAT(TestStore(garbling), StatusIs(StatusCode::kDataLoss, HasSubstr("other bytes")));
   PlantedStore keeping;
   keeping.keeps = true;
-  EXPECT_THAT(TestStore(keeping), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("deleted")));
+  EXPECT_THAT(TestStore(keeping), StatusIs(StatusCode::kDataLoss, HasSubstr("deleted")));
 }
 
 TEST(TicketKeyTest, AKeyThatWorksPasses) {
@@ -193,27 +193,25 @@ TEST(TicketKeyTest, WhoeverTakesAllTakesNoneOrIssuesTheSameIsFound) {
   planted.recognize = [](absl::Span<const Ticket> tickets, const Fingerprint&) {
     return std::vector<bool>(tickets.size(), true);
   };
-  EXPECT_THAT(TestTicketKey(planted), StatusIs(absl::StatusCode::kInternal, HasSubstr("forged")));
+  EXPECT_THAT(TestTicketKey(planted), StatusIs(StatusCode::kInternal, HasSubstr("forged")));
   planted.recognize = [](absl::Span<const Ticket> tickets, const Fingerprint&) {
     return std::vector<bool>(tickets.size(), false);
   };
-  EXPECT_THAT(TestTicketKey(planted), StatusIs(absl::StatusCode::kInternal, HasSubstr("its own")));
+  EXPECT_THAT(TestTicketKey(planted), StatusIs(StatusCode::kInternal, HasSubstr("its own")));
   // A key that ignores what the ticket was issued for.
   planted.recognize = [&](absl::Span<const Ticket> tickets, const Fingerprint&) {
     Fingerprint ours{};
     ours.fill(0x5a);
     return sound.recognize(tickets, ours);
   };
-  EXPECT_THAT(TestTicketKey(planted),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("other terms")));
+  EXPECT_THAT(TestTicketKey(planted), StatusIs(StatusCode::kInternal, HasSubstr("other terms")));
   planted = sound;
   planted.issue = [&](const Fingerprint& fingerprint, size_t) {
     auto one = sound.issue(fingerprint, 1);
     one->push_back(one->front());
     return one;
   };
-  EXPECT_THAT(TestTicketKey(planted),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("different")));
+  EXPECT_THAT(TestTicketKey(planted), StatusIs(StatusCode::kInternal, HasSubstr("different")));
 }
 
 TEST(ClockTest, MayStandAtOrAfterBuildAndRecords) {
@@ -226,17 +224,17 @@ TEST(ClockTest, MayStandAtOrAfterBuildAndRecords) {
 TEST(ClockTest, OneBeforeTheBuildOrFarBehindARecordIsFound) {
   const absl::Time now = absl::Now();
   EXPECT_THAT(TestClock(absl::FromUnixSeconds(0), absl::UnixEpoch(), absl::Hours(1)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was built")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("was built")));
   EXPECT_THAT(TestClock(now, now + absl::Minutes(61), absl::Hours(1)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--clock-tolerance")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--clock-tolerance")));
 }
 
 TEST(RunSelfTestsTest, RunsAllOfThemAndNamesThoseThatFail) {
-  const auto failures = RunSelfTests({{"good", [] { return absl::OkStatus(); }},
-                                      {"bad", [] { return absl::DataLossError("why"); }},
-                                      {"worse", [] { return absl::InternalError("so"); }}});
-  EXPECT_THAT(failures, ElementsAre(StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad: why")),
-                                    StatusIs(absl::StatusCode::kInternal, HasSubstr("worse: so"))));
+  const auto failures = RunSelfTests({{"good", [] { return OkStatus(); }},
+                                      {"bad", [] { return DataLossError("why"); }},
+                                      {"worse", [] { return InternalError("so"); }}});
+  EXPECT_THAT(failures, ElementsAre(StatusIs(StatusCode::kDataLoss, HasSubstr("bad: why")),
+                                    StatusIs(StatusCode::kInternal, HasSubstr("worse: so"))));
 }
 
 }  // namespace

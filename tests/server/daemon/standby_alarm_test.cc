@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 
 namespace coppice::daemon {
 namespace {
@@ -17,14 +18,14 @@ using ::testing::Optional;
 // A look whose result a test sets.
 class StandbyAlarmTest : public ::testing::Test {
  protected:
-  std::function<absl::Status()> Look() {
+  std::function<Status()> Look() {
     return [this] {
       const MutexLock lock(mutex_);
       ++looks_;
       return status_;
     };
   }
-  void Find(absl::Status status) {
+  void Find(Status status) {
     const MutexLock lock(mutex_);
     status_ = std::move(status);
     looks_ = 0;
@@ -41,25 +42,25 @@ class StandbyAlarmTest : public ::testing::Test {
   }
 
   Mutex mutex_;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  Status status_ ABSL_GUARDED_BY(mutex_);
   int looks_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 TEST_F(StandbyAlarmTest, IsRaisedUntilAReplicaIsThere) {
   const Log log(LogLevel::kInfo, false);
   ::testing::internal::CaptureStderr();
-  Find(absl::FailedPreconditionError("none is named"));
+  Find(FailedPreconditionError("none is named"));
   {
     const StandbyAlarm alarm(Look(), log, absl::Milliseconds(1));
     AwaitLooks();
     EXPECT_THAT(alarm.Raised(), Optional(Eq(true)));
-    Find(absl::UnavailableError("no answer"));
+    Find(UnavailableError("no answer"));
     AwaitLooks();
     EXPECT_THAT(alarm.Raised(), Optional(Eq(true))) << "nobody knows that it is over";
-    Find(absl::OkStatus());
+    Find(OkStatus());
     AwaitLooks();
     EXPECT_THAT(alarm.Raised(), Optional(Eq(false)));
-    Find(absl::UnavailableError("no answer"));
+    Find(UnavailableError("no answer"));
     AwaitLooks();
     EXPECT_THAT(alarm.Raised(), Optional(Eq(false)));
   }
@@ -72,7 +73,7 @@ TEST_F(StandbyAlarmTest, IsRaisedUntilAReplicaIsThere) {
 
 TEST_F(StandbyAlarmTest, SaysNothingBeforeItKnows) {
   const Log log(LogLevel::kInfo, false);
-  Find(absl::UnavailableError("no answer"));
+  Find(UnavailableError("no answer"));
   const StandbyAlarm alarm(Look(), log, absl::Milliseconds(1));
   AwaitLooks();
   EXPECT_EQ(alarm.Raised(), std::nullopt);

@@ -12,11 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/ticket.h"
 #include "server/datasets/ledger/ledger_record.h"
-#include "tests/server/datasets/central_fixture.h"
 #include "tests/server/curator/curator_fixture.h"
+#include "tests/server/datasets/central_fixture.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"
 
@@ -53,7 +54,7 @@ TEST(StatusAlarmsTest, TokensAreNamedInTheirLastWeekAndAtMostTen) {
                                              EntryOf("over", kNow)};
   EXPECT_EQ(TokenAlarm(tokens, kNow), std::nullopt);
   for (int i = 0; i < 13; ++i) {
-    tokens.push_back(EntryOf(absl::StrCat("t", i), kNow + absl::Hours(5)));
+    tokens.push_back(EntryOf(StrCat("t", i), kNow + absl::Hours(5)));
   }
   EXPECT_THAT(
       TokenAlarm(tokens, kNow),
@@ -86,7 +87,7 @@ class StatusReportTest : public ::testing::Test {
   }
   ~StatusReportTest() override { central_.jobs->Drain(absl::Now()); }
 
-  std::unique_ptr<Readiness> MakeReadiness(const absl::Status& verdict) {
+  std::unique_ptr<Readiness> MakeReadiness(const Status& verdict) {
     auto readiness = std::make_unique<Readiness>(
         std::vector<ReadinessCheck>{{"store", [verdict] { return verdict; }}}, absl::Hours(1), log_,
         [](bool) {});
@@ -113,7 +114,7 @@ class StatusReportTest : public ::testing::Test {
 };
 
 TEST_F(StatusReportTest, AHealthyCuratorAloneHasNoAlarmsAndNoFleet) {
-  const auto readiness = MakeReadiness(absl::OkStatus());
+  const auto readiness = MakeReadiness(OkStatus());
   StatusReport report(*context_, nullptr, std::nullopt, peers_);
   EXPECT_FALSE(report.Read().serving());
   EXPECT_THAT(AlarmsOf(report.Read()), Contains(HasSubstr("starting")));
@@ -132,7 +133,7 @@ TEST_F(StatusReportTest, AHealthyCuratorAloneHasNoAlarmsAndNoFleet) {
 }
 
 TEST_F(StatusReportTest, ACheckThatFailsIsAnAlarmWithItsReason) {
-  const auto readiness = MakeReadiness(absl::UnavailableError("the disk is read-only"));
+  const auto readiness = MakeReadiness(UnavailableError("the disk is read-only"));
   StatusReport report(*context_, nullptr, std::nullopt, peers_);
   report.SetReadiness(*readiness);
   EXPECT_FALSE(report.Read().serving());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/base/status.h"
 #include "tests/server/serving/service/fake_studies.h"
 
 namespace coppice::daemon {
@@ -34,9 +35,9 @@ TEST(StudySweeperTest, FailureIsLoggedWhenItBeginsAndWhenItEnds) {
   {
     const StudySweeper upkeep(studies, log, absl::Milliseconds(1));
     studies.AwaitSweeps(2);
-    studies.Fail(absl::UnavailableError("no disk"));
+    studies.Fail(UnavailableError("no disk"));
     studies.AwaitSweeps(5);
-    studies.Fail(absl::OkStatus());
+    studies.Fail(OkStatus());
     studies.AwaitSweeps(5);
   }
   const std::string text = ::testing::internal::GetCapturedStderr();

@@ -5,9 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -25,17 +26,16 @@ class LoadTlsFilesTest : public ::testing::Test {
     dir_ = std::make_unique<coppice::testing::TempDir>();
     const char* source = std::getenv("COPPICE_SOURCE_DIR");
     ASSERT_NE(source, nullptr) << "run by ctest";
-    ASSERT_EQ(
-        std::system(absl::StrCat(source, "/deploy/make-certs.sh --force-dates ",
+    ASSERT_EQ(std::system(StrCat(source, "/deploy/make-certs.sh --force-dates ",
                                  "20300101000000Z 20301231235959Z ", dir_->path(), " > /dev/null")
-                        .c_str()),
-        0);
+                              .c_str()),
+              0);
   }
   static void TearDownTestSuite() { dir_.reset(); }
 
-  static std::string File(const char* name) { return absl::StrCat(dir_->path(), "/", name); }
-  static absl::Status Load(const std::string& certificate, const std::string& key,
-                           absl::CivilDay day = absl::CivilDay(2030, 6, 1)) {
+  static std::string File(const char* name) { return StrCat(dir_->path(), "/", name); }
+  static Status Load(const std::string& certificate, const std::string& key,
+                     absl::CivilDay day = absl::CivilDay(2030, 6, 1)) {
     return LoadTlsFiles(certificate, key, "", absl::FromCivil(day, absl::UTCTimeZone())).status();
   }
 
@@ -54,16 +54,16 @@ TEST_F(LoadTlsFilesTest, ReadsAPairThatBelongsTogether) {
 
 TEST_F(LoadTlsFilesTest, AFileThatIsNotThere) {
   EXPECT_THAT(Load(File("none.crt"), File("server.key")),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--tls-cert")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("--tls-cert")));
   EXPECT_THAT(Load(File("server.crt"), File("none.key")),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--tls-key")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("--tls-key")));
 }
 
 TEST_F(LoadTlsFilesTest, AFileOfTheWrongKind) {
   EXPECT_THAT(Load(File("server.key"), File("server.key")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no certificate")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is no certificate")));
   EXPECT_THAT(Load(File("server.crt"), File("server.crt")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no private key")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is no private key")));
 }
 
 TEST_F(LoadTlsFilesTest, EveryCertificateOfAChainMustBeOne) {
@@ -74,27 +74,27 @@ TEST_F(LoadTlsFilesTest, EveryCertificateOfAChainMustBeOne) {
   EXPECT_OK(Load(chain, File("server.key")));
   std::ofstream(chain) << server << authority.substr(0, authority.size() / 2);
   EXPECT_THAT(Load(chain, File("server.key")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no certificate")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is no certificate")));
 }
 
 TEST_F(LoadTlsFilesTest, AnotherCertificatesKey) {
   EXPECT_THAT(Load(File("server.crt"), File("client.key")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not the key of")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not the key of")));
 }
 
 TEST_F(LoadTlsFilesTest, ExpiredOrNotYetValid) {
-  EXPECT_THAT(Load(File("server.crt"), File("server.key"), absl::CivilDay(2031, 1, 1)),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("expired at 2030-12-31 23:59:59 UTC")));
+  EXPECT_THAT(
+      Load(File("server.crt"), File("server.key"), absl::CivilDay(2031, 1, 1)),
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("expired at 2030-12-31 23:59:59 UTC")));
   EXPECT_THAT(
       Load(File("server.crt"), File("server.key"), absl::CivilDay(2029, 12, 31)),
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is not valid before 2030-01-01")));
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is not valid before 2030-01-01")));
 }
 
 TEST_F(LoadTlsFilesTest, AClientAuthorityThatIsNone) {
   EXPECT_THAT(LoadTlsFiles(File("server.crt"), File("server.key"), File("ca.key"),
                            absl::FromCivil(absl::CivilDay(2030, 6, 1), absl::UTCTimeZone())),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--client-ca")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("--client-ca")));
 }
 
 // Authorities and certificates as a fleet's operator makes them, right and wrong.
@@ -103,30 +103,29 @@ class PeerTlsFilesTest : public ::testing::Test {
   std::string File(const std::string& name) const { return folder_.path() + "/" + name; }
 
   void Openssl(const std::string& arguments) const {
-    ASSERT_EQ(
-        std::system(
-            absl::StrCat("cd ", folder_.path(), " && openssl ", arguments, " > log 2>&1").c_str()),
-        0)
+    ASSERT_EQ(std::system(
+                  StrCat("cd ", folder_.path(), " && openssl ", arguments, " > log 2>&1").c_str()),
+              0)
         << arguments;
   }
   void MakeAuthority(const std::string& name, const std::string& issuer = "") const {
     const std::string by =
-        issuer.empty() ? "" : absl::StrCat(" -CA ", issuer, ".crt -CAkey ", issuer, ".key");
+        issuer.empty() ? "" : StrCat(" -CA ", issuer, ".crt -CAkey ", issuer, ".key");
     Openssl(
-        absl::StrCat("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
-                     "-subj /CN=",
-                     name, " -addext basicConstraints=critical,CA:TRUE", by, " -keyout ", name,
-                     ".key -out ", name, ".crt"));
+        StrCat("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+               "-subj /CN=",
+               name, " -addext basicConstraints=critical,CA:TRUE", by, " -keyout ", name,
+               ".key -out ", name, ".crt"));
   }
   void Issue(const std::string& name, const std::string& issuer, const std::string& usage) const {
     Openssl(
-        absl::StrCat("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
-                     "-subj /CN=",
-                     name, " -addext basicConstraints=critical,CA:FALSE",
-                     " -addext extendedKeyUsage=", usage, " -CA ", issuer, ".crt -CAkey ", issuer,
-                     ".key -keyout ", name, ".key -out ", name, ".crt"));
+        StrCat("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+               "-subj /CN=",
+               name, " -addext basicConstraints=critical,CA:FALSE",
+               " -addext extendedKeyUsage=", usage, " -CA ", issuer, ".crt -CAkey ", issuer,
+               ".key -keyout ", name, ".key -out ", name, ".crt"));
   }
-  absl::Status Make(const std::string& certificate, const std::string& client_ca) const {
+  Status Make(const std::string& certificate, const std::string& client_ca) const {
     return LoadPeerTlsFiles(File(certificate + ".crt"), File(certificate + ".key"),
                             File("peers.crt"), client_ca.empty() ? "" : File(client_ca + ".crt"),
                             absl::Now())
@@ -149,10 +148,10 @@ TEST_F(PeerTlsFilesTest, ACertificateThatCuratorsWouldNotTake) {
   MakeAuthority("others");
   Issue("stranger", "others", "serverAuth,clientAuth");
   Issue("server", "peers", "serverAuth");
-  EXPECT_THAT(Make("stranger", ""), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(Make("stranger", ""), StatusIs(StatusCode::kInvalidArgument,
                                              HasSubstr("is not of the authority in --peer-ca")));
   EXPECT_THAT(Make("server", ""),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("serverAuth, clientAuth")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("serverAuth, clientAuth")));
 }
 
 TEST_F(PeerTlsFilesTest, AnAuthorityThatClientsHaveTooInAnyForm) {
@@ -161,12 +160,11 @@ TEST_F(PeerTlsFilesTest, AnAuthorityThatClientsHaveTooInAnyForm) {
   MakeAuthority("clients");
   Issue("curator", "peers", "serverAuth,clientAuth");
   Openssl("x509 -in peers.crt -signkey peers.key -days 3 -out renewed.crt");
-  ASSERT_EQ(
-      std::system(
-          absl::StrCat("cd ", folder_.path(), " && cat clients.crt peers.crt > both.crt").c_str()),
-      0);
+  ASSERT_EQ(std::system(
+                StrCat("cd ", folder_.path(), " && cat clients.crt peers.crt > both.crt").c_str()),
+            0);
   for (const char* clients : {"peers", "renewed", "under", "both"}) {
-    EXPECT_THAT(Make("curator", clients), StatusIs(absl::StatusCode::kInvalidArgument,
+    EXPECT_THAT(Make("curator", clients), StatusIs(StatusCode::kInvalidArgument,
                                                    HasSubstr("an authority for curators alone")))
         << clients;
   }

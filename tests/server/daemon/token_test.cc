@@ -1,7 +1,8 @@
-#include "absl/strings/str_cat.h"
-#include "server/serving/access/policy_file.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
+#include "server/serving/access/policy_file.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::daemon {
@@ -17,7 +18,7 @@ TEST(NewTokenTest, ThePolicyWithItsEntryAdmitsTheTokenUntilItExpires) {
   ASSERT_OK_AND_ASSIGN(const NewToken made,
                        MakeNewToken("ops \"1\"", {"admin"}, "2027-01-31T00:00:00Z"));
   ASSERT_OK_AND_ASSIGN(const access::AccessPolicy policy,
-                       access::ParsePolicy(absl::StrCat("{\"tokens\":[", made.entry, "]}")));
+                       access::ParsePolicy(StrCat("{\"tokens\":[", made.entry, "]}")));
   const access::Credentials shown = {.authorization = "Bearer " + made.token};
   const absl::Time end = absl::FromUnixSeconds(1'801'353'600);
   EXPECT_OK(policy.Check(kCreate, shown, end - absl::Seconds(1)));
@@ -33,9 +34,9 @@ TEST(NewTokenTest, TheEntryDoesNotHoldTheToken) {
 
 TEST(NewTokenTest, WhatThePolicyWouldRefuseIsNotMade) {
   EXPECT_THAT(MakeNewToken("", {"admin"}, ""),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("name")));
   EXPECT_THAT(MakeNewToken("ops", {"admin"}, "tomorrow"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expires")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("expires")));
 }
 
 TEST(TokenCommandTest, WrongUsageIsExitCodeTwo) {

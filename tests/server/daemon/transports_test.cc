@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "server/serving/access/method_table.h"
 #include "tests/server/daemon/owners_fixture.h"
 
@@ -73,10 +73,10 @@ class World : public OwnersTest {
       EXPECT_OK(page.status());
       for (const v1::AuditEntry& entry : page->entries()) {
         next = entry.sequence() + 1;
-        if (!absl::StrContains(entry.action(), "Service/")) continue;
-        const bool is_new = absl::StrContains(entry.action(), "/Create");  // ids are random
-        lines.push_back(absl::StrCat(entry.actor(), " ", entry.action(), " ",
-                                     is_new ? "" : entry.resource(), " ", entry.outcome()));
+        if (!StrContains(entry.action(), "Service/")) continue;
+        const bool is_new = StrContains(entry.action(), "/Create");  // ids are random
+        lines.push_back(StrCat(entry.actor(), " ", entry.action(), " ",
+                               is_new ? "" : entry.resource(), " ", entry.outcome()));
       }
       if (next >= page->head().entries()) break;
     }
@@ -85,24 +85,23 @@ class World : public OwnersTest {
   }
 
  private:
-  static bool IsBad(const Sender& caller) { return absl::StartsWith(caller.label, "an"); }
+  static bool IsBad(const Sender& caller) { return StartsWith(caller.label, "an"); }
 
   // Coppice's methods without client streams, which gRPC alone carries; deletions come last.
   static std::vector<const access::Method*> Methods() {
     std::vector<const access::Method*> methods;
     for (const access::Method& method : access::AllMethods()) {
-      if (!absl::StartsWith(method.path, "/coppice.")) continue;
+      if (!StartsWith(method.path, "/coppice.")) continue;
       if (HttpMethod::Find(std::string(method.path)).descriptor->client_streaming()) continue;
       methods.push_back(&method);
     }
     std::stable_partition(methods.begin(), methods.end(), [](const access::Method* method) {
-      return !absl::StrContains(method->path, "/Delete") &&
-             !absl::StrContains(method->path, "/Seal");
+      return !StrContains(method->path, "/Delete") && !StrContains(method->path, "/Seal");
     });
     return methods;
   }
 
-  std::string Line(const access::Method& method, const Sender& caller, absl::string_view what,
+  std::string Line(const access::Method& method, const Sender& caller, std::string_view what,
                    const std::string& message) {
     const std::string path(method.path);
     std::string answer;
@@ -113,14 +112,13 @@ class World : public OwnersTest {
                   transport_ == Transport::kJson ? http::Encoding::kJson : http::Encoding::kProto,
                   path, caller.authorizations, message, &answer);
     // Keys, signatures, tickets and times differ by daemon, and lists have random ids.
-    const bool is_same =
-        !method.changes && !absl::StrContains(path, "/GetOffer") &&
-        !absl::StrContains(path, "/GetModel") && !absl::StrContains(path, "/DescribeModel") &&
-        !absl::StrContains(path, "/GetCuratorKeys") &&
-        !absl::StrContains(path, "/GetReportHistory") && !absl::StrContains(path, "AdminService") &&
-        !absl::StrContains(path, "/List");
-    return absl::StrCat(path, ", ", caller.label, ", ", what, ": ", status.error_code(), " ",
-                        status.error_message(), " ", is_same ? absl::CEscape(answer) : "");
+    const bool is_same = !method.changes && !StrContains(path, "/GetOffer") &&
+                         !StrContains(path, "/GetModel") && !StrContains(path, "/DescribeModel") &&
+                         !StrContains(path, "/GetCuratorKeys") &&
+                         !StrContains(path, "/GetReportHistory") &&
+                         !StrContains(path, "AdminService") && !StrContains(path, "/List");
+    return StrCat(path, ", ", caller.label, ", ", what, ": ", status.error_code(), " ",
+                  status.error_message(), " ", is_same ? absl::CEscape(answer) : "");
   }
 
   const Transport transport_;

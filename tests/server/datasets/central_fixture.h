@@ -7,14 +7,16 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/jobs.h"
-#include "server/datasets/row_block.h"
 #include "server/datasets/ledger/ledger.h"
+#include "server/datasets/row_block.h"
 #include "server/store/models/models.h"
 #include "tests/server/datasets/fake_trainer.h"
 #include "tests/support/schemas.h"
@@ -22,8 +24,8 @@
 
 namespace coppice::testing {
 
-inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-inline constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+inline constexpr auto kInvalid = StatusCode::kInvalidArgument;
+inline constexpr auto kPrecondition = StatusCode::kFailedPrecondition;
 
 inline constexpr uint64_t kEpsilon = 1'000'000'000;
 
@@ -53,9 +55,9 @@ inline v1::RowBlock Block(int rows) {
 }
 
 // Uploads a block as the service does.
-inline absl::StatusOr<central::DatasetInfo> UploadBlock(central::Datasets& datasets,
-                                                        absl::string_view id, uint64_t first_row,
-                                                        const v1::RowBlock& block, bool complete) {
+inline StatusOr<central::DatasetInfo> UploadBlock(central::Datasets& datasets, std::string_view id,
+                                                  uint64_t first_row, const v1::RowBlock& block,
+                                                  bool complete) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets.GetSchema(id));
   COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(block, schema));
   return datasets.Upload(id, first_row, rows, complete);
@@ -93,10 +95,10 @@ inline central::JobOptions QuickOptions(size_t threads = 1) {
       .threads = threads, .retry = absl::Milliseconds(1), .between_progress = absl::ZeroDuration()};
 }
 
-inline absl::StatusOr<Central> OpenCentral(storage::Store& store,
-                                           std::vector<const trainers::Trainer*> trainers,
-                                           const central::JobOptions& options = QuickOptions(),
-                                           ledger::SpendingJournal* journal = nullptr) {
+inline StatusOr<Central> OpenCentral(storage::Store& store,
+                                     std::vector<const trainers::Trainer*> trainers,
+                                     const central::JobOptions& options = QuickOptions(),
+                                     ledger::SpendingJournal* journal = nullptr) {
   const auto clock = [] { return int64_t{1000}; };
   Central central;
   COPPICE_RETURN_IF_ERROR(central.models->Load(store));
@@ -110,8 +112,8 @@ inline absl::StatusOr<Central> OpenCentral(storage::Store& store,
 }
 
 // A complete dataset of `rows` rows.
-inline absl::Status MakeDataset(central::Datasets& datasets, const central::DatasetSpec& spec,
-                                int rows = 10) {
+inline Status MakeDataset(central::Datasets& datasets, const central::DatasetSpec& spec,
+                          int rows = 10) {
   COPPICE_RETURN_IF_ERROR(datasets.Create(spec).status());
   return UploadBlock(datasets, spec.id, 0, Block(rows), /*complete=*/true).status();
 }

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <future>
 #include <limits>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/datasets/central_keys.h"
@@ -34,7 +36,7 @@ class DatasetsTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(central_, OpenCentral(store_, {}));
   }
   Datasets& datasets() { return *central_.datasets; }
-  uint64_t Rows(absl::string_view id) { return datasets().Get(id)->rows; }
+  uint64_t Rows(std::string_view id) { return datasets().Get(id)->rows; }
 
   MemoryStore store_;
   Central central_;
@@ -64,7 +66,7 @@ TEST_F(DatasetsTest, ARepeatedRequestReturnsItsDatasetAndAnotherOneDoesNot) {
   EXPECT_EQ(again.id, made.id);
   spec.cap.epsilon_nanos += 1;
   EXPECT_THAT(datasets().Create(spec),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another request")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("another request")));
   EXPECT_THAT(datasets().List({}), SizeIs(1));
 }
 
@@ -76,7 +78,7 @@ TEST_F(DatasetsTest, BadRequestsNameTheField) {
   EXPECT_THAT(datasets().Create(spec), StatusIs(kInvalid, HasSubstr("request_id")));
   spec = SpecOf("d", /*epsilon_nanos=*/0);
   EXPECT_THAT(datasets().Create(spec), StatusIs(kInvalid, HasSubstr("epsilon")));
-  EXPECT_THAT(datasets().Get("d"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("d")));
+  EXPECT_THAT(datasets().Get("d"), StatusIs(StatusCode::kNotFound, HasSubstr("d")));
 }
 
 TEST_F(DatasetsTest, BlocksAreAppendedInOrderAndLoadedAsOneTable) {
@@ -224,7 +226,7 @@ TEST_F(DatasetsTest, LimitsAreKept) {
   ASSERT_OK(small->Create(SpecOf("small")));
   ASSERT_OK(UploadBlock(*small, "small", 0, Block(8), false));
   EXPECT_THAT(UploadBlock(*small, "small", 8, Block(3), false),
-              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("at most 10 rows")));
+              StatusIs(StatusCode::kOutOfRange, HasSubstr("at most 10 rows")));
   EXPECT_OK(UploadBlock(*small, "small", 8, Block(2), true));
 }
 
@@ -235,8 +237,7 @@ TEST_F(DatasetsTest, AllDatasetsOfAnOwnerShareItsQuotaOfBytes) {
     const auto rows = RowsFromProto(Block(10), *datasets().GetSchema("second"));
     return datasets().Upload("second", 0, *rows, /*complete=*/true, most).status();
   };
-  EXPECT_THAT(upload(100),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("quota is 100")));
+  EXPECT_THAT(upload(100), StatusIs(StatusCode::kResourceExhausted, HasSubstr("quota is 100")));
   EXPECT_EQ(datasets().Get("second")->rows, 0u);
   EXPECT_OK(upload(100'000));
 }
@@ -249,14 +250,14 @@ TEST_F(DatasetsTest, SchemasCountForTheQuotaOfBytesAndDatasetsForTheirs) {
     spec.most_bytes = bytes;
     return this->datasets().Create(spec).status();
   };
-  EXPECT_THAT(create("a", 0, 1), StatusIs(absl::StatusCode::kResourceExhausted,
+  EXPECT_THAT(create("a", 0, 1), StatusIs(StatusCode::kResourceExhausted,
                                           HasSubstr("rows and schemas of the datasets of lab")));
   const uint64_t schema = BytesOf(*SpecOf("a").schema);
   ASSERT_OK(create("a", 1, schema));
   ASSERT_OK(create("a", 1, schema)) << "the same request again";
-  EXPECT_THAT(create("b", 1, 0), StatusIs(absl::StatusCode::kResourceExhausted,
+  EXPECT_THAT(create("b", 1, 0), StatusIs(StatusCode::kResourceExhausted,
                                           HasSubstr("lab may have 1 dataset, and has")));
-  EXPECT_THAT(create("b", 2, 2 * schema - 1), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  EXPECT_THAT(create("b", 2, 2 * schema - 1), StatusIs(StatusCode::kResourceExhausted, _));
   ASSERT_OK(datasets().Delete("a"));
   EXPECT_OK(create("b", 1, schema)) << "what was deleted does not count";
 }
@@ -274,7 +275,7 @@ TEST_F(DatasetsTest, TheSchemaGoesWithTheDataset) {
     EXPECT_THAT(datasets().GetSchema("d").status(),
                 StatusIs(kPrecondition, HasSubstr("was deleted")));
     EXPECT_THAT(datasets().Create(spec).status(),
-                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("was deleted")));
+                StatusIs(StatusCode::kAlreadyExists, HasSubstr("was deleted")));
     Reopen();
   }
 }
@@ -319,11 +320,11 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
     EXPECT_THAT(UploadBlock(datasets(), "d", 0, Block(1), false),
                 StatusIs(kPrecondition, HasSubstr("was deleted")));
     EXPECT_THAT(datasets().Create(SpecOf("d")),
-                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("request_id")));
+                StatusIs(StatusCode::kAlreadyExists, HasSubstr("request_id")));
     DatasetSpec same_id = SpecOf("d");
     same_id.request_id = "another";
     EXPECT_THAT(datasets().Create(same_id),
-                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("never used again")));
+                StatusIs(StatusCode::kAlreadyExists, HasSubstr("never used again")));
     EXPECT_OK(datasets().Delete("d"));
     Reopen();
   }
@@ -391,15 +392,15 @@ TEST_F(DatasetsTest, BlocksThatAreBeingWrittenCountAgainstTheQuotaOfTheirOwner) 
   store_.HoldWrites(ChunkPrefix("a"));
   auto first = std::async(std::launch::async, [&] { return upload("a"); });
   ASSERT_TRUE(store_.AwaitHeldWrites(1));
-  EXPECT_THAT(upload("b"), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("quota")));
+  EXPECT_THAT(upload("b"), StatusIs(StatusCode::kResourceExhausted, HasSubstr("quota")));
   EXPECT_OK(upload("c"));
   // A block that is not stored leaves its room to others.
-  store_.FailWrites(absl::UnavailableError("the disk is gone"));
+  store_.FailWrites(UnavailableError("the disk is gone"));
   store_.LetWrites();
-  EXPECT_THAT(first.get(), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
-  store_.FailWrites(absl::OkStatus());
+  EXPECT_THAT(first.get(), StatusIs(StatusCode::kUnavailable, ::testing::_));
+  store_.FailWrites(OkStatus());
   EXPECT_OK(upload("b"));
-  EXPECT_THAT(upload("a"), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("quota")));
+  EXPECT_THAT(upload("a"), StatusIs(StatusCode::kResourceExhausted, HasSubstr("quota")));
 }
 
 constexpr int64_t kDay = 24 * 60 * 60;
@@ -445,18 +446,18 @@ TEST_F(DatasetsTest, TheRowsOfADatasetWithoutARecordCanBeDeletedAndItsBudgetStay
   quarantine.Delete(DatasetKey("d"));
   ASSERT_OK(store_.Apply(quarantine));
   Reopen();
-  EXPECT_THAT(datasets().Get("d"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("d")));
+  EXPECT_THAT(datasets().Get("d"), StatusIs(StatusCode::kNotFound, HasSubstr("d")));
   for (int again = 0; again < 2; ++again) {
     EXPECT_OK(datasets().Delete("d"));
-    EXPECT_OK(store_.Scan(ChunkPrefix("d"), [](absl::string_view, absl::string_view) {
-      return absl::InternalError("a row is left");
+    EXPECT_OK(store_.Scan(ChunkPrefix("d"), [](std::string_view, std::string_view) {
+      return InternalError("a row is left");
     }));
   }
   EXPECT_THAT(store_.purged(), ElementsAre(ChunkPrefix("d"), ChunkPrefix("d")));
   EXPECT_OK(central_.ledger->Get("d"));
   EXPECT_THAT(datasets().Create(SpecOf("d")),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("ledger")));
-  EXPECT_THAT(datasets().Delete("e"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("e")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("ledger")));
+  EXPECT_THAT(datasets().Delete("e"), StatusIs(StatusCode::kNotFound, HasSubstr("e")));
 }
 
 TEST_F(DatasetsTest, ADatasetInUseIsNotDeleted) {
@@ -494,7 +495,7 @@ TEST_F(DatasetsTest, AFailedDeletionIsRepeatedBeforeAnythingElse) {
 }
 
 // Continues an upload from any state of `datasets`.
-absl::Status GoOn(Datasets& datasets) {
+Status GoOn(Datasets& datasets) {
   COPPICE_RETURN_IF_ERROR(datasets.Create(SpecOf("d")).status());
   if (datasets.Get("d")->rows == 0) {
     COPPICE_RETURN_IF_ERROR(UploadBlock(datasets, "d", 0, Block(4), false).status());
@@ -532,14 +533,14 @@ TEST_F(DatasetsTest, DamagedRecordsAreDataLoss) {
   storage::StoreBatch batch;
   batch.Put(ChunkKey("d", 0), Block(9).SerializeAsString());
   ASSERT_OK(store_.Apply(batch));
-  EXPECT_THAT(datasets().Load("d"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("dataset/d/")));
+  EXPECT_THAT(datasets().Load("d"), StatusIs(StatusCode::kDataLoss, HasSubstr("dataset/d/")));
   storage::StoreBatch worse;
   worse.DeletePrefix(ChunkPrefix("d"));
   worse.Put(DatasetKey("d"), "\xff\xff");
   ASSERT_OK(store_.Apply(worse));
-  EXPECT_THAT(datasets().Load("d"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("chunk/d/")));
+  EXPECT_THAT(datasets().Load("d"), StatusIs(StatusCode::kDataLoss, HasSubstr("chunk/d/")));
   EXPECT_THAT(OpenCentral(store_, {}).status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("dataset/d/")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("dataset/d/")));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/trainers/core/trainer.h"
 
 namespace coppice::testing {
@@ -62,7 +63,7 @@ class FakeTrainer final : public trainers::Trainer {
     const std::lock_guard lock(mutex_);
     return rows_seen_;
   }
-  void Fail(absl::Status status) {
+  void Fail(Status status) {
     const std::lock_guard lock(mutex_);
     status_ = std::move(status);
   }
@@ -85,8 +86,8 @@ class FakeTrainer final : public trainers::Trainer {
 
   const trainers::AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema&,
-                                            const trainers::TrainOptions& options) const override {
+  StatusOr<std::vector<Release>> Plan(const Schema&,
+                                      const trainers::TrainOptions& options) const override {
     const auto settings = trainers::CheckedSettings::Create(info_.parameters, options.settings);
     if (!settings.ok()) return settings.status();
     if (!options.epsilon) return std::vector<Release>();
@@ -102,24 +103,21 @@ class FakeTrainer final : public trainers::Trainer {
                                          .part = ""});
   }
 
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
-                                                    const trainers::TrainOptions&) const override {
+  StatusOr<std::vector<std::string>> Warnings(const Schema&,
+                                              const trainers::TrainOptions&) const override {
     return std::vector<std::string>{"the fake is of no use"};
   }
 
-  absl::StatusOr<uint64_t> MostModelBytes(const Schema&,
-                                          const trainers::TrainOptions&) const override {
+  StatusOr<uint64_t> MostModelBytes(const Schema&, const trainers::TrainOptions&) const override {
     const std::lock_guard lock(mutex_);
     return model_bytes_;
   }
-  absl::StatusOr<std::string> AdviceOnSize(const Schema&,
-                                           const trainers::TrainOptions&) const override {
+  StatusOr<std::string> AdviceOnSize(const Schema&, const trainers::TrainOptions&) const override {
     return "take fewer fakes";
   }
 
-  absl::StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
-                              PrivateRandom&,
-                              const trainers::TrainProgress& progress) const override {
+  StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options, PrivateRandom&,
+                        const trainers::TrainProgress& progress) const override {
     {
       std::unique_lock lock(mutex_);
       ++runs_;
@@ -127,7 +125,7 @@ class FakeTrainer final : public trainers::Trainer {
       changed_.notify_all();
       while (held_) {
         lock.unlock();
-        const absl::Status go_on = progress(0.5);
+        const Status go_on = progress(0.5);
         if (!go_on.ok()) return go_on;
         lock.lock();
         changed_.wait_for(lock, std::chrono::milliseconds(1), [this] { return !held_; });
@@ -157,7 +155,7 @@ class FakeTrainer final : public trainers::Trainer {
   mutable int plans_waiting_ = 0;
   mutable int runs_ = 0;
   mutable size_t rows_seen_ = 0;
-  absl::Status status_;
+  Status status_;
   uint64_t times_ = 1;
   uint64_t parts_ = 1;
   uint64_t model_bytes_ = 0;

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/jobs.h"
 #include "tests/server/datasets/central_fixture.h"
@@ -175,8 +175,8 @@ std::vector<Fault> Faults(const std::vector<bool>& fatal) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Fault>& test) {
-  return absl::StrCat("Write", test.param.write, test.param.kept ? "Kept" : "Lost",
-                      test.param.fatal ? "AndDead" : "");
+  return StrCat("Write", test.param.write, test.param.kept ? "Kept" : "Lost",
+                test.param.fatal ? "AndDead" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Writes, JobsCrashTest, ::testing::ValuesIn(Faults({false, true})), NameOf);

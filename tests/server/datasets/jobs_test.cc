@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <string_view>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "tests/server/datasets/central_fixture.h"
@@ -24,7 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
-constexpr auto kExists = absl::StatusCode::kAlreadyExists;
+constexpr auto kExists = StatusCode::kAlreadyExists;
 
 class JobsTest : public ::testing::Test {
  protected:
@@ -87,7 +89,7 @@ TEST_F(JobsTest, PreviewSaysWhatItWouldCostAndSpendsNothing) {
   EXPECT_THAT(fits.releases, SizeIs(1));
   EXPECT_OK(fits.fits);
   ASSERT_OK_AND_ASSIGN(const JobPreview large, jobs().Preview(RequestOf("j", 11 * kEpsilon).spec));
-  EXPECT_THAT(large.fits, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("10")));
+  EXPECT_THAT(large.fits, StatusIs(StatusCode::kResourceExhausted, HasSubstr("10")));
   EXPECT_EQ(Ledger().spent, ledger::Cost());
   ASSERT_OK(central_.datasets->Create(SpecOf("open")));
   ASSERT_OK_AND_ASSIGN(const JobPreview early,
@@ -98,7 +100,7 @@ TEST_F(JobsTest, PreviewSaysWhatItWouldCostAndSpendsNothing) {
 // A model that nobody can fetch is refused while it has cost nothing.
 TEST_F(JobsTest, APlanOfTooLargeAModelIsRefusedBeforeItIsCharged) {
   trainer_.PlanModelBytes(models::kMaxModelBytes + 1);
-  const auto too_large = StatusIs(absl::StatusCode::kInvalidArgument,
+  const auto too_large = StatusIs(StatusCode::kInvalidArgument,
                                   AllOf(HasSubstr("spec.settings"), HasSubstr("take fewer fakes")));
   EXPECT_THAT(jobs().Preview(RequestOf("j").spec).status(), too_large);
   EXPECT_THAT(jobs().Submit(RequestOf("j")), too_large);
@@ -106,9 +108,9 @@ TEST_F(JobsTest, APlanOfTooLargeAModelIsRefusedBeforeItIsCharged) {
   JobRequest request = RequestOf("j");
   request.spec.max_model_bytes = 999;
   EXPECT_THAT(jobs().Submit(request),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("or raise max_model_bytes")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("or raise max_model_bytes")));
   request.spec.max_model_bytes = models::kMaxModelBytes + 1;
-  EXPECT_THAT(jobs().Submit(request), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(jobs().Submit(request), StatusIs(StatusCode::kInvalidArgument,
                                                HasSubstr("spec.max_model_bytes: must be at most")));
   EXPECT_EQ(Ledger().spent, ledger::Cost());
   request.spec.max_model_bytes = 1000;
@@ -133,12 +135,12 @@ TEST_F(JobsTest, ModelsThatAreThereAndToComeCountForTheOwnersQuota) {
   };
   ASSERT_OK(submit("a", 1, 1000));
   EXPECT_THAT(submit("b", 1, 0),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("jobs under way included")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("jobs under way included")));
   EXPECT_THAT(submit("b", 0, 1999),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("its quota is 1999")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("its quota is 1999")));
   trainer_.Let();
   AwaitEnd(jobs(), "a");
-  EXPECT_THAT(submit("b", 1, 0), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("model")))
+  EXPECT_THAT(submit("b", 1, 0), StatusIs(StatusCode::kResourceExhausted, HasSubstr("model")))
       << "the model is there now";
   EXPECT_OK(submit("b", 2, 1999)) << "and is smaller than it might have been";
   AwaitEnd(jobs(), "b");
@@ -163,7 +165,7 @@ TEST_F(JobsTest, OnlyPrivateAlgorithmsAreOffered) {
 }
 
 TEST_F(JobsTest, RequestsThatCannotBeMetNameTheFieldAndCostNothing) {
-  const auto refused = [this](const std::function<void(JobRequest&)>& change, absl::StatusCode code,
+  const auto refused = [this](const std::function<void(JobRequest&)>& change, StatusCode code,
                               const std::string& why) {
     JobRequest request = RequestOf("j");
     change(request);
@@ -176,13 +178,13 @@ TEST_F(JobsTest, RequestsThatCannotBeMetNameTheFieldAndCostNothing) {
   refused([](JobRequest& r) { r.spec.epsilon_nanos = 0; }, kInvalid, "spec.epsilon_nanos");
   refused([](JobRequest& r) { r.spec.delta_atto = 1; }, kInvalid, "spec.delta_atto");
   refused([](JobRequest& r) { r.spec.settings = {{"leaves", "2"}}; }, kInvalid, "leaves");
-  refused([](JobRequest& r) { r.spec.dataset = "e"; }, absl::StatusCode::kNotFound, "e");
+  refused([](JobRequest& r) { r.spec.dataset = "e"; }, StatusCode::kNotFound, "e");
   refused([](JobRequest& r) { r.spec.epsilon_nanos = 11 * kEpsilon; },
-          absl::StatusCode::kResourceExhausted, "10");
+          StatusCode::kResourceExhausted, "10");
   EXPECT_EQ(Ledger().spent, ledger::Cost());
   EXPECT_THAT(jobs().List("", {}), IsEmpty());
-  EXPECT_THAT(jobs().Get("j"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("j")));
-  EXPECT_THAT(jobs().Cancel("j"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("j")));
+  EXPECT_THAT(jobs().Get("j"), StatusIs(StatusCode::kNotFound, HasSubstr("j")));
+  EXPECT_THAT(jobs().Cancel("j"), StatusIs(StatusCode::kNotFound, HasSubstr("j")));
   EXPECT_OK(jobs().Submit(RequestOf("j"))) << "a refused job takes neither its id nor its model's";
 }
 
@@ -251,7 +253,7 @@ TEST_F(JobsTest, ARunningJobThatIsCancelledEndsAndItsBudgetStaysSpent) {
 }
 
 TEST_F(JobsTest, AFailedJobShowsWhyAndItsBudgetStaysSpent) {
-  trainer_.Fail(absl::InternalError("out of luck"));
+  trainer_.Fail(InternalError("out of luck"));
   ASSERT_OK(jobs().Submit(RequestOf("j")));
   const JobInfo ended = AwaitEnd(jobs(), "j");
   EXPECT_EQ(ended.state, JobState::kFailed);
@@ -278,11 +280,11 @@ TEST_F(JobsTest, TwentyJobsRacedForABudgetOfSevenAreSeven) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 20; ++i) {
     threads.emplace_back([&, i] {
-      const auto job = jobs().Submit(RequestOf(absl::StrCat("job", i), kEpsilon, "race"));
+      const auto job = jobs().Submit(RequestOf(StrCat("job", i), kEpsilon, "race"));
       if (job.ok()) {
         ++accepted;
       } else {
-        EXPECT_EQ(job.status().code(), absl::StatusCode::kResourceExhausted);
+        EXPECT_EQ(job.status().code(), StatusCode::kResourceExhausted);
       }
     });
   }
@@ -310,7 +312,7 @@ TEST_F(JobsTest, NoMoreJobsRunAtATimeThanThereAreThreads) {
 // Otherwise an owner would learn from the start of its own job when another's job ended.
 TEST_F(JobsTest, OwnersDoNotWaitForEachOthersJobs) {
   for (const char* owner : {"a", "b"}) {
-    DatasetSpec spec = SpecOf(absl::StrCat("of-", owner));
+    DatasetSpec spec = SpecOf(StrCat("of-", owner));
     spec.owner = owner;
     ASSERT_OK(MakeDataset(*central_.datasets, spec));
   }
@@ -348,7 +350,7 @@ TEST_F(JobsTest, TwoJobsThatArePlannedAtOnceAreChargedOneAfterTheOther) {
   ASSERT_OK(MakeDataset(*central_.datasets, SpecOf("tight", kEpsilon + kEpsilon / 2)));
   trainer_.Hold();
   trainer_.HoldPlans();
-  std::vector<std::future<absl::StatusOr<JobInfo>>> submitted;
+  std::vector<std::future<StatusOr<JobInfo>>> submitted;
   for (int i = 0; i < 2; ++i) {
     submitted.push_back(std::async(std::launch::async, [&] {
       JobRequest request = RequestOf("same", kEpsilon, "tight");
@@ -381,7 +383,7 @@ TEST_F(JobsTest, AnOwnerHasNoMoreOpenJobsThanItsQuota) {
   JobRequest first = RequestOf("first"), second = RequestOf("second");
   first.most_at_once = second.most_at_once = 1;
   ASSERT_OK(jobs().Submit(first));
-  EXPECT_THAT(jobs().Submit(second), StatusIs(absl::StatusCode::kResourceExhausted,
+  EXPECT_THAT(jobs().Submit(second), StatusIs(StatusCode::kResourceExhausted,
                                               HasSubstr("may have 1 job under way, and has")));
   EXPECT_EQ(jobs().Submit(first)->id, "first") << "a request that is repeated asks for no more";
   trainer_.Let();
@@ -411,8 +413,7 @@ TEST_F(JobsTest, WatchersSeeEveryStateAndProgress) {
     EXPECT_GE(told.state, last);
     last = told.state;
   }
-  EXPECT_THAT(jobs().Watch("none", recorder),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+  EXPECT_THAT(jobs().Watch("none", recorder), StatusIs(StatusCode::kNotFound, HasSubstr("none")));
 }
 
 TEST_F(JobsTest, ProgressIsToldNoMoreOftenThanAsked) {
@@ -449,7 +450,7 @@ TEST_F(JobsTest, ListGoesPageByPageOfOneDatasetOrAll) {
   ASSERT_OK(jobs().Submit(RequestOf("b")));
   ASSERT_OK(jobs().Submit(RequestOf("a", kEpsilon, "e")));
   ASSERT_OK(jobs().Submit(RequestOf("c")));
-  const auto ids = [this](absl::string_view dataset, const Page& page) {
+  const auto ids = [this](std::string_view dataset, const Page& page) {
     std::vector<std::string> found;
     for (const JobInfo& job : jobs().List(dataset, page)) found.push_back(job.id);
     return found;
@@ -604,7 +605,7 @@ TEST_F(JobsTest, DrainingLetsARunningJobEndBeginsNoOtherAndStopsWatchers) {
   EXPECT_TRUE(stopped->stopped());
   EXPECT_EQ(jobs().Get("queued")->state, JobState::kQueued);
   EXPECT_THAT(jobs().Submit(RequestOf("late")),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("stopping")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("stopping")));
   EXPECT_EQ(trainer_.runs(), 1);
 }
 
@@ -623,7 +624,7 @@ TEST_F(JobsTest, AResultWaitsForTheStoreAndIsNotShownBefore) {
   trainer_.Hold();
   ASSERT_OK(jobs().Submit(RequestOf("j")));
   trainer_.AwaitRuns(1);
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   const auto recorder = std::make_shared<Recorder>();
   ASSERT_OK(jobs().Watch("j", recorder));
   trainer_.Let();
@@ -631,7 +632,7 @@ TEST_F(JobsTest, AResultWaitsForTheStoreAndIsNotShownBefore) {
   EXPECT_EQ(waiting.state, JobState::kRunning);
   EXPECT_THAT(waiting.reason, HasSubstr("no disk"));
   EXPECT_THAT(central_.models->List("", {}), IsEmpty());
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_EQ(recorder->AwaitEnd().state, JobState::kDone);
   EXPECT_OK(central_.models->Get("j").status());
   EXPECT_EQ(trainer_.runs(), 1);

@@ -11,8 +11,9 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/study.pb.h"
 #include "tests/server/http/http_fixture.h"
 #include "tests/support/status_matchers.h"
@@ -48,12 +49,12 @@ class ConsoleFolder : public FilesFolder {
 };
 
 auto IsWrong(const std::string& words) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(words));
+  return StatusIs(StatusCode::kInvalidArgument, HasSubstr(words));
 }
 
 TEST(ReadConsoleFilesTest, ReadsThePageAndItsAssets) {
   const ConsoleFolder folder;
-  const absl::StatusOr<ServedFiles> files = folder.Read();
+  const StatusOr<ServedFiles> files = folder.Read();
   ASSERT_OK(files.status());
   EXPECT_THAT(*files, ElementsAre(Key("/"), Key("/assets/main-1a.js"), Key("/assets/style-2b.css")))
       << "a sibling is no file of its own";
@@ -87,7 +88,7 @@ TEST(ReadConsoleFilesTest, NoLinkIsFollowed) {
   const ConsoleFolder folder;
   const auto with_link = [&](const std::string& name, const std::string& to) {
     std::filesystem::create_symlink(to, folder.path(name));
-    const absl::Status status = folder.Read().status();
+    const Status status = folder.Read().status();
     std::filesystem::remove(folder.path(name));
     return status;
   };
@@ -103,7 +104,7 @@ TEST(ReadConsoleFilesTest, NoLinkIsFollowed) {
 
 TEST(ReadConsoleFilesTest, WhatIsMissingIsNamed) {
   const auto is_missing = [](const std::string& words) {
-    return StatusIs(absl::StatusCode::kNotFound, HasSubstr(words));
+    return StatusIs(StatusCode::kNotFound, HasSubstr(words));
   };
   EXPECT_THAT(ReadConsoleFiles("/nowhere"), is_missing("/nowhere: No such file"));
   const ConsoleFolder folder;
@@ -134,20 +135,19 @@ TEST(ReadConsoleFilesTest, FilesAreBoundedInNumberAndInAll) {
   const size_t left = kMaxConsoleBytes - (100000 + 6 + 3 + sizeof(kIndex) - 1);
   EXPECT_OK(folder.WithFile("assets/large.js", std::string(left, 'x')));
   EXPECT_THAT(folder.WithFile("assets/large.js", std::string(left + 1, 'x')), IsWrong("8 MiB"));
-  for (size_t i = 3; i < kMaxConsoleFiles; ++i) folder.Write(absl::StrCat("assets/", i, ".js"), "");
+  for (size_t i = 3; i < kMaxConsoleFiles; ++i) folder.Write(StrCat("assets/", i, ".js"), "");
   EXPECT_OK(folder.Read().status());
   EXPECT_THAT(folder.WithFile("assets/more.js"), IsWrong("more than 64 files"));
   for (size_t i = 0; i < kMaxConsoleFiles; ++i) {
-    folder.Write(absl::StrCat("assets/", i, ".js"), "");
-    folder.Write(absl::StrCat("assets/", i, ".js.gz"), "");
+    folder.Write(StrCat("assets/", i, ".js"), "");
+    folder.Write(StrCat("assets/", i, ".js.gz"), "");
   }
   EXPECT_THAT(folder.Read(), IsWrong("more than 64 files"));
 }
 
 struct Lister {
-  absl::Status List(const service::Caller&, const v1::ListStudiesRequest&,
-                    v1::ListStudiesResponse*) {
-    return absl::OkStatus();
+  Status List(const service::Caller&, const v1::ListStudiesRequest&, v1::ListStudiesResponse*) {
+    return OkStatus();
   }
 };
 
@@ -162,9 +162,9 @@ class ConsoleServerTest : public HttpHandlersTest {
   }
 
   HttpResponse Call(const std::string& host, const std::string& origin) {
-    return client_->SendBytes(absl::StrCat(
-        "POST /coppice.v1.StudyService/ListStudies HTTP/1.1\r\nHost: ", host, "\r\nOrigin: ",
-        origin, "\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"));
+    return client_->SendBytes(
+        StrCat("POST /coppice.v1.StudyService/ListStudies HTTP/1.1\r\nHost: ", host, "\r\nOrigin: ",
+               origin, "\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"));
   }
 
   const ConsoleFolder folder_;
@@ -266,7 +266,7 @@ TEST_F(ConsoleServerTest, OtherMethodsAndPathsAreRefusedInJson) {
 
 TEST_F(ConsoleServerTest, ItsPagesMayCallAndThoseOfARebornNameMayNot) {
   EXPECT_EQ(Call(host_, "http://" + host_).status, 200);
-  const std::string port = absl::StrCat(":", server_->port());
+  const std::string port = StrCat(":", server_->port());
   EXPECT_EQ(Call("127.0.0.1" + port, "http://127.0.0.1" + port).status, 200);
   EXPECT_EQ(Call("evil.example" + port, "http://evil.example" + port).status, 403);
   EXPECT_EQ(Call(host_, "http://127.0.0.1" + port).status, 403);
@@ -304,8 +304,8 @@ TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
                       .observers = {},
                       .answers = answers_});
   const std::string ask =
-      absl::StrCat("GET /assets/large-3c.js HTTP/1.1\r\nHost: localhost:", small->port(),
-                   "\r\nConnection: close\r\n\r\n");
+      StrCat("GET /assets/large-3c.js HTTP/1.1\r\nHost: localhost:", small->port(),
+             "\r\nConnection: close\r\n\r\n");
   HttpClient first(small->port(), nullptr), second(small->port(), nullptr),
       third(small->port(), nullptr);
   for (HttpClient* slow : {&first, &second}) {

@@ -10,9 +10,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/http/files.h"
 #include "server/http/server.h"
 #include "server/serving/calls/resource_guard.h"
@@ -36,19 +38,19 @@ class HttpHandlersTest : public ::testing::Test {
   }
   void Start(const http::ServerOptions& options, const http::ServedCalls& served) {
     server_ = *http::Server::Start(options, served);
-    host_ = absl::StrCat("localhost:", server_->port());
+    host_ = StrCat("localhost:", server_->port());
     client_ = std::make_unique<HttpClient>(server_->port(), nullptr);
   }
 
   HttpResponse Get(const std::string& target, const HttpHeaders& headers = {},
                    const std::string& method = "GET") {
-    std::string bytes = absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: ", host_, "\r\n");
-    for (const auto& [name, value] : headers) absl::StrAppend(&bytes, name, ": ", value, "\r\n");
+    std::string bytes = StrCat(method, " ", target, " HTTP/1.1\r\nHost: ", host_, "\r\n");
+    for (const auto& [name, value] : headers) StrAppend(&bytes, name, ": ", value, "\r\n");
     return client_->SendBytes(bytes + "\r\n", method == "HEAD");
   }
 
   const service::ResourceGuard guard_{
-      [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
+      [](std::string_view, std::string_view) { return owners::Resource{}; }};
   service::HandlerRegistry registry_{guard_};
   calls::AccessGate gate_{nullptr};
   calls::ByteLoad answers_{1 << 26};
@@ -60,18 +62,18 @@ class HttpHandlersTest : public ::testing::Test {
 
 class FilesFolder {
  public:
-  using Reader = std::function<absl::StatusOr<http::ServedFiles>(const std::string& folder)>;
+  using Reader = std::function<StatusOr<http::ServedFiles>(const std::string& folder)>;
   explicit FilesFolder(Reader read) : read_(std::move(read)) {}
 
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
   void Write(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
   }
-  absl::StatusOr<http::ServedFiles> Read() const { return read_(folder_.path()); }
+  StatusOr<http::ServedFiles> Read() const { return read_(folder_.path()); }
   // How reading ends while there is a file of this name.
-  absl::Status WithFile(const std::string& name, const std::string& bytes = "x") const {
+  Status WithFile(const std::string& name, const std::string& bytes = "x") const {
     Write(name, bytes);
-    const absl::Status status = Read().status();
+    const Status status = Read().status();
     std::filesystem::remove(path(name));
     return status;
   }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::http {
@@ -22,7 +23,7 @@ struct Asked {
   int port = 8080;
 };
 
-absl::Status Judge(const Asked& asked, const RequestHead& head) {
+Status Judge(const Asked& asked, const RequestHead& head) {
   Origins origins({kLab}, asked.has_console, asked.has_tls);
   origins.ListensOn(asked.port);
   return origins.Check(head, asked.is_file);
@@ -38,7 +39,7 @@ RequestHead From(const std::string& origin, const std::string& host,
 }
 
 auto Refuses(const char* words) {
-  return StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(words));
+  return StatusIs(StatusCode::kPermissionDenied, HasSubstr(words));
 }
 
 TEST(OriginsTest, ProgramsHaveNoOriginAndPass) {

@@ -5,8 +5,10 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
@@ -20,23 +22,23 @@ using ::testing::Not;
 
 // https://connectrpc.com/docs/protocol#error-codes
 TEST(ConnectCodesTest, AreThoseOfTheProtocol) {
-  const std::map<absl::StatusCode, std::pair<std::string, int>> codes = {
-      {absl::StatusCode::kCancelled, {"canceled", 499}},
-      {absl::StatusCode::kUnknown, {"unknown", 500}},
-      {absl::StatusCode::kInvalidArgument, {"invalid_argument", 400}},
-      {absl::StatusCode::kDeadlineExceeded, {"deadline_exceeded", 504}},
-      {absl::StatusCode::kNotFound, {"not_found", 404}},
-      {absl::StatusCode::kAlreadyExists, {"already_exists", 409}},
-      {absl::StatusCode::kPermissionDenied, {"permission_denied", 403}},
-      {absl::StatusCode::kResourceExhausted, {"resource_exhausted", 429}},
-      {absl::StatusCode::kFailedPrecondition, {"failed_precondition", 400}},
-      {absl::StatusCode::kAborted, {"aborted", 409}},
-      {absl::StatusCode::kOutOfRange, {"out_of_range", 400}},
-      {absl::StatusCode::kUnimplemented, {"unimplemented", 501}},
-      {absl::StatusCode::kInternal, {"internal", 500}},
-      {absl::StatusCode::kUnavailable, {"unavailable", 503}},
-      {absl::StatusCode::kDataLoss, {"data_loss", 500}},
-      {absl::StatusCode::kUnauthenticated, {"unauthenticated", 401}}};
+  const std::map<StatusCode, std::pair<std::string, int>> codes = {
+      {StatusCode::kCancelled, {"canceled", 499}},
+      {StatusCode::kUnknown, {"unknown", 500}},
+      {StatusCode::kInvalidArgument, {"invalid_argument", 400}},
+      {StatusCode::kDeadlineExceeded, {"deadline_exceeded", 504}},
+      {StatusCode::kNotFound, {"not_found", 404}},
+      {StatusCode::kAlreadyExists, {"already_exists", 409}},
+      {StatusCode::kPermissionDenied, {"permission_denied", 403}},
+      {StatusCode::kResourceExhausted, {"resource_exhausted", 429}},
+      {StatusCode::kFailedPrecondition, {"failed_precondition", 400}},
+      {StatusCode::kAborted, {"aborted", 409}},
+      {StatusCode::kOutOfRange, {"out_of_range", 400}},
+      {StatusCode::kUnimplemented, {"unimplemented", 501}},
+      {StatusCode::kInternal, {"internal", 500}},
+      {StatusCode::kUnavailable, {"unavailable", 503}},
+      {StatusCode::kDataLoss, {"data_loss", 500}},
+      {StatusCode::kUnauthenticated, {"unauthenticated", 401}}};
   for (const auto& [code, expected] : codes) {
     EXPECT_EQ(ConnectCodeOf(code), expected.first);
     EXPECT_EQ(HttpStatusOf(code), expected.second);
@@ -59,9 +61,9 @@ TEST(ContentTypeTest, NamesTheEncodingAndWhetherItStreams) {
 }
 
 TEST(ErrorBodyTest, IsJsonWhateverTheMessageHas) {
-  EXPECT_EQ(ErrorBody(absl::NotFoundError("no \"x\"\n")),
+  EXPECT_EQ(ErrorBody(NotFoundError("no \"x\"\n")),
             R"({"code":"not_found","message":"no \"x\"\n"})");
-  EXPECT_EQ(ErrorBody(absl::NotFoundError("\xff")),
+  EXPECT_EQ(ErrorBody(NotFoundError("\xff")),
             "{\"code\":\"not_found\",\"message\":\"\xef\xbf\xbd\"}");
 }
 
@@ -69,11 +71,11 @@ TEST(EnvelopeTest, IsReadAsItWasWritten) {
   const std::string message(300, 'x');
   EXPECT_EQ(*MessageIn(Envelope(message)), message);
   EXPECT_EQ(*MessageIn(Envelope("")), "");
-  const std::string end = EndOfStream(absl::NotFoundError("x"), {{"a", "b"}});
+  const std::string end = EndOfStream(NotFoundError("x"), {{"a", "b"}});
   EXPECT_EQ(end[0], 2);
   EXPECT_EQ(end.substr(5),
             R"({"error":{"code":"not_found","message":"x"},"metadata":{"a":["b"]}})");
-  EXPECT_EQ(EndOfStream(absl::OkStatus(), {}).substr(5), "{}");
+  EXPECT_EQ(EndOfStream(OkStatus(), {}).substr(5), "{}");
 }
 
 TEST(EnvelopeTest, AnythingElseIsInvalid) {
@@ -83,7 +85,7 @@ TEST(EnvelopeTest, AnythingElseIsInvalid) {
   long_one[4] = 4;
   for (const std::string& bad : {std::string(), good.substr(0, 4), good.substr(0, 7), good + "x",
                                  compressed, long_one, std::string("\0\xff\xff\xff\xff", 5)}) {
-    EXPECT_EQ(MessageIn(bad).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(MessageIn(bad).status().code(), StatusCode::kInvalidArgument);
   }
 }
 
@@ -96,7 +98,7 @@ TEST(ParseTimeoutTest, TakesUpToTenDigits) {
   }
 }
 
-absl::Status ParseJson(absl::string_view json) {
+Status ParseJson(std::string_view json) {
   v1::PredictRequest request;
   return ParseMessage(Encoding::kJson, json, request);
 }
@@ -139,8 +141,8 @@ TEST(ParseMessageTest, ErrorsNameTheFieldAndNoValue) {
                {"{\"name\":\"\xff secret\"}", "JSON in UTF-8"},
                {R"({} secret)", "JSON"}};
   for (const auto& c : cases) {
-    const absl::Status status = ParseJson(c.json);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.json;
+    const Status status = ParseJson(c.json);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << c.json;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("the request is no coppice.v1.PredictRequest"));
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.field)) << c.json;
@@ -149,8 +151,8 @@ TEST(ParseMessageTest, ErrorsNameTheFieldAndNoValue) {
 }
 
 TEST(ParseMessageTest, NoValueIsLeftOutOfAList) {
-  const absl::Status status = ParseJson(R"({"rows":[{"values":[7,null,2]},{"values":[7,2]}]})");
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const Status status = ParseJson(R"({"rows":[{"values":[7,null,2]},{"values":[7,2]}]})");
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("the request is no coppice.v1.PredictRequest"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("the field rows[0].values[1] is null"));
@@ -159,7 +161,7 @@ TEST(ParseMessageTest, NoValueIsLeftOutOfAList) {
 TEST(ParseMessageTest, DeepJsonIsRefused) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[";
-  EXPECT_FALSE(ParseJson(absl::StrCat("{\"rows\":", deep)).ok());
+  EXPECT_FALSE(ParseJson(StrCat("{\"rows\":", deep)).ok());
 }
 
 }  // namespace

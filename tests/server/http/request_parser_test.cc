@@ -5,7 +5,8 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::http {
 namespace {
@@ -34,9 +35,9 @@ size_t FeedAll(RequestParser& parser, const std::string& bytes, size_t step) {
 
 TEST(RequestParserTest, ReadsARequestHoweverItIsCut) {
   const std::string request =
-      absl::StrCat(kPost, "Authorization: Bearer t\r\nContent-Type: application/json\r\n",
-                   "Connect-Protocol-Version: 1\r\nConnect-Timeout-Ms: 7\r\nX-Request-Id: id\r\n",
-                   "Origin: https://o\r\nContent-Length: 5\r\n\r\nhello");
+      StrCat(kPost, "Authorization: Bearer t\r\nContent-Type: application/json\r\n",
+             "Connect-Protocol-Version: 1\r\nConnect-Timeout-Ms: 7\r\nX-Request-Id: id\r\n",
+             "Origin: https://o\r\nContent-Length: 5\r\n\r\nhello");
   for (const size_t step : {size_t{1}, size_t{3}, request.size() + 9}) {
     RequestParser parser({});
     EXPECT_EQ(FeedAll(parser, request + "POST /next", step), request.size()) << step;
@@ -58,9 +59,9 @@ TEST(RequestParserTest, ReadsARequestHoweverItIsCut) {
 TEST(RequestParserTest, WhatABrowserSendsOnceIsAListIfItIsThereTwice) {
   RequestParser parser({});
   FeedAll(parser,
-          absl::StrCat(kPost, "Origin: https://a\r\nOrigin: https://b\r\n",
-                       "Sec-Fetch-Site: same-origin\r\nsec-fetch-site: cross-site\r\n",
-                       "Accept-Encoding: br\r\nAccept-Encoding: gzip\r\n\r\n"),
+          StrCat(kPost, "Origin: https://a\r\nOrigin: https://b\r\n",
+                 "Sec-Fetch-Site: same-origin\r\nsec-fetch-site: cross-site\r\n",
+                 "Accept-Encoding: br\r\nAccept-Encoding: gzip\r\n\r\n"),
           1000);
   EXPECT_EQ(parser.head().origin, "https://a, https://b");
   EXPECT_EQ(parser.head().fetch_site, "same-origin, cross-site");
@@ -69,8 +70,8 @@ TEST(RequestParserTest, WhatABrowserSendsOnceIsAListIfItIsThereTwice) {
 
 TEST(RequestParserTest, ChunksAreJoinedAndTrailersDropped) {
   const std::string request =
-      absl::StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n",
-                   "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nAuthorization: Bearer late\r\n\r\n");
+      StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n",
+             "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nAuthorization: Bearer late\r\n\r\n");
   for (const size_t step : {size_t{1}, request.size()}) {
     RequestParser parser({});
     EXPECT_EQ(FeedAll(parser, request, step), request.size());
@@ -81,8 +82,7 @@ TEST(RequestParserTest, ChunksAreJoinedAndTrailersDropped) {
 }
 
 TEST(RequestParserTest, ABodyWithoutAChunkMayComeInPartsToo) {
-  const std::string request =
-      absl::StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n");
+  const std::string request = StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n");
   for (size_t step = 1; step <= 8; ++step) {
     RequestParser parser({});
     EXPECT_EQ(FeedAll(parser, request + "P", step), request.size()) << step;
@@ -116,12 +116,12 @@ TEST(RequestParserTest, RequestsOfTwoMeaningsAreRefused) {
                            "no colon\r\n",
                            ": x\r\n",
                            "X\x01: y\r\n"}) {
-    const std::string request = absl::StrCat(kPost, head, "\r\nabc");
+    const std::string request = StrCat(kPost, head, "\r\nabc");
     for (const size_t step : {size_t{1}, request.size()}) {
       RequestParser parser({});
       FeedAll(parser, request, step);
       EXPECT_EQ(parser.state(), State::kFailed) << head;
-      EXPECT_EQ(parser.status().code(), absl::StatusCode::kInvalidArgument) << head;
+      EXPECT_EQ(parser.status().code(), StatusCode::kInvalidArgument) << head;
     }
   }
 }
@@ -140,10 +140,10 @@ TEST(RequestParserTest, OtherVersionsAndProtocolsAreRefused) {
 
 TEST(RequestParserTest, AHeadHasOneBoundInAll) {
   std::string many = kPost;
-  for (int i = 0; i < 300; ++i) absl::StrAppend(&many, "X-", i, ": ", std::string(30, 'v'), "\r\n");
+  for (int i = 0; i < 300; ++i) StrAppend(&many, "X-", i, ": ", std::string(30, 'v'), "\r\n");
   for (const std::string& request :
-       {many, absl::StrCat(kPost, "X: ", std::string(9000, 'v')),
-        absl::StrCat("POST /", std::string(9000, 'a')), std::string(20000, 'A')}) {
+       {many, StrCat(kPost, "X: ", std::string(9000, 'v')),
+        StrCat("POST /", std::string(9000, 'a')), std::string(20000, 'A')}) {
     for (const size_t step : {size_t{7}, request.size()}) {
       RequestParser parser({});
       FeedAll(parser, request, step);
@@ -155,7 +155,7 @@ TEST(RequestParserTest, AHeadHasOneBoundInAll) {
 TEST(RequestParserTest, ABodyIsBoundedAndCountedWhileItIsHeld) {
   calls::ByteLoad bodies(size_t{1} << 20);
   const ParserLimits limits{.max_body_bytes = size_t{300} << 10, .bodies = &bodies};
-  const std::string head = absl::StrCat(kPost, "Content-Length: ", size_t{300} << 10, "\r\n\r\n");
+  const std::string head = StrCat(kPost, "Content-Length: ", size_t{300} << 10, "\r\n\r\n");
   {
     RequestParser parser(limits);
     FeedAll(parser, head + std::string(size_t{300} << 10, 'x'), 8192);
@@ -165,24 +165,23 @@ TEST(RequestParserTest, ABodyIsBoundedAndCountedWhileItIsHeld) {
   }
   EXPECT_EQ(bodies.bytes(), 0u);
   RequestParser large(limits);
-  std::string chunks = absl::StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n");
-  for (int i = 0; i < 80; ++i) absl::StrAppend(&chunks, "1000\r\n", std::string(4096, 'x'), "\r\n");
+  std::string chunks = StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 80; ++i) StrAppend(&chunks, "1000\r\n", std::string(4096, 'x'), "\r\n");
   FeedAll(large, chunks, 8192);
   EXPECT_EQ(large.state(), State::kFailed);
-  EXPECT_EQ(large.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(large.status().code(), StatusCode::kResourceExhausted);
   ASSERT_TRUE(bodies.TryHold((size_t{1} << 20) - bodies.bytes()));
   RequestParser crowded(limits);
   FeedAll(crowded, head + std::string(size_t{300} << 10, 'x'), 8192);
   EXPECT_THAT(std::string(crowded.status().message()), HasSubstr("try again later"));
   RequestParser small(limits);
-  FeedAll(small, absl::StrCat(kPost, "Content-Length: 3\r\n\r\nabc"), 8192);
+  FeedAll(small, StrCat(kPost, "Content-Length: 3\r\n\r\nabc"), 8192);
   EXPECT_EQ(small.state(), State::kDone) << "small ones are always taken";
 }
 
 TEST(RequestParserTest, AChunkLineThatDoesNotEndIsRefused) {
   RequestParser parser({});
-  FeedAll(parser,
-          absl::StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n3;", std::string(20000, 'e')),
+  FeedAll(parser, StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n3;", std::string(20000, 'e')),
           1000);
   EXPECT_EQ(parser.state(), State::kFailed);
 }

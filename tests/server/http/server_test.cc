@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
 #include "tests/server/http/http_fixture.h"
@@ -25,33 +26,32 @@ using ::testing::Not;
 class OneMessage final : public service::StreamHandler {
  public:
   explicit OneMessage(service::StreamCall& call) : call_(call) {}
-  void OnWritten(bool /*sent*/) override { call_.End(absl::OkStatus()); }
+  void OnWritten(bool /*sent*/) override { call_.End(OkStatus()); }
 
  private:
   service::StreamCall& call_;
 };
 
 struct Handlers {
-  absl::Status List(const service::Caller&, const v1::ListStudiesRequest&,
-                    v1::ListStudiesResponse* response) {
+  Status List(const service::Caller&, const v1::ListStudiesRequest&,
+              v1::ListStudiesResponse* response) {
     response->set_next_page_token("secret" + std::string(filler_bytes, 'x'));
-    return absl::OkStatus();
+    return OkStatus();
   }
   // Runs until its caller is gone.
-  absl::Status Preview(const service::Caller&, const v1::PreviewStudyRequest&,
-                       v1::PreviewStudyResponse*, const CancelCheck& cancel) {
+  Status Preview(const service::Caller&, const v1::PreviewStudyRequest&, v1::PreviewStudyResponse*,
+                 const CancelCheck& cancel) {
     began = true;
     while (cancel().ok()) absl::SleepFor(absl::Milliseconds(5));
     ended = true;
     return cancel();
   }
-  absl::StatusOr<service::StreamHandlerPtr> Watch(const service::Caller&,
-                                                  const v1::WatchJobRequest&,
-                                                  service::StreamCall& call) {
+  StatusOr<service::StreamHandlerPtr> Watch(const service::Caller&, const v1::WatchJobRequest&,
+                                            service::StreamCall& call) {
     const auto handler = std::make_shared<OneMessage>(call);
     v1::WatchJobResponse response;
     response.mutable_job()->set_name("secret");
-    const absl::Status written = call.Write(response);
+    const Status written = call.Write(response);
     if (!written.ok()) return written;
     return handler;
   }
@@ -67,9 +67,9 @@ class HttpServerTest : public testing::HttpHandlersTest {
     registry_.Add(handlers_, &Handlers::Preview);
     registry_.Add(handlers_, &Handlers::Watch);
     ServedCalls served = Served();
-    served.may_answer = [this]() -> absl::Status {
-      if (may_answer_) return absl::OkStatus();
-      return absl::UnavailableError("another curator leads");
+    served.may_answer = [this]() -> Status {
+      if (may_answer_) return OkStatus();
+      return UnavailableError("another curator leads");
     };
     Start({.listen = "127.0.0.1:0"}, served);
   }
@@ -156,13 +156,12 @@ class NeverAnswers final : public CallSender {
   std::function<void()> Send(const SentCall&, const google::protobuf::Message&,
                              std::shared_ptr<service::UnaryExchange> exchange) override {
     return [waiting = std::weak_ptr(exchange)] {
-      if (const auto call = waiting.lock()) call->Fail(absl::CancelledError("cancelled"));
+      if (const auto call = waiting.lock()) call->Fail(CancelledError("cancelled"));
     };
   }
-  absl::StatusOr<service::StreamHandlerPtr> SendStream(const SentCall&,
-                                                       const google::protobuf::Message&,
-                                                       service::StreamCall&) override {
-    return absl::UnimplementedError("");
+  StatusOr<service::StreamHandlerPtr> SendStream(const SentCall&, const google::protobuf::Message&,
+                                                 service::StreamCall&) override {
+    return UnimplementedError("");
   }
 };
 

@@ -12,7 +12,8 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/http/console.h"
 #include "tests/server/http/http_fixture.h"
 #include "tests/support/status_matchers.h"
@@ -44,7 +45,7 @@ class SiteFolder : public FilesFolder {
 };
 
 auto IsNoSite(const std::string& words) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(words));
+  return StatusIs(StatusCode::kInvalidArgument, HasSubstr(words));
 }
 
 TEST(ReadSiteFilesTest, ReadsFoldersInFolders) {
@@ -65,8 +66,7 @@ TEST(ReadSiteFilesTest, WhatIsNoSiteIsRefused) {
   std::filesystem::remove(folder.path("searchindex.js.gz"));
   std::filesystem::remove(folder.path("searchindex.js"));
   EXPECT_THAT(folder.Read(), IsNoSite("is this the folder of a built site?"));
-  EXPECT_THAT(ReadSiteFiles("/nowhere"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere")));
+  EXPECT_THAT(ReadSiteFiles("/nowhere"), StatusIs(StatusCode::kNotFound, HasSubstr("/nowhere")));
 }
 
 TEST(ReadSiteFilesTest, NoLinkIsFollowedAndWhatEverybodyMayWriteIsRefused) {
@@ -87,7 +87,7 @@ TEST(ReadSiteFilesTest, FilesAreBoundedInNumberAndInAllAndFoldersInDepth) {
   std::filesystem::create_directories(folder.path("1/2/3/4/5/6/7/8/9"));
   EXPECT_THAT(folder.Read(), IsNoSite("its ending is none of"));
   std::filesystem::remove_all(folder.path("1"));
-  for (size_t i = 5; i < kMaxSiteFiles; ++i) folder.Write(absl::StrCat("_static/", i, ".js"), "");
+  for (size_t i = 5; i < kMaxSiteFiles; ++i) folder.Write(StrCat("_static/", i, ".js"), "");
   EXPECT_OK(folder.Read().status());
   EXPECT_THAT(folder.WithFile("more.html"), IsNoSite("the documentation has more than 512 files"));
 }
@@ -170,7 +170,7 @@ TEST_F(SiteServerTest, OtherSitesGetNothingButLinksToPages) {
 
 TEST_F(SiteServerTest, WithoutAConsoleItsOriginMayNotCall) {
   Serve(nullptr);
-  const HttpResponse call = client_->SendBytes(absl::StrCat(
+  const HttpResponse call = client_->SendBytes(StrCat(
       "POST /coppice.v1.StudyService/ListStudies HTTP/1.1\r\nHost: ", host_, "\r\nOrigin: http://",
       host_, "\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"));
   EXPECT_EQ(call.status, 403);

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_split.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -66,7 +66,7 @@ class CurveCommandTest : public ::testing::Test {
 
   static std::vector<json> Lines(const std::string& text) {
     std::vector<json> lines;
-    for (const auto line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    for (const auto line : StrSplit(text, '\n', SkipEmpty())) {
       lines.push_back(json::parse(std::string(line), nullptr, false));
     }
     return lines;

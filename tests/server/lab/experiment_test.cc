@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/lab/synthetic.h"
 #include "tests/support/seeded_random.h"
@@ -19,7 +20,7 @@ using ::coppice::testing::SeededRandom;
 
 class ExperimentTest : public ::testing::Test {
  protected:
-  absl::StatusOr<SimulatedStudy> CollectWith(CollectOptions options) {
+  StatusOr<SimulatedStudy> CollectWith(CollectOptions options) {
     return Collect(public_, private_, options, random_, noise_);
   }
 
@@ -92,7 +93,7 @@ TEST_F(ExperimentTest, LiarsNeedAnEpsilon) {
   CollectOptions options;
   options.liars.emplace();
   EXPECT_THAT(CollectWith(options),
-              ::coppice::testing::StatusIs(absl::StatusCode::kInvalidArgument,
+              ::coppice::testing::StatusIs(StatusCode::kInvalidArgument,
                                            ::testing::HasSubstr("with privacy only")));
 }
 
@@ -199,7 +200,7 @@ TEST_F(LabelExperimentTest, EvidenceIsTheOffsetTheLabelsOrBoth) {
   ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit labels, EstimateLabels(study, rows_, smooth));
   EXPECT_EQ(labels.model.forest[0].num_leaves(), 1u);  // the public rows are not used
   EXPECT_THAT(EstimateLabels(study, rows_, {}),
-              ::coppice::testing::StatusIs(absl::StatusCode::kInvalidArgument,
+              ::coppice::testing::StatusIs(StatusCode::kInvalidArgument,
                                            ::testing::HasSubstr("--estimator smooth")));
 }
 
@@ -282,7 +283,7 @@ TEST_F(ExperimentTest, ClaimsNeedPublicFeatures) {
   options.epsilon = *Budget::FromEpsilon(1);
   options.liars = {.attack = Attack::kGiven, .share = 0.1, .claim = Claim::kChosen};
   EXPECT_THAT(CollectWith(options),
-              ::coppice::testing::StatusIs(absl::StatusCode::kInvalidArgument,
+              ::coppice::testing::StatusIs(StatusCode::kInvalidArgument,
                                            ::testing::HasSubstr("no feature is public")));
 }
 

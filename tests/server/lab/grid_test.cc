@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "common/base/status.h"
 #include "server/lab/report.h"
 #include "tests/support/status_matchers.h"
 
@@ -107,10 +108,10 @@ TEST(GridTest, AnErrorOfOneRepetitionIsTheRunsError) {
   RunOptions options = SmallRun();
   options.grid.min_leaves = {0};
   EXPECT_THAT(RunGrid(SmallRows(), options, [](uint32_t) {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("min_leaf")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("min_leaf")));
   options.grid.min_leaves.clear();
   EXPECT_THAT(RunGrid(SmallRows(), options, [](uint32_t) {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least one cell")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at least one cell")));
 }
 
 TEST(ReportTest, SaysFirstWhetherTheMajorityIsBeaten) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/ldp/symbol_response.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
@@ -67,9 +68,8 @@ TEST(AttackTest, NamesGoBothWays) {
     ASSERT_OK_AND_ASSIGN(const Claim parsed, ParseClaim(ClaimName(claim)));
     EXPECT_EQ(parsed, claim);
   }
-  EXPECT_THAT(ParseAttack("x"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no attack")));
-  EXPECT_THAT(ParseClaim("x"), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(ParseAttack("x"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("no attack")));
+  EXPECT_THAT(ParseClaim("x"), StatusIs(StatusCode::kInvalidArgument,
                                         HasSubstr("no claim; there are own and chosen")));
 }
 
@@ -155,7 +155,7 @@ TEST(CellWorthsTest, FollowTheAim) {
   EXPECT_EQ(worths(Aim::kRows, 1), Values({-6, 6, -2, 2}));
   EXPECT_EQ(worths(Aim::kInvert, 1), Values({2, -2, -1, 1}));
   EXPECT_THAT(CellWorths({.target = 2}, kPublic),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no class 2")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no class 2")));
 }
 
 TEST(PusherTest, SetsAreOfTheCellsWorthMost) {
@@ -175,7 +175,7 @@ TEST(PusherTest, SaysWhatItCannotSimulate) {
     return Pusher::Create(*Mechanism(kind, domain), attack, Worths(domain)).status();
   };
   const auto refused = [](const char* why) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why));
+    return StatusIs(StatusCode::kInvalidArgument, HasSubstr(why));
   };
   EXPECT_THAT(create(MechanismKind::kSubsetSelection, Attack::kChosen), refused("no columns"));
   EXPECT_THAT(create(MechanismKind::kDirect, Attack::kChosen), refused("no columns"));

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
 #include "tests/support/status_matchers.h"
@@ -30,7 +30,7 @@ struct PlanOutcome {
 
 PlanOutcome RunPlanWith(const std::string& arguments) {
   const std::string command =
-      absl::StrCat(std::getenv("COPPICE_BIN_DIR"), "/coppice-lab plan ", arguments, " 2>&1");
+      StrCat(std::getenv("COPPICE_BIN_DIR"), "/coppice-lab plan ", arguments, " 2>&1");
   PlanOutcome outcome;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return outcome;
@@ -48,12 +48,12 @@ class PlanBatchesTest : public ::testing::Test {
   PlanOutcome Plan(const std::string& arguments) const { return PlanWith(schema_, arguments); }
   PlanOutcome PlanWith(const TempFile& schema, const std::string& arguments) const {
     return RunPlanWith(
-        absl::StrCat("--public none --schema ", schema.path(), " --devices 1000 ", arguments));
+        StrCat("--public none --schema ", schema.path(), " --devices 1000 ", arguments));
   }
   static std::string SchemaText(const char* more) {
-    return absl::StrCat(R"({"features":[{"name":"a","type":"numeric","min":0,"max":1)", more,
-                        R"(},{"name":"b","type":"numeric","min":0,"max":1}],)",
-                        R"("label":"y","classes":["no","yes"]})");
+    return StrCat(R"({"features":[{"name":"a","type":"numeric","min":0,"max":1)", more,
+                  R"(},{"name":"b","type":"numeric","min":0,"max":1}],)",
+                  R"("label":"y","classes":["no","yes"]})");
   }
 
   const TempFile schema_{".json", SchemaText("")};

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::lab {
@@ -60,7 +61,7 @@ TEST(HoldOutTest, EachRowIsHeldOutEquallyOften) {
 TEST(HoldOutTest, RefusesToTakeNothingOrEverything) {
   for (const double share : {0.0, 1.0}) {
     EXPECT_THAT(HoldOut(Distinct(1), Distinct(10), share),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the holdout must be")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("the holdout must be")));
   }
 }
 
@@ -93,7 +94,7 @@ TEST(SplitRowsTest, RefusesMoreThanThereIs) {
        {SplitOptions{.public_rows = 0}, SplitOptions{.public_rows = 8},
         SplitOptions{.public_rows = 2, .private_rows = 7}}) {
     EXPECT_THAT(SplitRows(Distinct(10), options),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too few")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("too few")));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::lab {
@@ -50,15 +51,14 @@ TEST(SyntheticTest, ParsesItsPartsInAnyOrder) {
 }
 
 TEST(SyntheticTest, RefusesUnknownPartsAndBadNumbers) {
-  EXPECT_THAT(
-      SyntheticOptions::Parse("beta=1"),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are gamma, sine, private")));
+  EXPECT_THAT(SyntheticOptions::Parse("beta=1"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("there are gamma, sine, private")));
   EXPECT_THAT(SyntheticOptions::Parse("gamma=0"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gamma must be a positive")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("gamma must be a positive")));
   EXPECT_THAT(SyntheticOptions::Parse("gamma=nan"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gamma must be a positive")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("gamma must be a positive")));
   EXPECT_THAT(SyntheticOptions::Parse("public=0"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("public must be a number")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("public must be a number")));
 }
 
 }  // namespace

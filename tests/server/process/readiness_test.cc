@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
+
 namespace coppice {
 namespace {
 
@@ -19,12 +21,12 @@ using ::testing::Pair;
 class ReadinessTest : public ::testing::Test {
  protected:
   std::vector<ReadinessCheck> Checks() {
-    return {{"good", [] { return absl::OkStatus(); }}, {"switched", [this] {
-                                                          const std::lock_guard lock(mutex_);
-                                                          ++rounds_;
-                                                          changed_.notify_all();
-                                                          return status_;
-                                                        }}};
+    return {{"good", [] { return OkStatus(); }}, {"switched", [this] {
+                                                    const std::lock_guard lock(mutex_);
+                                                    ++rounds_;
+                                                    changed_.notify_all();
+                                                    return status_;
+                                                  }}};
   }
   std::function<void(bool)> Tell() {
     return [this](bool ready) {
@@ -33,7 +35,7 @@ class ReadinessTest : public ::testing::Test {
       changed_.notify_all();
     };
   }
-  void Switch(absl::Status status) {
+  void Switch(Status status) {
     const std::lock_guard lock(mutex_);
     status_ = std::move(status);
   }
@@ -49,7 +51,7 @@ class ReadinessTest : public ::testing::Test {
   const Log log_{LogLevel::kError, false};
   std::mutex mutex_;
   std::condition_variable changed_;
-  absl::Status status_;
+  Status status_;
   int rounds_ = 0;
   std::vector<bool> told_;
 };
@@ -58,15 +60,15 @@ TEST_F(ReadinessTest, IsReadyOnceEveryCheckPassedAndFollowsThem) {
   Readiness readiness(Checks(), absl::Milliseconds(1), log_, Tell());
   AwaitTold(true);
   EXPECT_THAT(readiness.Passed(), ElementsAre(Pair("good", true), Pair("switched", true)));
-  Switch(absl::InternalError("counts do not agree"));
+  Switch(InternalError("counts do not agree"));
   AwaitTold(false);
   EXPECT_THAT(readiness.Passed(), ElementsAre(Pair("good", true), Pair("switched", false)));
-  Switch(absl::OkStatus());
+  Switch(OkStatus());
   AwaitTold(true);
 }
 
 TEST_F(ReadinessTest, IsNotReadyAtFirstIfACheckFails) {
-  Switch(absl::UnavailableError("no disk"));
+  Switch(UnavailableError("no disk"));
   Readiness readiness(Checks(), absl::Milliseconds(1), log_, Tell());
   AwaitRounds(3);
   readiness.Stop();
@@ -90,7 +92,7 @@ TEST_F(ReadinessTest, StopSaysSoBeforeItWaitsForASlowCheck) {
   Readiness readiness({{"slow",
                         [&] {
                           const std::lock_guard wait(held);
-                          return absl::OkStatus();
+                          return OkStatus();
                         }}},
                       absl::Milliseconds(1), log_, [&](bool ready) {
                         EXPECT_FALSE(ready);  // even a check that now passes comes too late

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/research/gradient_noise.h"
 #include "tests/server/research/small_rows.h"
@@ -190,7 +191,7 @@ TEST(PrivateGradientsTest, AreForTwoClasses) {
       .public_rows = ThreeClasses(), .private_rows = ThreeClasses(), .test_rows = ThreeClasses()};
   for (const Method* method : {&PsgdL(), &PsgdN(), &Pglm()}) {
     EXPECT_THAT(FitOnce(*method, rows, "1", 0),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("two classes")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("two classes")));
   }
 }
 

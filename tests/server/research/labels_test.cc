@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/research/features.h"
 #include "tests/server/research/small_rows.h"
@@ -138,9 +139,9 @@ TEST(OutputPerturbationTest, NoiseGrowsWithTheMostNeighbouredRow) {
 
 TEST(LabelPrivacyTest, RefuseSettingsOutOfRange) {
   EXPECT_THAT(FitOnce(Ssrdt(), LineOfHalves(0, 1, 0), "1", 17),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 to 16")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("0 to 16")));
   EXPECT_THAT(FitOnce(Top(), LineOfHalves(0, 1, 0), "1", 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 99")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 99")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/research/features.h"
 #include "server/research/method.h"
@@ -27,7 +28,7 @@ TEST(MethodsTest, NamesAreDistinctAndFound) {
     ASSERT_OK_AND_ASSIGN(const Method* found, FindMethod(method->info().name));
     EXPECT_EQ(found, method);
   }
-  EXPECT_THAT(FindMethod("nothing"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("ct_w, ")));
+  EXPECT_THAT(FindMethod("nothing"), StatusIs(StatusCode::kNotFound, HasSubstr("ct_w, ")));
 }
 
 // A reader of a result must be told what it protects.
@@ -61,7 +62,7 @@ TEST(MethodsTest, RefusePrivateRowsWithoutLabels) {
   for (const Method* method : AllMethods()) {
     if (method == &CtQ() || method == &Auto()) continue;  // reads none, or leaves them out
     EXPECT_THAT(FitOnce(*method, rows, "1", 1),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("row 3")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("row 3")))
         << method->info().name;
   }
 }
@@ -71,7 +72,7 @@ TEST(ClassificationTreesTest, RefuseRowsWithoutLabels) {
                              .private_rows = Line({0, 1}),
                              .test_rows = Line({0, 1})};
   EXPECT_THAT(FitOnce(CtQ(), rows, "", 3),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("label")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("label")));
 }
 
 TEST(ScalingTest, UsesThePublicRangeAndClamps) {
@@ -134,9 +135,9 @@ TEST(PrivateHistogramTest, RefusesGridsThatNoDeviceCouldSend) {
   const lab::LabRows rows = {
       .public_rows = Line({0, 1}), .private_rows = Line({0, 1}), .test_rows = Line({0, 1})};
   EXPECT_THAT(FitOnce(Phist(), rows, "1", 65),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("splits")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("splits")));
   EXPECT_THAT(FitOnce(Phist(), rows, "1", 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("splits")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("splits")));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 #include "server/lab/synthetic.h"
@@ -54,8 +55,8 @@ inline std::shared_ptr<const Table> ThreeClasses() {
   return std::make_shared<const Table>(std::move(table));
 }
 
-inline absl::StatusOr<Answers> FitOnce(const Method& method, const lab::LabRows& rows,
-                                       const std::string& epsilon, double setting) {
+inline StatusOr<Answers> FitOnce(const Method& method, const lab::LabRows& rows,
+                                 const std::string& epsilon, double setting) {
   FitOptions options{.epsilon = std::nullopt, .setting = setting};
   if (!epsilon.empty()) {
     COPPICE_ASSIGN_OR_RETURN(options.epsilon, Budget::Parse(epsilon));

@@ -6,7 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/server/store/put.h"
 #include "tests/support/status_matchers.h"
@@ -50,7 +51,7 @@ class BackupsTest : public ::testing::Test {
 
   // The store that the backup restores to.
   std::unique_ptr<Store> Restored(uint32_t id) {
-    const std::string data_dir = absl::StrCat(dir_.path(), "/restored", id);
+    const std::string data_dir = StrCat(dir_.path(), "/restored", id);
     fs::create_directory(data_dir);
     EXPECT_OK(VerifyBackup(folder_, id));
     EXPECT_OK(CopyBackup(folder_, id, data_dir + "/rocksdb"));
@@ -95,13 +96,13 @@ TEST_F(BackupsTest, BackupsAreListedWhileOthersAreMadeAndRemoved) {
   std::atomic<bool> stop{false};
   std::thread maker([&] {
     for (int i = 0; i < 8; ++i) {
-      ASSERT_OK(Put(*store_, absl::StrCat("key/", i), std::string(100'000, 'x')));
+      ASSERT_OK(Put(*store_, StrCat("key/", i), std::string(100'000, 'x')));
       ASSERT_OK(store_->Backup({.folder = folder_, .keep = 2}));
     }
     stop = true;
   });
   while (!stop) {
-    const absl::StatusOr<std::vector<StoreBackup>> listed = store_->ListBackups(folder_);
+    const StatusOr<std::vector<StoreBackup>> listed = store_->ListBackups(folder_);
     EXPECT_OK(listed);
     for (size_t i = 1; listed.ok() && i < listed->size(); ++i) {
       EXPECT_LT((*listed)[i - 1].id, (*listed)[i].id);
@@ -121,7 +122,7 @@ TEST_F(BackupsTest, NothingAcknowledgedBeforeABackupIsMissingThoughWritingGoesOn
   std::atomic<bool> stop{false};
   std::thread writer([&] {
     for (int i = 0; !stop; ++i) {
-      ASSERT_OK(Put(*store_, absl::StrCat("key/", i), std::string(20000, 'x')));
+      ASSERT_OK(Put(*store_, StrCat("key/", i), std::string(20000, 'x')));
       acknowledged = i + 1;
     }
   });
@@ -129,7 +130,7 @@ TEST_F(BackupsTest, NothingAcknowledgedBeforeABackupIsMissingThoughWritingGoesOn
   std::vector<std::pair<uint32_t, int>> backups;
   for (int i = 0; i < 3; ++i) {
     const int before = acknowledged;
-    const absl::StatusOr<StoreBackup> made = store_->Backup({.folder = folder_});
+    const StatusOr<StoreBackup> made = store_->Backup({.folder = folder_});
     EXPECT_OK(made);
     if (made.ok()) backups.emplace_back(made->id, before);
   }
@@ -140,15 +141,15 @@ TEST_F(BackupsTest, NothingAcknowledgedBeforeABackupIsMissingThoughWritingGoesOn
     const auto restored = Restored(id);
     int there = 0;
     // There must be no gap: no batch is there without those before it.
-    while (restored->Get(absl::StrCat("key/", there))->has_value()) ++there;
+    while (restored->Get(StrCat("key/", there))->has_value()) ++there;
     EXPECT_GE(there, before);
-    EXPECT_EQ(*restored->Get(absl::StrCat("key/", there + 1)), std::nullopt);
+    EXPECT_EQ(*restored->Get(StrCat("key/", there + 1)), std::nullopt);
   }
 }
 
 TEST_F(BackupsTest, OldOnesMakeRoom) {
   for (int i = 0; i < 4; ++i) {
-    ASSERT_OK(Put(*store_, absl::StrCat(i), "value"));
+    ASSERT_OK(Put(*store_, StrCat(i), "value"));
     ASSERT_OK(store_->Backup({.folder = folder_, .keep = 2}));
   }
   ASSERT_OK_AND_ASSIGN(const std::vector<StoreBackup> left, ListBackups(folder_));
@@ -159,24 +160,24 @@ TEST_F(BackupsTest, OldOnesMakeRoom) {
 
 TEST_F(BackupsTest, AStoppedOneIsNoBackupAndTheNextWorks) {
   for (int i = 0; i < 40; ++i) {
-    ASSERT_OK(Put(*store_, absl::StrCat(i), std::string(1 << 20, static_cast<char>('a' + i))));
+    ASSERT_OK(Put(*store_, StrCat(i), std::string(1 << 20, static_cast<char>('a' + i))));
   }
   EXPECT_THAT(
       store_->Backup({.folder = folder_,
                       .progress = [](uint64_t bytes) { return bytes < (uint64_t{4} << 20); }}),
-      StatusIs(absl::StatusCode::kCancelled, ::testing::_));
+      StatusIs(StatusCode::kCancelled, ::testing::_));
   EXPECT_THAT(*ListBackups(folder_), SizeIs(0));
   ASSERT_OK_AND_ASSIGN(const StoreBackup whole, store_->Backup({.folder = folder_}));
   EXPECT_TRUE(Restored(whole.id)->Get("39")->has_value());
 }
 
 TEST_F(BackupsTest, DamageOfAnyFileOfABackupIsFound) {
-  for (int i = 0; i < 50; ++i) ASSERT_OK(Put(*store_, absl::StrCat(i), std::string(1000, 'x')));
+  for (int i = 0; i < 50; ++i) ASSERT_OK(Put(*store_, StrCat(i), std::string(1000, 'x')));
   ASSERT_OK_AND_ASSIGN(const StoreBackup made, store_->Backup({.folder = folder_}));
   for (const fs::path& file : FilesUnder(folder_, ".sst")) {
     FlipByte(file, static_cast<int64_t>(fs::file_size(file) / 2));
     EXPECT_THAT(VerifyBackup(folder_, made.id),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("damaged")));
+                StatusIs(StatusCode::kDataLoss, HasSubstr("damaged")));
     FlipByte(file, static_cast<int64_t>(fs::file_size(file) / 2));
     EXPECT_OK(VerifyBackup(folder_, made.id));
     fs::resize_file(file, fs::file_size(file) - 1);
@@ -185,21 +186,20 @@ TEST_F(BackupsTest, DamageOfAnyFileOfABackupIsFound) {
 }
 
 TEST_F(BackupsTest, ADamagedStoreIsNotBackedUpInPlaceOfAGoodOne) {
-  for (int i = 0; i < 50; ++i) ASSERT_OK(Put(*store_, absl::StrCat(i), std::string(1000, 'x')));
+  for (int i = 0; i < 50; ++i) ASSERT_OK(Put(*store_, StrCat(i), std::string(1000, 'x')));
   ASSERT_OK(store_->Backup({.folder = folder_, .keep = 1}));
   const std::vector<fs::path> tables = FilesUnder(data_dir_, ".sst");
   ASSERT_THAT(tables, SizeIs(1));
   FlipByte(tables[0], 2000);
-  EXPECT_THAT(
-      store_->Backup({.folder = folder_, .keep = 1}),
-      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no backup is made of a damaged store")));
+  EXPECT_THAT(store_->Backup({.folder = folder_, .keep = 1}),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("no backup is made of a damaged store")));
   EXPECT_THAT(*ListBackups(folder_), SizeIs(1));
 }
 
 TEST_F(BackupsTest, PurgingAndBackingUpAtOnceDoNotDisturbEachOther) {
-  for (int i = 0; i < 20; ++i) ASSERT_OK(Put(*store_, absl::StrCat(i), std::string(1 << 20, 'x')));
+  for (int i = 0; i < 20; ++i) ASSERT_OK(Put(*store_, StrCat(i), std::string(1 << 20, 'x')));
   std::thread purger([&] {
-    for (int i = 0; i < 5; ++i) EXPECT_OK(store_->Purge(absl::StrCat(i)));
+    for (int i = 0; i < 5; ++i) EXPECT_OK(store_->Purge(StrCat(i)));
   });
   for (int i = 0; i < 3; ++i) EXPECT_OK(store_->Backup({.folder = folder_}));
   purger.join();
@@ -208,10 +208,10 @@ TEST_F(BackupsTest, PurgingAndBackingUpAtOnceDoNotDisturbEachOther) {
 }
 
 TEST_F(BackupsTest, AFolderWithoutBackupsIsNotFoundAndStaysAsItIs) {
-  EXPECT_THAT(ListBackups(folder_), StatusIs(absl::StatusCode::kNotFound, HasSubstr(folder_)));
+  EXPECT_THAT(ListBackups(folder_), StatusIs(StatusCode::kNotFound, HasSubstr(folder_)));
   EXPECT_FALSE(fs::exists(folder_));
   ASSERT_OK(store_->Backup({.folder = folder_}));
-  EXPECT_THAT(VerifyBackup(folder_, 7), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_THAT(VerifyBackup(folder_, 7), StatusIs(StatusCode::kNotFound, ::testing::_));
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -37,13 +39,13 @@ void WriteFile(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-absl::StatusOr<Pairs> PairsIn(const std::string& data_dir) {
+StatusOr<Pairs> PairsIn(const std::string& data_dir) {
   const auto store = OpenRocksDbStoreForReading(data_dir);
   if (!store.ok()) return store.status();
   Pairs pairs;
-  const absl::Status read = (*store)->Scan("", [&](absl::string_view key, absl::string_view value) {
+  const Status read = (*store)->Scan("", [&](std::string_view key, std::string_view value) {
     pairs[std::string(key)] = std::string(value);
-    return absl::OkStatus();
+    return OkStatus();
   });
   if (!read.ok()) return read;
   return pairs;
@@ -60,9 +62,9 @@ class DatabaseFilesTest : public ::testing::Test {
   // Puts some records into a table and some into a log.
   void MakeStore() {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir_.path()));
-    for (int i = 0; i < 9; ++i) Put(*store, absl::StrCat("table/", i), 60);
+    for (int i = 0; i < 9; ++i) Put(*store, StrCat("table/", i), 60);
     ASSERT_OK(store->Purge("table/"));
-    for (int i = 0; i < 9; ++i) Put(*store, absl::StrCat("log/", i), 60);
+    for (int i = 0; i < 9; ++i) Put(*store, StrCat("log/", i), 60);
   }
 
   fs::path FileWith(const std::string& extension) const {
@@ -96,13 +98,13 @@ TEST_F(DatabaseFilesTest, APrivateFolderIsMadeForItsOwnerAndOneThatIsOpenIsRefus
   for (const unsigned mode : {0755u, 0711u, 0704u, 0702u, 01777u}) {
     fs::permissions(folder, static_cast<fs::perms>(mode));
     EXPECT_THAT(MakePrivateFolder(folder),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("chmod o-rwx")))
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("chmod o-rwx")))
         << std::oct << mode;
     EXPECT_OK(MakeFolder(folder));
     EXPECT_EQ(fs::status(folder).permissions(), static_cast<fs::perms>(mode)) << "left as it was";
   }
   EXPECT_THAT(MakePrivateFolder(dir_.path() + "/none/below"),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot make")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("cannot make")));
 }
 
 TEST_F(DatabaseFilesTest, EveryFlippedByteOfATableOrALogIsFoundOrHarmless) {
@@ -119,7 +121,7 @@ TEST_F(DatabaseFilesTest, EveryFlippedByteOfATableOrALogIsFoundOrHarmless) {
       WriteFile(file, flipped);
       const std::vector<FileProblem> problems = Problems();
       if (problems.empty()) {
-        const absl::StatusOr<Pairs> after = PairsIn(dir_.path());
+        const StatusOr<Pairs> after = PairsIn(dir_.path());
         EXPECT_TRUE(!after.ok() || *after == before) << extension << " byte " << at;
       } else {
         EXPECT_EQ(problems[0].file, file.string());
@@ -160,7 +162,7 @@ TEST_F(DatabaseFilesTest, LargeRecordsOfSeveralBlocksAreSound) {
   {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir_.path()));
     for (const size_t bytes : {100, 32700, 32761, 40000, 200000, 7, 65536}) {
-      Put(*store, absl::StrCat("key", bytes), bytes);
+      Put(*store, StrCat("key", bytes), bytes);
     }
   }
   EXPECT_THAT(Problems(), IsEmpty());
@@ -172,12 +174,11 @@ TEST_F(DatabaseFilesTest, LargeRecordsOfSeveralBlocksAreSound) {
 
 TEST_F(DatabaseFilesTest, WhatAnotherProcessUsesIsLeftAlone) {
   ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir_.path()));
-  for (const absl::Status& status :
-       {CheckFiles(database_, [](const std::string&) {}).status(), SalvageFiles(database_),
-        CopyFiles(database_, dir_.path() + "/copy"),
-        OpenRocksDbStoreForReading(dir_.path()).status()}) {
+  for (const Status& status : {CheckFiles(database_, [](const std::string&) {}).status(),
+                               SalvageFiles(database_), CopyFiles(database_, dir_.path() + "/copy"),
+                               OpenRocksDbStoreForReading(dir_.path()).status()}) {
     EXPECT_THAT(status,
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another process uses")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("another process uses")));
   }
 }
 
@@ -189,9 +190,9 @@ TEST_F(DatabaseFilesTest, ReadingChangesNothingAndKeepsOthersOut) {
   }
   {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStoreForReading(dir_.path()));
-    EXPECT_THAT(store->Apply({}), StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
+    EXPECT_THAT(store->Apply({}), StatusIs(StatusCode::kFailedPrecondition, ::testing::_));
     EXPECT_THAT(OpenRocksDbStore(dir_.path()),
-                StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
+                StatusIs(StatusCode::kFailedPrecondition, ::testing::_));
   }
   for (const auto& entry : fs::directory_iterator(database_)) {
     EXPECT_EQ(before[entry.path().string()], ReadFile(entry.path())) << entry.path();
@@ -204,19 +205,19 @@ TEST_F(DatabaseFilesTest, ReadingChangesNothingAndKeepsOthersOut) {
 TEST_F(DatabaseFilesTest, SalvagingKeepsWhatCanBeRead) {
   MakeStore();
   fs::remove(database_ + "/CURRENT");
-  EXPECT_THAT(PairsIn(dir_.path()), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
+  EXPECT_THAT(PairsIn(dir_.path()), StatusIs(StatusCode::kDataLoss, ::testing::_));
   ASSERT_OK(CopyFiles(database_, dir_.path() + "/copy"));
   EXPECT_THAT(CopyFiles(database_, dir_.path() + "/copy"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is there already")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is there already")));
   ASSERT_OK(SalvageFiles(database_));
   EXPECT_THAT(*PairsIn(dir_.path()), SizeIs(18));
 }
 
 TEST_F(DatabaseFilesTest, AFolderWithoutAStoreIsNotFound) {
   EXPECT_THAT(CheckFiles(database_, [](const std::string&) {}),
-              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+              StatusIs(StatusCode::kNotFound, ::testing::_));
   EXPECT_THAT(OpenRocksDbStoreForReading(dir_.path()),
-              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+              StatusIs(StatusCode::kNotFound, ::testing::_));
   EXPECT_FALSE(fs::exists(database_));
 }
 

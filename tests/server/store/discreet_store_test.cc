@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
@@ -23,21 +25,21 @@ constexpr char kSecret[] =
 // Fails with `error` if that is set.
 class FailingStore final : public Store {
  public:
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     if (!error.ok()) return error;
     return store_.Get(key);
   }
-  absl::Status Apply(const StoreBatch& batch) override {
+  Status Apply(const StoreBatch& batch) override {
     return error.ok() ? store_.Apply(batch) : error;
   }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     return error.ok() ? store_.Scan(prefix, visit) : error;
   }
-  absl::Status Purge(absl::string_view /*prefix*/) override { return error; }
+  Status Purge(std::string_view /*prefix*/) override { return error; }
 
-  absl::Status error;
+  Status error;
 
  private:
   MemoryStore store_;
@@ -51,16 +53,15 @@ class DiscreetStoreTest : public ::testing::Test {
     return batch;
   }
   // The errors of every call that changes or reads.
-  std::vector<absl::Status> Errors() {
-    const auto accept = [](absl::string_view, absl::string_view) { return absl::OkStatus(); };
+  std::vector<Status> Errors() {
+    const auto accept = [](std::string_view, std::string_view) { return OkStatus(); };
     return {store_.Get("a").status(), store_.Apply(OneKey()), store_.Scan("a", accept),
             store_.Purge("a")};
   }
 
   FailingStore disk_;
   std::vector<std::string> told_;
-  DiscreetStore store_{disk_,
-                       [this](const absl::Status& error) { told_.emplace_back(error.message()); }};
+  DiscreetStore store_{disk_, [this](const Status& error) { told_.emplace_back(error.message()); }};
 };
 
 TEST_F(DiscreetStoreTest, WhatSucceedsIsPassedOn) {
@@ -73,12 +74,12 @@ TEST_F(DiscreetStoreTest, WhatSucceedsIsPassedOn) {
 
 TEST_F(DiscreetStoreTest, ErrorsKeepTheirCodeAndLoseTheirWords) {
   store_.Hide();
-  for (const auto& [code, words] : {std::pair{absl::StatusCode::kUnavailable, "does not answer"},
-                                    {absl::StatusCode::kDataLoss, "is damaged"},
-                                    {absl::StatusCode::kResourceExhausted, "has no room"},
-                                    {absl::StatusCode::kFailedPrecondition, "refuses this"}}) {
-    disk_.error = absl::Status(code, kSecret);
-    for (const absl::Status& error : Errors()) {
+  for (const auto& [code, words] : {std::pair{StatusCode::kUnavailable, "does not answer"},
+                                    {StatusCode::kDataLoss, "is damaged"},
+                                    {StatusCode::kResourceExhausted, "has no room"},
+                                    {StatusCode::kFailedPrecondition, "refuses this"}}) {
+    disk_.error = Status(code, kSecret);
+    for (const Status& error : Errors()) {
       EXPECT_THAT(error, StatusIs(code, HasSubstr(words)));
       EXPECT_THAT(std::string(error.message()), HasSubstr("The operator's log has the reason"));
       for (const char* part : {"10.0.0.7", "5432", "coppice_prod", "PostgreSQL"}) {
@@ -91,9 +92,9 @@ TEST_F(DiscreetStoreTest, ErrorsKeepTheirCodeAndLoseTheirWords) {
 }
 
 TEST_F(DiscreetStoreTest, WhoStartsTheDaemonReadsTheWholeError) {
-  disk_.error = absl::UnavailableError(kSecret);
-  for (const absl::Status& error : Errors()) {
-    EXPECT_THAT(error, StatusIs(absl::StatusCode::kUnavailable, kSecret));
+  disk_.error = UnavailableError(kSecret);
+  for (const Status& error : Errors()) {
+    EXPECT_THAT(error, StatusIs(StatusCode::kUnavailable, kSecret));
   }
   EXPECT_THAT(told_, IsEmpty());
 }
@@ -102,10 +103,10 @@ TEST_F(DiscreetStoreTest, AVisitorsErrorIsItsOwn) {
   ASSERT_OK(store_.Apply(OneKey()));
   store_.Hide();
   EXPECT_THAT(store_.Scan("a",
-                          [](absl::string_view, absl::string_view) {
-                            return absl::DataLossError("the stored record a does not parse");
+                          [](std::string_view, std::string_view) {
+                            return DataLossError("the stored record a does not parse");
                           }),
-              StatusIs(absl::StatusCode::kDataLoss, "the stored record a does not parse"));
+              StatusIs(StatusCode::kDataLoss, "the stored record a does not parse"));
   EXPECT_THAT(told_, IsEmpty());
 }
 

@@ -9,14 +9,14 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/postgres/tables.h"
 #include "tests/integration/process.h"
@@ -100,7 +100,7 @@ class LeaseTest : public ::testing::Test {
   }
   // Ends the sessions whose last statement is like `query`, except a test's own that ends others.
   void EndSessions(const std::string& query) const {
-    Execute(absl::StrCat(
+    Execute(StrCat(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '", query,
         "' AND query NOT LIKE '%pg_terminate_backend%' AND pid <> pg_backend_pid() AND datname = "
         "current_database()"));
@@ -110,7 +110,7 @@ class LeaseTest : public ::testing::Test {
   std::string uri_;
 };
 
-const auto kUnproven = StatusIs(absl::StatusCode::kUnavailable, _);
+const auto kUnproven = StatusIs(StatusCode::kUnavailable, _);
 
 TEST_F(LeaseTest, IsTakenAfterOneLengthInASession) {
   const auto candidate = Join("a:1");
@@ -142,8 +142,8 @@ TEST_F(LeaseTest, ACandidateOfAnotherLengthDoesNotLead) {
   ASSERT_THAT(leader, NotNull());
   ASSERT_OK_AND_ASSIGN(const auto hasty,
                        LeaseCandidate::Join(uri_, {.address = "hasty", .length = kLength / 4}));
-  EXPECT_THAT(hasty->TryTake(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                         HasSubstr("the same --lease-seconds")));
+  EXPECT_THAT(hasty->TryTake(),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("the same --lease-seconds")));
   EXPECT_EQ(hasty->leader().address, "leader");
   ASSERT_OK(leader->Release());
   EXPECT_THAT(TakeWithin(*hasty, kPatience), NotNull());
@@ -229,7 +229,7 @@ TEST_F(LeaseTest, AStoreReadsAndWritesNothingWhileItsLeaseIsNotProven) {
   ASSERT_OK(blocker->RunScript("BEGIN; SELECT epoch FROM coppice.coppice_owner FOR UPDATE"));
   ASSERT_TRUE(Within(kPatience, [&] { return !lease->Check().ok(); }));
   EXPECT_THAT(store->Get("key").status(), kUnproven);
-  EXPECT_THAT(store->Scan("", [](auto, auto) { return absl::OkStatus(); }), kUnproven);
+  EXPECT_THAT(store->Scan("", [](auto, auto) { return OkStatus(); }), kUnproven);
   EXPECT_THAT(Put(*store, "key", "second"), kUnproven);
   ASSERT_OK(blocker->RunScript("COMMIT"));
   ASSERT_TRUE(ProvenWithin(*lease, kPatience));
@@ -247,7 +247,7 @@ TEST_F(LeaseTest, AFormerLeadersBatchIsRefusedWhateverItsLeaseSays) {
   EXPECT_FALSE(Put(*store, "key", "second").ok());
   EXPECT_EQ(Number("SELECT count(*) FROM coppice.coppice_records WHERE value = 'first'"), 1);
   EXPECT_TRUE(Within(kPatience, [&] { return lost == 1; }));
-  EXPECT_THAT(lease->Check(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("leads no more")));
+  EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, HasSubstr("leads no more")));
 }
 
 TEST_F(LeaseTest, AStoreThatLostABatchGivesItsLeaseUp) {
@@ -260,8 +260,8 @@ TEST_F(LeaseTest, AStoreThatLostABatchGivesItsLeaseUp) {
   EXPECT_FALSE(Put(*store, "key", "second").ok());
   EXPECT_FALSE(Put(*store, "key", "third").ok());
   EXPECT_TRUE(Within(kPatience, [&] { return lost == 1; }));
-  EXPECT_THAT(lease->Check(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("lacks a batch")));
-  EXPECT_THAT(lease->Release(), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, HasSubstr("lacks a batch")));
+  EXPECT_THAT(lease->Release(), StatusIs(StatusCode::kFailedPrecondition, _));
   EXPECT_EQ(lost, 1);
 }
 
@@ -274,7 +274,7 @@ TEST_F(LeaseTest, IsLostIfItsEpochIsGone) {
   EXPECT_THAT(lease->Check(), kUnproven);
   absl::SleepFor(kLength);
   EXPECT_EQ(lost, 1);
-  EXPECT_THAT(lease->Release(), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(lease->Release(), StatusIs(StatusCode::kFailedPrecondition, _));
 }
 
 TEST_F(LeaseTest, IsLostIfAnOperatorReleasesIt) {
@@ -360,7 +360,7 @@ TEST_F(LeaseTest, ASingleDaemonAndAFleetKeepApart) {
   single.reset();
   auto lease = TakeWithin(*candidate, kPatience);
   ASSERT_THAT(lease, NotNull());
-  const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition,
+  const auto refused = StatusIs(StatusCode::kFailedPrecondition,
                                 AllOf(HasSubstr("a fleet works on it"), HasSubstr("a:1")));
   EXPECT_THAT(OpenPostgresStore(uri_).status(), refused);
   lease.reset();
@@ -378,7 +378,7 @@ TEST_F(LeaseTest, ReadingAloneIsAnErrorOnceACuratorLeads) {
   ASSERT_THAT(lease, NotNull());
   ASSERT_OK(OpenPostgresStore(uri_, *lease));
   EXPECT_THAT(reader->Get("key").status(), kUnproven);
-  EXPECT_THAT(reader->Scan("", [](auto, auto) { return absl::OkStatus(); }), kUnproven);
+  EXPECT_THAT(reader->Scan("", [](auto, auto) { return OkStatus(); }), kUnproven);
 }
 
 // The tables that version 1 made.
@@ -398,7 +398,7 @@ TEST_F(LeaseTest, OlderTablesAreBroughtUpButNotUnderAnOlderDaemon) {
   auto older = Session();
   ASSERT_OK(LockDatabase(*older, absl::ZeroDuration()));
   EXPECT_THAT(LeaseCandidate::Join(uri_, {.address = "a:1", .length = kLength}).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another daemon uses it")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("another daemon uses it")));
   older.reset();
   const auto lease = Lead("a:1");
   ASSERT_THAT(lease, NotNull());
@@ -407,7 +407,7 @@ TEST_F(LeaseTest, OlderTablesAreBroughtUpButNotUnderAnOlderDaemon) {
   EXPECT_THAT(*store->Get("key"), Optional(Eq("value")));
   Execute("UPDATE coppice.coppice_schema SET version = 9");
   EXPECT_THAT(LeaseCandidate::Join(uri_, {.address = "b:1", .length = kLength}).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("newer version")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("newer version")));
 }
 
 TEST_F(LeaseTest, ASingleDaemonBringsOlderTablesUp) {
@@ -418,8 +418,7 @@ TEST_F(LeaseTest, ASingleDaemonBringsOlderTablesUp) {
 }
 
 TEST_F(LeaseTest, NeedsAnAddress) {
-  EXPECT_THAT(LeaseCandidate::Join(uri_, {}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(LeaseCandidate::Join(uri_, {}).status(), StatusIs(StatusCode::kInvalidArgument, _));
 }
 
 // Renewals update the owner's row, and batches lock it; they must not wait for each other.
@@ -475,21 +474,17 @@ class Contest {
 // A database role that can be cut off.
 class Contender {
  public:
-  Contender(const std::string& uri, int number)
-      : uri_(uri), role_(absl::StrCat("contender", number)) {
-    PostgresServer::Execute(uri_, absl::StrCat("CREATE ROLE ", role_, " SUPERUSER LOGIN"));
+  Contender(const std::string& uri, int number) : uri_(uri), role_(StrCat("contender", number)) {
+    PostgresServer::Execute(uri_, StrCat("CREATE ROLE ", role_, " SUPERUSER LOGIN"));
   }
-  std::string uri() const { return absl::StrReplaceAll(uri_, {{"user=owner", "user=" + role_}}); }
+  std::string uri() const { return StrReplaceAll(uri_, {{"user=owner", "user=" + role_}}); }
   void CutOff() const {
-    PostgresServer::Execute(uri_, absl::StrCat("ALTER ROLE ", role_, " NOLOGIN"));
-    PostgresServer::Execute(uri_,
-                            absl::StrCat("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    PostgresServer::Execute(uri_, StrCat("ALTER ROLE ", role_, " NOLOGIN"));
+    PostgresServer::Execute(uri_, StrCat("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                                          "  WHERE usename = '",
                                          role_, "'"));
   }
-  void LetBack() const {
-    PostgresServer::Execute(uri_, absl::StrCat("ALTER ROLE ", role_, " LOGIN"));
-  }
+  void LetBack() const { PostgresServer::Execute(uri_, StrCat("ALTER ROLE ", role_, " LOGIN")); }
 
  private:
   const std::string uri_;
@@ -522,7 +517,7 @@ TEST_F(LeaseTest, NeverAreTwoProvenAtOnce) {
       std::mt19937 random(number);
       const Contender contender(uri_, number);
       const auto candidate = LeaseCandidate::Join(
-          contender.uri(), {.address = absl::StrCat(number, ":1"), .length = kLength});
+          contender.uri(), {.address = StrCat(number, ":1"), .length = kLength});
       ASSERT_OK(candidate);
       while (!done) Contend(contest, contender, number, **candidate, random);
     });
@@ -577,9 +572,9 @@ TEST_F(LeaseTest, APausedLeaderReadsAndWritesNothingOverItsSuccessor) {
   setenv(kChildUri, uri_.c_str(), 1);
   Process child({std::filesystem::read_symlink("/proc/self/exe"), "--gtest_filter=LeaseChild.*",
                  "--gtest_also_run_disabled_tests"});
-  const auto lines = [&](absl::string_view line) {
+  const auto lines = [&](std::string_view line) {
     int count = 0;
-    for (absl::string_view one : absl::StrSplit(child.out(), '\n')) count += one == line;
+    for (std::string_view one : StrSplit(child.out(), '\n')) count += one == line;
     return count;
   };
   ASSERT_TRUE(Within(kPatience, [&] { return lines("read child") > 20 && lines("wrote") > 20; }))

@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/store_format.h"
 #include "tests/server/store/put.h"
 #include "tests/support/missing_package.h"
@@ -45,7 +47,7 @@ class PostgresStoreTest : public ::testing::Test {
     uri_ = server_->NewDatabase();
   }
 
-  absl::StatusOr<std::unique_ptr<Store>> Open() const { return OpenPostgresStore(uri_); }
+  StatusOr<std::unique_ptr<Store>> Open() const { return OpenPostgresStore(uri_); }
   int64_t Count(const std::string& what) const {
     return PostgresServer::Number(uri_, "SELECT count(*) FROM " + what);
   }
@@ -72,26 +74,26 @@ TEST_F(PostgresStoreTest, OneDaemonUsesIt) {
   ASSERT_OK_AND_ASSIGN(auto store, Open());
   ASSERT_OK(Put(*store, "key", "value"));
   const auto in_use =
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another daemon uses it"));
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("another daemon uses it"));
   EXPECT_THAT(Open().status(), in_use);
   EXPECT_THAT(OpenPostgresStoreForReading(uri_).status(), in_use);
   store.reset();
   ASSERT_OK_AND_ASSIGN(const auto reader, OpenPostgresStoreForReading(uri_));
   EXPECT_THAT(*reader->Get("key"), Optional(Eq("value")));
-  EXPECT_THAT(Put(*reader, "key", "other"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(Put(*reader, "key", "other"), StatusIs(StatusCode::kFailedPrecondition, _));
   EXPECT_THAT(Open().status(), in_use);
 }
 
 TEST_F(PostgresStoreTest, ReadingMakesNoTables) {
   EXPECT_THAT(OpenPostgresStoreForReading(uri_).status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("holds no store")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("holds no store")));
   EXPECT_EQ(Count("pg_namespace WHERE nspname = 'coppice'"), 0);
 }
 
 TEST_F(PostgresStoreTest, TablesOfANewerVersionAreRefused) {
   ASSERT_OK(Open());
   PostgresServer::Execute(uri_, "UPDATE coppice.coppice_schema SET version = 9");
-  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
+  EXPECT_THAT(Open().status(), StatusIs(StatusCode::kFailedPrecondition,
                                         HasSubstr("made by a newer version of Coppice")));
 }
 
@@ -101,7 +103,7 @@ TEST_F(PostgresStoreTest, NothingIsWrittenForAFormerOwner) {
   ASSERT_OK(Put(*store, "key", "first"));
   PostgresServer::Execute(uri_, "UPDATE coppice.coppice_owner SET epoch = epoch + 1");
   const auto taken_over =
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has taken the store over"));
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has taken the store over"));
   EXPECT_THAT(Put(*store, "key", "second"), taken_over);
   EXPECT_THAT(store->Get("key").status(), taken_over);
   EXPECT_EQ(Count("coppice.coppice_records WHERE value = 'first'"), 1);
@@ -112,11 +114,11 @@ TEST_F(PostgresStoreTest, WhoLosesItsSessionLosesTheStoreToASuccessor) {
   ASSERT_OK(Put(*former, "key", "former"));
   PostgresServer::Execute(uri_, kEndStores);
   ASSERT_OK_AND_ASSIGN(auto successor, Open());
-  EXPECT_THAT(Put(*former, "key", "late"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(Put(*former, "key", "late"), StatusIs(StatusCode::kFailedPrecondition, _));
   ASSERT_OK(Put(*successor, "key", "successor"));
   successor.reset();
-  EXPECT_THAT(Put(*former, "key", "later"), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                     HasSubstr("has taken the store over")));
+  EXPECT_THAT(Put(*former, "key", "later"),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has taken the store over")));
   EXPECT_EQ(Count("coppice.coppice_records WHERE value = 'successor'"), 1);
 }
 
@@ -151,7 +153,7 @@ TEST_F(PostgresStoreTest, GoesOnInANewSessionIfNobodyTookOver) {
   PostgresServer::Execute(uri_, kEndStores);
   ASSERT_OK(Put(*store, "key", "second"));
   EXPECT_THAT(*store->Get("key"), Optional(Eq("second")));
-  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(Open().status(), StatusIs(StatusCode::kFailedPrecondition, _));
 }
 
 // The state after a failover to a lagging replica.
@@ -160,7 +162,7 @@ TEST_F(PostgresStoreTest, ADatabaseThatLostABatchIsWorkedOnNoMore) {
   ASSERT_OK(Put(*store, "key", "first"));
   PostgresServer::Execute(uri_, "DELETE FROM coppice.coppice_batches");
   PostgresServer::Execute(uri_, kEndStores);
-  const auto lost = StatusIs(absl::StatusCode::kFailedPrecondition,
+  const auto lost = StatusIs(StatusCode::kFailedPrecondition,
                              HasSubstr("lacks a batch that it had acknowledged"));
   // It may notice the end of its session before the batch or within it.
   EXPECT_FALSE(Put(*store, "key", "second").ok());
@@ -195,7 +197,7 @@ void ExpectToldIsFound(Store& store, const Disturbances& planned,
   while (!done) {
     StoreBatch batch;
     for (const char* part : {"a", "b", "c"}) {
-      batch.Put(absl::StrCat("batch/", told.size(), "/", part), std::string(2000, 'v'));
+      batch.Put(StrCat("batch/", told.size(), "/", part), std::string(2000, 'v'));
     }
     told.push_back(store.Apply(batch).ok());
     if (told.back()) ++acknowledged;
@@ -205,9 +207,9 @@ void ExpectToldIsFound(Store& store, const Disturbances& planned,
   int failed = 0;
   for (size_t i = 0; i < told.size(); ++i) {
     int found = 0;
-    ASSERT_OK(store.Scan(absl::StrCat("batch/", i, "/"), [&](absl::string_view, absl::string_view) {
+    ASSERT_OK(store.Scan(StrCat("batch/", i, "/"), [&](std::string_view, std::string_view) {
       ++found;
-      return absl::OkStatus();
+      return OkStatus();
     }));
     EXPECT_EQ(found, told[i] ? 3 : 0) << i;
     failed += told[i] ? 0 : 1;
@@ -251,11 +253,11 @@ TEST_F(PostgresStoreTest, AnOutcomeThatStaysUnknownStopsReadingUntilItIsKnown) {
     server_->Stop("immediate");
   });
   EXPECT_THAT(Put(*store, "key", "second"),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("outcome of a batch")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("outcome of a batch")));
   server_dies.join();
-  EXPECT_THAT(store->Get("key").status(), StatusIs(absl::StatusCode::kUnavailable, _));
+  EXPECT_THAT(store->Get("key").status(), StatusIs(StatusCode::kUnavailable, _));
   server_->Start();
-  EXPECT_THAT(store->Get("key").status(), StatusIs(absl::StatusCode::kUnavailable, _));
+  EXPECT_THAT(store->Get("key").status(), StatusIs(StatusCode::kUnavailable, _));
   ASSERT_OK(Put(*store, "other", ""));
   EXPECT_THAT(*store->Get("key"), Optional(Eq("first")));
 }
@@ -286,19 +288,17 @@ TEST_F(PostgresStoreTest, ACancelledWaitForAReplicaIsNoAcknowledgement) {
 
 TEST_F(PostgresStoreTest, SessionsThatWouldLoseCommitsAreRefused) {
   for (const char* level : {"off", "local"}) {
-    EXPECT_THAT(
-        OpenPostgresStore(absl::StrCat(uri_, "&options=-csynchronous_commit%3D", level)).status(),
-        StatusIs(absl::StatusCode::kFailedPrecondition,
-                 AllOf(HasSubstr(absl::StrCat("synchronous_commit is ", level)),
-                       HasSubstr("RESET synchronous_commit"))));
+    EXPECT_THAT(OpenPostgresStore(StrCat(uri_, "&options=-csynchronous_commit%3D", level)).status(),
+                StatusIs(StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr(StrCat("synchronous_commit is ", level)),
+                               HasSubstr("RESET synchronous_commit"))));
   }
   PostgresServer::Execute(uri_, "ALTER ROLE owner SET synchronous_commit = off");
-  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(Open().status(), StatusIs(StatusCode::kFailedPrecondition, _));
   PostgresServer::Execute(uri_, "ALTER ROLE owner RESET synchronous_commit");
   server_->Set("SET fsync = off");
   absl::SleepFor(absl::Milliseconds(200));
-  EXPECT_THAT(Open().status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("fsync = off")));
+  EXPECT_THAT(Open().status(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("fsync = off")));
   server_->Set("RESET fsync");
   server_->Set("SET synchronous_commit = off");
   absl::SleepFor(absl::Milliseconds(200));
@@ -318,12 +318,12 @@ TEST_F(PostgresStoreTest, NoMessageShowsAPassword) {
 TEST_F(PostgresStoreTest, AScanThatStopsEarlyLeavesTheStoreUsable) {
   ASSERT_OK_AND_ASSIGN(const auto store, Open());
   StoreBatch batch;
-  for (int i = 0; i < 200; ++i) batch.Put(absl::StrCat("key", i), std::string(100'000, 'v'));
+  for (int i = 0; i < 200; ++i) batch.Put(StrCat("key", i), std::string(100'000, 'v'));
   ASSERT_OK(store->Apply(batch));
   for (int i = 0; i < 5; ++i) {
-    EXPECT_THAT(store->Scan("", [](absl::string_view,
-                                   absl::string_view) { return absl::CancelledError("enough"); }),
-                StatusIs(absl::StatusCode::kCancelled, _));
+    EXPECT_THAT(store->Scan("", [](std::string_view,
+                                   std::string_view) { return CancelledError("enough"); }),
+                StatusIs(StatusCode::kCancelled, _));
   }
   ASSERT_OK(Put(*store, "key", "value"));
   EXPECT_THAT(*store->Get("key"), Optional(Eq("value")));
@@ -332,12 +332,12 @@ TEST_F(PostgresStoreTest, AScanThatStopsEarlyLeavesTheStoreUsable) {
 TEST_F(PostgresStoreTest, RefusesWhatItCannotDo) {
   ASSERT_OK_AND_ASSIGN(const auto store, Open());
   EXPECT_THAT(store->Backup({.folder = "f"}).status(),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("pg_basebackup")));
+              StatusIs(StatusCode::kUnimplemented, HasSubstr("pg_basebackup")));
   EXPECT_THAT(Put(*store, std::string(3000, 'k'), ""),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2600")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("2600")));
   StoreBatch batch;
   batch.DeletePrefix("\xff");
-  EXPECT_THAT(store->Apply(batch), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(store->Apply(batch), StatusIs(StatusCode::kInvalidArgument, _));
   EXPECT_OK(Put(*store, std::string(2600, 'k'), ""));
 }
 

@@ -5,12 +5,12 @@
 
 #include <string>
 
-#include "absl/status/status.h"
+#include "common/base/status.h"
 #include "server/store/store.h"
 
 namespace coppice::testing {
 
-inline absl::Status Put(storage::Store& store, const std::string& key, const std::string& value) {
+inline Status Put(storage::Store& store, const std::string& key, const std::string& value) {
   storage::StoreBatch batch;
   batch.Put(key, value);
   return store.Apply(batch);

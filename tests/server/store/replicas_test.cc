@@ -12,9 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/postgres/lease.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/store_format.h"
@@ -104,8 +105,8 @@ TEST_F(ReplicasTest, AcknowledgedBatchesSurviveTheLossOfThePrimary) {
   std::vector<std::string> told;
   std::thread writer([&] {
     for (int i = 0; i < 2000 && (!promoted || i < 200); ++i) {
-      if (!Put(*store, absl::StrCat("key", i), "value").ok()) continue;
-      told.push_back(absl::StrCat("key", i));
+      if (!Put(*store, StrCat("key", i), "value").ok()) continue;
+      told.push_back(StrCat("key", i));
       ++acknowledged;
     }
   });
@@ -135,7 +136,7 @@ TEST_F(ReplicasTest, ALostBatchIsNoticed) {
     Put(*store, "key", "later").IgnoreError();
     return lost == 1;
   }));
-  EXPECT_THAT(lease->Check(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("lacks a batch")));
+  EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, HasSubstr("lacks a batch")));
   EXPECT_FALSE(store->Get("key").ok());
   const auto successor = Lead(both_, "b:1");
   ASSERT_THAT(successor, NotNull());
@@ -155,7 +156,7 @@ TEST_F(ReplicasTest, ALostTakeoverIsNoticed) {
   replica_->Start();
   replica_->Promote();
   EXPECT_TRUE(Becomes([&] { return lost == 1; }));
-  EXPECT_THAT(lease->Check(), StatusIs(absl::StatusCode::kUnavailable, _));
+  EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, _));
 }
 
 TEST_F(ReplicasTest, ALeaderGoesOnAfterAFailover) {
@@ -271,10 +272,10 @@ TEST_F(ReplicasTest, TheStandbyCheckSaysWhatIsMissing) {
   PostgresServer::Execute(uri_, "CREATE ROLE plain LOGIN");
   const auto all = MakeStandbyCheck(uri_);
   const auto plain =
-      MakeStandbyCheck(absl::StrCat(uri_.substr(0, uri_.find("&user=owner")), "&user=plain"));
+      MakeStandbyCheck(StrCat(uri_.substr(0, uri_.find("&user=owner")), "&user=plain"));
   const auto unnamed =
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("names no synchronous replica"));
-  const auto away = StatusIs(absl::StatusCode::kFailedPrecondition,
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("names no synchronous replica"));
+  const auto away = StatusIs(StatusCode::kFailedPrecondition,
                              HasSubstr("no synchronous replica of the database is connected"));
   EXPECT_THAT(all(), unnamed);
   EXPECT_THAT(plain(), unnamed);
@@ -291,7 +292,7 @@ TEST_F(ReplicasTest, TheStandbyCheckSaysWhatIsMissing) {
   EXPECT_THAT(all(), away);
   EXPECT_THAT(plain(), away);
   primary_->Stop("immediate");
-  EXPECT_THAT(all(), StatusIs(absl::StatusCode::kUnavailable, _));
+  EXPECT_THAT(all(), StatusIs(StatusCode::kUnavailable, _));
 }
 
 int FreePort() {
@@ -318,8 +319,8 @@ TEST(TlsToPostgresTest, TheServersCertificateIsVerified) {
   const int port = FreePort();
   server.ServeTls(folder.path() + "/good", port);
   const auto uri = [&](const std::string& ca) {
-    return absl::StrCat("postgresql://owner@localhost:", port,
-                        "/test1?sslmode=verify-full&sslrootcert=", folder.path(), ca);
+    return StrCat("postgresql://owner@localhost:", port,
+                  "/test1?sslmode=verify-full&sslrootcert=", folder.path(), ca);
   };
   {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri("/good/ca.crt")));
@@ -330,9 +331,9 @@ TEST(TlsToPostgresTest, TheServersCertificateIsVerified) {
               1);
   }
   EXPECT_THAT(OpenPostgresStore(uri("/other/ca.crt")).status(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("certificate verify failed")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("certificate verify failed")));
   EXPECT_THAT(LeaseCandidate::Join(uri("/other/ca.crt"), {.address = "a:1"}).status(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("certificate verify failed")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("certificate verify failed")));
 }
 
 }  // namespace

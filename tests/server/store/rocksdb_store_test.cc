@@ -9,11 +9,12 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/server/store/put.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -32,9 +33,9 @@ using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
-fs::path FileWith(const TempDir& dir, absl::string_view extension) {
+fs::path FileWith(const TempDir& dir, std::string_view extension) {
   for (const auto& entry : fs::directory_iterator(fs::path(dir.path()) / "rocksdb")) {
-    if (absl::EndsWith(entry.path().string(), extension)) return entry.path();
+    if (EndsWith(entry.path().string(), extension)) return entry.path();
   }
   ADD_FAILURE() << "no file ending in " << extension;
   return {};
@@ -63,22 +64,22 @@ TEST(RocksDbStoreTest, MakesTheDataDirectoryForItsOwnerOnly) {
 TEST(RocksDbStoreTest, MissingParentIsUnavailableAndNamed) {
   const TempDir dir;
   EXPECT_THAT(OpenRocksDbStore(dir.path() + "/no/data"),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr(dir.path() + "/no/data")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr(dir.path() + "/no/data")));
 }
 
 TEST(RocksDbStoreTest, SecondOpenerIsToldThatTheFolderIsInUse) {
   const TempDir dir;
   ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir.path()));
-  EXPECT_THAT(OpenRocksDbStore(dir.path()), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                     AllOf(HasSubstr("another process uses"),
-                                                           HasSubstr(dir.path() + "/rocksdb"))));
+  EXPECT_THAT(OpenRocksDbStore(dir.path()),
+              StatusIs(StatusCode::kFailedPrecondition, AllOf(HasSubstr("another process uses"),
+                                                              HasSubstr(dir.path() + "/rocksdb"))));
 }
 
 TEST(RocksDbStoreTest, DamagedLogIsDataLossThatNamesTheFolder) {
   const TempDir dir;
   {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir.path()));
-    for (int i = 0; i < 100; ++i) ASSERT_OK(Put(*store, absl::StrCat("key", i), "value"));
+    for (int i = 0; i < 100; ++i) ASSERT_OK(Put(*store, StrCat("key", i), "value"));
   }
   {
     std::fstream log(FileWith(dir, ".log"), std::ios::in | std::ios::out | std::ios::binary);
@@ -86,7 +87,7 @@ TEST(RocksDbStoreTest, DamagedLogIsDataLossThatNamesTheFolder) {
     log.write("damage", 6);
   }
   EXPECT_THAT(OpenRocksDbStore(dir.path()),
-              StatusIs(absl::StatusCode::kDataLoss,
+              StatusIs(StatusCode::kDataLoss,
                        AllOf(HasSubstr(dir.path() + "/rocksdb"), HasSubstr("nothing was changed"),
                              HasSubstr("Restore a copy"))));
 }
@@ -115,7 +116,7 @@ TEST(RocksDbStoreTest, LostCurrentFileIsDataLossAndNotANewStore) {
   }
   fs::remove(dir.path() + "/rocksdb/CURRENT");
   EXPECT_THAT(OpenRocksDbStore(dir.path()),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("CURRENT is missing")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("CURRENT is missing")));
   EXPECT_TRUE(fs::exists(FileWith(dir, ".log")));
 }
 
@@ -124,7 +125,7 @@ bool AnyFileHas(const TempDir& dir, const std::string& bytes) {
     if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string content((std::istreambuf_iterator<char>(file)), {});
-    if (absl::StrContains(content, bytes)) return true;
+    if (StrContains(content, bytes)) return true;
   }
   return false;
 }
@@ -134,8 +135,8 @@ TEST(RocksDbStoreTest, PurgedBytesAreInNoFileAnyMore) {
   ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir.path()));
   // Some keys are in sorted files, some in the log, and neighbours in the same files.
   for (int i = 0; i < 40; ++i) {
-    ASSERT_OK(Put(*store, absl::StrCat("row/one/", i), "secret one" + std::string(1 << 20, 'x')));
-    ASSERT_OK(Put(*store, absl::StrCat("row/two/", i), "secret two"));
+    ASSERT_OK(Put(*store, StrCat("row/one/", i), "secret one" + std::string(1 << 20, 'x')));
+    ASSERT_OK(Put(*store, StrCat("row/two/", i), "secret two"));
   }
   ASSERT_OK(Put(*store, "row/one/replaced", "secret one, replaced"));
   ASSERT_OK(Put(*store, "row/one/replaced", "another value"));
@@ -190,7 +191,7 @@ TEST(RocksDbStoreTest, WritesAgainOnceAFullDiskHasSpace) {
     const std::string large(1 << 20, 'y');
     for (int i = 0; i < 3; ++i) {
       EXPECT_THAT(Put(*store, "during", large),
-                  StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the disk is full")));
+                  StatusIs(StatusCode::kResourceExhausted, HasSubstr("the disk is full")));
     }
     ASSERT_OK_AND_ASSIGN(const auto before, store->Get("before"));
     EXPECT_THAT(before, Optional(Eq("value")));
@@ -235,7 +236,7 @@ TEST(RocksDbStoreTest, OpensItselfAgainAfterAFailedWrite) {
     {
       const FileSizeLimit limit(1 << 16);
       EXPECT_THAT(Put(*store, "during", std::string(1 << 20, 'y')),
-                  StatusIs(absl::StatusCode::kUnavailable, HasSubstr(dir.path())));
+                  StatusIs(StatusCode::kUnavailable, HasSubstr(dir.path())));
     }
     ASSERT_OK_AND_ASSIGN(const auto before, store->Get("before"));
     EXPECT_THAT(before, Optional(Eq("value")));

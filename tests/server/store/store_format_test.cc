@@ -1,9 +1,11 @@
 #include "server/store/store_format.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/escaping.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
@@ -29,17 +31,17 @@ void MustPut(Store& store, const std::string& key, const std::string& value) {
 
 // From 1 to 2 "old/X" becomes "new/X"; from 2 to 3 each value of "new/" gets a mark, so a step that
 // ran twice shows.
-absl::Status Move(const Store& store, StoreBatch& batch) {
+Status Move(const Store& store, StoreBatch& batch) {
   batch.DeletePrefix("old/");
-  return store.Scan("old/", [&](absl::string_view key, absl::string_view value) {
+  return store.Scan("old/", [&](std::string_view key, std::string_view value) {
     batch.Put("new/" + std::string(key.substr(4)), std::string(value));
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
-absl::Status Mark(const Store& store, StoreBatch& batch) {
-  return store.Scan("new/", [&](absl::string_view key, absl::string_view value) {
+Status Mark(const Store& store, StoreBatch& batch) {
+  return store.Scan("new/", [&](std::string_view key, std::string_view value) {
     batch.Put(std::string(key), std::string(value) + "!");
-    return absl::OkStatus();
+    return OkStatus();
   });
 }
 const std::vector<FormatStep>& TwoSteps() {
@@ -48,7 +50,7 @@ const std::vector<FormatStep>& TwoSteps() {
   return *steps;
 }
 
-absl::Status Open(Store& store, const std::vector<FormatStep>& steps) {
+Status Open(Store& store, const std::vector<FormatStep>& steps) {
   return OpenFormat(
       store, [](uint32_t, const FormatStep&) {}, steps);
 }
@@ -94,7 +96,7 @@ TEST(StoreFormatTest, ACrashAtAnyWriteIsGoneOnFrom) {
       MemoryStore disk;
       MakeOld(disk);
       CrashingStore store(disk, {.write = write, .kept = kept, .fatal = true});
-      EXPECT_THAT(Open(store, TwoSteps()), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+      EXPECT_THAT(Open(store, TwoSteps()), StatusIs(StatusCode::kUnavailable, ::testing::_));
       EXPECT_THAT(*ReadFormat(disk, TwoSteps()), Optional(1 + write + (kept ? 1 : 0)));
       ASSERT_OK(Open(disk, TwoSteps()));
       ExpectNew(disk);
@@ -107,7 +109,7 @@ TEST(StoreFormatTest, NewerDataIsRefusedAndLeftAsItIs) {
   MakeOld(store);
   MustPut(store, "meta/format", "4");
   const size_t writes = store.writes();
-  EXPECT_THAT(Open(store, TwoSteps()), StatusIs(absl::StatusCode::kFailedPrecondition,
+  EXPECT_THAT(Open(store, TwoSteps()), StatusIs(StatusCode::kFailedPrecondition,
                                                 HasSubstr("made by a newer version of Coppice "
                                                           "(format 4, this one reads up to 3)")));
   EXPECT_EQ(store.writes(), writes);
@@ -117,18 +119,18 @@ TEST(StoreFormatTest, RecordsWithoutAVersionAreDataLoss) {
   MemoryStore store;
   MustPut(store, "dataset/d/", "value");
   EXPECT_THAT(OpenFormat(store),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("meta/format is missing")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("meta/format is missing")));
   for (const char* text : {"", "0", "-1", "two"}) {
     MustPut(store, "meta/format", text);
-    EXPECT_THAT(OpenFormat(store), StatusIs(absl::StatusCode::kDataLoss, ::testing::_)) << text;
+    EXPECT_THAT(OpenFormat(store), StatusIs(StatusCode::kDataLoss, ::testing::_)) << text;
   }
 }
 
 // StudyRecords in formats 4 and 5: with every field set, and with as few as possible. There an
 // absent minimum of reports meant 0 in format 4, and format 5 writes the 0.
 struct StudyRecords {
-  absl::string_view format_4;
-  absl::string_view format_5;
+  std::string_view format_4;
+  std::string_view format_5;
 };
 constexpr StudyRecords kStudyRecords[] = {
     {"0a057465726d73100318e8072208080318022001280128403207726571756573743a046861736842047472"
@@ -142,9 +144,9 @@ TEST(StoreFormatTest, TheSettingsOfAStudyBecomeOneMessage) {
   for (const StudyRecords& records : kStudyRecords) {
     MemoryStore store;
     MustPut(store, "meta/format", "4");
-    MustPut(store, "study/one/", absl::HexStringToBytes(records.format_4));
+    MustPut(store, "study/one/", HexStringToBytes(records.format_4));
     ASSERT_OK(OpenFormat(store));
-    EXPECT_EQ(absl::BytesToHexString(store.Get("study/one/")->value()), records.format_5);
+    EXPECT_EQ(BytesToHexString(store.Get("study/one/")->value()), records.format_5);
     EXPECT_THAT(*ReadFormat(store), Optional(FormatOf(FormatSteps())));
   }
 }
@@ -154,10 +156,10 @@ TEST(StoreFormatTest, AStudyThatDoesNotParseStaysAsItIs) {
   MemoryStore store;
   MustPut(store, "meta/format", "4");
   MustPut(store, "study/one/", "\xff\xff");
-  MustPut(store, "study/two/", absl::HexStringToBytes(kStudyRecords[0].format_4));
+  MustPut(store, "study/two/", HexStringToBytes(kStudyRecords[0].format_4));
   ASSERT_OK(OpenFormat(store));
   EXPECT_THAT(*store.Get("study/one/"), Optional(Eq("\xff\xff")));
-  EXPECT_EQ(absl::BytesToHexString(store.Get("study/two/")->value()), kStudyRecords[0].format_5);
+  EXPECT_EQ(BytesToHexString(store.Get("study/two/")->value()), kStudyRecords[0].format_5);
 }
 
 // A model of an older store may be larger than memory: its trees are not read.

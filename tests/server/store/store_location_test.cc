@@ -1,5 +1,6 @@
 #include "server/store/store_location.h"
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::storage {
@@ -23,7 +24,7 @@ TEST(StoreLocationTest, IsAFolderOrADatabase) {
   }
   for (const char* other : {"", "rocksdb:", "/var/lib/x", "geheim", "postgresql:", "mysql://h"}) {
     EXPECT_THAT(StoreLocation::Parse(other).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument,
+                StatusIs(StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("rocksdb:DIR"), Not(HasSubstr("geheim")))));
   }
 }

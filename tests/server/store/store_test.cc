@@ -5,11 +5,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/support/memory_store.h"
@@ -32,7 +34,7 @@ using ::testing::Pair;
 
 struct Engine {
   std::string name;
-  std::function<absl::StatusOr<std::unique_ptr<Store>>(const std::string& folder)> open;
+  std::function<StatusOr<std::unique_ptr<Store>>(const std::string& folder)> open;
 };
 
 class StoreTest : public ::testing::TestWithParam<Engine> {
@@ -49,11 +51,11 @@ class StoreTest : public ::testing::TestWithParam<Engine> {
     ASSERT_OK(store_->Apply(batch));
   }
 
-  std::vector<std::pair<std::string, std::string>> Pairs(absl::string_view prefix) const {
+  std::vector<std::pair<std::string, std::string>> Pairs(std::string_view prefix) const {
     std::vector<std::pair<std::string, std::string>> pairs;
-    EXPECT_OK(store_->Scan(prefix, [&](absl::string_view key, absl::string_view value) {
+    EXPECT_OK(store_->Scan(prefix, [&](std::string_view key, std::string_view value) {
       pairs.emplace_back(std::string(key), std::string(value));
-      return absl::OkStatus();
+      return OkStatus();
     }));
     return pairs;
   }
@@ -134,11 +136,11 @@ TEST_P(StoreTest, ScanStopsAtTheFirstErrorAndReturnsIt) {
   Put("b", "");
   int visited = 0;
   EXPECT_THAT(store_->Scan("",
-                           [&](absl::string_view, absl::string_view) {
+                           [&](std::string_view, std::string_view) {
                              ++visited;
-                             return absl::DataLossError("bad pair");
+                             return DataLossError("bad pair");
                            }),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad pair")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("bad pair")));
   EXPECT_EQ(visited, 1);
 }
 
@@ -146,10 +148,10 @@ TEST_P(StoreTest, ScanSeesOneSnapshotAndItsVisitorMayUseTheStore) {
   Put("a", "");
   Put("b", "");
   int visited = 0;
-  EXPECT_OK(store_->Scan("", [&](absl::string_view key, absl::string_view) {
+  EXPECT_OK(store_->Scan("", [&](std::string_view key, std::string_view) {
     ++visited;
     StoreBatch batch;
-    batch.Put(absl::StrCat("z", key), "");
+    batch.Put(StrCat("z", key), "");
     return store_->Apply(batch);
   }));
   EXPECT_EQ(visited, 2);
@@ -174,9 +176,9 @@ TEST_P(StoreTest, ThreadsMayShareIt) {
     threads.emplace_back([this, t] {
       for (int i = 0; i < 20; ++i) {
         StoreBatch batch;
-        batch.Put(absl::StrCat(t, "/", i), "");
+        batch.Put(StrCat(t, "/", i), "");
         ASSERT_OK(store_->Apply(batch));
-        ASSERT_OK(store_->Get(absl::StrCat(t, "/", i)));
+        ASSERT_OK(store_->Get(StrCat(t, "/", i)));
       }
     });
   }
@@ -187,7 +189,7 @@ TEST_P(StoreTest, ThreadsMayShareIt) {
 INSTANTIATE_TEST_SUITE_P(
     Engines, StoreTest,
     ::testing::Values(Engine{"Memory",
-                             [](const std::string&) -> absl::StatusOr<std::unique_ptr<Store>> {
+                             [](const std::string&) -> StatusOr<std::unique_ptr<Store>> {
                                return std::make_unique<testing::MemoryStore>();
                              }},
                       Engine{"Postgres",

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
@@ -26,16 +26,16 @@ TEST(GeometricOddsTest, FallByTheRatioAndNeverToZero) {
 std::string PartsOf(const Assignment& assignment) {
   std::string parts;
   for (size_t part = 0; part + 1 < assignment.begin.size(); ++part) {
-    absl::StrAppend(&parts, absl::StrJoin(assignment.Part(part), ","), "|");
+    StrAppend(&parts, StrJoin(assignment.Part(part), ","), "|");
   }
   return parts;
 }
 
 Law<std::string> LawOf(size_t rows, const std::vector<uint64_t>& odds) {
   return WalkAllBranches<std::string>(
-      {.cut_off = 1e-15}, [&](PrivateRandom& random) -> absl::StatusOr<std::string> {
+      {.cut_off = 1e-15}, [&](PrivateRandom& random) -> StatusOr<std::string> {
         PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-        const absl::StatusOr<Assignment> assignment = AssignRows(rows, odds, releaser);
+        const StatusOr<Assignment> assignment = AssignRows(rows, odds, releaser);
         if (!assignment.ok()) return assignment.status();
         return PartsOf(*assignment);
       });
@@ -84,7 +84,7 @@ TEST(AssignRowsTest, AFailingSourceIsPassedOn) {
   ScriptedRandom random({});
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   EXPECT_THAT(AssignRows(1, {1, 1}, releaser).status(),
-              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+              StatusIs(StatusCode::kUnavailable, ::testing::_));
 }
 
 }  // namespace

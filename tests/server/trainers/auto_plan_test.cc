@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/table/table.h"
 #include "server/trainers/core/shares.h"
 #include "tests/server/trainers/tables.h"
@@ -29,14 +30,13 @@ class AnswersReleaser final : public PrivateReleaser {
   AnswersReleaser(std::vector<std::vector<int64_t>> answers, PrivateRandom& random)
       : PrivateReleaser(random), answers_(std::move(answers)) {}
 
-  absl::StatusOr<Measurement> Measure(absl::Span<const int64_t> sums,
-                                      const Sensitivity& sensitivity,
-                                      const BudgetShare& share) override {
+  StatusOr<Measurement> Measure(absl::Span<const int64_t> sums, const Sensitivity& sensitivity,
+                                const BudgetShare& share) override {
     EXPECT_EQ(sensitivity.l1, 1u);
     EXPECT_EQ(sensitivity.l2_squared, 1u);
     asked.emplace_back(sums.begin(), sums.end());
     shares.push_back(share);
-    if (asked.size() > answers_.size()) return absl::InternalError("asked too often");
+    if (asked.size() > answers_.size()) return InternalError("asked too often");
     EXPECT_EQ(answers_[asked.size() - 1].size(), sums.size());
     return Measurement{.sums = answers_[asked.size() - 1],
                        .scale = *NoiseScale(sensitivity, share),
@@ -57,7 +57,7 @@ class AnswersReleaser final : public PrivateReleaser {
 
 std::shared_ptr<const Schema> OneColour(uint32_t classes) {
   std::vector<std::string> names;
-  for (uint32_t c = 0; c < classes; ++c) names.push_back(absl::StrCat("class", c));
+  for (uint32_t c = 0; c < classes; ++c) names.push_back(StrCat("class", c));
   return std::make_shared<const Schema>(
       *Schema::Create({Categorical("colour", {"red", "green"})}, "label", names));
 }
@@ -90,7 +90,7 @@ Started StartFor(uint32_t classes, double counted, const AutoBudgets& budgets,
                  const std::vector<uint32_t>& labels = {}) {
   SeededRandom random(1);
   AnswersReleaser releaser(std::move(answers), random);
-  absl::StatusOr<ClassStart> start =
+  StatusOr<ClassStart> start =
       ReleaseClassStart(labels, classes, Counted(counted, budgets), budgets, releaser);
   EXPECT_OK(start);
   return {.budgets = budgets,

@@ -6,7 +6,8 @@
 #include <random>
 #include <regex>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/boosting/boosting.h"
 #include "tests/server/trainers/tables.h"
@@ -25,7 +26,7 @@ constexpr uint64_t kMillionth = 1'000'000'000'000;  // of delta, in 1e-18
 Model Trained(const Table& table, const char* epsilon, uint64_t delta_atto = 0) {
   SeededRandom random(1);
   return *Auto().Train(table, {.epsilon = *Budget::Parse(epsilon), .delta_atto = delta_atto},
-                       random, [](double) { return absl::OkStatus(); });
+                       random, [](double) { return OkStatus(); });
 }
 
 // "yes" above the diagonal of the first two features, which one oblique split tells.
@@ -162,7 +163,7 @@ TEST(AutoTest, FewRowsOfAClassHaveFewerCuts) {
     for (uint64_t seed = 0; seed < 200; ++seed) {
       SeededRandom random(seed);
       const Model model = *trainer.Train(table, {.epsilon = *Budget::Parse("1")}, random,
-                                         [](double) { return absl::OkStatus(); });
+                                         [](double) { return OkStatus(); });
       const Node& root = model.forest()[0].nodes()[0];
       if (root.kind != SplitKind::kNumeric || root.feature >= 2) continue;
       ++cuts;
@@ -192,7 +193,7 @@ TEST(AutoTest, UsesADeltaOnlyWhereItHelps) {
 // Splitting all of them at once would need a tree too deep to be stored.
 TEST(AutoTest, ThousandsOfCategoriesAreSplitOneByOne) {
   std::vector<std::string> values;
-  for (int v = 0; v < 3000; ++v) values.push_back(absl::StrCat("v", v));
+  for (int v = 0; v < 3000; ++v) values.push_back(StrCat("v", v));
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("code", values)}, "label", {"no", "yes"}));
   Table table(schema);
@@ -289,7 +290,7 @@ TEST(AutoTest, WithoutPrivacyThereIsNoNoise) {
   SeededRandom random(1);
   const Table table = Diagonal(500);
   ASSERT_OK_AND_ASSIGN(const Model model, Auto().Train(table, {.epsilon = std::nullopt}, random,
-                                                       [](double) { return absl::OkStatus(); }));
+                                                       [](double) { return OkStatus(); }));
   const Prediction prediction = model.Predict(table.row(0));
   EXPECT_EQ(prediction.score->error, 0);
   EXPECT_EQ(Confidence(prediction), 1);

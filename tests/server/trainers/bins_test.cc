@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/base/status.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 
@@ -113,7 +114,7 @@ TEST(PublicBinsTest, FeaturesOfTooManyValuesAreRefusedByName) {
   EXPECT_EQ(bins[0].size(), kMaxBins);
   values.push_back("one more");
   EXPECT_THAT(PublicBins(Of({Categorical("postcode", values)}), 1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        ::testing::AllOf(HasSubstr("\"postcode\" has 32767 values"),
                                         HasSubstr("at most 32766"))));
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/schema/derived.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
@@ -50,7 +50,7 @@ TEST(PublicBoostColumnsTest, WholeNumbersAreCutOnceBetweenNeighbours) {
 // The number of even bins per column, with `numbers` columns and `classes` classes (0: a number).
 size_t EvenBins(size_t numbers, int classes, double information = kAllInformation) {
   std::vector<std::string> names;
-  for (int c = 0; c < classes; ++c) names.push_back(absl::StrCat("c", c));
+  for (int c = 0; c < classes; ++c) names.push_back(StrCat("c", c));
   const Schema schema = classes == 0 ? *Schema::CreateRegression(NumericFeatures(numbers), "label",
                                                                  {.min = 0, .max = 1})
                                      : *Schema::Create(NumericFeatures(numbers), "label", names);

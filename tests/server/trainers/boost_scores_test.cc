@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "common/base/status.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
@@ -120,7 +121,7 @@ TEST(CheckBinsTest, MoreThanMemoryHoldsAreRefused) {
   const FeatureBins wide{.type = FeatureType::kCategorical, .known = 1'000'000};
   EXPECT_OK(CheckBins({wide, wide}, 1));
   EXPECT_THAT(CheckBins({wide, wide}, 2),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("fewer features")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("fewer features")));
 }
 
 }  // namespace

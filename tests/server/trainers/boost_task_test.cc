@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "common/base/status.h"
 #include "common/table/table.h"
 #include "server/trainers/core/bins.h"
 #include "tests/support/status_matchers.h"
@@ -123,7 +124,7 @@ TEST(ClassTaskTest, NoRowOfMoreClassesAsksForMoreThanItsBounds) {
 TEST(BoostTaskTest, ScoresThatWouldHaveNoBoundsAreRefused) {
   const std::vector<uint32_t> labels = {0, 1, 2};
   const std::vector<uint32_t> child = {0, 0, 0};
-  const auto refused = StatusIs(absl::StatusCode::kInternal, HasSubstr("finite"));
+  const auto refused = StatusIs(StatusCode::kInternal, HasSubstr("finite"));
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     const auto several = ClassTask(labels, 3);
     EXPECT_THAT(several->Add(child, {{1, bad, 2}}), refused) << bad;

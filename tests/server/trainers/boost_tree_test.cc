@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/scripted_random.h"
@@ -24,9 +25,9 @@ LevelShares Level(const char* epsilon) {
 }
 
 // Grows a tree of whole children only.
-absl::StatusOr<BoostTree> GrowWhole(const Schema& schema, const BinnedRows& rows,
-                                    const std::vector<LevelShares>& levels, BoostTask& task,
-                                    PrivateReleaser& releaser) {
+StatusOr<BoostTree> GrowWhole(const Schema& schema, const BinnedRows& rows,
+                              const std::vector<LevelShares>& levels, BoostTask& task,
+                              PrivateReleaser& releaser) {
   COPPICE_ASSIGN_OR_RETURN(
       std::vector<BoostTree> trees,
       GrowBoostTree(schema, JointColumns(rows), levels, ChildDetail{}, task, releaser));

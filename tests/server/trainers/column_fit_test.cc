@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/base/text.h"
 #include "server/trainers/boosting/column_trees.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
@@ -62,7 +63,7 @@ TEST(ColumnFitTest, WhereNoiseHidesABinItsNeighboursSpeak) {
 // Every bin's value finds the bin's weight, whatever the trees look like.
 TEST(ColumnTreesTest, EveryBinHasItsWeight) {
   std::vector<std::string> codes;
-  for (int v = 0; v < 600; ++v) codes.push_back(absl::StrCat("v", v));
+  for (int v = 0; v < 600; ++v) codes.push_back(StrCat("v", v));
   const Schema schema =
       *Schema::Create({Numeric("x", 0, 9), Categorical("code", codes)}, "label", {"no", "yes"});
   const auto bins = *PublicBins(schema, 12);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "common/base/status.h"
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/core/ensemble.h"
 #include "tests/server/trainers/tables.h"
@@ -22,8 +23,8 @@ class SaysNoise final : public PrivateReleaser {
   SaysNoise(double deviation, PrivateRandom& random)
       : PrivateReleaser(random), deviation_(deviation) {}
 
-  absl::StatusOr<Measurement> Measure(absl::Span<const int64_t> sums, const Sensitivity&,
-                                      const BudgetShare&) override {
+  StatusOr<Measurement> Measure(absl::Span<const int64_t> sums, const Sensitivity&,
+                                const BudgetShare&) override {
     cells.push_back(sums.size());
     return Measurement{.sums = {sums.begin(), sums.end()},
                        .scale = deviation_ * kResidualUnit / std::sqrt(2.0),
@@ -77,8 +78,7 @@ TEST(ColumnPassesTest, AWeightIsTheMeanOfWhatItMayBe) {
     const auto task = ClassTask(rows.labels(), 2);
     std::vector<TrainedTree> trees;
     ASSERT_OK(AddColumnPasses(
-        *schema, rows, PassesOf(30, 1), *task, releaser, [](double) { return absl::OkStatus(); },
-        trees));
+        *schema, rows, PassesOf(30, 1), *task, releaser, [](double) { return OkStatus(); }, trees));
     ASSERT_EQ(trees.size(), 1u);
     EXPECT_NEAR(task->scores(0)[0], expected, 2e-3 * expected + 1e-9) << deviation;
     const LeafPrediction& leaf = trees[0].leaves[trees[0].tree.FindLeaf(Row{0.0})];
@@ -104,7 +104,7 @@ TEST(ColumnPassesTest, NoVisitMovesAWeightWithoutBounds) {
     PrivateReleaser releaser(random);
     std::vector<TrainedTree> trees;
     ASSERT_OK(AddColumnPasses(
-        *schema, rows, PassesOf(few, 1), *task, releaser, [](double) { return absl::OkStatus(); },
+        *schema, rows, PassesOf(few, 1), *task, releaser, [](double) { return OkStatus(); },
         trees));
     EXPECT_GE(task->scores(0)[0], 0);
     EXPECT_LE(task->scores(0)[0], 10.0 * kColumnPasses);
@@ -123,8 +123,7 @@ TEST(ColumnPassesTest, RowsHaveTheScoresThatTheirTreesGive) {
     passes.visit = RhoShare(0.01);
     std::vector<TrainedTree> trees;
     ASSERT_OK(AddColumnPasses(
-        table.schema(), rows, passes, *task, releaser, [](double) { return absl::OkStatus(); },
-        trees));
+        table.schema(), rows, passes, *task, releaser, [](double) { return OkStatus(); }, trees));
     EXPECT_EQ(trees.size(), table.schema().num_features());
     double largest = 0;
     for (size_t row = 0; row < table.num_rows(); ++row) {
@@ -159,8 +158,7 @@ TEST(ColumnPassesTest, TheOrderIsDrawnAnewForEveryPass) {
   SaysNoise releaser(1, random);
   std::vector<TrainedTree> trees;
   ASSERT_OK(AddColumnPasses(
-      *schema, rows, PassesOf(20, 1), *task, releaser, [](double) { return absl::OkStatus(); },
-      trees));
+      *schema, rows, PassesOf(20, 1), *task, releaser, [](double) { return OkStatus(); }, trees));
   EXPECT_THAT(releaser.cells, ElementsAre(3, 4, 5, 5, 4, 3, 3, 4, 5, 3, 4, 5));
   EXPECT_EQ(random.drawn(), 8u);
   ASSERT_EQ(trees.size(), 3u) << "one a column, in the schema's order";
@@ -181,7 +179,7 @@ TEST(ColumnPassesTest, NoRowsAndNothingToSayAreNoError) {
     passes.visit = RhoShare(0.001);
     std::vector<TrainedTree> trees;
     EXPECT_OK(AddColumnPasses(
-        *schema, rows, passes, *task, releaser, [](double) { return absl::OkStatus(); }, trees));
+        *schema, rows, passes, *task, releaser, [](double) { return OkStatus(); }, trees));
     EXPECT_EQ(trees.size(), 2u);
   }
 }

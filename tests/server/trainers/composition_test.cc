@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "common/base/status.h"
 #include "server/trainers/core/shares.h"
 #include "tests/support/status_matchers.h"
 
@@ -126,7 +127,7 @@ TEST(ConcentratedSharesTest, SquaresThatDoNotFit64BitsAreRefused) {
   // 2^24 squares of 2^40 each.
   const std::vector<uint64_t> weights(uint64_t{1} << 24, 1);
   EXPECT_THAT(ConcentratedShares(kOne, kMillionth, weights).status(),
-              testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("2^64")));
+              testing::StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("2^64")));
 }
 
 TEST(PureSharesTest, WithoutADeltaEpsilonsAddUp) {
@@ -177,10 +178,10 @@ TEST(ConcentratedSharesTest, AddUpToTheRhoOfEpsilonAndDelta) {
   EXPECT_NEAR(static_cast<double>(shares[1].amount()) / static_cast<double>(shares[0].amount()), 4,
               1e-4);
   EXPECT_THAT(ConcentratedShares(kOne, 0, {1}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("delta")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("delta")));
 }
 
-std::vector<uint64_t> AmountsOf(const absl::StatusOr<std::vector<BudgetShare>>& shares) {
+std::vector<uint64_t> AmountsOf(const StatusOr<std::vector<BudgetShare>>& shares) {
   EXPECT_OK(shares);
   std::vector<uint64_t> amounts;
   for (const BudgetShare& share : *shares) amounts.push_back(share.amount());
@@ -193,8 +194,8 @@ TEST(SelectionSharesTest, RepeatedWeightsHaveTheSharesOfAllOfThemWrittenOut) {
   for (const uint64_t times : {1, 2, 7, 256, 257, 1000}) {
     std::vector<uint64_t> all;
     for (uint64_t i = 0; i < times; ++i) all.insert(all.end(), once.begin(), once.end());
-    const auto expect_same = [&](absl::StatusOr<std::vector<BudgetShare>> repeated,
-                                 absl::StatusOr<std::vector<BudgetShare>> written_out) {
+    const auto expect_same = [&](StatusOr<std::vector<BudgetShare>> repeated,
+                                 StatusOr<std::vector<BudgetShare>> written_out) {
       std::vector<uint64_t> expected = AmountsOf(written_out);
       expected.resize(once.size());
       EXPECT_EQ(AmountsOf(repeated), expected) << times;
@@ -215,7 +216,7 @@ TEST(SelectionSharesTest, RepeatedWeightsThatDoNotFit64BitsAreRefused) {
   EXPECT_OK(ProportionalShares(kOne, half, 3));
   for (const uint64_t times : {uint64_t{4}, uint64_t{1} << 40, ~uint64_t{0}}) {
     EXPECT_THAT(ProportionalShares(kOne, half, times).status(),
-                testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^64")));
+                testing::StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^64")));
   }
 }
 
@@ -238,7 +239,7 @@ TEST(SelectionSharesTest, AnEpsilonThatRhoCannotBeDividedFromIsDividedItself) {
   EXPECT_EQ(shares[0].amount(), 2u);
   EXPECT_FALSE(shares[0].is_concentrated());
   EXPECT_THAT(SelectionShares(little, 1, std::vector<uint64_t>(6, 1), 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("epsilon")));
 }
 
 }  // namespace

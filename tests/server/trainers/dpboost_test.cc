@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "common/base/status.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/server/trainers/tables.h"
@@ -25,9 +26,9 @@ TrainOptions Options(const char* epsilon, const Settings& settings = {}) {
   return options;
 }
 
-absl::StatusOr<Model> Train(const Table& table, const TrainOptions& options) {
+StatusOr<Model> Train(const Table& table, const TrainOptions& options) {
   SeededRandom random(1);
-  return DpBoost().Train(table, options, random, [](double) { return absl::OkStatus(); });
+  return DpBoost().Train(table, options, random, [](double) { return OkStatus(); });
 }
 
 std::vector<Release> PlanOf(const Settings& settings) {
@@ -56,7 +57,7 @@ TEST(DpBoostTest, TreesThatSeeAllRowsAddUp) {
 TEST(DpBoostTest, SettingsThatDoNotGoTogetherAreRefused) {
   const auto refused = [](const Schema& schema, const Settings& settings, const char* why) {
     EXPECT_THAT(DpBoost().Plan(schema, Options("1", settings)).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why)));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr(why)));
   };
   const auto classes = MixedClasses(), numbers = MixedRegression();
   refused(*classes, {{"loss", "square"}}, "take logistic");
@@ -146,11 +147,11 @@ TEST(DpBoostTest, WithoutBoundsProbabilitiesGoToTheFrequencies) {
     Table table(schema);
     for (int i = 0; i < 20; ++i) table.Append(row, i < 18 ? 0 : i % 2 == 0 ? classes - 1 : 1);
     const auto of_first = [&](const char* filtering) {
-      const absl::StatusOr<Model> model = Train(table, Options(nullptr, {{"filtering", filtering},
-                                                                         {"scheme", "seq"},
-                                                                         {"trees", "400"},
-                                                                         {"depth", "0"},
-                                                                         {"lambda", "0"}}));
+      const StatusOr<Model> model = Train(table, Options(nullptr, {{"filtering", filtering},
+                                                                   {"scheme", "seq"},
+                                                                   {"trees", "400"},
+                                                                   {"depth", "0"},
+                                                                   {"lambda", "0"}}));
       EXPECT_OK(model);
       return model->Predict(row).probabilities[0];
     };
@@ -165,7 +166,7 @@ TEST(DpBoostTest, LeafValuesFollowTheGeometricSchedule) {
   const auto largest = [&](const Settings& more, size_t tree) {
     Settings settings = {{"trees", "6"}, {"learning_rate", "0.3"}, {"depth", "2"}};
     settings.insert(more.begin(), more.end());
-    const absl::StatusOr<Model> model = Train(table, Options("0.01", settings));
+    const StatusOr<Model> model = Train(table, Options("0.01", settings));
     double most = 0;
     for (const LeafPrediction& leaf : model->leaves()[tree]) {
       most = std::max(most, std::abs(leaf.probabilities[1]));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "common/base/status.h"
 #include "server/trainers/core/split_scores.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
@@ -99,7 +100,7 @@ TEST(GradientsTest, ScoresThatWouldHaveNoBoundsAreRefused) {
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     Gradients gradients(rows, GradientLoss::kLogistic, Filtering::kClamp);
     EXPECT_THAT(gradients.Add({0, 1}, {bad}),
-                testing::StatusIs(absl::StatusCode::kInternal, ::testing::HasSubstr("finite")));
+                testing::StatusIs(StatusCode::kInternal, ::testing::HasSubstr("finite")));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/base/status.h"
 #include "server/trainers/forests/split_choosers.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
@@ -66,9 +67,9 @@ TEST(GrowTreeTest, ATreeDoesNotDependOnWhichRowsAreThere) {
 // Records what it was asked, and splits the first feature at its first cut.
 class Recorder final : public SplitChooser {
  public:
-  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override {
+  StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override {
     asked.emplace_back(level, node.rows.size());
-    if (asked.size() == fail_at) return absl::UnavailableError("no randomness");
+    if (asked.size() == fail_at) return UnavailableError("no randomness");
     const std::vector<uint32_t> features = node.cell.SplittableFeatures();
     if (features.empty()) return std::nullopt;
     return node.cell.Splits(features[0])[0];
@@ -107,7 +108,7 @@ TEST(GrowTreeTest, AnErrorOfTheRuleIsPassedOn) {
   Recorder recorder;
   recorder.fail_at = 4;
   EXPECT_THAT(GrowTree(table.schema(), Binned(table, 63), All(table), 5, recorder).status(),
-              StatusIs(absl::StatusCode::kUnavailable, "no randomness"));
+              StatusIs(StatusCode::kUnavailable, "no randomness"));
 }
 
 TEST(FillTreeTest, OtherRowsGoToTheLeavesThatTheirValuesLeadTo) {

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/model/votes.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/lazybb/composition.h"
@@ -27,14 +28,12 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kMillionth = 1'000'000'000'000;  // of delta, in 1e-18
 
-absl::StatusOr<Model> Train(const Table& table, const char* epsilon, const Settings& settings,
-                            uint64_t seed = 1, uint64_t delta_atto = 0) {
+StatusOr<Model> Train(const Table& table, const char* epsilon, const Settings& settings,
+                      uint64_t seed = 1, uint64_t delta_atto = 0) {
   TrainOptions options{.epsilon = {}, .delta_atto = delta_atto, .settings = settings};
   if (epsilon != nullptr) options.epsilon = *Budget::Parse(epsilon);
   SeededRandom random(seed);
-  return (*FindTrainer("lazybb"))->Train(table, options, random, [](double) {
-    return absl::OkStatus();
-  });
+  return (*FindTrainer("lazybb"))->Train(table, options, random, [](double) { return OkStatus(); });
 }
 
 TEST(LazyBbTest, AVoteIsOneOrMinusOneAndTheModelIsATableOfVotes) {
@@ -58,7 +57,7 @@ TEST(LazyBbTest, AVoteIsOneOrMinusOneAndTheModelIsATableOfVotes) {
 
 std::shared_ptr<const Schema> ManyClasses(uint32_t classes) {
   std::vector<std::string> names;
-  for (uint32_t k = 0; k < classes; ++k) names.push_back(absl::StrCat("class ", k));
+  for (uint32_t k = 0; k < classes; ++k) names.push_back(StrCat("class ", k));
   return std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 1)}, "y", names));
 }
 
@@ -98,7 +97,7 @@ TEST(LazyBbTest, APlanForThousandsOfClassesTakesAboutTheTimeOfOneForThree) {
 
 TEST(LazyBbTest, APlanWithManyCutsTakesAboutTheTimeOfOneWithFew) {
   std::vector<Feature> features;
-  for (int f = 0; f < 2000; ++f) features.push_back(Numeric(absl::StrCat("f", f), 0, 1));
+  for (int f = 0; f < 2000; ++f) features.push_back(Numeric(StrCat("f", f), 0, 1));
   const Schema schema = *Schema::Create(features, "y", {"no", "yes"});
   for (const char* learner : {"one_rule", "top_down"}) {
     const auto seconds = [&](const char* cuts) {
@@ -120,7 +119,7 @@ TEST(LazyBbTest, ItAsksForEachClassOfARoundWhetherToGoOn) {
   const TrainOptions options{.epsilon = *Budget::FromEpsilon(100), .settings = {{"rounds", "3"}}};
   EXPECT_OK((*FindTrainer("lazybb"))->Train(table, options, random, [&](double done) {
     EXPECT_NEAR(done, asked++ / 60.0, 1e-9);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   EXPECT_EQ(asked, 60);
 }
@@ -173,7 +172,7 @@ TEST(LazyBbTest, MoreRowsAndMoreEpsilonMakeMoreRounds) {
   const Table few = RandomTable(MixedClasses(2), {.rows = 50}, 1);
   const Table many = RandomTable(MixedClasses(2), {.rows = 5000}, 1);
   const auto rounds = [](const Table& table, const char* epsilon) {
-    const absl::StatusOr<Model> model = Train(table, epsilon, {});
+    const StatusOr<Model> model = Train(table, epsilon, {});
     EXPECT_OK(model);
     EXPECT_EQ(model->forest().size() % 2, 1u);
     return model->forest().size();
@@ -186,8 +185,8 @@ TEST(LazyBbTest, MoreRowsAndMoreEpsilonMakeMoreRounds) {
 
 TEST(LazyBbTest, WhereThereIsLittleKappaIsLarger) {
   const auto same = [](const Table& table, const char* kappa) {
-    const absl::StatusOr<Model> chosen = Train(table, "1", {}),
-                                set = Train(table, "1", {{"kappa", kappa}});
+    const StatusOr<Model> chosen = Train(table, "1", {}),
+                          set = Train(table, "1", {{"kappa", kappa}});
     return chosen->forest() == set->forest() && chosen->leaves() == set->leaves();
   };
   const Table few = RandomTable(MixedClasses(2), {.rows = 300}, 1);
@@ -219,7 +218,7 @@ TEST(LazyBbTest, TheCertificateHasTheRoundsThatThereWere) {
 // A delta means less noise over many rounds, so there are more of them; a few stay as they are.
 TEST(LazyBbTest, ADeltaMakesMoreRoundsWhereThereAreMany) {
   const auto rounds = [](const Table& table, uint64_t delta_atto, const char* learner) {
-    const absl::StatusOr<Model> model =
+    const StatusOr<Model> model =
         Train(table, "1", {{"learner", learner}, {"splits", "3"}}, 1, delta_atto);
     EXPECT_OK(model);
     return static_cast<double>(model->forest().size());

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "common/base/status.h"
 #include "server/trainers/boosting/boosting.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
@@ -24,7 +25,7 @@ Model Trained(const Table& table, const char* epsilon, const Settings& settings 
   options.delta_atto = delta_atto;
   options.settings = settings;
   if (epsilon != nullptr) options.epsilon = *Budget::Parse(epsilon);
-  return *Logistic().Train(table, options, random, [](double) { return absl::OkStatus(); });
+  return *Logistic().Train(table, options, random, [](double) { return OkStatus(); });
 }
 
 double Accuracy(const Model& model, const Table& table) {

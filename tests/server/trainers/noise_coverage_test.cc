@@ -14,12 +14,13 @@
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "server/trainers/core/trainer.h"
@@ -44,9 +45,8 @@ class ExactReleaser final : public PrivateReleaser {
  public:
   using PrivateReleaser::PrivateReleaser;
 
-  absl::StatusOr<Measurement> Measure(absl::Span<const int64_t> sums,
-                                      const Sensitivity& sensitivity,
-                                      const BudgetShare& share) override {
+  StatusOr<Measurement> Measure(absl::Span<const int64_t> sums, const Sensitivity& sensitivity,
+                                const BudgetShare& share) override {
     exact_.assign(sums.begin(), sums.end());
     return PrivateReleaser::Measure(sums, sensitivity, share);
   }
@@ -85,12 +85,11 @@ struct Halves {
   Table training, asked;
 };
 
-absl::StatusOr<Halves> ReadHalves(const std::string& folder, const std::string& set) {
-  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema,
-                           ReadSchema(absl::StrCat(folder, "/schema.json")));
+StatusOr<Halves> ReadHalves(const std::string& folder, const std::string& set) {
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(StrCat(folder, "/schema.json")));
   COPPICE_ASSIGN_OR_RETURN(
       const TableFile file,
-      ReadTable(absl::StrCat(folder, "/", set, ".csv"), schema.schema, {.format = schema.format}));
+      ReadTable(StrCat(folder, "/", set, ".csv"), schema.schema, {.format = schema.format}));
   std::vector<size_t> even, odd;
   for (size_t i = 0; i < file.table.num_rows(); ++i) (i % 2 == 0 ? even : odd).push_back(i);
   return Halves{.training = file.table.Select(even), .asked = file.table.Select(odd)};
@@ -118,15 +117,15 @@ class Coverage {
 
   double share() const { return inside_ / asked_; }
   std::string Text() const {
-    return absl::StrCat("coverage ", share(), ", mean standard error ", errors_ / asked_,
-                        ", root mean square of what it is of ", std::sqrt(squares_ / asked_));
+    return StrCat("coverage ", share(), ", mean standard error ", errors_ / asked_,
+                  ", root mean square of what it is of ", std::sqrt(squares_ / asked_));
   }
 
  private:
   double asked_ = 0, inside_ = 0, errors_ = 0, squares_ = 0;
 };
 
-absl::Status GoOn(double) { return absl::OkStatus(); }
+Status GoOn(double) { return OkStatus(); }
 
 class NoiseCoverage : public ::testing::TestWithParam<Case> {};
 
@@ -161,7 +160,7 @@ TEST_P(NoiseCoverage, IsWhatIntervalsSay) {
 // Two classes with numbers, four classes, categories alone, and a number to predict.
 // COPPICE_ALL_SETS=1 adds the sets that these were chosen from, some of which are below the limits;
 // docs/research/mechanisms.md has the results.
-constexpr absl::string_view kJudged[] = {"credit", "robot24", "mushroom", "abalone"};
+constexpr std::string_view kJudged[] = {"credit", "robot24", "mushroom", "abalone"};
 
 std::vector<Case> Cases() {
   constexpr uint64_t kDelta = 1'000'000'000'000;  // 1e-6
@@ -174,7 +173,7 @@ std::vector<Case> Cases() {
   }
   std::vector<Case> cases;
   const auto add = [&](const char* algorithm, const char* set, uint64_t delta_atto) {
-    const bool judged = std::find(std::begin(kJudged), std::end(kJudged), absl::string_view(set)) !=
+    const bool judged = std::find(std::begin(kJudged), std::end(kJudged), std::string_view(set)) !=
                         std::end(kJudged);
     for (const char* epsilon : {"0.5", "1"}) {
       cases.push_back({.algorithm = algorithm,
@@ -195,7 +194,7 @@ std::vector<Case> Cases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, NoiseCoverage, ::testing::ValuesIn(Cases()),
-                         [](const auto& one) { return absl::StrCat("case_", one.index); });
+                         [](const auto& one) { return StrCat("case_", one.index); });
 
 // The votes of lazybb's model if noise had turned none around, with the same rules in the same
 // rounds.
@@ -320,7 +319,7 @@ std::vector<Case> VoteCases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, VoteCoverage, ::testing::ValuesIn(VoteCases()),
-                         [](const auto& one) { return absl::StrCat("case_", one.index); });
+                         [](const auto& one) { return StrCat("case_", one.index); });
 
 }  // namespace
 }  // namespace coppice::trainers

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "common/base/status.h"
 #include "tests/support/binomial_plan.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/seeded_random.h"
@@ -69,8 +70,8 @@ TEST(PrivateReleaserTest, SumsAreExactWithoutPrivacyAndNoisyWithIt) {
 TEST(PrivateReleaserTest, AFailingSourceAndAnEmptyListAreErrors) {
   ScriptedRandom random({});
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-  const auto unavailable = StatusIs(absl::StatusCode::kUnavailable, ::testing::_);
-  const auto invalid = StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
+  const auto unavailable = StatusIs(StatusCode::kUnavailable, ::testing::_);
+  const auto invalid = StatusIs(StatusCode::kInvalidArgument, ::testing::_);
   const BudgetShare share(*Budget::Parse("1"));
   EXPECT_THAT(releaser.Select({1, 2}, share, 2), unavailable);
   EXPECT_THAT(releaser.Sums({1}, 1, share), unavailable);
@@ -103,7 +104,7 @@ TEST(PrivateReleaserTest, SumsAreMeasuredWithNoiseOfTheirShare) {
   const auto exact = *releaser.Measure({1000}, sensitivity, BudgetShare::WithoutPrivacy());
   EXPECT_EQ(exact.scale, 0);
   EXPECT_EQ(exact.sums[0], 1000);
-  EXPECT_THAT(releaser.Sums({1000}, 6, rho), StatusIs(absl::StatusCode::kInternal, ::testing::_));
+  EXPECT_THAT(releaser.Sums({1000}, 6, rho), StatusIs(StatusCode::kInternal, ::testing::_));
 }
 
 }  // namespace

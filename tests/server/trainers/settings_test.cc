@@ -1,5 +1,6 @@
 #include "server/trainers/core/settings.h"
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::trainers {
@@ -15,7 +16,7 @@ std::vector<Parameter> Three() {
           ChoiceParameter("rule", {"one", "other"}, "one", "which")};
 }
 
-absl::Status Check(const std::string& name, const std::string& value) {
+Status Check(const std::string& name, const std::string& value) {
   return CheckedSettings::Create(Three(), {{name, value}}).status();
 }
 
@@ -38,14 +39,14 @@ TEST(SettingsTest, WhatIsGivenHolds) {
 TEST(SettingsTest, NumbersMustBeOfTheirTypeAndInRange) {
   for (const char* depth : {"0", "16", "7"}) EXPECT_OK(Check("depth", depth)) << depth;
   for (const char* depth : {"-1", "17", "2.0", "1e1", "", "x", "nan", "99999999999999999999"}) {
-    EXPECT_THAT(Check("depth", depth), StatusIs(absl::StatusCode::kInvalidArgument,
+    EXPECT_THAT(Check("depth", depth), StatusIs(StatusCode::kInvalidArgument,
                                                 HasSubstr("depth: must be a whole number from 0")))
         << depth;
   }
   for (const char* share : {"0.01", "0.99", "5e-1"}) EXPECT_OK(Check("share", share)) << share;
   for (const char* share : {"0.0099", "1", "-0.5", "nan", "inf", "", "half"}) {
     EXPECT_THAT(Check("share", share),
-                StatusIs(absl::StatusCode::kInvalidArgument,
+                StatusIs(StatusCode::kInvalidArgument,
                          HasSubstr("share: must be a number from 0.01 to 0.99")))
         << share;
   }
@@ -53,27 +54,27 @@ TEST(SettingsTest, NumbersMustBeOfTheirTypeAndInRange) {
 
 TEST(SettingsTest, ChoicesAreThoseStated) {
   for (const char* rule : {"", "One", "one ", "third"}) {
-    EXPECT_THAT(Check("rule", rule), StatusIs(absl::StatusCode::kInvalidArgument,
+    EXPECT_THAT(Check("rule", rule), StatusIs(StatusCode::kInvalidArgument,
                                               HasSubstr("rule: must be one of one, other")));
   }
 }
 
 TEST(SettingsTest, UnknownNamesAreRefusedWithThoseThatThereAre) {
   EXPECT_THAT(Check("deph", "3"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("\"deph\""), HasSubstr("depth, share, rule"))));
 }
 
 TEST(SettingsTest, WhereThereAreNoParametersNoneAreListed) {
   EXPECT_THAT(CheckedSettings::Create({}, {{"depth", "3"}}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        "there is no parameter \"depth\"; this algorithm has none"));
 }
 
 TEST(SettingsTest, RangesOfWholeNumbersAreWrittenOut) {
   const auto refused = CheckedSettings::Create(
       {IntegerParameter("rows", 0, 1'000'000, "1", "how many")}, {{"rows", "1000001"}});
-  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("to 1000000")));
+  EXPECT_THAT(refused, StatusIs(StatusCode::kInvalidArgument, HasSubstr("to 1000000")));
 }
 
 TEST(SettingsTest, AParameterWithoutADefaultHasNoValueUntilItIsGiven) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/numeric/int128.h"
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::trainers {
@@ -48,7 +49,7 @@ TEST(SharesTest, FortyLevelsOfTheLargestBudgetDoNotOverflow) {
 }
 
 TEST(SharesTest, MoreLevelsThanFit64BitsAreRefused) {
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("take fewer levels"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("take fewer levels"));
   EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 41).status(), refused);
   EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 81).status(), refused);
   EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 28, {.to = 5, .from = 4}).status(),
@@ -58,7 +59,7 @@ TEST(SharesTest, MoreLevelsThanFit64BitsAreRefused) {
 TEST(SharesTest, APartThatIsNoneIsRefused) {
   for (const double share : {0.0, 1.0, -0.5, 1.5, 1e300, std::nan("")}) {
     EXPECT_THAT(Divide(OfNanos(Budget::kMaxNanos), share).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("between 0 and 1")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("between 0 and 1")))
         << share;
   }
 }
@@ -69,8 +70,7 @@ TEST(SharesTest, NoLevelsTakeNoShares) {
 }
 
 TEST(SharesTest, TooSmallAnEpsilonIsRefused) {
-  const auto refused =
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon is too small"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("epsilon is too small"));
   EXPECT_THAT(GeometricShares(OfNanos(2), 2).status(), refused);
   EXPECT_THAT(EqualShare(OfNanos(9), 10).status(), refused);
   EXPECT_THAT(Divide(OfNanos(1), 0.5).status(), refused);
@@ -133,8 +133,7 @@ TEST(ProportionalSharesTest, FollowTheirWeightsAndNeverSumToMore) {
     const std::vector<uint64_t> weights = {3, 1, uint64_t{1} << 40, (uint64_t{1} << 40) + 7};
     const auto shares = ProportionalShares(BudgetShare(*Budget::FromNanos(nanos)), weights);
     if (nanos < Budget::kMaxNanos) {
-      EXPECT_THAT(shares.status(),
-                  StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too small")));
+      EXPECT_THAT(shares.status(), StatusIs(StatusCode::kInvalidArgument, HasSubstr("too small")));
       continue;
     }
     ASSERT_OK(shares);
@@ -154,7 +153,7 @@ TEST(ProportionalSharesTest, FollowTheirWeightsAndNeverSumToMore) {
 // If the sum wrapped around, each share would exceed the whole.
 TEST(ProportionalSharesTest, WeightsThatDoNotFit64BitsTogetherAreRefused) {
   constexpr uint64_t kHalf = uint64_t{1} << 63;
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^64"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^64"));
   EXPECT_THAT(ProportionalShares(OfNanos(1'000'000'000), {kHalf, kHalf}).status(), refused);
   EXPECT_THAT(ProportionalShares(OfNanos(1'000'000'000), {kHalf, kHalf, 1000}).status(), refused);
   ASSERT_OK_AND_ASSIGN(const auto shares,

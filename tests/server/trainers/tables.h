@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "common/table/table.h"
+#include "common/base/text.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/trainers/core/bins.h"
 #include "tests/support/schemas.h"
 
@@ -28,7 +28,7 @@ inline std::vector<Feature> MixedFeatures() {
 
 inline std::shared_ptr<const Schema> MixedClasses(uint32_t classes = 3) {
   std::vector<std::string> names;
-  for (uint32_t c = 0; c < classes; ++c) names.push_back(absl::StrCat("class", c));
+  for (uint32_t c = 0; c < classes; ++c) names.push_back(StrCat("class", c));
   return std::make_shared<const Schema>(*Schema::Create(MixedFeatures(), "label", names));
 }
 
@@ -40,7 +40,7 @@ inline std::shared_ptr<const Schema> MixedRegression() {
 // Features with far more cuts than a tree has levels.
 inline std::vector<Feature> NumericFeatures(uint32_t count) {
   std::vector<Feature> features;
-  for (uint32_t f = 0; f < count; ++f) features.push_back(Numeric(absl::StrCat("x", f), 0, 1));
+  for (uint32_t f = 0; f < count; ++f) features.push_back(Numeric(StrCat("x", f), 0, 1));
   return features;
 }
 

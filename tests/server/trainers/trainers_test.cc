@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
@@ -27,7 +27,7 @@ std::vector<Release> Priced(std::vector<Release> releases) {
   return releases;
 }
 
-absl::Status GoOn(double) { return absl::OkStatus(); }
+Status GoOn(double) { return OkStatus(); }
 
 std::shared_ptr<const Schema> ManyCuts(uint32_t features = 4) {
   return std::make_shared<const Schema>(
@@ -54,15 +54,14 @@ class TrainerTest : public ::testing::TestWithParam<const Trainer*> {
     return options;
   }
 
-  absl::StatusOr<Model> Train(const Table& table, const TrainOptions& options,
-                              uint64_t seed = 1) const {
+  StatusOr<Model> Train(const Table& table, const TrainOptions& options, uint64_t seed = 1) const {
     SeededRandom random(seed);
     return trainer().Train(table, options, random, GoOn);
   }
 
   // Trains, and checks every row's prediction.
   void ExpectAModel(const Table& table, const TrainOptions& options) const {
-    const absl::StatusOr<Model> model = Train(table, options);
+    const StatusOr<Model> model = Train(table, options);
     ASSERT_OK(model);
     Row missing(table.schema().num_features(), kMissingValue);
     ExpectAPrediction(*model, missing);
@@ -134,7 +133,7 @@ TEST_P(TrainerTest, TheCertificateListsThePlan) {
     EXPECT_EQ(Priced(certificate.releases), Priced(plan));
     EXPECT_EQ(certificate.epsilon_nanos, *TotalCost(plan));
     EXPECT_EQ(certificate.mechanism, info().name);
-    EXPECT_EQ(absl::StrContains(certificate.neighbouring, "none"), !info().is_private);
+    EXPECT_EQ(StrContains(certificate.neighbouring, "none"), !info().is_private);
     // Nothing else in the certificate may tell which rows there were.
     ASSERT_OK_AND_ASSIGN(const Model of_none, Train(Table(MixedClasses()), options));
     Certificate other = of_none.certificate();
@@ -157,7 +156,7 @@ TEST_P(TrainerTest, WithoutEpsilonNothingIsListedAndItIsSaid) {
 TEST_P(TrainerTest, AReferenceTakesNoEpsilon) {
   if (info().is_private) GTEST_SKIP() << "is private";
   const TrainOptions options{.epsilon = *Budget::Parse("1"), .settings = {}};
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not private"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("not private"));
   EXPECT_THAT(trainer().Plan(*MixedClasses(), options).status(), refused);
   EXPECT_THAT(Train(Table(MixedClasses()), options).status(), refused);
 }
@@ -225,7 +224,7 @@ TEST_P(TrainerTest, ALargeModelIsWarnedOf) {
     const auto warnings = trainer().Warnings(*MixedClasses(), Options("1", settings));
     EXPECT_OK(warnings);
     return std::any_of(warnings->begin(), warnings->end(), [](const std::string& warning) {
-      return absl::StrContains(warning, "MiB as a file of text");
+      return StrContains(warning, "MiB as a file of text");
     });
   };
   if (!info().is_private || !Takes("depth")) GTEST_SKIP() << "has no depth";
@@ -257,8 +256,8 @@ TEST_P(TrainerTest, NumbersAreRefusedWhereClassesArePredicted) {
     ExpectAModel(Table(MixedRegression()), options);
     return;
   }
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument,
-                                HasSubstr(absl::StrCat(info().name, " predicts classes")));
+  const auto refused =
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr(StrCat(info().name, " predicts classes")));
   EXPECT_THAT(trainer().Plan(*MixedRegression(), options).status(), refused);
   EXPECT_THAT(Train(table, options).status(), refused);
 }
@@ -280,7 +279,7 @@ TEST_P(TrainerTest, NoLevelsAreOneLeafWhichGetsAllOfEpsilon) {
 
 TEST_P(TrainerTest, TooManyLevelsAreRefusedWithTheLimit) {
   if (!Takes("depth")) GTEST_SKIP() << "decides by itself how deep to go";
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument,
+  const auto refused = StatusIs(StatusCode::kInvalidArgument,
                                 HasSubstr("depth: must be a whole number from 0 to 16"));
   for (const char* depth : {"60", "17", "-1"}) {
     const TrainOptions options = Options("1", {{"depth", depth}});
@@ -298,7 +297,7 @@ TEST_P(TrainerTest, MoreLeavesThanMemoryHoldsAreRefusedBeforeAnythingIsCharged) 
         .status();
   };
   EXPECT_OK(plan("64"));
-  EXPECT_THAT(plan("65"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leaves")));
+  EXPECT_THAT(plan("65"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("leaves")));
 }
 
 TEST_P(TrainerTest, AnEpsilonTooSmallForTheLeavesIsWarnedOfWithWhatToExpect) {
@@ -314,7 +313,7 @@ TEST_P(TrainerTest, SettingsItDoesNotHaveAreRefused) {
   TrainOptions options = Options("1");
   options.settings["leafs"] = "3";
   EXPECT_THAT(trainer().Plan(*MixedClasses(), options).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"leafs\"")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("\"leafs\"")));
 }
 
 TEST_P(TrainerTest, TheLeastEpsilonIsUsedOrRefusedCleanly) {
@@ -327,7 +326,7 @@ TEST_P(TrainerTest, TheLeastEpsilonIsUsedOrRefusedCleanly) {
       EXPECT_EQ(model.ok(), plan.ok());
       if (plan.ok()) continue;
       EXPECT_THAT(plan.status(),
-                  StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon is too small")));
+                  StatusIs(StatusCode::kInvalidArgument, HasSubstr("epsilon is too small")));
       EXPECT_EQ(model.status(), plan.status());
     }
   }
@@ -344,17 +343,15 @@ TEST_P(TrainerTest, AnErrorOfProgressEndsTheTraining) {
     EXPECT_LE(done, 1);
     last = done;
     ++calls;
-    return absl::OkStatus();
+    return OkStatus();
   }));
   ASSERT_GE(calls, Takes("trees") ? 3 : 1) << "once a tree";
   for (int end = 1; end <= calls; ++end) {
     int call = 0;
-    EXPECT_THAT(trainer().Train(table, options, random,
-                                [&](double) {
-                                  return ++call == end ? absl::CancelledError("enough")
-                                                       : absl::OkStatus();
-                                }),
-                StatusIs(absl::StatusCode::kCancelled, "enough"));
+    EXPECT_THAT(trainer().Train(
+                    table, options, random,
+                    [&](double) { return ++call == end ? CancelledError("enough") : OkStatus(); }),
+                StatusIs(StatusCode::kCancelled, "enough"));
     EXPECT_EQ(call, end);
   }
 }
@@ -363,7 +360,7 @@ TEST_P(TrainerTest, AFailingSourceOfRandomnessIsPassedOn) {
   ScriptedRandom random({});
   EXPECT_THAT(trainer().Train(RandomTable(MixedClasses(), {.rows = 50}, 13), Options("1", kSmall),
                               random, GoOn),
-              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+              StatusIs(StatusCode::kUnavailable, ::testing::_));
 }
 
 // With many cuts and few levels no cell runs out of splits, so a tree's depth is its whole shape.
@@ -423,8 +420,7 @@ TEST(AllTrainersTest, NamesAreDistinctAndOthersAreNotFound) {
   for (const Trainer* trainer : AllTrainers()) names.push_back(trainer->info().name);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
-  EXPECT_THAT(FindTrainer("cart"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("spe, sspe1, sspe2")));
+  EXPECT_THAT(FindTrainer("cart"), StatusIs(StatusCode::kNotFound, HasSubstr("spe, sspe1, sspe2")));
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 #include <set>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/trainers/core/cell.h"
 #include "server/trainers/core/split_scores.h"
 #include "server/trainers/lazybb/smooth_measure.h"
@@ -146,10 +147,10 @@ TEST(OneRuleTest, EveryRuleCanComeAndItsTreeSaysWhatItIs) {
       if (i < 3 * candidates) ExpectRowsToVoteAsTheirLeaves(c, rule);
       std::string text;
       for (const Node& node : rule.tree.nodes()) {
-        absl::StrAppend(&text, static_cast<int>(node.kind), ",", node.feature, ",", node.threshold,
-                        node.missing_left ? "m" : "", ";");
+        StrAppend(&text, static_cast<int>(node.kind), ",", node.feature, ",", node.threshold,
+                  node.missing_left ? "m" : "", ";");
       }
-      for (const int8_t vote : rule.leaf_votes) absl::StrAppend(&text, vote, " ");
+      for (const int8_t vote : rule.leaf_votes) StrAppend(&text, vote, " ");
       seen.insert(text);
     }
     EXPECT_EQ(seen.size(), 2 * candidates);
@@ -279,7 +280,7 @@ TEST(TopDownTest, AShareTooSmallToBeDividedIsRefused) {
   const Case c(1);
   const auto learner = TopDownOf(c, 4);
   EXPECT_THAT(learner->CheckShare(BudgetShare(*Budget::FromNanos(6))),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too small")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("too small")));
   EXPECT_OK(learner->CheckShare(BudgetShare(*Budget::FromNanos(8))));
   EXPECT_OK(learner->CheckShare(BudgetShare::WithoutPrivacy()));
 }

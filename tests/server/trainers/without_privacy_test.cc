@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "common/base/status.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/server/trainers/tables.h"
@@ -225,7 +226,7 @@ Model TrainWithout(const char* algorithm, const Table& table, Settings settings,
   SeededRandom random(seed);
   return *(*FindTrainer(algorithm))
               ->Train(table, {.epsilon = std::nullopt, .settings = std::move(settings)}, random,
-                      [](double) { return absl::OkStatus(); });
+                      [](double) { return OkStatus(); });
 }
 
 // The sums that a tree's leaves should hold.

@@ -7,6 +7,8 @@
 
 #include "client/device/journal.h"
 #include "common/base/read_file.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "tests/vectors/cases/sample_studies.h"
@@ -128,7 +130,7 @@ class Recorder {
 Json OpenCase(const std::string& name, const std::string& bytes) {
   const ScratchFolder folder;
   std::ofstream(folder.file(), std::ios::binary) << bytes;
-  const absl::Status status = Journal::Open(folder.file()).status();
+  const Status status = Journal::Open(folder.file()).status();
   Json json = {{"name", name}, {"file", Hex(bytes)}, {"status", CodeName(status)}};
   if (status.ok()) json["left"] = ReadFile(folder.file())->size();
   return json;

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "client/device/trust.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "tests/vectors/cases/sample_studies.h"
@@ -90,14 +92,14 @@ class Judge {
     return *this;
   }
 
-  absl::Status Admit(const std::optional<std::string>& bytes, const std::string& address) {
+  Status Admit(const std::optional<std::string>& bytes, const std::string& address) {
     std::optional<SignedManifest> manifest;
     if (bytes) {
       v1::SignedManifest proto;
       auto read = proto.ParseFromString(*bytes)
                       ? FromProto(proto)
-                      : absl::StatusOr<SignedManifest>(absl::InvalidArgumentError("no message"));
-      if (!read.ok()) return absl::DataLossError(read.status().message());
+                      : StatusOr<SignedManifest>(InvalidArgumentError("no message"));
+      if (!read.ok()) return DataLossError(read.status().message());
       manifest = *std::move(read);
     }
     return trust_.Admit(address, StudyTerms().study, FingerprintOf(SerializeTerms(StudyTerms())),

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "absl/numeric/int128.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/ldp/symbol_response.h"
 #include "common/privacy/exp_bound.h"
 #include "common/privacy/openssl_random.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/terms/merkle.h"
 #include "common/wire/proto/convert.h"
 #include "tests/support/schemas.h"
@@ -130,9 +130,9 @@ SampleStudy SampleStudyOfTrees(uint32_t trees) {
   while (forest.size() < trees) {
     forest.push_back(NarrowTree(schema, static_cast<double>(forest.size())));
   }
-  return MakeStudy(MakeTerms(absl::StrCat("forest_of_", trees), schema, 1'000'000'000,
-                             MechanismKind::kSymmetricUnary),
-                   std::move(forest));
+  return MakeStudy(
+      MakeTerms(StrCat("forest_of_", trees), schema, 1'000'000'000, MechanismKind::kSymmetricUnary),
+      std::move(forest));
 }
 
 }  // namespace coppice::vectors

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
 #include "tests/vectors/vectors.h"
 
@@ -20,7 +21,7 @@ using seal::SealingKey;
 using Bytes32 = std::array<uint8_t, 32>;
 
 // SHA-256 of the name, used as a secret of X25519 or a fingerprint.
-Bytes32 Named(absl::string_view name) { return Sha256({name}); }
+Bytes32 Named(std::string_view name) { return Sha256({name}); }
 
 std::string TextOf(const Bytes32& bytes) { return {bytes.begin(), bytes.end()}; }
 
@@ -34,7 +35,7 @@ struct Sample {
   ReportSealing sealing() const {
     return {.aead = aead, .fingerprint = Named("terms"), .payload_bytes = payload_bytes};
   }
-  Bytes32 ephemeral() const { return Named(absl::StrCat("ephemeral ", number)); }
+  Bytes32 ephemeral() const { return Named(StrCat("ephemeral ", number)); }
 };
 
 Json KeyCase(Aead aead, const std::string& name) {
@@ -100,8 +101,8 @@ Json PlaintextCase(const Sample& sample, std::string plaintext) {
   plaintext.resize(2 + sample.payload_bytes, '\0');
   const auto key_id = SealingKeyIdOf(sample.aead, sample.key().public_key());
   const std::string info =
-      absl::StrCat(absl::string_view("coppice.v1.sealed_report\0", 25),
-                   TextOf(sample.sealing().fingerprint), std::string(key_id.begin(), key_id.end()));
+      StrCat(std::string_view("coppice.v1.sealed_report\0", 25),
+             TextOf(sample.sealing().fingerprint), std::string(key_id.begin(), key_id.end()));
   const Ticket ticket = NumberedTicket(sample.number);
   const FixedStream stream(TextOf(sample.ephemeral()), "");
   const SealedMessage message = *seal::Sender::Create(sample.aead, sample.key().public_key(), info)

@@ -1,8 +1,10 @@
 #include "tests/vectors/vectors.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 
 namespace coppice::vectors {
@@ -20,24 +22,24 @@ std::string BigEndian(uint64_t number) {
 
 std::string Render(const Json& header, const Lists& lists) {
   std::string text = "{";
-  absl::string_view separator = "\n";
+  std::string_view separator = "\n";
   for (const auto& [key, value] : header.items()) {
-    absl::StrAppend(&text, separator, "  ", Json(key).dump(), ": ", value.dump());
+    StrAppend(&text, separator, "  ", Json(key).dump(), ": ", value.dump());
     separator = ",\n";
   }
   for (const auto& [name, cases] : lists) {
-    absl::StrAppend(&text, separator, "  ", Json(name).dump(), ": [");
-    absl::string_view next = "\n";
+    StrAppend(&text, separator, "  ", Json(name).dump(), ": [");
+    std::string_view next = "\n";
     for (const Json& one : cases) {
-      absl::StrAppend(&text, next, "    ", one.dump());
+      StrAppend(&text, next, "    ", one.dump());
       next = ",\n";
     }
-    absl::StrAppend(&text, "\n  ]");
+    StrAppend(&text, "\n  ]");
   }
   return text + "\n}\n";
 }
 
-std::string CodeName(const absl::Status& status) { return absl::StatusCodeToString(status.code()); }
+std::string CodeName(const Status& status) { return absl::StatusCodeToString(status.code()); }
 
 Ticket NumberedTicket(uint64_t number) {
   const Sha256Digest digest = Sha256({BigEndian(number)});

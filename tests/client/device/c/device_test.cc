@@ -8,6 +8,7 @@
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/handles.h"
 #include "client/device/journal.h"
+#include "common/base/text.h"
 #include "tests/client/device/c/scripted_curator.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/taken_memory.h"
@@ -396,9 +397,9 @@ TEST_F(CDeviceTest, HistoryTellsTheOwnerWhatWasSpentOnWhat) {
   ASSERT_EQ(coppice_device_history(
                 device_,
                 [](void* to, const coppice_answer* answer) {
-                  static_cast<std::vector<std::string>*>(to)->push_back(absl::StrCat(
-                      answer->study, " ", answer->epsilon_nanos, " ", answer->delivered, " ",
-                      answer->payload != nullptr, " ", answer->payload_size));
+                  static_cast<std::vector<std::string>*>(to)->push_back(
+                      StrCat(answer->study, " ", answer->epsilon_nanos, " ", answer->delivered, " ",
+                             answer->payload != nullptr, " ", answer->payload_size));
                 },
                 &seen, &error_),
             COPPICE_OK);

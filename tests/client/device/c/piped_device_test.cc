@@ -17,9 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "client/device/journal.h"
+#include "common/base/text.h"
 #include "tests/client/device/c/scripted_relay.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -98,7 +97,7 @@ class PipedDeviceTest : public ::testing::Test {
     deal.freeze_at_unix_seconds = 3'900'003'600;
     relay_.relay.offer =
         testing::SignDeal(deal, testing::Sign(FakeKey(), testing::SealedManifest()));
-    command_ = absl::StrSplit(program, ' ');
+    command_ = StrSplit(program, ' ');
   }
 
   // Serves one run of the program. What it says of itself.
@@ -129,7 +128,7 @@ class PipedDeviceTest : public ::testing::Test {
     std::map<std::string, std::string> said;
     std::ifstream file(Path("said"));
     for (std::string line; std::getline(file, line);) {
-      said.insert(absl::StrSplit(line, absl::MaxSplits(' ', 1)));
+      said.insert(StrSplit(line, MaxSplits(' ', 1)));
     }
     return said;
   }

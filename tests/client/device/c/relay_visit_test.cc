@@ -12,14 +12,17 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/visit.h"
 #include "client/device/relay/relayed_device.h"
-#include "common/privacy/openssl_random.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
+#include "common/privacy/openssl_random.h"
 #include "tests/client/device/c/scripted_relay.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/taken_memory.h"
@@ -52,7 +55,7 @@ using ::testing::IsEmpty;
 
 constexpr uint64_t kEpsilonOne = 1'000'000'000;
 
-absl::StatusOr<std::string> OpenSealed(const v1::SubmitSealedReportRequest& sent) {
+StatusOr<std::string> OpenSealed(const v1::SubmitSealedReportRequest& sent) {
   const Deal deal = FakeDeal();
   auto opener = seal::ReportOpener::Create(
       {.fingerprint = deal.relay.fingerprint, .payload_bytes = deal.sealing.payload_bytes},
@@ -635,13 +638,12 @@ TEST_F(RelayVisitTest, HistoryShowsThatAnAnswerIsSealed) {
   Visit();
   std::vector<std::string> seen;
   const auto note = [](void* to, const coppice_answer* answer) {
-    static_cast<std::vector<std::string>*>(to)->push_back(absl::StrCat(
-        answer->study, " ", answer->delivered, " ", answer->sealed, " ",
-        std::string(reinterpret_cast<const char*>(answer->payload), answer->payload_size)));
+    static_cast<std::vector<std::string>*>(to)->push_back(
+        StrCat(answer->study, " ", answer->delivered, " ", answer->sealed, " ",
+               std::string(reinterpret_cast<const char*>(answer->payload), answer->payload_size)));
   };
   ASSERT_EQ(coppice_device_history(device_, note, &seen, &error_), COPPICE_OK);
-  EXPECT_THAT(seen,
-              ElementsAre(absl::StrCat("sample 1 1 ", relay_.relay.requests[0].ciphertext())));
+  EXPECT_THAT(seen, ElementsAre(StrCat("sample 1 1 ", relay_.relay.requests[0].ciphertext())));
 }
 
 // Whatever bytes come, there is no crash, no answer that was not asked for, and the journal holds.
@@ -729,13 +731,13 @@ TEST_F(RelayVisitTest, ItsJournalIsEverybodys) {
   class CarriedLink final : public RelayLink {
    public:
     const std::string& address() const override { return address_; }
-    absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view) const override {
-      return absl::UnimplementedError("not asked for");
+    StatusOr<DealOffer> GetRelayTerms(std::string_view) const override {
+      return UnimplementedError("not asked for");
     }
-    absl::StatusOr<std::string> TakeOffer(absl::string_view, const EpochId&) const override {
-      return absl::UnimplementedError("not asked for");
+    StatusOr<std::string> TakeOffer(std::string_view, const EpochId&) const override {
+      return UnimplementedError("not asked for");
     }
-    absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
+    StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
       sent.push_back(SealedReportRequestBytes(entry));
       return SubmitOutcome::kStored;
     }

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "client/device/messages/relay_messages.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/merkle.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
@@ -76,7 +78,7 @@ TEST(MessagesTest, ATreeIsReadAsItWas) {
   ASSERT_OK_AND_ASSIGN(const Tree tree, ReadTree(bytes, SampleTerms()));
   EXPECT_EQ(tree, SampleTree());
   EXPECT_THAT(ReadTree("", SampleTerms()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("kinds")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("kinds")));
 }
 
 TEST(MessagesTest, AManifestIsReadIfItIsWhatWouldBeWritten) {
@@ -142,8 +144,8 @@ TEST(MessagesTest, AProofIsOneOfItsChallengeAlone) {
   EXPECT_EQ(read.key, key.public_key());
   EXPECT_EQ(read.endorsements.size(), 1u);
   EXPECT_THAT(OpenProof(bytes, "then"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not prove")));
-  EXPECT_EQ(OpenProof("\xff", "now").status().code(), absl::StatusCode::kDataLoss);
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("does not prove")));
+  EXPECT_EQ(OpenProof("\xff", "now").status().code(), StatusCode::kDataLoss);
 }
 
 TEST(MessagesTest, OutcomesAreToldApart) {
@@ -178,7 +180,7 @@ TEST(MessagesTest, RelayTermsAreReadIfTheyAreWhatWouldBeWritten) {
   ASSERT_OK_AND_ASSIGN(const RelayTerms read, ReadRelayTerms(bytes));
   EXPECT_EQ(read, SampleRelayTerms());
   EXPECT_THAT(ReadRelayTerms(bytes + std::string("\x58\x01", 2)),  // an unknown field
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not know")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not know")));
   EXPECT_FALSE(ReadRelayTerms(bytes + bytes).ok());
   EXPECT_FALSE(ReadRelayTerms(std::string(kMaxRelayPromiseBytes + 1, 'x')).ok());
   for (size_t size = 0; size < bytes.size(); ++size) {
@@ -188,8 +190,8 @@ TEST(MessagesTest, RelayTermsAreReadIfTheyAreWhatWouldBeWritten) {
   for (size_t at = 0; at < bytes.size(); ++at) {
     std::string other = bytes;
     other[at] = static_cast<char>(other[at] ^ 0x09);
-    const absl::StatusOr<RelayTerms> theirs = ParseRelayTerms(other);
-    const absl::StatusOr<RelayTerms> ours = ReadRelayTerms(other);
+    const StatusOr<RelayTerms> theirs = ParseRelayTerms(other);
+    const StatusOr<RelayTerms> ours = ReadRelayTerms(other);
     ASSERT_EQ(ours.ok(), theirs.ok()) << at;
     if (ours.ok()) {
       EXPECT_EQ(*ours, *theirs) << at;
@@ -216,7 +218,7 @@ TEST(MessagesTest, WhatARelaySaysOfADealIsReadAsItWas) {
 
   const auto refused = [](v1::GetRelayTermsResponse changed, const std::string& why) {
     EXPECT_THAT(ReadDealOffer(changed.SerializeAsString()).status(),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(why)));
+                StatusIs(StatusCode::kDataLoss, HasSubstr(why)));
   };
   v1::GetRelayTermsResponse changed = response;
   changed.set_signature(std::string(63, 's'));
@@ -228,7 +230,7 @@ TEST(MessagesTest, WhatARelaySaysOfADealIsReadAsItWas) {
   changed.mutable_manifest()->set_manifest(std::string(kMaxManifestBytes + 1, 'm'));
   refused(changed, "bad manifest");
   EXPECT_THAT(ReadDealOffer("\xff").status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no such message")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("no such message")));
 }
 
 // Two bytes of a hostile curator or relay must not take dozens: a list of all 10,000 would grow 15
@@ -292,7 +294,7 @@ TEST(MessagesTest, AnEnvelopeAndItsOfferAreReadAsTheyWere) {
   response.set_envelope("envelope");
   const std::string taken = response.SerializeAsString();
   EXPECT_EQ(*ReadEnvelope(taken), "envelope");
-  EXPECT_EQ(ReadEnvelope("\xff").status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(ReadEnvelope("\xff").status().code(), StatusCode::kDataLoss);
 }
 
 TEST(MessagesTest, WhatARelayAnswersIsToldApart) {
@@ -308,7 +310,7 @@ TEST(MessagesTest, WhatARelayAnswersIsToldApart) {
   EXPECT_EQ(*read(v1::SUBMIT_OUTCOME_BAD_LENGTH), SubmitOutcome::kBadLength);
   for (const int unknown : {0, -1, v1::SubmitOutcome_MAX + 1, 77}) {
     EXPECT_THAT(read(unknown).status(),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(absl::StrCat(unknown))));
+                StatusIs(StatusCode::kDataLoss, HasSubstr(StrCat(unknown))));
   }
   EXPECT_FALSE(ReadSubmitOutcome("\x08").ok());
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client/device/seen_manifests.h"
+#include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "tests/client/device/relay/fake_deal.h"
 #include "tests/support/status_matchers.h"
@@ -32,18 +33,18 @@ using ::testing::HasSubstr;
 
 class DealTest : public ::testing::Test {
  protected:
-  absl::StatusOr<Deal> Admit(const DealOffer& offer) {
+  StatusOr<Deal> Admit(const DealOffer& offer) {
     Trust trust(offer_policy_, *memory_, [] { return kDealNow; });
     return AdmitDeal(offer, "sample", "relay:8453", policy_, trust, now_);
   }
   // A deal whose relay changed its terms so, and signed them.
-  absl::StatusOr<Deal> AdmitChanged(const std::function<void(RelayTerms&)>& change) {
+  StatusOr<Deal> AdmitChanged(const std::function<void(RelayTerms&)>& change) {
     RelayTerms relay = PromisedTerms();
     change(relay);
     return Admit(SignDeal(relay, Sign(FakeKey(), SealedManifest())));
   }
   // A deal of a curator that changed its manifest so, and signed it.
-  absl::StatusOr<Deal> AdmitManifest(const std::function<void(Manifest&)>& change) {
+  StatusOr<Deal> AdmitManifest(const std::function<void(Manifest&)>& change) {
     Manifest manifest = SealedManifest();
     change(manifest);
     return Admit(SignDeal(PromisedTerms(), Sign(FakeKey(), manifest)));
@@ -56,11 +57,9 @@ class DealTest : public ::testing::Test {
 };
 
 auto Declined(const std::string& why) {
-  return StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(why));
+  return StatusIs(StatusCode::kFailedPrecondition, HasSubstr(why));
 }
-auto Malformed(const std::string& why) {
-  return StatusIs(absl::StatusCode::kDataLoss, HasSubstr(why));
-}
+auto Malformed(const std::string& why) { return StatusIs(StatusCode::kDataLoss, HasSubstr(why)); }
 
 TEST_F(DealTest, AnHonestDealIsAgreedToAndItsManifestRemembered) {
   ASSERT_OK_AND_ASSIGN(const Deal deal, Admit(FakeDealOffer()));

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/text.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "tests/client/device/relay/fake_deal.h"
@@ -34,7 +34,7 @@ class FakeRelayService : public v1::RelayService::Service {
   grpc::Status TakeOffer(grpc::ServerContext*, const v1::TakeOfferRequest* request,
                          v1::TakeOfferResponse* response) override {
     absl::MutexLock lock(&mutex_);
-    asked = absl::StrCat(request->study(), " ", request->epoch());
+    asked = StrCat(request->study(), " ", request->epoch());
     response->set_envelope(Envelope(dealt.SerializeAsString()));
     return take;
   }
@@ -72,7 +72,7 @@ class FakeRelay final : public FakeRelayService {
   }
   ~FakeRelay() override { server_->Shutdown(); }
 
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string address() const { return StrCat("127.0.0.1:", port_); }
 
  private:
   int port_ = 0;

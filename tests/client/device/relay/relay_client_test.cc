@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/client/device/relay/fake_deal.h"
 #include "tests/client/device/relay/fake_relay.h"
 #include "tests/support/status_matchers.h"
@@ -56,16 +57,16 @@ TEST_F(RelayClientTest, WhatTheRelaySaysComesAsItIs) {
 
 TEST_F(RelayClientTest, TheSystemsAuthoritiesDoNotVouchForARelay) {
   EXPECT_THAT(RelayClient::Create({.server = "relay.example:7443"}, {}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--relay-ca")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("--relay-ca")));
 }
 
 TEST_F(RelayClientTest, TermsWithoutASignatureOrAManifestAreNone) {
   relay_.tamper = [](v1::GetRelayTermsResponse& response) { response.set_signature("short"); };
   EXPECT_THAT(client_->GetRelayTerms("sample").status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("without a signature")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("without a signature")));
   relay_.tamper = [](v1::GetRelayTermsResponse& response) { response.clear_manifest(); };
   EXPECT_THAT(client_->GetRelayTerms("sample").status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad manifest")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("bad manifest")));
 }
 
 TEST_F(RelayClientTest, ATicketComesForTheDealThatWasAgreedTo) {
@@ -75,7 +76,7 @@ TEST_F(RelayClientTest, ATicketComesForTheDealThatWasAgreedTo) {
   EXPECT_EQ(relay_.asked, "studies/sample e" + std::string(15, '\0'));
   relay_.take = {grpc::StatusCode::RESOURCE_EXHAUSTED, "no ticket is left"};
   EXPECT_THAT(client_->TakeOffer("sample", epoch).status(),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no ticket is left")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("no ticket is left")));
 }
 
 TEST_F(RelayClientTest, ASealedReportTravelsWithItsClaimAndNothingOfItsDevice) {
@@ -107,7 +108,7 @@ TEST_F(RelayClientTest, EveryOutcomeIsRead) {
   for (const int unknown : {0, 77}) {
     relay_.outcome = static_cast<v1::SubmitOutcome>(unknown);
     EXPECT_THAT(client_->Submit(Entry()).status(),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(absl::StrCat(unknown))));
+                StatusIs(StatusCode::kDataLoss, HasSubstr(StrCat(unknown))));
   }
 }
 

@@ -8,12 +8,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/device/device.h"
-#include "common/privacy/openssl_random.h"
+#include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
+#include "common/privacy/openssl_random.h"
 #include "tests/client/device/first_draw.h"
 #include "tests/client/device/relay/fake_deal.h"
 #include "tests/support/status_matchers.h"
@@ -48,21 +49,21 @@ class ScriptedRelay final : public RelayLink {
   ScriptedRelay(std::vector<std::string>& events, absl::Time& now) : events_(events), now_(now) {}
 
   const std::string& address() const override { return address_; }
-  absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view) const override {
+  StatusOr<DealOffer> GetRelayTerms(std::string_view) const override {
     events_.push_back("terms");
     return offer;
   }
-  absl::StatusOr<std::string> TakeOffer(absl::string_view, const EpochId& epoch) const override {
+  StatusOr<std::string> TakeOffer(std::string_view, const EpochId& epoch) const override {
     EXPECT_EQ(epoch, PromisedTerms().epoch);
     events_.push_back("take");
     now_ += absl::Seconds(2);  // the answer's way
     return Envelope(dealt.SerializeAsString());
   }
-  absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
+  StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
     events_.push_back("submit");
     taken.push_back(entry);
     sent_at = now_;
-    if (!up) return absl::UnavailableError("down");
+    if (!up) return UnavailableError("down");
     return outcome;
   }
 
@@ -100,16 +101,15 @@ class ScriptedClock final : public SendClock {
 // As the curator it must never be asked.
 class NoCurator final : public CuratorLink {
  public:
-  absl::StatusOr<Offer> FetchOffer(absl::string_view, absl::string_view) const override {
+  StatusOr<Offer> FetchOffer(std::string_view, std::string_view) const override {
     ADD_FAILURE() << "an offer was fetched";
-    return absl::UnavailableError("no");
+    return UnavailableError("no");
   }
-  absl::StatusOr<std::vector<DeliveryResult>> Deliver(
-      absl::Span<const PrivateReport>) const override {
+  StatusOr<std::vector<DeliveryResult>> Deliver(absl::Span<const PrivateReport>) const override {
     ADD_FAILURE() << "a report was sent";
-    return absl::UnavailableError("no");
+    return UnavailableError("no");
   }
-  absl::Status CheckIs(const PublicKey&) const override { return absl::OkStatus(); }
+  Status CheckIs(const PublicKey&) const override { return OkStatus(); }
 };
 
 class RelayedDeviceTest : public ::testing::Test {
@@ -137,7 +137,7 @@ class RelayedDeviceTest : public ::testing::Test {
         "me", RelayedDeviceParts{policy_, relay_policy_, *journal_, *trust_, relay_, clock_});
   }
 
-  absl::Status Answer(const TextRow& row = {{"x", "3"}, {"y", "yes"}}) {
+  Status Answer(const TextRow& row = {{"x", "3"}, {"y", "yes"}}) {
     const auto read = [&] {
       events_.push_back("read");
       now_ += work_;
@@ -145,7 +145,7 @@ class RelayedDeviceTest : public ::testing::Test {
     };
     return device_->Answer("sample", read, random_);
   }
-  absl::StatusOr<std::string> OpenSealed(const JournalEntry& entry) {
+  StatusOr<std::string> OpenSealed(const JournalEntry& entry) {
     const Deal deal = FakeDeal();
     auto opener = seal::ReportOpener::Create(
         {.fingerprint = deal.relay.fingerprint, .payload_bytes = deal.sealing.payload_bytes},
@@ -193,12 +193,12 @@ TEST_F(RelayedDeviceTest, AgreesThenTakesATicketThenReadsThenSends) {
 
 // Whatever declines does so without a ticket: whom a ticket silenced would be known by it.
 TEST_F(RelayedDeviceTest, NothingDeclinesOnceThereIsATicket) {
-  const auto expect_declined = [&](absl::StatusCode code, const std::string& why) {
+  const auto expect_declined = [&](StatusCode code, const std::string& why) {
     EXPECT_THAT(Answer(), StatusIs(code, HasSubstr(why)));
     for (const std::string& event : events_) EXPECT_EQ(event, "terms") << why;
     SetUpAnew();
   };
-  constexpr auto kDeclined = absl::StatusCode::kFailedPrecondition;
+  constexpr auto kDeclined = StatusCode::kFailedPrecondition;
   policy_.opted_out = true;
   expect_declined(kDeclined, "opted out");
   policy_.opted_out = false;
@@ -209,7 +209,7 @@ TEST_F(RelayedDeviceTest, NothingDeclinesOnceThereIsATicket) {
   expect_declined(kDeclined, "in all");
   policy_.max_total_epsilon.reset();
   policy_.max_journal_bytes = 300;
-  expect_declined(absl::StatusCode::kResourceExhausted, "bytes");
+  expect_declined(StatusCode::kResourceExhausted, "bytes");
   policy_.max_journal_bytes.reset();
   relay_policy_.min_batch = 2001;
   expect_declined(kDeclined, "batches of 2000");
@@ -270,7 +270,7 @@ TEST_F(RelayedDeviceTest, NoRowMakesItFallSilent) {
 
 TEST_F(RelayedDeviceTest, AnEnvelopeWithoutATicketIsTheRelaysFault) {
   relay_.dealt.clear_claim();
-  EXPECT_THAT(Answer(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no ticket")));
+  EXPECT_THAT(Answer(), StatusIs(StatusCode::kDataLoss, HasSubstr("no ticket")));
   EXPECT_FALSE(journal_->Find("me", "sample").value().has_value());
 }
 
@@ -309,7 +309,7 @@ TEST_F(RelayedDeviceTest, TheSameDrawSendsAtTheSameTimeWhateverTheTreeIs) {
 TEST_F(RelayedDeviceTest, RetriesSendTheSameBytesAlsoAfterARestart) {
   relay_.up = false;
   ASSERT_OK(Answer());
-  EXPECT_THAT(device_->Deliver(random_).status(), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(device_->Deliver(random_).status(), StatusIs(StatusCode::kUnavailable, "down"));
   Open();
   relay_.up = true;
   ASSERT_OK(device_->Deliver(random_));
@@ -338,8 +338,7 @@ TEST_F(RelayedDeviceTest, NobodyMovesTheTimeOfSendingByTheWallClock) {
 
 TEST_F(RelayedDeviceTest, ADealIsValidByTheWallClock) {
   clock_.set_by = absl::Hours(1);
-  EXPECT_THAT(Answer(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no more tickets")));
+  EXPECT_THAT(Answer(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no more tickets")));
 }
 
 TEST(SendClockTest, TheRealOneSleepsByTheTimeSinceBoot) {
@@ -383,7 +382,7 @@ TEST_F(RelayedDeviceTest, NothingIsSentForAnOwnerWhoOptedOut) {
   events_.clear();
   const auto expect_refused = [&] {
     EXPECT_THAT(device_->Deliver(random_).status(),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("opted out")));
     EXPECT_THAT(events_, IsEmpty());
   };
   const absl::Time start = now_;

@@ -5,10 +5,12 @@
 #include <google/protobuf/message.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/key_chain.h"
 #include "common/wire/proto/model_signature.h"
 #include "tests/support/status_matchers.h"
@@ -23,10 +25,10 @@ using Entries = std::vector<v1::AuditEntry>;
 
 v1::AuditEntry Entry(uint64_t i) {
   v1::AuditEntry entry;
-  entry.set_day(absl::StrCat("2026-01-0", 1 + i));
-  entry.set_actor(absl::StrCat("ops-", i));
+  entry.set_day(StrCat("2026-01-0", 1 + i));
+  entry.set_actor(StrCat("ops-", i));
   entry.set_action("StudyService/SealStudy");
-  entry.set_resource(absl::StrCat("studies/", i));
+  entry.set_resource(StrCat("studies/", i));
   entry.set_related("models/m");
   entry.set_outcome("OK");
   entry.set_epsilon_nanos(i + 1);
@@ -47,16 +49,16 @@ class AuditChainTest : public ::testing::Test {
   }
 
   // Verifies like a reader who has the head.
-  absl::Status Verify(const Entries& entries, AuditChain chain) const {
+  Status Verify(const Entries& entries, AuditChain chain) const {
     for (const v1::AuditEntry& entry : entries) {
-      const absl::Status followed = chain.Follow(entry);
+      const Status followed = chain.Follow(entry);
       if (!followed.ok()) return followed;
     }
     return chain.CheckEnd(head_);
   }
 
   static auto FoundAt(uint64_t sequence) {
-    return StatusIs(absl::StatusCode::kDataLoss, HasSubstr(absl::StrCat("entry ", sequence, " ")));
+    return StatusIs(StatusCode::kDataLoss, HasSubstr(StrCat("entry ", sequence, " ")));
   }
 
   AuditChain chain_;
@@ -138,26 +140,26 @@ TEST_F(AuditChainTest, AnEntryWithAFieldOfALaterVersionIsNotTakenForChecked) {
   v1::AuditEntry later = entries_[0];
   ASSERT_TRUE(later.MergeFromString("\xf8\x07\x01"));  // field 127
   EXPECT_THAT(AuditChain().Follow(later),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("later version")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("later version")));
 }
 
 TEST_F(AuditChainTest, ASignedHeadIsOfOneKeyAndOfOneLog) {
   SigningKey::Seed seed{};
   seed.fill(3);
   const SigningKey key = *SigningKey::FromSeed(seed);
-  const auto sign = [&key](absl::string_view domain, v1::AuditHead head) {
+  const auto sign = [&key](std::string_view domain, v1::AuditHead head) {
     *head.mutable_signature() = ToProto(ModelSignature{
         .signature = *key.Sign(domain, SignedHeadBytes(head)), .key = key.public_key()});
     return head;
   };
   EXPECT_THAT(CheckHeadSignature(head_, std::nullopt, 0),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("not signed")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("not signed")));
   const v1::AuditHead good = sign(kAuditDomain, head_);
   EXPECT_OK(CheckHeadSignature(good, std::nullopt, 0));
   EXPECT_OK(CheckHeadSignature(good, key.public_key(), 0));
   EXPECT_THAT(CheckHeadSignature(good, PublicKey{}, 0),
-              StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
-  const auto lost = StatusIs(absl::StatusCode::kDataLoss, ::testing::_);
+              StatusIs(StatusCode::kFailedPrecondition, ::testing::_));
+  const auto lost = StatusIs(StatusCode::kDataLoss, ::testing::_);
   EXPECT_THAT(CheckHeadSignature(sign(kModelDomain, head_), std::nullopt, 0), lost);
   v1::AuditHead changed = good;
   changed.set_entries(changed.entries() + 1);

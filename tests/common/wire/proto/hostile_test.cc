@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
@@ -21,9 +23,7 @@ using ::testing::Not;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-auto IsInvalid(const char* text) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
-}
+auto IsInvalid(const char* text) { return StatusIs(StatusCode::kInvalidArgument, HasSubstr(text)); }
 
 class HostileSchemaTest : public ::testing::Test {
  protected:
@@ -41,10 +41,10 @@ TEST_F(HostileSchemaTest, MoreFeaturesOrClassesThanThereMayBe) {
   v1::Schema wide = schema_;
   for (size_t i = 0; i < kMaxFeatures; ++i) {
     *wide.add_features() = schema_.features(0);
-    wide.mutable_features()->rbegin()->set_name(absl::StrCat("f", i));
+    wide.mutable_features()->rbegin()->set_name(StrCat("f", i));
   }
   EXPECT_THAT(FromProto(wide), IsInvalid("schema: a schema has at most 65536 features"));
-  for (size_t i = 0; i < kMaxClasses; ++i) schema_.add_classes(absl::StrCat("c", i));
+  for (size_t i = 0; i < kMaxClasses; ++i) schema_.add_classes(StrCat("c", i));
   EXPECT_THAT(FromProto(schema_), IsInvalid("schema: a schema has at most 4096 classes"));
 }
 
@@ -70,7 +70,7 @@ TEST_F(HostileSchemaTest, OneClass) {
 
 class HostileRowTest : public ::testing::Test {
  protected:
-  absl::Status Read(std::vector<double> values) {
+  Status Read(std::vector<double> values) {
     v1::Row row;
     row.mutable_values()->Assign(values.begin(), values.end());
     return FromProto(row, MakeSchema()).status();
@@ -83,7 +83,7 @@ TEST_F(HostileRowTest, TooShortOrTooLong) {
 }
 
 TEST_F(HostileRowTest, NumberOutsideItsBoundsWhichTheErrorDoesNotQuote) {
-  EXPECT_THAT(Read({4711, 0}), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(Read({4711, 0}), StatusIs(StatusCode::kInvalidArgument,
                                         AllOf(HasSubstr("row"), Not(HasSubstr("4711")))));
   EXPECT_THAT(Read({std::numeric_limits<double>::infinity(), 0}), IsInvalid("row"));
 }
@@ -98,7 +98,7 @@ class HostileForestTest : public ::testing::Test {
  protected:
   HostileForestTest() { *forest_.add_trees() = ToProto(MakeTree()); }
   v1::Tree& tree() { return *forest_.mutable_trees(0); }
-  absl::Status Read() { return FromProto(forest_, MakeSchema()).status(); }
+  Status Read() { return FromProto(forest_, MakeSchema()).status(); }
 
   v1::Forest forest_;
 };
@@ -304,7 +304,7 @@ TEST_F(HostileModelTest, TermsOfAMeanThatCancelSayThatNothingIsKnown) {
       leaf.set_probabilities(1, t == 0 ? -1e9 : 1e9);
     }
   }
-  const absl::StatusOr<Model> model = FromProto(model_);
+  const StatusOr<Model> model = FromProto(model_);
   ASSERT_OK(model.status());
   EXPECT_EQ(model->Predict({1, 0}).probabilities, std::vector<double>({0.5, 0.5}));
 }
@@ -318,7 +318,7 @@ TEST_F(HostileModelTest, WeightsTooSmallToBeSquaredSayThatNothingIsKnown) {
       leaf.set_probabilities(1, 0);
     }
   }
-  const absl::StatusOr<Model> model = FromProto(model_);
+  const StatusOr<Model> model = FromProto(model_);
   ASSERT_OK(model.status());
   EXPECT_EQ(model->Predict({1, 0}).standard_error, std::numeric_limits<double>::infinity());
 }

@@ -9,10 +9,11 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/admin.pb.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/dataset.pb.h"
@@ -34,10 +35,10 @@ using ::google::protobuf::Message;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kInvalid = StatusCode::kInvalidArgument;
 
 template <typename T>
-absl::Status Parse(absl::string_view json) {
+Status Parse(std::string_view json) {
   T message;
   return ParseJsonMessage(json, message);
 }
@@ -48,24 +49,23 @@ struct RepeatedField {
   std::vector<const FieldDescriptor*> path;
 
   // The request's JSON, in which each list on the way has one element, and the last one `value`.
-  std::string Json(absl::string_view value) const {
+  std::string Json(std::string_view value) const {
     std::string json(value);
     for (auto field = path.rbegin(); field != path.rend(); ++field) {
       const bool is_list = (*field)->is_repeated() && field != path.rbegin();
-      json = absl::StrCat("{\"", (*field)->json_name(), "\":", is_list ? "[" : "", json,
-                          is_list ? "]" : "", "}");
+      json = StrCat("{\"", (*field)->json_name(), "\":", is_list ? "[" : "", json,
+                    is_list ? "]" : "", "}");
     }
     return json;
   }
 
   std::string Path() const {
-    return absl::StrJoin(path, ".", [&](std::string* out, const FieldDescriptor* field) {
-      absl::StrAppend(out, field->json_name(),
-                      field->is_repeated() && field != path.back() ? "[0]" : "");
+    return StrJoin(path, ".", [&](std::string* out, const FieldDescriptor* field) {
+      StrAppend(out, field->json_name(), field->is_repeated() && field != path.back() ? "[0]" : "");
     });
   }
 
-  absl::Status Parse(absl::string_view value) const {
+  Status Parse(std::string_view value) const {
     const std::unique_ptr<Message> message(
         google::protobuf::MessageFactory::generated_factory()->GetPrototype(request)->New());
     return ParseJsonMessage(Json(value), *message);
@@ -105,11 +105,11 @@ TEST(JsonNullTest, IsRefusedInEveryListOfEveryMethod) {
   const std::vector<RepeatedField> fields = RepeatedFieldsOfAllMethods();
   EXPECT_GT(fields.size(), 20u);
   for (const RepeatedField& field : fields) {
-    SCOPED_TRACE(absl::StrCat(field.request->name(), ".", field.Path()));
+    SCOPED_TRACE(StrCat(field.request->name(), ".", field.Path()));
     const bool is_map = field.path.back()->is_map();
     EXPECT_THAT(field.Parse(is_map ? R"({"a":null})" : "[null]"),
-                StatusIs(kInvalid, HasSubstr(absl::StrCat("the field ", field.Path(),
-                                                          is_map ? " is null" : "[0] is null"))));
+                StatusIs(kInvalid, HasSubstr(StrCat("the field ", field.Path(),
+                                                    is_map ? " is null" : "[0] is null"))));
     if (!is_map) {
       EXPECT_THAT(field.Parse("[[]]"), StatusIs(kInvalid, HasSubstr("[0] is a list in a list")));
     }
@@ -197,7 +197,7 @@ TEST(JsonMessageTest, NamesTheFieldAndQuotesNoValue) {
                {"{\"name\":\"\xff secret\"}", "in UTF-8"},
                {"", "does not parse"}};
   for (const auto& c : cases) {
-    const absl::Status status = Parse<v1::PredictRequest>(c.json);
+    const Status status = Parse<v1::PredictRequest>(c.json);
     EXPECT_THAT(status, StatusIs(kInvalid, HasSubstr(c.words))) << c.json;
     EXPECT_THAT(std::string(status.message()), Not(HasSubstr("secret"))) << c.json;
   }
@@ -227,9 +227,9 @@ TEST(JsonMessageTest, SkipsUnknownFieldsIfAsked) {
 }
 
 TEST(JsonMessageTest, RefusesTextsThatNestTooDeeply) {
-  for (const absl::string_view open : {"[", "{\"later\":", "{\"rows\":["}) {
+  for (const std::string_view open : {"[", "{\"later\":", "{\"rows\":["}) {
     std::string deep = "{\"later\":";
-    for (int i = 0; i < 100000; ++i) absl::StrAppend(&deep, open);
+    for (int i = 0; i < 100000; ++i) StrAppend(&deep, open);
     v1::PredictRequest request;
     EXPECT_FALSE(ParseJsonMessage(deep, request).ok());
     EXPECT_FALSE(ParseJsonMessage(deep, request, UnknownFields::kSkipped).ok());

@@ -3,7 +3,8 @@
 #include <functional>
 #include <vector>
 
-#include "absl/strings/escaping.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -64,10 +65,10 @@ TEST(WireManifestTest, TheLargestFits) {
 TEST(WireManifestTest, HasTheBytesAndTheSignatureOfTheDocumentation) {
   const std::string bytes = SerializeManifest(SampleManifest());
   const Signature signature = *SampleKey().Sign(kManifestDomain, bytes);
-  EXPECT_EQ(absl::BytesToHexString(bytes),
+  EXPECT_EQ(BytesToHexString(bytes),
             "0a03666c751220abababababababababababababababababababababababababababababababab1880a8d6"
             "b90720042880a4a7da0630e80738014080e2cfaa064a1056475aa75463474c0285df5dbf2bcab7");
-  EXPECT_EQ(absl::BytesToHexString(std::string(signature.begin(), signature.end())),
+  EXPECT_EQ(BytesToHexString(std::string(signature.begin(), signature.end())),
             "052e19d34158d73a6523681e82a4c1406a77891df531858c3cbe4f6c433e9fcdc5222c2667c488f547fc58"
             "1ba8dbd8fd0affa5f3d23ba37399347f2b7ce36906");
 }
@@ -79,8 +80,7 @@ TEST(WireManifestTest, EveryCutIsRefused) {
     const std::string bytes = SerializeManifest(manifest);
     for (size_t size = 0; size < bytes.size(); ++size) {
       if (manifest.sealing.has_value() && size == direct) continue;
-      EXPECT_THAT(ParseManifest(bytes.substr(0, size)),
-                  StatusIs(absl::StatusCode::kInvalidArgument, _))
+      EXPECT_THAT(ParseManifest(bytes.substr(0, size)), StatusIs(StatusCode::kInvalidArgument, _))
           << size;
     }
   }
@@ -101,8 +101,7 @@ TEST(WireManifestTest, HalfASealingIsRefused) {
     v1::Manifest proto;
     ASSERT_TRUE(proto.ParseFromString(SerializeManifest(RelayedManifest())));
     changes[i](proto);
-    EXPECT_THAT(ParseManifest(proto.SerializeAsString()),
-                StatusIs(absl::StatusCode::kInvalidArgument, _))
+    EXPECT_THAT(ParseManifest(proto.SerializeAsString()), StatusIs(StatusCode::kInvalidArgument, _))
         << i;
   }
 }
@@ -114,10 +113,10 @@ TEST(WireManifestTest, BytesOfAnotherEncodingAreRefused) {
   const std::string overlong("\x38\x81\x80\x00", 4);  // the same value in more bytes
   for (const std::string& added : {unknown_field, second_sequence, overlong}) {
     EXPECT_THAT(ParseManifest(bytes + added),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not know")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not know")));
   }
   EXPECT_THAT(ParseManifest(bytes + std::string(kMaxManifestBytes, '\0')),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 256")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 256")));
 }
 
 TEST(WireManifestTest, FieldsOutOfRangeAreRefused) {
@@ -136,8 +135,7 @@ TEST(WireManifestTest, FieldsOutOfRangeAreRefused) {
     v1::Manifest proto;
     ASSERT_TRUE(proto.ParseFromString(SerializeManifest(SampleManifest())));
     changes[i](proto);
-    EXPECT_THAT(ParseManifest(proto.SerializeAsString()),
-                StatusIs(absl::StatusCode::kInvalidArgument, _))
+    EXPECT_THAT(ParseManifest(proto.SerializeAsString()), StatusIs(StatusCode::kInvalidArgument, _))
         << i;
   }
 }
@@ -170,7 +168,7 @@ TEST(WireManifestTest, ASignedManifestOfWrongLengthsIsRefused) {
   for (size_t i = 0; i < changes.size(); ++i) {
     v1::SignedManifest proto = SampleSigned();
     changes[i](proto);
-    EXPECT_THAT(FromProto(proto), StatusIs(absl::StatusCode::kInvalidArgument, _)) << i;
+    EXPECT_THAT(FromProto(proto), StatusIs(StatusCode::kInvalidArgument, _)) << i;
   }
 }
 

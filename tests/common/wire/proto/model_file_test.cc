@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -40,12 +41,12 @@ TEST(ModelFileTest, AByteOrderMarkIsSkipped) {
 TEST(ModelFileTest, IsNamedWhereItIsNoModel) {
   const TempDir folder;
   const std::string path = folder.path() + "/model.json";
-  EXPECT_THAT(ReadModelFile(path), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
+  EXPECT_THAT(ReadModelFile(path), StatusIs(StatusCode::kNotFound, HasSubstr(path)));
   EXPECT_THAT(ReadModelFile("/dev/zero", 3 << 20),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("more than")));
   std::ofstream(path) << "{\"certificate\":";
   EXPECT_THAT(ReadModelFile(path),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no model")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is no model")));
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 #include <numeric>
 #include <string>
 
-#include "absl/strings/escaping.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
@@ -46,7 +47,7 @@ v1::Model SignedBy(const SigningKey& key, v1::Model model, KeyChain endorsements
   return model;
 }
 
-absl::Status Check(const v1::Model& model, const std::optional<PublicKey>& trusted) {
+Status Check(const v1::Model& model, const std::optional<PublicKey>& trusted) {
   return CheckModelSignature(model, trusted, kNow);
 }
 
@@ -117,9 +118,9 @@ TEST(ModelSignatureTest, ASignedModelChecks) {
   EXPECT_OK(Check(model, key.public_key()));
   EXPECT_OK(Check(model, std::nullopt));
   EXPECT_THAT(Check(model, KeyOf(2).public_key()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not lead")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("does not lead")));
   EXPECT_THAT(Check(UnsignedModel(), std::nullopt),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("not signed")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("not signed")));
 }
 
 // Covers every edit: a leaf, a cut, the epsilon, a release, the schema, the name.
@@ -216,12 +217,12 @@ TEST(ModelSignatureTest, TheTestVectorIsAsStated) {
   release.set_epsilon_nanos(1'000'000'000);
   release.set_times(1);
   const std::string bytes = *SignedModelBytes(model);
-  EXPECT_EQ(absl::BytesToHexString(bytes.substr(0, 32)),
+  EXPECT_EQ(BytesToHexString(bytes.substr(0, 32)),
             "19be3ef8e94c28f1812447ad1d9b00f4ae3bdf0f3e45eeaeb3268bef581d2b9a");
-  EXPECT_EQ(absl::BytesToHexString(bytes.substr(32)),
+  EXPECT_EQ(BytesToHexString(bytes.substr(32)),
             "347c1952aab40ddfbe065383bfff711f67a8bd719569cc249996d55ae1983883");
   const Signature signature = *key.Sign(kModelDomain, bytes);
-  EXPECT_EQ(absl::BytesToHexString(std::string(signature.begin(), signature.end())),
+  EXPECT_EQ(BytesToHexString(std::string(signature.begin(), signature.end())),
             "2a80c6bf04f1cb8e6068f158949ba8ebe3a5f9865723b7ab3cfe0bf8d39713e2"
             "9505b90386ddc224f248d12168f6f87ef014a88cb4f048e4740b2459c21b2c09");
 }
@@ -255,16 +256,16 @@ TEST(ModelSignatureTest, ASignatureOfAnotherModelOrKindDoesNotCheck) {
   other.set_name("models/other");
   *other.mutable_signature() = model.signature();
   EXPECT_THAT(Check(other, key.public_key()),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("another model's")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("another model's")));
   v1::Model as_manifest = UnsignedModel();
   *as_manifest.mutable_signature() = ToProto(
       ModelSignature{.signature = *key.Sign(kManifestDomain, *SignedModelBytes(as_manifest)),
                      .key = key.public_key()});
-  EXPECT_THAT(Check(as_manifest, key.public_key()), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(Check(as_manifest, key.public_key()), StatusIs(StatusCode::kDataLoss, _));
   // One key's signature under the name of another.
   v1::Model renamed = model;
   renamed.mutable_signature()->set_key(SignedBy(KeyOf(2), UnsignedModel()).signature().key());
-  EXPECT_THAT(Check(renamed, std::nullopt), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(Check(renamed, std::nullopt), StatusIs(StatusCode::kDataLoss, _));
 }
 
 TEST(ModelSignatureTest, TrustLeadsFromAnEarlierKeyToALaterOne) {
@@ -280,15 +281,14 @@ TEST(ModelSignatureTest, TrustLeadsFromAnEarlierKeyToALaterOne) {
   // A later key does not vouch for what an earlier key signed: a thief of the earlier key, or
   // somebody who claims that it endorsed this one, could sign in its name.
   EXPECT_THAT(Check(before, third.public_key()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("changed its key since")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("changed its key since")));
   const SigningKey thief = KeyOf(9);
   const v1::Model forged =
       SignedBy(thief, UnsignedModel(), {*Endorse(thief, third.public_key(), kNow - 1)});
-  EXPECT_THAT(Check(forged, third.public_key()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(Check(forged, third.public_key()), StatusIs(StatusCode::kFailedPrecondition, _));
   // The chain is signed by another key.
   const v1::Model led = SignedBy(thief, UnsignedModel(), {*Endorse(second, thief.public_key(), 0)});
-  EXPECT_THAT(Check(led, first.public_key()), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(Check(led, first.public_key()), StatusIs(StatusCode::kFailedPrecondition, _));
 }
 
 TEST(ModelSignatureTest, AMalformedSignatureIsRefused) {
@@ -301,8 +301,8 @@ TEST(ModelSignatureTest, AMalformedSignatureIsRefused) {
            [](v1::ModelSignature& s) { s.Clear(); }}) {
     v1::Model model = SignedBy(key, UnsignedModel());
     break_it(*model.mutable_signature());
-    EXPECT_THAT(Check(model, std::nullopt), StatusIs(absl::StatusCode::kDataLoss, _));
-    EXPECT_THAT(FromProto(model.signature()), StatusIs(absl::StatusCode::kInvalidArgument, _));
+    EXPECT_THAT(Check(model, std::nullopt), StatusIs(StatusCode::kDataLoss, _));
+    EXPECT_THAT(FromProto(model.signature()), StatusIs(StatusCode::kInvalidArgument, _));
   }
 }
 
@@ -311,10 +311,10 @@ TEST(ModelSignatureTest, WhatALaterVersionSignedIsNotCalledChanged) {
   v1::Model model = SignedBy(key, UnsignedModel());
   model.GetReflection()->MutableUnknownFields(&model)->AddVarint(1000, 1);
   // In this version's format nobody writes such a field.
-  EXPECT_THAT(Check(model, key.public_key()), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(Check(model, key.public_key()), StatusIs(StatusCode::kDataLoss, _));
   model.set_version(kModelVersion + 1);
   EXPECT_THAT(Check(model, key.public_key()),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("upgrade Coppice")));
+              StatusIs(StatusCode::kUnimplemented, HasSubstr("upgrade Coppice")));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/status.h"
 #include "common/wire/proto/convert.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
@@ -50,13 +51,13 @@ TEST(ModelVersionTest, AModelForLaterReadersIsRefusedAndSaysWhatToUpgradeTo) {
   // The version is checked before anything else, which may have another shape.
   model.clear_forest();
   EXPECT_THAT(FromProto(model),
-              StatusIs(absl::StatusCode::kInvalidArgument,
+              StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("format 99"), HasSubstr("reader of format 2"),
                              HasSubstr("reads format 1"), HasSubstr("upgrade Coppice to 7.5.0"))));
   for (const char* no_version :
        {"", "what evil.example offers", "1\x1b[2J", "1.2.3.4.5.6.7.8.9.0"}) {
     model.mutable_certificate()->set_code_version(no_version);
-    EXPECT_THAT(FromProto(model), StatusIs(absl::StatusCode::kInvalidArgument,
+    EXPECT_THAT(FromProto(model), StatusIs(StatusCode::kInvalidArgument,
                                            HasSubstr("upgrade Coppice to the version that made")));
   }
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/model/explain.h"
 #include "common/model/render.h"
 #include "common/model/summary.h"
@@ -138,14 +139,14 @@ TEST(MutatedModelTest, IsRefusedOrPredictsWithoutFault) {
         ++no_message;
         continue;
       }
-      const absl::StatusOr<Model> read = FromProto(proto);
+      const StatusOr<Model> read = FromProto(proto);
       if (read.ok()) {
         ++accepted;
         CheckPredicts(*read, mutator);
         if (::testing::Test::HasFatalFailure()) FAIL() << "mutation " << i;
       } else {
         ++refused;
-        ASSERT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument) << read.status();
+        ASSERT_EQ(read.status().code(), StatusCode::kInvalidArgument) << read.status();
         ASSERT_FALSE(read.status().message().empty());
       }
     }

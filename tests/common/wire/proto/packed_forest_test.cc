@@ -2,6 +2,7 @@
 
 #include "common/wire/proto/packed_forest.h"
 
+#include "common/base/status.h"
 #include "common/wire/proto/convert.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/full_tree.h"
@@ -19,10 +20,10 @@ using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
 auto IsOfAnotherForest() {
-  return StatusIs(absl::StatusCode::kDataLoss, HasSubstr("terms of study mushrooms-1 stand for"));
+  return StatusIs(StatusCode::kDataLoss, HasSubstr("terms of study mushrooms-1 stand for"));
 }
 auto IsInvalidForest(const char* text) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+  return StatusIs(StatusCode::kInvalidArgument, HasSubstr(text));
 }
 
 // Returns terms for `packed`, whatever it contains.
@@ -35,7 +36,7 @@ Terms TermsFor(const PackedForest& packed) {
 
 class PackedForestTest : public ::testing::Test {
  protected:
-  absl::Status Open(uint32_t index, const std::string& tree, const std::string& path) const {
+  Status Open(uint32_t index, const std::string& tree, const std::string& path) const {
     return OpenTree(terms_, index, tree, path).status();
   }
 

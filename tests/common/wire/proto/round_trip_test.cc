@@ -3,8 +3,8 @@
 #include <array>
 #include <random>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
@@ -89,7 +89,7 @@ TEST(RoundTripTest, EveryMechanismKeepsItsStableNumber) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     EXPECT_EQ(static_cast<int>(ToProto(kind)), static_cast<int>(kind));
     EXPECT_EQ(v1::Mechanism_Name(ToProto(kind)),
-              absl::StrCat("MECHANISM_", absl::AsciiStrToUpper(MechanismName(kind))));
+              StrCat("MECHANISM_", AsciiStrToUpper(MechanismName(kind))));
     ASSERT_OK_AND_ASSIGN(const MechanismKind read, FromProto(ToProto(kind)));
     EXPECT_EQ(read, kind);
   }
@@ -186,14 +186,13 @@ TEST(RoundTripTest, ModelOfScoresWithTheirNoise) {
 TEST(FromProtoTest, RefusesNoiseThatIsNotInPairs) {
   v1::Model proto = ToProto(OfScores());
   proto.mutable_predictions(0)->mutable_leaves(0)->mutable_noise_variance()->RemoveLast();
-  EXPECT_THAT(FromProto(proto), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("finite")));
+  EXPECT_THAT(FromProto(proto), StatusIs(StatusCode::kInvalidArgument, HasSubstr("finite")));
 }
 
 TEST(RoundTripTest, ASchemaHasClassesOrATarget) {
   v1::Schema proto = ToProto(MakeModel().schema());
   proto.mutable_target()->set_max(1);
-  EXPECT_THAT(FromProto(proto),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not both")));
+  EXPECT_THAT(FromProto(proto), StatusIs(StatusCode::kInvalidArgument, HasSubstr("not both")));
 }
 
 TEST(NameTest, ReadsBackWhatItMakes) {

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "common/base/status.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
@@ -77,7 +78,7 @@ TEST(SchemaNotesTest, ATargetIsNotDeclaredWholeOnTheWire) {
                                                        "y", {.min = 0, .max = 9}));
   EXPECT_OK(FromProto(proto));
   proto.mutable_target()->set_integer(true);
-  EXPECT_THAT(FromProto(proto), testing::StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(FromProto(proto), testing::StatusIs(StatusCode::kInvalidArgument,
                                                   ::testing::HasSubstr("schema.target")));
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/text.h"
 #include "server/daemon/transport/fronts.h"
 #include "tests/server/daemon/fleet/forwarding_fixture.h"
 #include "tests/server/daemon/fleet/raw_client.h"
@@ -247,7 +248,7 @@ TEST_F(ForwardingTest, HeadersThatNoClientMaySendDoNoHarm) {
                              "coppice-certificate-sha256-bin", "grpc-encoding", "user-agent"}) {
       RawCall(plain->port(), "/t/Count", {{name, value}});
     }
-    RawCall(plain->port(), absl::StrCat("/t/", value), {});
+    RawCall(plain->port(), StrCat("/t/", value), {});
     RawCall(plain->port(), value, {});
   }
   EXPECT_THAT(RawCall(plain->port(), "/t/Count", {}), ::testing::HasSubstr("grpc-status"));

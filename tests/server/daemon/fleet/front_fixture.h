@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/text.h"
 #include "server/daemon/fleet/front.h"
 #include "tests/server/daemon/access_fixture.h"
 
@@ -95,7 +95,7 @@ inline std::shared_ptr<grpc::Channel> ConnectTo(int port, const Certificate& aut
   // Bytes that are not read stay with the other side, except for 64 KiB.
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 64 << 10);
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port), grpc::SslCredentials(options),
+  return grpc::CreateCustomChannel(StrCat("127.0.0.1:", port), grpc::SslCredentials(options),
                                    arguments);
 }
 

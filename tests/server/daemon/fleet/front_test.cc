@@ -4,12 +4,14 @@
 
 #include <gmock/gmock.h>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "server/serving/access/bearer_token.h"
-#include "server/serving/access/method_table.h"
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/daemon/transport/access.h"
 #include "server/daemon/transport/fronts.h"
+#include "server/serving/access/bearer_token.h"
+#include "server/serving/access/method_table.h"
 #include "tests/server/daemon/fleet/front_fixture.h"
 
 namespace coppice::daemon {
@@ -29,8 +31,8 @@ using ::testing::Not;
 constexpr char kListStudies[] = "/coppice.v1.StudyService/ListStudies";
 constexpr char kOffer[] = "/coppice.v1.StudyService/GetOffer";
 
-std::string EntryOf(absl::string_view role, const Sha256Digest& digest) {
-  return absl::StrCat(R"({"name":"n","role":")", role, R"(","sha256":")", Hex(digest), "\"}");
+std::string EntryOf(std::string_view role, const Sha256Digest& digest) {
+  return StrCat(R"({"name":"n","role":")", role, R"(","sha256":")", Hex(digest), "\"}");
 }
 
 class FrontTest : public TlsServerTest {
@@ -59,7 +61,7 @@ class FrontTest : public TlsServerTest {
                             .peer_ca_pem = curator_.certificate_pem,
                             .certificate_pem = curator_.certificate_pem,
                             .key_pem = curator_.key_pem});
-    front_->SetLeader(absl::StrCat("127.0.0.1:", leader_->port()));
+    front_->SetLeader(StrCat("127.0.0.1:", leader_->port()));
     fronted_ = ConnectTo(front_->port(), certificate_, front_asks ? &client_ : nullptr);
   }
   void TearDown() override {
@@ -70,19 +72,19 @@ class FrontTest : public TlsServerTest {
   }
 
   static std::string TokenOf(access::Role role) {
-    return absl::StrCat("coppice_token_of_", access::RoleName(role));
+    return StrCat("coppice_token_of_", access::RoleName(role));
   }
   static std::string PolicyOfAllRoles() {
     std::string tokens;
     for (const access::Role role : access::kAllRoles) {
-      absl::StrAppend(&tokens, tokens.empty() ? "" : ",",
-                      EntryOf(access::RoleName(role), access::HashOfToken(TokenOf(role))));
+      StrAppend(&tokens, tokens.empty() ? "" : ",",
+                EntryOf(access::RoleName(role), access::HashOfToken(TokenOf(role))));
     }
-    return absl::StrCat("{\"tokens\":[", tokens, "]}");
+    return StrCat("{\"tokens\":[", tokens, "]}");
   }
   static std::string PolicyOfCertificate(const Certificate& certificate) {
-    return absl::StrCat("{\"certificates\":[",
-                        EntryOf("analyst", *CertificateSha256(certificate.certificate_pem)), "]}");
+    return StrCat("{\"certificates\":[",
+                  EntryOf("analyst", *CertificateSha256(certificate.certificate_pem)), "]}");
   }
   static std::string DigestOf(const Certificate& certificate) {
     const Sha256Digest digest = *CertificateSha256(certificate.certificate_pem);
@@ -107,7 +109,7 @@ TEST_F(FrontTest, EveryMethodAnswersAsItDoesDirectly) {
   int compared = 0;
   for (const access::Method& line : access::AllMethods()) {
     const std::string path(line.path);
-    if (absl::StartsWith(path, "/grpc.health.")) continue;  // the front's own
+    if (StartsWith(path, "/grpc.health.")) continue;  // the front's own
     for (const SentMetadata* metadata : {&nobody, &twice, &stranger, &device, &admin}) {
       for (const std::string message : {"", "\x0a\x05xx", "\x0a\x03xyz"}) {
         if (metadata == &stranger && !message.empty()) continue;  // many get ResourceExhausted
@@ -219,7 +221,7 @@ TEST_F(FrontTest, TheLeadersPortIsForCuratorsAlone) {
 TEST_F(FrontTest, NothingOfAnAnswerLeavesALeaderThatMayNotAnswer) {
   std::atomic<bool> may{true};
   may_answer_ = [&] {
-    return may ? absl::OkStatus() : absl::UnavailableError("another curator may lead by now");
+    return may ? OkStatus() : UnavailableError("another curator may lead by now");
   };
   ServeBehindFront(PolicyOfAllRoles());
   const SentMetadata admin = {{"authorization", "Bearer " + TokenOf(access::Role::kAdmin)}};
@@ -227,7 +229,7 @@ TEST_F(FrontTest, NothingOfAnAnswerLeavesALeaderThatMayNotAnswer) {
   may = false;
   for (const access::Method& line : access::AllMethods()) {
     const std::string path(line.path);
-    if (!absl::StartsWith(path, "/coppice.")) continue;
+    if (!StartsWith(path, "/coppice.")) continue;
     const WholeAnswer answer = CallOnce(fronted_, path, admin);
     EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::UNAVAILABLE) << path;
     EXPECT_EQ(answer.status.error_message(), "another curator may lead by now") << path;

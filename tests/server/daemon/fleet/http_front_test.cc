@@ -5,11 +5,10 @@
 
 #include <thread>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "server/serving/access/method_table.h"
+#include "common/base/text.h"
 #include "server/daemon/fleet/front.h"
 #include "server/daemon/transport/fronts.h"
+#include "server/serving/access/method_table.h"
 #include "tests/server/daemon/fleet/scripted_leader.h"
 #include "tests/server/daemon/owners_fixture.h"
 
@@ -52,7 +51,7 @@ class Fronted {
 
   Front& front() { return *front_; }
   int port() const { return front_->http_port(); }
-  void Follow(int port) { front_->SetLeader(absl::StrCat("127.0.0.1:", port)); }
+  void Follow(int port) { front_->SetLeader(StrCat("127.0.0.1:", port)); }
 
  private:
   Certificates certificates_;
@@ -117,7 +116,7 @@ TEST_F(HttpFrontTest, EveryMethodAnswersEveryRoleAsTheDaemonDoes) {
   int compared = 0, guesses = 0;
   for (const access::Method& method : access::AllMethods()) {
     const std::string path(method.path);
-    if (!absl::StartsWith(path, "/coppice.")) continue;
+    if (!StartsWith(path, "/coppice.")) continue;
     // HTTP carries no client streams, so the front refuses them to everybody.
     if (HttpMethod::Find(path).descriptor->client_streaming()) continue;
     for (const std::string& token : tokens) {
@@ -193,10 +192,9 @@ TEST_F(HttpFrontTest, AStreamWhoseClientGoesOrWhoseTimeIsOverEnds) {
   ASSERT_TRUE(gone.Connect());
   const HttpMethod method = HttpMethod::Find(kWatchJob);
   const std::string body = method.Request(http::Encoding::kJson, watch);
-  gone.WriteAll(
-      absl::StrCat("POST ", kWatchJob, " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ", token,
-                   "\r\nContent-Type: application/connect+json\r\nContent-Length: ", body.size(),
-                   "\r\n\r\n", body));
+  gone.WriteAll(StrCat("POST ", kWatchJob, " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ", token,
+                       "\r\nContent-Type: application/connect+json\r\nContent-Length: ",
+                       body.size(), "\r\n\r\n", body));
   absl::SleepFor(absl::Milliseconds(300));
   gone.Close();
   absl::SleepFor(absl::Milliseconds(300));
@@ -209,8 +207,7 @@ class HttpFrontCertificateTest : public TlsServerTest {};
 
 TEST_F(HttpFrontCertificateTest, TheLeaderKnowsTheCertificateOfTheConnectionAndNoOther) {
   const std::string sha256 = Hex(*CertificateSha256(client_.certificate_pem));
-  Serve(absl::StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")", sha256,
-                     "\"}]}"),
+  Serve(StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")", sha256, "\"}]}"),
         /*mutual=*/true);
   const Certificate curator = MakeCertificate();
   Certificates peers(TlsFiles{.certificate = curator.certificate_pem,

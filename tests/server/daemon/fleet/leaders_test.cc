@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/text.h"
 #include "server/daemon/transport/fronts.h"
 #include "tests/server/daemon/fleet/forwarding_fixture.h"
 #include "tests/server/daemon/fleet/stalling_relay.h"
@@ -101,7 +102,7 @@ TEST_F(ForwardingTest, ACallWaitsForALeader) {
 TEST_F(ForwardingTest, ACallWaitsForALeaderThatIsNotUpYet) {
   int port = 0;
   { port = ScriptedLeader(curators_).port(); }
-  front_->SetLeader(absl::StrCat("127.0.0.1:", port));
+  front_->SetLeader(StrCat("127.0.0.1:", port));
   Stream stream(channel_, "/t/Echo");
   stream.BeginWrite("waits");
   absl::SleepFor(absl::Milliseconds(1500));

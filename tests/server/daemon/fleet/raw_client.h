@@ -10,22 +10,22 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 
 // An HPACK header without a reference: name and value are literals of up to 126 bytes each.
-inline std::string RawHeader(absl::string_view name, absl::string_view value) {
-  return absl::StrCat(std::string{'\0', static_cast<char>(name.size())}, name,
-                      std::string{static_cast<char>(value.size())}, value);
+inline std::string RawHeader(std::string_view name, std::string_view value) {
+  return StrCat(std::string{'\0', static_cast<char>(name.size())}, name,
+                std::string{static_cast<char>(value.size())}, value);
 }
 
-inline std::string RawFrame(char type, char flags, char stream, absl::string_view payload) {
-  return absl::StrCat(
+inline std::string RawFrame(char type, char flags, char stream, std::string_view payload) {
+  return StrCat(
       std::string{'\0', static_cast<char>(payload.size() >> 8),
                   static_cast<char>(payload.size() & 255), type, flags, '\0', '\0', '\0', stream},
       payload);
@@ -33,16 +33,16 @@ inline std::string RawFrame(char type, char flags, char stream, absl::string_vie
 
 // Makes a call without TLS, waits until the other side has answered something or closed the
 // connection, and returns the answer.
-inline std::string RawCall(int port, absl::string_view path,
+inline std::string RawCall(int port, std::string_view path,
                            const std::vector<std::pair<std::string, std::string>>& headers) {
   std::string block =
-      absl::StrCat(RawHeader(":method", "POST"), RawHeader(":scheme", "http"),
-                   RawHeader(":path", path), RawHeader(":authority", "localhost"),
-                   RawHeader("te", "trailers"), RawHeader("content-type", "application/grpc"));
-  for (const auto& [name, value] : headers) absl::StrAppend(&block, RawHeader(name, value));
+      StrCat(RawHeader(":method", "POST"), RawHeader(":scheme", "http"), RawHeader(":path", path),
+             RawHeader(":authority", "localhost"), RawHeader("te", "trailers"),
+             RawHeader("content-type", "application/grpc"));
+  for (const auto& [name, value] : headers) StrAppend(&block, RawHeader(name, value));
   const std::string bytes =
-      absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", RawFrame(4, 0, 0, ""), RawFrame(4, 1, 0, ""),
-                   RawFrame(1, 4, 1, block), RawFrame(0, 1, 1, std::string(5, '\0')));
+      StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", RawFrame(4, 0, 0, ""), RawFrame(4, 1, 0, ""),
+             RawFrame(1, 4, 1, block), RawFrame(0, 1, 1, std::string(5, '\0')));
   const int connection = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -25,8 +25,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "server/daemon/transport/fronts.h"
 #include "tests/server/daemon/fleet/front_fixture.h"
 
@@ -49,7 +48,7 @@ class ScriptedLeader final : public grpc::CallbackGenericService {
     options.pem_key_cert_pairs.push_back({curators.key_pem, curators.certificate_pem});
     grpc::ServerBuilder builder;
     daemon::SetLimitsBehindFronts({}, builder);
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::SslServerCredentials(options),
+    builder.AddListeningPort(StrCat("127.0.0.1:", port), grpc::SslServerCredentials(options),
                              &port_);
     builder.RegisterCallbackGenericService(this);
     server_ = builder.BuildAndStart();
@@ -60,7 +59,7 @@ class ScriptedLeader final : public grpc::CallbackGenericService {
   void Kill() { server_->Shutdown(std::chrono::system_clock::now()); }
 
   int port() const { return port_; }
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string address() const { return StrCat("127.0.0.1:", port_); }
   Seen& seen() { return seen_; }
 
   // The metadata of the last call.
@@ -99,7 +98,7 @@ class ScriptedLeader final : public grpc::CallbackGenericService {
       if (!ok) {
         if (!context_.IsCancelled()) ++leader_.seen_.half_closed;
         if (Is("Echo") || context_.IsCancelled()) return End(grpc::Status::OK);
-        return EndWith(absl::StrCat(messages_, " ", bytes_));
+        return EndWith(StrCat(messages_, " ", bytes_));
       }
       ++leader_.seen_.read;
       ++messages_;
@@ -127,7 +126,7 @@ class ScriptedLeader final : public grpc::CallbackGenericService {
     }
 
    private:
-    bool Is(const char* name) const { return absl::EndsWith(method_, name); }
+    bool Is(const char* name) const { return EndsWith(method_, name); }
 
     void WriteNext() {
       if (messages_++ == kFlood) return End(grpc::Status::OK);

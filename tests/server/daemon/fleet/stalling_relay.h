@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 
@@ -46,7 +46,7 @@ class StallingRelay {
   StallingRelay& operator=(const StallingRelay&) = delete;
 
   void Stall(bool stalls) { stalls_ = stalls; }
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string address() const { return StrCat("127.0.0.1:", port_); }
 
  private:
   using Pair = std::array<int, 2>;

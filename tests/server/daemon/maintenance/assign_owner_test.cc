@@ -1,7 +1,8 @@
+#include "common/base/status.h"
 #include "server/daemon/maintenance/maintenance.h"
 #include "server/store/models/endpoints.h"
-#include "tests/server/datasets/central_fixture.h"
 #include "tests/server/curator/curator_fixture.h"
+#include "tests/server/datasets/central_fixture.h"
 #include "tests/support/memory_store.h"
 
 namespace coppice::maintenance {
@@ -67,12 +68,12 @@ TEST(AssignOwnerTest, GivesAwayStudiesAndEndpointsAsFarAsTheirNamesMatch) {
 TEST(AssignOwnerTest, WantsANameAndChangesNothingWhereARecordIsDamaged) {
   MemoryStore store;
   EXPECT_THAT(AssignOwner(store, "", Everything()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--owner")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("--owner")));
   storage::StoreBatch batch;
   batch.Put("dataset/x/", "\xff");
   ASSERT_OK(store.Apply(batch));
   EXPECT_THAT(AssignOwner(store, "lab", Everything()),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("dataset/x/")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("dataset/x/")));
 }
 
 }  // namespace

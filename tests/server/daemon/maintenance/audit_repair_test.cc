@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "server/datasets/ledger/ledger_record.h"
+#include "common/base/status.h"
 #include "server/daemon/maintenance/maintenance.h"
 #include "server/daemon/maintenance/restore.h"
+#include "server/datasets/ledger/ledger_record.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "server/store/store_format.h"
 #include "tests/server/store/audit_log/audit_fixture.h"
@@ -50,13 +51,13 @@ class AuditRepairTest : public ::testing::Test {
     return problems;
   }
   std::vector<Problem> Problems() const {
-    const absl::StatusOr<Findings> found = CheckStore(data_dir_, kQuiet);
+    const StatusOr<Findings> found = CheckStore(data_dir_, kQuiet);
     EXPECT_OK(found.status());
     return found.ok() ? ToRepair(*found) : std::vector<Problem>();
   }
 
   RepairResult Repair() const {
-    absl::StatusOr<RepairResult> result =
+    StatusOr<RepairResult> result =
         RepairStore(data_dir_, folder_.path() + "/kept", kRepairTime, kQuiet);
     EXPECT_OK(result.status());
     return result.ok() ? *std::move(result) : RepairResult();
@@ -71,13 +72,13 @@ class AuditRepairTest : public ::testing::Test {
     Found found;
     const auto store = storage::OpenRocksDbStore(data_dir);
     EXPECT_OK(store.status());
-    const absl::StatusOr<AuditedLedger> audited = OpenAudited(**store, now_);
+    const StatusOr<AuditedLedger> audited = OpenAudited(**store, now_);
     EXPECT_OK(audited.status());
     if (!audited.ok()) return found;
     const auto entries = ReadAll(*audited->log);
     EXPECT_OK(entries.status());
     for (const v1::AuditEntry& entry : *entries) found.actions.push_back(entry.action());
-    const absl::StatusOr<ledger::Account> account = audited->ledger->Get("d");
+    const StatusOr<ledger::Account> account = audited->ledger->Get("d");
     if (account.ok()) found.hold = account->hold.reason;
     return found;
   }
@@ -103,7 +104,7 @@ TEST_F(AuditRepairTest, AfterAFailoverThatNobodyVouchesForEveryLedgerIsHeldOnce)
       batch.Put(std::string(storage::kFailoverKey), "from timeline 1 to 2");
       EXPECT_OK((*store)->Apply(batch));
     }
-    const absl::StatusOr<AuditedLedger> audited = OpenAudited(**store, now_);
+    const StatusOr<AuditedLedger> audited = OpenAudited(**store, now_);
     EXPECT_OK(audited.status());
     const auto held = HoldAfterFailover(**store, *audited->log, kRepairTime);
     EXPECT_OK(held.status());
@@ -159,8 +160,8 @@ TEST_F(AuditRepairTest, AHoldThatWasTakenAwayClosesTheLedger) {
     batch.Delete(ledger::HoldKey("d"));
     ASSERT_OK(store->Apply(batch));
     EXPECT_THAT(audit::CheckLog(*store),
-                StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr(ledger::HoldKey("d")),
-                                                            HasSubstr("this hold has not ended"))));
+                StatusIs(StatusCode::kDataLoss, AllOf(HasSubstr(ledger::HoldKey("d")),
+                                                      HasSubstr("this hold has not ended"))));
   }
   ASSERT_OK_AND_ASSIGN(
       const RepairResult result,
@@ -172,11 +173,9 @@ TEST_F(AuditRepairTest, AHoldThatWasTakenAwayClosesTheLedger) {
 TEST_F(AuditRepairTest, AnOfflineCommandIsEnteredHoweverItEnds) {
   {
     ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
-    ASSERT_OK(
-        RunAudited(*store, kRepairTime, "store/assign-owner", [] { return absl::OkStatus(); }));
-    EXPECT_FALSE(RunAudited(*store, kRepairTime, "store/other", [] {
-                   return absl::NotFoundError("");
-                 }).ok());
+    ASSERT_OK(RunAudited(*store, kRepairTime, "store/assign-owner", [] { return OkStatus(); }));
+    EXPECT_FALSE(
+        RunAudited(*store, kRepairTime, "store/other", [] { return NotFoundError(""); }).ok());
   }
   EXPECT_THAT(Start(data_dir_).actions,
               ElementsAre("log/begin", "ledger/open", "ledger/charge", "ledger/charge",

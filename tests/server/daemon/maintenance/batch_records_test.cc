@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
@@ -35,7 +36,7 @@ class BatchRecordsTest : public BatchTest {
     return findings;
   }
 
-  void ExpectProblem(absl::string_view what) {
+  void ExpectProblem(std::string_view what) {
     const Findings findings = Check();
     ASSERT_EQ(findings.problems.size(), 1u) << what;
     EXPECT_THAT(findings.problems[0].what, HasSubstr(what));

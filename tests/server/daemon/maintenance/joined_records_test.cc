@@ -3,8 +3,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/terms/terms.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/daemon/maintenance/check_records.h"
@@ -54,9 +56,9 @@ Findings CheckedRecords(const storage::Store& store) {
 std::map<std::string, std::string> RecordsOf(const storage::Store& store,
                                              const std::string& prefix) {
   std::map<std::string, std::string> pairs;
-  EXPECT_OK(store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
+  EXPECT_OK(store.Scan(prefix, [&](std::string_view key, std::string_view value) {
     pairs[std::string(key)] = std::string(value);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   return pairs;
 }

@@ -9,23 +9,25 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/store/audit_log/audit_log.h"
-#include "server/datasets/central_keys.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/datasets/ledger/ledger_record.h"
 #include "server/daemon/maintenance/check_records.h"
 #include "server/daemon/maintenance/restore.h"
+#include "server/datasets/central_keys.h"
+#include "server/datasets/ledger/ledger_record.h"
+#include "server/store/audit_log/audit_log.h"
 #include "server/store/models/endpoints.h"
 #include "server/store/models/model_record.h"
 #include "server/store/rocksdb/database_files.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "server/store/store_format.h"
-#include "tests/server/datasets/central_fixture.h"
 #include "tests/server/curator/curator_fixture.h"
+#include "tests/server/datasets/central_fixture.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"
@@ -78,7 +80,7 @@ void Fill(storage::Store& store) {
 }
 
 // Starts as the daemon does.
-absl::Status Start(storage::Store& store) {
+Status Start(storage::Store& store) {
   std::optional<models::Models> models;
   const auto studies = OpenStudies(store, models);
   if (!studies.ok()) return studies.status();
@@ -95,9 +97,9 @@ Findings Checked(const storage::Store& store) {
 
 std::map<std::string, std::string> All(const storage::Store& store) {
   std::map<std::string, std::string> pairs;
-  EXPECT_OK(store.Scan("", [&](absl::string_view key, absl::string_view value) {
+  EXPECT_OK(store.Scan("", [&](std::string_view key, std::string_view value) {
     pairs[std::string(key)] = std::string(value);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   return pairs;
 }
@@ -185,7 +187,7 @@ TEST(RepairTest, AfterAnyDamageTheDaemonStartsAndNoBudgetIsGained) {
   for (const auto& [key, value] : records) {
     if (key == storage::kFormatKey) continue;  // without a format nothing is known of a store
     for (const bool lost : {false, true}) {
-      SCOPED_TRACE(absl::StrCat(key, lost ? " lost" : " damaged"));
+      SCOPED_TRACE(StrCat(key, lost ? " lost" : " damaged"));
       MemoryStore store;
       storage::StoreBatch batch;
       for (const auto& [other, bytes] : records) batch.Put(other, bytes);
@@ -216,7 +218,7 @@ TEST(DropModelTest, AModelIsDeletedUnreadWithTheEndpointsThatServeIt) {
   const std::string key = models::ModelKey("studies/one", "model");
   Put(store, key, "\xff\xff");
   EXPECT_THAT(DropModel(store, "none", kNow),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no model none")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("no model none")));
   ASSERT_OK_AND_ASSIGN(const std::vector<RepairStep> done, DropModel(store, "model", kNow));
   ASSERT_THAT(done, SizeIs(2));
   EXPECT_EQ(done[0].key, key);
@@ -259,8 +261,7 @@ TEST(RepairTest, AStudyThatDoesNotAddUpIsPutAsideAndItsIdStaysTaken) {
   ASSERT_OK(RepairRecords(store, findings, kNow, done));
   std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store, models));
-  EXPECT_THAT(studies->Create(Spec("one")),
-              StatusIs(absl::StatusCode::kAlreadyExists, ::testing::_));
+  EXPECT_THAT(studies->Create(Spec("one")), StatusIs(StatusCode::kAlreadyExists, ::testing::_));
   curator::StudySpec same_request = Spec("other");
   same_request.request_id = "request of one";
   EXPECT_FALSE(studies->Create(same_request).ok());
@@ -282,7 +283,7 @@ void SayThatTheModelRestsOn(storage::Store& store, uint64_t reports) {
   ASSERT_OK(store.Apply(batch));
 }
 
-absl::Status Reconciled(storage::Store& store) {
+Status Reconciled(storage::Store& store) {
   std::optional<models::Models> models;
   COPPICE_ASSIGN_OR_RETURN(const auto studies, OpenStudies(store, models));
   return studies->Reconcile();
@@ -292,7 +293,7 @@ TEST(RepairTest, AModelOfReportsThatItsStudyLostIsNotedAndAnyOtherMismatchStays)
   MemoryStore store;
   Fill(store);
   SayThatTheModelRestsOn(store, 60);
-  EXPECT_THAT(Reconciled(store), StatusIs(absl::StatusCode::kInternal, HasSubstr("model 60")));
+  EXPECT_THAT(Reconciled(store), StatusIs(StatusCode::kInternal, HasSubstr("model 60")));
   const Findings findings = Checked(store);
   ASSERT_THAT(findings.problems, SizeIs(1));
   EXPECT_THAT(findings.problems[0].what, HasSubstr("rests on 60 reports, and its study has 30"));
@@ -309,7 +310,7 @@ TEST(RepairTest, AModelOfReportsThatItsStudyLostIsNotedAndAnyOtherMismatchStays)
   EXPECT_FALSE(Reconciled(store).ok());
   // A note that cannot be read keeps the daemon from starting, and is put aside.
   Put(store, "outlived/one/model", "\xff");
-  EXPECT_THAT(Start(store), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("outlived/one/model")));
+  EXPECT_THAT(Start(store), StatusIs(StatusCode::kDataLoss, HasSubstr("outlived/one/model")));
   ASSERT_OK(RepairRecords(store, Checked(store), kNow, done));
   EXPECT_OK(Start(store));
   EXPECT_THAT(Checked(store).problems, IsEmpty());
@@ -350,12 +351,12 @@ TEST(RepairTest, ADatasetWithADamagedLedgerIsClosedAndCanBeDeleted) {
   FakeTrainer trainer;
   ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(store, {&trainer}));
   EXPECT_THAT(central.jobs->Submit(RequestOf("k")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("closed for good")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("closed for good")));
   EXPECT_OK(central.jobs->Submit(RequestOf("l", kEpsilon, "e"))) << "others go on";
   AwaitEnd(*central.jobs, "l");
   EXPECT_OK(central.datasets->Delete("d"));
   EXPECT_THAT(central.datasets->Create(SpecOf("d")),
-              StatusIs(absl::StatusCode::kAlreadyExists, ::testing::_));
+              StatusIs(StatusCode::kAlreadyExists, ::testing::_));
 }
 
 TEST(RepairTest, ALedgerThatLostItsEndIsSeenByItsJobsAndClosed) {
@@ -409,7 +410,7 @@ class UpkeepTest : public ::testing::Test {
     ASSERT_OK(store->Backup({.folder = backups_}));
   }
 
-  absl::Status StartOn(const std::string& data_dir) {
+  Status StartOn(const std::string& data_dir) {
     COPPICE_ASSIGN_OR_RETURN(const auto store, storage::OpenRocksDbStore(data_dir));
     return Start(*store);
   }
@@ -442,10 +443,10 @@ class UpkeepTest : public ::testing::Test {
 TEST_F(UpkeepTest, ChecksARealStoreAndRefusesOneInUse) {
   EXPECT_THAT(CheckedIn(data_dir_).problems, IsEmpty());
   EXPECT_THAT(CheckStore(dir_.path() + "/none", kSilent),
-              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+              StatusIs(StatusCode::kNotFound, ::testing::_));
   const auto store = storage::OpenRocksDbStore(data_dir_);
   EXPECT_THAT(CheckStore(data_dir_, kSilent),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another process uses")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("another process uses")));
 }
 
 TEST_F(UpkeepTest, NewerDataIsRefusedByAll) {
@@ -455,12 +456,12 @@ TEST_F(UpkeepTest, NewerDataIsRefusedByAll) {
     ASSERT_OK(store->Backup({.folder = backups_}));
   }
   const std::string restored = dir_.path() + "/restored";
-  for (const absl::Status& status :
+  for (const Status& status :
        {CheckStore(data_dir_, kSilent).status(),
         RepairStore(data_dir_, dir_.path() + "/kept", kNow, kSilent).status(),
         RestoreStore(backups_, 0, restored, kNow, kSilent).status(), StartOn(data_dir_)}) {
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
-                                 HasSubstr("made by a newer version")));
+    EXPECT_THAT(status,
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("made by a newer version")));
   }
   EXPECT_FALSE(fs::exists(restored + "/rocksdb"));
   EXPECT_FALSE(fs::exists(dir_.path() + "/kept"));
@@ -484,7 +485,7 @@ TEST_F(UpkeepTest, ARestoredStoreHasWhatTheBackupHadAndItsLedgersWait) {
   FakeTrainer trainer;
   ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(*store, {&trainer}));
   EXPECT_THAT(central.jobs->Submit(RequestOf("k")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
+              StatusIs(StatusCode::kFailedPrecondition, ::testing::_));
   ASSERT_OK(central.datasets->ConfirmLedger("d", head_));
   EXPECT_OK(central.jobs->Submit(RequestOf("k")));
   EXPECT_EQ(AwaitEnd(*central.jobs, "k").state, central::JobState::kDone);
@@ -492,9 +493,9 @@ TEST_F(UpkeepTest, ARestoredStoreHasWhatTheBackupHadAndItsLedgersWait) {
 
 TEST_F(UpkeepTest, AFolderThatHoldsAStoreIsNotRestoredInto) {
   EXPECT_THAT(RestoreStore(backups_, 0, data_dir_, kNow, kSilent),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("holds a store already")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("holds a store already")));
   EXPECT_THAT(RestoreStore(backups_, 9, dir_.path() + "/new", kNow, kSilent),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no backup 9")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("no backup 9")));
 }
 
 TEST_F(UpkeepTest, WhatACutShortRestoreLeftIsNoStoreAndIsReplaced) {
@@ -545,7 +546,7 @@ TEST_F(UpkeepTest, WhatALostTableHeldIsMissedByTheOwnerWhoNotedTheHead) {
   EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, kEpsilon) << "one charge is lost";
   EXPECT_EQ(LeftOfDataset(*store, "d"), 0u) << "and nothing can be spent";
   EXPECT_THAT(ledger->Confirm("d", noted),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("entries are lost")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("entries are lost")));
 }
 
 TEST_F(UpkeepTest, AStudyThatLostItsLastReportsKeepsItsModelsAndReconciles) {
@@ -585,7 +586,7 @@ TEST_F(UpkeepTest, WhereNothingCanBeGotBackNothingIsChanged) {
   ASSERT_THAT(Tables(), SizeIs(1));
   Damage(Tables()[0]);
   EXPECT_THAT(RepairStore(data_dir_, dir_.path() + "/kept", kNow, kSilent),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("restore a backup")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("restore a backup")));
   EXPECT_FALSE(fs::exists(data_dir_ + "/repairing"));
   EXPECT_THAT(Tables(), SizeIs(1));
   EXPECT_THAT(RestoreStore(backups_, 0, dir_.path() + "/new", kNow, kSilent), IsOk());

@@ -2,8 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/match.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/daemon/maintenance/check_records.h"
 #include "tests/server/curator/curator_fixture.h"
@@ -44,9 +46,9 @@ TEST(RelayedRecordsTest, WithADamagedKeyTheStudyCannotBeLoaded) {
   MemoryStore store;
   FillRelayed(store);
   std::string key;
-  ASSERT_OK(store.Scan(curator::SealingPrefix("one"), [&](absl::string_view at, absl::string_view) {
+  ASSERT_OK(store.Scan(curator::SealingPrefix("one"), [&](std::string_view at, std::string_view) {
     key = std::string(at);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   storage::StoreBatch batch;
   batch.Put(key, "damaged");
@@ -54,8 +56,7 @@ TEST(RelayedRecordsTest, WithADamagedKeyTheStudyCannotBeLoaded) {
   const Findings findings = FindingsOf(store);
   ASSERT_EQ(findings.problems.size(), 1u);
   EXPECT_EQ(findings.problems[0].remedy, Remedy::kQuarantineStudy);
-  EXPECT_TRUE(absl::StrContains(findings.problems[0].what, "sealing/one/"))
-      << findings.problems[0].what;
+  EXPECT_TRUE(StrContains(findings.problems[0].what, "sealing/one/")) << findings.problems[0].what;
 }
 
 TEST(RelayedRecordsTest, KeysOfALostStudyAreFound) {
@@ -69,7 +70,7 @@ TEST(RelayedRecordsTest, KeysOfALostStudyAreFound) {
   ASSERT_OK(store.Apply(batch));
   const Findings findings = FindingsOf(store);
   ASSERT_EQ(findings.problems.size(), 1u);
-  EXPECT_TRUE(absl::StrContains(findings.problems[0].key, "sealing/one/"));
+  EXPECT_TRUE(StrContains(findings.problems[0].key, "sealing/one/"));
 }
 
 }  // namespace

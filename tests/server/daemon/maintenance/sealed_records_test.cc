@@ -6,15 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "server/datasets/central_keys.h"
+#include "common/base/status.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/daemon/maintenance/check_records.h"
 #include "server/daemon/maintenance/maintenance.h"
 #include "server/daemon/maintenance/restore.h"
+#include "server/datasets/central_keys.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "server/store/vault/keyed_store.h"
-#include "tests/server/datasets/central_fixture.h"
 #include "tests/server/curator/curator_fixture.h"
+#include "tests/server/datasets/central_fixture.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice::maintenance {
@@ -49,11 +50,9 @@ class SealedRecordsTest : public ::testing::Test {
     ASSERT_EQ(testing::AwaitEnd(*central.jobs, "j").state, central::JobState::kDone);
     ASSERT_OK(store->Backup({.folder = backups_}));
   }
-  absl::StatusOr<vault::KeyedStore> Open() {
-    return vault::OpenKeyedStore(data_dir_, {.keys = keys_});
-  }
+  StatusOr<vault::KeyedStore> Open() { return vault::OpenKeyedStore(data_dir_, {.keys = keys_}); }
   // Starts as the daemon does.
-  absl::Status Start() {
+  Status Start() {
     COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, Open());
     std::optional<models::Models> models;
     COPPICE_RETURN_IF_ERROR(testing::OpenStudies(*store, models).status());
@@ -97,11 +96,11 @@ TEST_F(SealedRecordsTest, WithoutItsKeysNothingIsDoneToIt) {
   const std::string restored = dir_.path() + "/restored";
   for (const std::optional<vault::KeyFile>& keys :
        {std::optional<vault::KeyFile>(), std::optional(KeyOfDigit('2'))}) {
-    for (const absl::Status& status :
+    for (const Status& status :
          {CheckStore(data_dir_, silent_, keys).status(),
           RepairStore(data_dir_, kept, kSealedNow, silent_, keys).status(),
           RestoreStore(backups_, 0, restored, kSealedNow, silent_, nullptr, keys).status()}) {
-      EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sealed")));
+      EXPECT_THAT(status, StatusIs(StatusCode::kFailedPrecondition, HasSubstr("sealed")));
     }
   }
   EXPECT_FALSE(std::filesystem::exists(kept));
@@ -129,14 +128,14 @@ TEST_F(SealedRecordsTest, ADamagedRecordIsNamedAndARepairPutsItAside) {
 
 TEST_F(SealedRecordsTest, ADamagedWrappedKeyCostsWhatItSealedAndNoMore) {
   Damage("vault/dataset/d");
-  EXPECT_THAT(Start(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("vault/dataset/d")));
+  EXPECT_THAT(Start(), StatusIs(StatusCode::kDataLoss, HasSubstr("vault/dataset/d")));
   EXPECT_THAT(ProblemKeys(), Contains("vault/dataset/d"));
   ASSERT_OK(RepairStore(data_dir_, dir_.path() + "/kept", kSealedNow, silent_, keys_));
   ASSERT_OK(Start());
   ASSERT_OK_AND_ASSIGN(const vault::KeyedStore store, Open());
   testing::FakeTrainer trainer;
   ASSERT_OK_AND_ASSIGN(const testing::Central central, testing::OpenCentral(*store, {&trainer}));
-  EXPECT_THAT(central.datasets->Load("d"), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(central.datasets->Load("d"), StatusIs(StatusCode::kDataLoss, _));
   EXPECT_OK(central.datasets->Load("e"));
   EXPECT_OK(central.datasets->Delete("d"));
 }

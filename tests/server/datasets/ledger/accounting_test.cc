@@ -1,7 +1,9 @@
 #include "server/datasets/ledger/accounting.h"
 
 #include <cmath>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/concentrated.h"
 #include "tests/support/status_matchers.h"
@@ -41,9 +43,9 @@ TEST(NamesTest, AreReadBack) {
   EXPECT_EQ(NeighboursName(Neighbours::kChangeLabel), "change_label");
   EXPECT_EQ(CompositionName(Composition::kZeroConcentrated), "zcdp");
   EXPECT_THAT(ParseNeighbours("replace_row"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("add_or_remove_row")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("add_or_remove_row")));
   EXPECT_THAT(ParseComposition("advanced"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("basic, zcdp")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("basic, zcdp")));
 }
 
 TEST(TextTest, IsTheExactDecimal) {
@@ -57,8 +59,8 @@ TEST(TextTest, IsTheExactDecimal) {
 }
 
 TEST(ValidateTest, TakesTheEpsilonsOfBudgetAndDeltasBelowOne) {
-  const auto refused = [](absl::string_view why) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(why)));
+  const auto refused = [](std::string_view why) {
+    return StatusIs(StatusCode::kInvalidArgument, HasSubstr(std::string(why)));
   };
   EXPECT_OK(Validate(Basic(1)));
   EXPECT_OK(Validate(Basic(Budget::kMaxNanos, kDeltaOne - 1)));
@@ -114,7 +116,7 @@ TEST(CostOfTest, TheMostExpensivePartOfEachKindCounts) {
 
 TEST(CostOfTest, RefusesEpsilonsPast64BitsAndHoldsRho) {
   EXPECT_THAT(CostOf({Of(UINT64_MAX), Of(1)}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("too large")));
   EXPECT_EQ(CostOf({Of(Budget::kMaxNanos)})->rho_pico, UINT64_MAX);
   EXPECT_EQ(CostOf({Of(UINT64_MAX)})->rho_pico, UINT64_MAX);
   EXPECT_EQ(CostOf({Of(1, UINT64_MAX)})->rho_pico, UINT64_MAX / 2'000'000 + 1);
@@ -220,10 +222,10 @@ TEST(CheckFitsTest, BasicAddsUpEpsilonToTheLastNano) {
   const BudgetCap cap = Basic(3 * kEpsilon);
   const Cost spent = {.epsilon_nanos = 2 * kEpsilon + kEpsilon / 2};
   EXPECT_OK(CheckFits(cap, spent, {.epsilon_nanos = kEpsilon / 2, .rho_pico = UINT64_MAX}));
-  EXPECT_THAT(CheckFits(cap, spent, {.epsilon_nanos = kEpsilon / 2 + 1}),
-              StatusIs(absl::StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr("asks for epsilon 0.500000001"),
-                             HasSubstr("0.5 is left of the dataset's 3"))));
+  EXPECT_THAT(
+      CheckFits(cap, spent, {.epsilon_nanos = kEpsilon / 2 + 1}),
+      StatusIs(StatusCode::kResourceExhausted, AllOf(HasSubstr("asks for epsilon 0.500000001"),
+                                                     HasSubstr("0.5 is left of the dataset's 3"))));
   EXPECT_FALSE(CheckFits(cap, spent, {.epsilon_nanos = UINT64_MAX}).ok());
   EXPECT_FALSE(CheckFits(cap, {.epsilon_nanos = UINT64_MAX}, {.epsilon_nanos = 1}).ok());
   EXPECT_OK(CheckFits(Basic(Budget::kMaxNanos), {}, {.epsilon_nanos = Budget::kMaxNanos}));
@@ -233,7 +235,7 @@ TEST(CheckFitsTest, BasicAddsUpDelta) {
   const BudgetCap cap = Basic(kEpsilon, 10);
   EXPECT_OK(CheckFits(cap, {.delta_atto = 4}, {.delta_atto = 6}));
   EXPECT_THAT(CheckFits(cap, {.delta_atto = 4}, {.delta_atto = 7}),
-              StatusIs(absl::StatusCode::kResourceExhausted,
+              StatusIs(StatusCode::kResourceExhausted,
                        AllOf(HasSubstr("of delta it asks 0.000000000000000007"),
                              HasSubstr("0.000000000000000006 is left"))));
 }
@@ -244,7 +246,7 @@ TEST(CheckFitsTest, ZcdpAddsUpRhoToTheLastPico) {
   EXPECT_OK(CheckFits(cap, {.rho_pico = 5}, {.epsilon_nanos = UINT64_MAX, .rho_pico = room - 5}));
   EXPECT_THAT(CheckFits(cap, {.rho_pico = room - kRho / 200},
                         {.epsilon_nanos = 2 * kEpsilon, .rho_pico = kRho / 2}),
-              StatusIs(absl::StatusCode::kResourceExhausted,
+              StatusIs(StatusCode::kResourceExhausted,
                        AllOf(HasSubstr("asks for rho 0.5 (its epsilons add up to 2)"),
                              HasSubstr("0.005 is left"), HasSubstr("may have epsilon 0.1"))));
   EXPECT_FALSE(CheckFits(cap, {.rho_pico = 5}, {.rho_pico = room - 4}).ok());
@@ -258,13 +260,13 @@ TEST(CheckFitsTest, ZcdpTakesADeltaOnlyWithARho) {
   Release release = Of(kEpsilon / 2);
   release.delta_atto = 1'000'000'000'000;
   EXPECT_THAT(CheckFits(cap, {}, *CostOf({release})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not known")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not known")));
   EXPECT_THAT(CheckFits(cap, {}, {.delta_atto = 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not known")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not known")));
   release.rho_pico = RhoCap(cap);
   EXPECT_OK(CheckFits(cap, {}, *CostOf({release})));
   EXPECT_THAT(CheckFits(cap, {.rho_pico = 1}, *CostOf({release})),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("with that delta a job")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("with that delta a job")));
 }
 
 TEST(CostOfTest, AReleaseCostsTheRhoThatItStates) {

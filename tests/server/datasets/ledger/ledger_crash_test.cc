@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/server/datasets/ledger/ledger_fixture.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
@@ -47,13 +48,13 @@ std::vector<Step> RandomSteps(uint32_t seed) {
                              : draw < 9 ? EntryKind::kSettle
                                         : EntryKind::kReturn,
                      .dataset = dataset,
-                     .job = absl::StrCat("job-", random() % 10),
+                     .job = StrCat("job-", random() % 10),
                      .nanos = 1 + random() % most});
   }
   return steps;
 }
 
-absl::Status Do(Ledger& ledger, const Step& step, storage::StoreBatch with) {
+Status Do(Ledger& ledger, const Step& step, storage::StoreBatch with) {
   switch (step.kind) {
     case EntryKind::kOpen:
       return ledger.OpenAccount(step.dataset, CapOf(step.dataset), std::move(with));
@@ -68,14 +69,14 @@ absl::Status Do(Ledger& ledger, const Step& step, storage::StoreBatch with) {
   return ledger.Return(step.dataset, step.job, std::move(with));
 }
 
-std::string MarkOf(size_t step) { return absl::StrCat("mark/", step); }
+std::string MarkOf(size_t step) { return StrCat("mark/", step); }
 
 bool IsMarked(const storage::Store& disk, size_t step) {
   return disk.Get(MarkOf(step))->has_value();
 }
 
-std::vector<absl::Status> DoAll(Ledger& ledger, const std::vector<Step>& steps) {
-  std::vector<absl::Status> answers;
+std::vector<Status> DoAll(Ledger& ledger, const std::vector<Step>& steps) {
+  std::vector<Status> answers;
   for (size_t i = 0; i < steps.size(); ++i) {
     answers.push_back(Do(ledger, steps[i], Marker(MarkOf(i))));
   }
@@ -112,7 +113,7 @@ void ExpectWithinCap(const Account& account) {
 }
 
 // The disk holds what was acknowledged, and at most the one kept batch besides.
-void ExpectMarksOfAnswers(const storage::Store& disk, const std::vector<absl::Status>& answers,
+void ExpectMarksOfAnswers(const storage::Store& disk, const std::vector<Status>& answers,
                           const WriteFault& fault) {
   int unacknowledged = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -129,7 +130,7 @@ void ExpectLedgerOfMarks(storage::Store& disk, const std::vector<Step>& steps) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
   for (const std::string dataset : {"basic", "zcdp"}) {
     const Expected expected = FromMarks(disk, steps, dataset);
-    const absl::StatusOr<Account> account = ledger->Get(dataset);
+    const StatusOr<Account> account = ledger->Get(dataset);
     ASSERT_EQ(account.ok(), expected.entries > 0);
     if (!account.ok()) continue;
     EXPECT_EQ(account->entries.size(), expected.entries);
@@ -142,7 +143,7 @@ void ExpectLedgerOfMarks(storage::Store& disk, const std::vector<Step>& steps) {
 void ExpectLiveIsAPrefix(const Ledger& live, storage::Store& disk) {
   ASSERT_OK_AND_ASSIGN(const auto reopened, OpenLedger(disk));
   for (const char* dataset : {"basic", "zcdp"}) {
-    const absl::StatusOr<Account> shown = live.Get(dataset);
+    const StatusOr<Account> shown = live.Get(dataset);
     if (!shown.ok()) continue;
     ASSERT_OK_AND_ASSIGN(const Account stored, reopened->Get(dataset));
     ASSERT_LE(shown->entries.size(), stored.entries.size());
@@ -152,12 +153,12 @@ void ExpectLiveIsAPrefix(const Ledger& live, storage::Store& disk) {
 }
 
 void RunWithFault(const std::vector<Step>& steps, const WriteFault& fault) {
-  SCOPED_TRACE(absl::StrCat("write ", fault.write, fault.kept ? " kept" : " lost",
-                            fault.fatal ? ", fatal" : ""));
+  SCOPED_TRACE(
+      StrCat("write ", fault.write, fault.kept ? " kept" : " lost", fault.fatal ? ", fatal" : ""));
   MemoryStore disk;
   CrashingStore store(disk, fault);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store));
-  const std::vector<absl::Status> answers = DoAll(*ledger, steps);
+  const std::vector<Status> answers = DoAll(*ledger, steps);
   ExpectMarksOfAnswers(disk, answers, fault);
   ExpectLedgerOfMarks(disk, steps);
   ExpectLiveIsAPrefix(*ledger, disk);
@@ -165,7 +166,7 @@ void RunWithFault(const std::vector<Step>& steps, const WriteFault& fault) {
   // The next process goes on with the same steps, and still stays within the cap.
   ASSERT_OK_AND_ASSIGN(const auto next, OpenLedger(disk));
   for (const Step& step : steps) {
-    const absl::Status ignored = Do(*next, step, {});
+    const Status ignored = Do(*next, step, {});
     ignored.IgnoreError();
   }
   ASSERT_OK_AND_ASSIGN(const auto last, OpenLedger(disk));
@@ -201,20 +202,20 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LedgerCrashTest, ::testing::Range(0u, 30u));
 
 // The sequences must reach the cases that they are meant to test.
 TEST(LedgerCrashCoverageTest, SequencesFillBudgetsAndEndJobsInEachWay) {
-  std::map<absl::StatusCode, int> answered;
+  std::map<StatusCode, int> answered;
   std::map<EntryKind, int> written;
   for (uint32_t seed = 0; seed < 30; ++seed) {
     MemoryStore disk;
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
-    for (const absl::Status& answer : DoAll(*ledger, RandomSteps(seed))) ++answered[answer.code()];
+    for (const Status& answer : DoAll(*ledger, RandomSteps(seed))) ++answered[answer.code()];
     for (const char* dataset : {"basic", "zcdp"}) {
       ASSERT_OK_AND_ASSIGN(const Account account, ledger->Get(dataset));
       for (const LedgerEntry& entry : account.entries) ++written[entry.kind];
     }
   }
-  EXPECT_GT(answered[absl::StatusCode::kResourceExhausted], 30);
-  EXPECT_GT(answered[absl::StatusCode::kFailedPrecondition], 30);
-  EXPECT_GT(answered[absl::StatusCode::kAlreadyExists], 30);
+  EXPECT_GT(answered[StatusCode::kResourceExhausted], 30);
+  EXPECT_GT(answered[StatusCode::kFailedPrecondition], 30);
+  EXPECT_GT(answered[StatusCode::kAlreadyExists], 30);
   EXPECT_GT(written[EntryKind::kReserve], 100);
   EXPECT_GT(written[EntryKind::kSettle], 30);
   EXPECT_GT(written[EntryKind::kReturn], 30);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "server/datasets/ledger/ledger.h"
 #include "tests/support/status_matchers.h"
@@ -33,7 +34,7 @@ inline std::vector<Release> Releases(uint64_t nanos, uint64_t times = 1) {
            .part = ""}};
 }
 
-inline absl::StatusOr<std::unique_ptr<ledger::Ledger>> OpenLedger(storage::Store& store) {
+inline StatusOr<std::unique_ptr<ledger::Ledger>> OpenLedger(storage::Store& store) {
   return ledger::Ledger::Open(store, [] { return kNow; });
 }
 

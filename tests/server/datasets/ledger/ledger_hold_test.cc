@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "absl/strings/escaping.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "tests/server/datasets/ledger/ledger_fixture.h"
 #include "tests/support/crashing_store.h"
@@ -39,10 +40,10 @@ class LedgerHoldTest : public ::testing::Test {
 TEST_F(LedgerHoldTest, NothingIsReservedOrReturnedUntilTheHeadIsConfirmed) {
   PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
-  for (const absl::Status& refused :
+  for (const Status& refused :
        {ledger->Reserve("d", "other", Releases(1), {}), ledger->Return("d", "job", {}),
         ledger->Preview("d", Releases(1))->fits}) {
-    EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition,
+    EXPECT_THAT(refused, StatusIs(StatusCode::kFailedPrecondition,
                                   HasSubstr("the head that was noted last")));
   }
   EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kUnconfirmed);
@@ -58,10 +59,10 @@ TEST_F(LedgerHoldTest, NoAnswerHasTheHeadWhileTheHoldStands) {
   PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   const std::string head =
-      absl::BytesToHexString({reinterpret_cast<const char*>(head_.data()), head_.size()});
+      BytesToHexString({reinterpret_cast<const char*>(head_.data()), head_.size()});
   Sha256Digest unknown = head_;
   unknown[0] ^= 1;
-  for (const absl::Status& refused :
+  for (const Status& refused :
        {ledger->Reserve("d", "other", Releases(1), {}), ledger->Return("d", "job", {}),
         ledger->Preview("d", Releases(1))->fits, ledger->Confirm("d", unknown)}) {
     EXPECT_THAT(std::string(refused.message()), Not(HasSubstr(head)));
@@ -90,11 +91,11 @@ TEST_F(LedgerHoldTest, AnOlderHeadAndAnUnknownOneAreRefusedInTheSameWords) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   Sha256Digest unknown = head_;
   unknown[0] ^= 1;
-  const absl::Status refused = ledger->Confirm("d", older);
-  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("write off")));
+  const Status refused = ledger->Confirm("d", older);
+  EXPECT_THAT(refused, StatusIs(StatusCode::kFailedPrecondition, HasSubstr("write off")));
   EXPECT_EQ(ledger->Confirm("d", unknown), refused);
   EXPECT_EQ(ledger->Confirm("d", Sha256Digest{}), refused);
-  EXPECT_THAT(ledger->Confirm("none", head_), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_THAT(ledger->Confirm("none", head_), StatusIs(StatusCode::kNotFound, ::testing::_));
   EXPECT_FALSE(ledger->Reserve("d", "other", Releases(1), {}).ok());
 }
 
@@ -113,7 +114,7 @@ TEST_F(LedgerHoldTest, ALossThatIsWrittenOffIsChargedLikeAnyOtherAndEndsTheHold)
     ASSERT_OK_AND_ASSIGN(ledger, OpenLedger(store_));
   }
   EXPECT_THAT(ledger->Reserve("d", "other", Releases(6 * kEpsilon), {}),
-              StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
+              StatusIs(StatusCode::kResourceExhausted, ::testing::_));
   EXPECT_OK(ledger->Reserve("d", "other", Releases(5 * kEpsilon), {}));
   ASSERT_OK(ledger->Return("d", "other", {}));
   EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, 5 * kEpsilon) << "what is lost stays charged";
@@ -133,13 +134,13 @@ TEST_F(LedgerHoldTest, WithoutAHoldOrAnAmountNothingIsWrittenOff) {
   {
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
     EXPECT_THAT(ledger->WriteOff("d", 1, 0),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not on hold")));
-    EXPECT_THAT(ledger->WriteOff("none", 1, 0), StatusIs(absl::StatusCode::kNotFound, _));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("not on hold")));
+    EXPECT_THAT(ledger->WriteOff("none", 1, 0), StatusIs(StatusCode::kNotFound, _));
   }
   PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   EXPECT_THAT(ledger->WriteOff("d", 0, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no spending journal")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no spending journal")));
   EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kUnconfirmed);
 }
 
@@ -154,7 +155,7 @@ TEST_F(LedgerHoldTest, UnderZcdpALossCostsNoLessThanTheReleasesThatWereLost) {
   ASSERT_OK(store_.Apply(batch));
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   EXPECT_THAT(ledger->WriteOff("z", kEpsilon / 10, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("delta")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("delta")));
   ASSERT_OK(ledger->WriteOff("z", kEpsilon / 10, 0));
   ASSERT_OK_AND_ASSIGN(const Account account, ledger->Get("z"));
   EXPECT_EQ(account.spent.rho_pico, CostOf(Releases(kEpsilon / 10))->rho_pico);
@@ -167,7 +168,7 @@ TEST_F(LedgerHoldTest, AWriteOffThatFailsIsThereWholeOrNotAtAll) {
     CrashingStore disk(store_, {.write = 0, .kept = kept});
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
     const uint64_t before = ledger->Get("d")->spent.epsilon_nanos;
-    EXPECT_THAT(ledger->WriteOff("d", kEpsilon, 0), StatusIs(absl::StatusCode::kUnavailable, _));
+    EXPECT_THAT(ledger->WriteOff("d", kEpsilon, 0), StatusIs(StatusCode::kUnavailable, _));
     EXPECT_EQ(ledger->WriteOff("d", kEpsilon, 0).ok(), !kept) << "never charged twice";
     EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, before + kEpsilon);
     EXPECT_OK(ledger->Preview("d", Releases(1))->fits);
@@ -179,9 +180,8 @@ TEST_F(LedgerHoldTest, AClosedLedgerHasNothingLeftForGood) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   EXPECT_EQ(ledger->Get("d")->left.epsilon_nanos, 0u);
   EXPECT_THAT(ledger->Reserve("d", "other", Releases(1), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("closed for good")));
-  EXPECT_THAT(ledger->Confirm("d", head_),
-              StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("closed for good")));
+  EXPECT_THAT(ledger->Confirm("d", head_), StatusIs(StatusCode::kFailedPrecondition, ::testing::_));
 }
 
 TEST_F(LedgerHoldTest, AClosedLedgerWithoutAnyEntryKeepsItsName) {
@@ -192,7 +192,7 @@ TEST_F(LedgerHoldTest, AClosedLedgerWithoutAnyEntryKeepsItsName) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   EXPECT_THAT(ledger->Get("d")->entries, SizeIs(0));
   EXPECT_THAT(ledger->OpenAccount("d", BasicCap(kEpsilon), {}),
-              StatusIs(absl::StatusCode::kAlreadyExists, ::testing::_));
+              StatusIs(StatusCode::kAlreadyExists, ::testing::_));
 }
 
 TEST_F(LedgerHoldTest, AConfirmationThatFailsLeavesTheHoldAndMayBeRepeated) {
@@ -200,8 +200,7 @@ TEST_F(LedgerHoldTest, AConfirmationThatFailsLeavesTheHoldAndMayBeRepeated) {
   for (const bool kept : {false, true}) {
     CrashingStore disk(store_, {.write = 0, .kept = kept});
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
-    EXPECT_THAT(ledger->Confirm("d", head_),
-                StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+    EXPECT_THAT(ledger->Confirm("d", head_), StatusIs(StatusCode::kUnavailable, ::testing::_));
     EXPECT_FALSE(ledger->Reserve("d", "other", Releases(1), {}).ok());
     EXPECT_OK(ledger->Confirm("d", head_));
     EXPECT_OK(ledger->Preview("d", Releases(1))->fits);
@@ -213,7 +212,7 @@ TEST_F(LedgerHoldTest, ADamagedHoldIsDataLoss) {
   storage::StoreBatch batch;
   batch.Put(HoldKey("d"), "\xff");
   ASSERT_OK(store_.Apply(batch));
-  EXPECT_THAT(OpenLedger(store_), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("hold/d/")));
+  EXPECT_THAT(OpenLedger(store_), StatusIs(StatusCode::kDataLoss, HasSubstr("hold/d/")));
 }
 
 TEST_F(LedgerHoldTest, NobodyElseWritesHolds) {
@@ -221,7 +220,7 @@ TEST_F(LedgerHoldTest, NobodyElseWritesHolds) {
   storage::StoreBatch with;
   with.Delete(HoldKey("d"));
   EXPECT_THAT(ledger->Reserve("d", "other", Releases(1), std::move(with)),
-              StatusIs(absl::StatusCode::kInternal, ::testing::_));
+              StatusIs(StatusCode::kInternal, ::testing::_));
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "tests/server/datasets/ledger/ledger_fixture.h"
 #include "tests/server/datasets/ledger/memory_journal.h"
@@ -25,16 +27,16 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-absl::StatusOr<std::unique_ptr<Ledger>> OpenWith(storage::Store& store, SpendingJournal& journal) {
+StatusOr<std::unique_ptr<Ledger>> OpenWith(storage::Store& store, SpendingJournal& journal) {
   return Ledger::Open(
       store, [] { return kNow; }, &journal);
 }
 
 void CopyStore(const storage::Store& from, storage::Store& to) {
   storage::StoreBatch batch;
-  EXPECT_OK(from.Scan("", [&](absl::string_view key, absl::string_view value) {
+  EXPECT_OK(from.Scan("", [&](std::string_view key, std::string_view value) {
     batch.Put(std::string(key), std::string(value));
-    return absl::OkStatus();
+    return OkStatus();
   }));
   EXPECT_OK(to.Apply(batch));
 }
@@ -89,18 +91,18 @@ TEST_F(LedgerJournalTest, AStoreAheadOfItIsCompletedAndNotHeld) {
 
 TEST_F(LedgerJournalTest, AJournalThatCannotBeCompletedKeepsTheLedgerFromOpening) {
   MemoryJournal journal({}, {.append = 0});
-  EXPECT_THAT(OpenWith(store_, journal), StatusIs(absl::StatusCode::kUnavailable, _));
+  EXPECT_THAT(OpenWith(store_, journal), StatusIs(StatusCode::kUnavailable, _));
 }
 
 TEST_F(LedgerJournalTest, NothingIsShownBeforeItIsNotedAndWhatWasStoredIsChargedOnce) {
   MemoryJournal journal(journal_.file(), {.append = 0});
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(store_, journal));
   EXPECT_THAT(ledger->Reserve("d", "c", Releases(kEpsilon), Marker("m")),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("journal")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("journal")));
   EXPECT_EQ(ledger->Get("d")->spent, newest_.spent);
   EXPECT_TRUE(store_.Get("m")->has_value());
   EXPECT_THAT(ledger->Reserve("d", "c", Releases(kEpsilon), {}),
-              StatusIs(absl::StatusCode::kAlreadyExists, _));
+              StatusIs(StatusCode::kAlreadyExists, _));
   EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, 4 * kEpsilon);
   EXPECT_EQ(journal.file().back(), LineOf(*ledger->Get("d")));
 }
@@ -114,7 +116,7 @@ TEST_F(LedgerJournalTest, AStoreBehindItIsHeldWhateverHeadIsConfirmed) {
   EXPECT_EQ(account.hold.lost->epsilon_nanos, 2 * kEpsilon);
   for (const Sha256Digest& head : {old_head_, newest_.head}) {
     EXPECT_THAT(ledger->Confirm("d", head),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("charged epsilon 2")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("charged epsilon 2")));
   }
   EXPECT_FALSE(ledger->Reserve("d", "c", Releases(1), {}).ok());
   // The loss stays known without the journal once it was told.
@@ -148,7 +150,7 @@ TEST_F(LedgerJournalTest, WhatItKnowsIsTheLeastThatIsWrittenOff) {
   {
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(old_, journal));
     EXPECT_THAT(ledger->WriteOff("d", 2 * kEpsilon - 1, 0),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon 2")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("epsilon 2")));
     ASSERT_OK(ledger->WriteOff("d", 0, 0));
     EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, 3 * kEpsilon);
     EXPECT_OK(ledger->Reserve("d", "c", Releases(7 * kEpsilon), {}));
@@ -186,9 +188,9 @@ TEST_F(LedgerJournalTest, ANameThatOnlyTheJournalKnowsIsTakenUntilItIsFreed) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(empty, journal));
   EXPECT_THAT(ledger->LostAccounts(), ElementsAre(Pair("d", newest_.spent)));
   EXPECT_THAT(ledger->OpenAccount("d", BasicCap(kEpsilon), {}),
-              StatusIs(absl::StatusCode::kAlreadyExists,
+              StatusIs(StatusCode::kAlreadyExists,
                        AllOf(HasSubstr("spending journal"), HasSubstr("epsilon 3"))));
-  EXPECT_THAT(ledger->FreeName("e"), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(ledger->FreeName("e"), StatusIs(StatusCode::kNotFound, _));
   ASSERT_OK(ledger->FreeName("d"));
   MemoryJournal next(journal.file());
   ASSERT_OK_AND_ASSIGN(const auto later, OpenWith(empty, next));
@@ -213,7 +215,7 @@ TEST_F(LedgerJournalTest, AClosedLedgerStaysClosed) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(old_, journal));
   EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kClosed);
   EXPECT_THAT(ledger->WriteOff("d", kEpsilon, 0),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("closed for good")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("closed for good")));
 }
 
 // Random sequences of calls to a ledger with two datasets.
@@ -221,9 +223,9 @@ class LedgerJournalCrashTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   static constexpr int kSteps = 25;
 
-  static absl::Status Do(Ledger& ledger, std::mt19937& random) {
+  static Status Do(Ledger& ledger, std::mt19937& random) {
     const std::string dataset = random() % 2 == 0 ? "basic" : "zcdp";
-    const std::string job = absl::StrCat("job-", random() % 6);
+    const std::string job = StrCat("job-", random() % 6);
     const uint64_t nanos = 1 + random() % (kEpsilon / 8);
     switch (random() % 4) {
       case 0:
@@ -252,7 +254,7 @@ class LedgerJournalCrashTest : public ::testing::TestWithParam<uint32_t> {
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(disk, journal));
     LinesByDataset lines = ByDataset(journal.file());
     for (const char* dataset : {"basic", "zcdp"}) {
-      const absl::StatusOr<Account> account = ledger->Get(dataset);
+      const StatusOr<Account> account = ledger->Get(dataset);
       ASSERT_EQ(account.ok(), lines.count(dataset) == 1);
       if (!account.ok()) continue;
       EXPECT_EQ(account->hold.reason, HoldReason::kNone);
@@ -264,7 +266,7 @@ class LedgerJournalCrashTest : public ::testing::TestWithParam<uint32_t> {
 TEST_P(LedgerJournalCrashTest, ACrashBetweenStoreAndJournalHoldsNothingAndLosesNothing) {
   for (const bool fatal : {false, true}) {
     for (size_t append = 0;; ++append) {
-      SCOPED_TRACE(absl::StrCat("append ", append, fatal ? ", fatal" : ""));
+      SCOPED_TRACE(StrCat("append ", append, fatal ? ", fatal" : ""));
       MemoryStore disk;
       MemoryJournal journal({}, {.append = append, .fatal = fatal});
       ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(disk, journal));
@@ -279,7 +281,7 @@ TEST_P(LedgerJournalCrashTest, ACrashBetweenStoreAndJournalHoldsNothingAndLosesN
 TEST_P(LedgerJournalCrashTest, ACrashInTheStoreLeavesNoLineThatItDoesNotHave) {
   for (const bool kept : {false, true}) {
     for (size_t write = 0; write < kSteps + 2; ++write) {
-      SCOPED_TRACE(absl::StrCat("write ", write, kept ? " kept" : " lost"));
+      SCOPED_TRACE(StrCat("write ", write, kept ? " kept" : " lost"));
       MemoryStore disk;
       CrashingStore store(disk, {.write = write, .kept = kept, .fatal = true});
       MemoryJournal journal;

@@ -2,9 +2,11 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/datasets/ledger/ledger_record.h"
@@ -31,15 +33,15 @@ class LedgerTamperTest : public ::testing::Test {
     ASSERT_OK(ledger->Reserve("d", "b", Releases(7, 2), {}));
     ASSERT_OK(ledger->Settle("d", "a", Releases(5), {}));
     ASSERT_OK(ledger->Return("d", "b", {}));
-    ASSERT_OK(store.Scan("", [this](absl::string_view key, absl::string_view value) {
+    ASSERT_OK(store.Scan("", [this](std::string_view key, std::string_view value) {
       pairs_.emplace(key, value);
-      return absl::OkStatus();
+      return OkStatus();
     }));
     ASSERT_EQ(pairs_.size(), 7u);
     ASSERT_OK(Reopen(pairs_));
   }
 
-  static absl::Status Reopen(const Pairs& pairs) {
+  static Status Reopen(const Pairs& pairs) {
     MemoryStore store;
     storage::StoreBatch batch;
     for (const auto& [key, value] : pairs) batch.Put(key, value);
@@ -59,8 +61,8 @@ class LedgerTamperTest : public ::testing::Test {
     return record;
   }
 
-  static auto Found(absl::string_view key) {
-    return StatusIs(absl::StatusCode::kDataLoss, HasSubstr(absl::StrCat("\"", key, "\"")));
+  static auto Found(std::string_view key) {
+    return StatusIs(StatusCode::kDataLoss, HasSubstr(StrCat("\"", key, "\"")));
   }
 
   Pairs pairs_;

@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <cmath>
+#include <string_view>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/server/datasets/ledger/ledger_fixture.h"
@@ -21,10 +23,10 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 
-constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
-constexpr auto kExists = absl::StatusCode::kAlreadyExists;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+constexpr auto kExhausted = StatusCode::kResourceExhausted;
+constexpr auto kExists = StatusCode::kAlreadyExists;
+constexpr auto kInvalid = StatusCode::kInvalidArgument;
+constexpr auto kPrecondition = StatusCode::kFailedPrecondition;
 
 class LedgerTest : public ::testing::Test {
  protected:
@@ -33,13 +35,13 @@ class LedgerTest : public ::testing::Test {
     ASSERT_OK(ledger_->OpenAccount("patients", BasicCap(3 * kEpsilon), {}));
   }
 
-  absl::Status Reserve(absl::string_view job, uint64_t nanos) {
+  Status Reserve(std::string_view job, uint64_t nanos) {
     return ledger_->Reserve("patients", job, Releases(nanos), {});
   }
-  absl::Status Settle(absl::string_view job, uint64_t nanos) {
+  Status Settle(std::string_view job, uint64_t nanos) {
     return ledger_->Settle("patients", job, Releases(nanos), {});
   }
-  absl::Status Return(absl::string_view job) { return ledger_->Return("patients", job, {}); }
+  Status Return(std::string_view job) { return ledger_->Return("patients", job, {}); }
   uint64_t Spent() { return ledger_->Get("patients")->spent.epsilon_nanos; }
 
   MemoryStore store_;
@@ -70,7 +72,7 @@ TEST_F(LedgerTest, AnAccountIsOpenedOnceWithASoundCap) {
 }
 
 TEST_F(LedgerTest, UnknownDatasetsAreNotFound) {
-  const auto not_found = StatusIs(absl::StatusCode::kNotFound, HasSubstr("nobody"));
+  const auto not_found = StatusIs(StatusCode::kNotFound, HasSubstr("nobody"));
   EXPECT_THAT(ledger_->Get("nobody"), not_found);
   EXPECT_THAT(ledger_->Preview("nobody", Releases(1)), not_found);
   EXPECT_THAT(ledger_->Reserve("nobody", "job", Releases(1), {}), not_found);
@@ -131,8 +133,8 @@ TEST_F(LedgerTest, ADearerJobIsRefusedAndStaysReserved) {
   const size_t writes = store_.writes();
   EXPECT_THAT(
       Settle("a", kEpsilon + 1),
-      StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("made releases of epsilon 1.000000001"),
-                                                  HasSubstr("reserved epsilon 1 "))));
+      StatusIs(StatusCode::kInternal, AllOf(HasSubstr("made releases of epsilon 1.000000001"),
+                                            HasSubstr("reserved epsilon 1 "))));
   EXPECT_EQ(store_.writes(), writes);
   EXPECT_EQ(Spent(), kEpsilon);
   EXPECT_OK(Settle("a", kEpsilon));
@@ -142,7 +144,7 @@ TEST_F(LedgerTest, UnderZcdpAJobMayNotGatherItsReleasesIntoOne) {
   ASSERT_OK(ledger_->OpenAccount("labels", ZcdpCap(4 * kEpsilon), {}));
   ASSERT_OK(ledger_->Reserve("labels", "a", Releases(kEpsilon / 10, 10), {}));
   EXPECT_THAT(ledger_->Settle("labels", "a", Releases(kEpsilon / 2), {}),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("rho 0.125")));
+              StatusIs(StatusCode::kInternal, HasSubstr("rho 0.125")));
   EXPECT_OK(ledger_->Settle("labels", "a", Releases(kEpsilon / 10, 10), {}));
 }
 
@@ -173,7 +175,7 @@ TEST_F(LedgerTest, EveryReleaseIsListedWithItsCost) {
   ASSERT_OK(Settle("a", 4));
   ASSERT_OK(Return("b"));
   const std::vector<LedgerEntry> entries = ledger_->Get("patients")->entries;
-  const auto entry = [](EntryKind kind, absl::string_view job, const std::vector<Release>& releases,
+  const auto entry = [](EntryKind kind, std::string_view job, const std::vector<Release>& releases,
                         uint64_t nanos) {
     const Cost cost = {.epsilon_nanos = nanos, .delta_atto = 0, .rho_pico = nanos > 0 ? 1u : 0u};
     return AllOf(Field(&LedgerEntry::kind, kind), Field(&LedgerEntry::job, std::string(job)),
@@ -256,7 +258,7 @@ TEST_F(LedgerTest, ACallersWritesStayOffTheLedger) {
   wipe_all.DeletePrefix("l");
   for (const storage::StoreBatch& with : {put, wipe, wipe_all}) {
     EXPECT_THAT(ledger_->Reserve("patients", "a", Releases(5), with),
-                StatusIs(absl::StatusCode::kInternal, HasSubstr("keys of the ledger")));
+                StatusIs(StatusCode::kInternal, HasSubstr("keys of the ledger")));
   }
   storage::StoreBatch other;
   other.DeletePrefix("dataset/");
@@ -265,7 +267,7 @@ TEST_F(LedgerTest, ACallersWritesStayOffTheLedger) {
 
 TEST_F(LedgerTest, AFailedWriteChangesNothing) {
   ASSERT_OK(Reserve("a", 5));
-  store_.FailWrites(absl::ResourceExhaustedError("the disk is full"));
+  store_.FailWrites(ResourceExhaustedError("the disk is full"));
   const auto full = StatusIs(kExhausted, HasSubstr("disk is full"));
   EXPECT_THAT(Reserve("b", 7), full);
   EXPECT_THAT(Settle("a", 5), full);
@@ -273,7 +275,7 @@ TEST_F(LedgerTest, AFailedWriteChangesNothing) {
   EXPECT_THAT(ledger_->OpenAccount("labels", ZcdpCap(kEpsilon), {}), full);
   EXPECT_EQ(Spent(), 5u);
   EXPECT_FALSE(ledger_->Get("labels").ok());
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_OK(Reserve("b", 7));
   EXPECT_OK(Return("a"));
   EXPECT_OK(ledger_->OpenAccount("labels", ZcdpCap(kEpsilon), {}));
@@ -327,10 +329,9 @@ void RaceForSeven(const BudgetCap& cap, uint64_t nanos) {
   for (int i = 0; i < 20; ++i) {
     threads.emplace_back([&, i] {
       for (++ready; ready < 20;) std::this_thread::yield();
-      const absl::Status status =
-          ledger->Reserve("d", absl::StrCat("job-", i), Releases(nanos), {});
+      const Status status = ledger->Reserve("d", StrCat("job-", i), Releases(nanos), {});
       granted += status.ok();
-      refused += absl::IsResourceExhausted(status);
+      refused += IsResourceExhausted(status);
       EXPECT_LE(ledger->Get("d")->entries.size(), 8u);
     });
   }
@@ -381,7 +382,7 @@ TEST(LedgerRocksDbTest, SurvivesReopeningTheDatabase) {
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(*store));
     ASSERT_OK(ledger->OpenAccount("d", ZcdpCap(kEpsilon), {}));
     for (int i = 0; i < 12; ++i) {
-      ASSERT_OK(ledger->Reserve("d", absl::StrCat("job-", i), Releases(kEpsilon / 100), {}));
+      ASSERT_OK(ledger->Reserve("d", StrCat("job-", i), Releases(kEpsilon / 100), {}));
     }
     head = ledger->Get("d")->head;
   }

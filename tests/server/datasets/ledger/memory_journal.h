@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/datasets/ledger/spending_journal.h"
 
 namespace coppice::testing {
@@ -25,14 +26,14 @@ class MemoryJournal final : public ledger::SpendingJournal {
       : lines_(lines), file_(std::move(lines)), fault_(fault) {}
 
   const std::vector<ledger::SpendingLine>& lines() const override { return lines_; }
-  absl::Status Append(const ledger::SpendingLine& line) override {
-    if (dead_) return absl::UnavailableError("the journal's disk is gone");
+  Status Append(const ledger::SpendingLine& line) override {
+    if (dead_) return UnavailableError("the journal's disk is gone");
     if (appends_++ == fault_.append) {
       dead_ = fault_.fatal;
-      return absl::UnavailableError("the journal's sync failed");
+      return UnavailableError("the journal's sync failed");
     }
     file_.push_back(line);
-    return absl::OkStatus();
+    return OkStatus();
   }
 
   // What the next daemon finds.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -70,7 +71,7 @@ TEST_F(SpendingJournalTest, TheFileIsForItsOwnerAlone) {
 TEST_F(SpendingJournalTest, TwoDaemonsDoNotShareOne) {
   ASSERT_OK_AND_ASSIGN(const auto first, SpendingJournal::Open(path_));
   EXPECT_THAT(SpendingJournal::Open(path_),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another process")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("another process")));
 }
 
 TEST_F(SpendingJournalTest, WhateverACrashLeavesOfTheLastLineIsCutOff) {
@@ -97,8 +98,7 @@ TEST_F(SpendingJournalTest, AChangedByteIsFoundAndTheLineNamed) {
     std::string bytes = sound;
     bytes[i] ^= 1;
     Overwrite(bytes);
-    EXPECT_THAT(SpendingJournal::Open(path_),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path_)))
+    EXPECT_THAT(SpendingJournal::Open(path_), StatusIs(StatusCode::kDataLoss, HasSubstr(path_)))
         << i;
   }
 }
@@ -114,14 +114,14 @@ TEST_F(SpendingJournalTest, ALineThatIsMissingOrMovedIsFound) {
     std::string bytes;
     for (const int i : order) bytes += lines[i];
     Overwrite(bytes);
-    EXPECT_THAT(SpendingJournal::Open(path_), StatusIs(absl::StatusCode::kDataLoss, _));
+    EXPECT_THAT(SpendingJournal::Open(path_), StatusIs(StatusCode::kDataLoss, _));
   }
 }
 
 TEST_F(SpendingJournalTest, AnotherFileIsLeftAsItIs) {
   Overwrite("data-dir = \"/var/lib/coppice\"\n");
   EXPECT_THAT(SpendingJournal::Open(path_),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("is not a spending journal")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("is not a spending journal")));
   EXPECT_EQ(Bytes(), "data-dir = \"/var/lib/coppice\"\n");
 }
 
@@ -132,7 +132,7 @@ TEST_F(SpendingJournalTest, AFileThatSomebodyElseChangesTakesNoMoreLines) {
   for (const std::string& changed : {sound + "x", sound.substr(0, sound.size() - 1)}) {
     Overwrite(changed);
     EXPECT_THAT(journal->Append(Line("a", 2)),
-                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was changed")));
+                StatusIs(StatusCode::kUnavailable, HasSubstr("was changed")));
     EXPECT_EQ(Bytes(), changed);
   }
   Overwrite(sound);
@@ -148,7 +148,7 @@ TEST_F(SpendingJournalTest, AFullDiskTakesNoLineAndALaterOneStandsOnceInItsPlace
   rlimit small = before;
   small.rlim_cur = Bytes().size() + 10;
   setrlimit(RLIMIT_FSIZE, &small);
-  EXPECT_THAT(full->Append(Line("a", 2)), StatusIs(absl::StatusCode::kUnavailable, _));
+  EXPECT_THAT(full->Append(Line("a", 2)), StatusIs(StatusCode::kUnavailable, _));
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
   EXPECT_OK(full->Append(Line("a", 3)));
@@ -156,7 +156,7 @@ TEST_F(SpendingJournalTest, AFullDiskTakesNoLineAndALaterOneStandsOnceInItsPlace
 
 TEST_F(SpendingJournalTest, AFolderThatIsNotThereIsNamed) {
   EXPECT_THAT(SpendingJournal::Open(folder_.path() + "/none/journal"),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("none/journal")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("none/journal")));
   EXPECT_THAT(Lines(), IsEmpty());
 }
 

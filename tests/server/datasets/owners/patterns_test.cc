@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::owners {
@@ -31,7 +32,7 @@ TEST(PatternsTest, MatchNamesAsAWhole) {
 TEST(PatternsTest, AStarStandsForAnyKindThatThereIs) {
   const Patterns any = Of({"*/team-a-*"});
   for (const char* kind : {"studies", "datasets", "jobs", "models", "endpoints"}) {
-    EXPECT_TRUE(any.Match(absl::StrCat(kind, "/team-a-1"))) << kind;
+    EXPECT_TRUE(any.Match(StrCat(kind, "/team-a-1"))) << kind;
   }
   EXPECT_FALSE(any.Match("tokens/team-a-1"));
   EXPECT_FALSE(any.MatchAll());
@@ -69,8 +70,8 @@ TEST(PatternsTest, WhatIsNoPatternIsRefusedAndQuoted) {
        {"", "datasets", "dataset/x", "datasets/", "datasets/a*b", "datasets/*a", "datasets/A",
         "datasets/a/b", "/x", "*x", "**", "da*/x", "datasets/team a", "datasets/?"}) {
     EXPECT_THAT(Patterns::Parse({wrong}),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr(absl::StrCat("\"", wrong, "\" is no pattern of resources"))))
+                StatusIs(StatusCode::kInvalidArgument,
+                         HasSubstr(StrCat("\"", wrong, "\" is no pattern of resources"))))
         << wrong;
   }
 }

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "client/device/grpc/collector_call.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/client/device/certificates.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
@@ -56,7 +58,7 @@ TEST_F(CuratorCallsTest, ATokenIsReplacedWithoutARestart) {
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   const std::string token = Write("token", "first\n");
   ASSERT_OK_AND_ASSIGN(const auto calls,
-                       MakeCuratorCalls({.server = absl::StrCat("127.0.0.1:", port),
+                       MakeCuratorCalls({.server = StrCat("127.0.0.1:", port),
                                          .ca_file = Write("ca.pem", certificate.certificate_pem),
                                          .token_file = token},
                                         absl::Seconds(20)));
@@ -66,16 +68,15 @@ TEST_F(CuratorCallsTest, ATokenIsReplacedWithoutARestart) {
   ASSERT_OK(calls->GetOffer({}));
   EXPECT_EQ(offers.token, "Bearer second");
   Write("token", "");
-  EXPECT_THAT(calls->GetOffer({}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("token")));
+  EXPECT_THAT(calls->GetOffer({}), StatusIs(StatusCode::kInvalidArgument, HasSubstr("token")));
 }
 
 TEST_F(CuratorCallsTest, FilesThatDoNotDoAreErrorsAtOnce) {
   EXPECT_THAT(MakeCuratorCalls({.server = "localhost:1", .token_file = dir_.path() + "/none"},
                                absl::Seconds(1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("none")));
   EXPECT_THAT(MakeCuratorCalls({.server = "example.com:1", .insecure = true}, absl::Seconds(1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("loopback")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("loopback")));
 }
 
 TEST_F(CuratorCallsTest, ACuratorThatComesBackIsFound) {
@@ -87,14 +88,14 @@ TEST_F(CuratorCallsTest, ACuratorThatComesBackIsFound) {
   request.set_tickets(1);
   ASSERT_OK(calls->GetOffer(request));
   curator->server->Shutdown();
-  EXPECT_THAT(calls->GetOffer(request), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
+  EXPECT_THAT(calls->GetOffer(request), StatusIs(StatusCode::kUnavailable, HasSubstr("")));
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   FakeOffers offers;
   builder.RegisterService(&offers);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   ASSERT_NE(server, nullptr);
-  absl::Status asked = calls->GetOffer(request).status();
+  Status asked = calls->GetOffer(request).status();
   for (int i = 0; i < 5 && !asked.ok(); ++i) asked = calls->GetOffer(request).status();
   EXPECT_OK(asked);
 }
@@ -106,7 +107,7 @@ TEST_F(CuratorCallsTest, EachCallIsTriedOnceAndThePushbackIsKept) {
   ASSERT_OK_AND_ASSIGN(
       const auto calls,
       MakeCuratorCalls({.server = curator.address(), .insecure = true}, absl::Seconds(20)));
-  const absl::Status busy = calls->GetOffer({}).status();
+  const Status busy = calls->GetOffer({}).status();
   EXPECT_EQ(curator.offers.calls, 1);
   EXPECT_EQ(AskedToWait(busy), absl::Milliseconds(1500));
 }

@@ -8,7 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 #include "tests/server/relay/epoch/simulated_disk.h"
 
@@ -27,10 +28,9 @@ class DealCrashTest : public RelayTest {
     relay_.reset();
     seams_.disk = &disk;
     std::string folder;
-    for (const auto& name :
-         absl::StrSplit(dir_.path() + "/studies/wells", '/', absl::SkipEmpty())) {
+    for (const auto& name : StrSplit(dir_.path() + "/studies/wells", '/', SkipEmpty())) {
       const std::string parent = folder.empty() ? "/" : folder;
-      absl::StrAppend(&folder, "/", name);
+      StrAppend(&folder, "/", name);
       EXPECT_OK(disk.CreateFolder(folder));
       EXPECT_OK(disk.SyncFolder(parent));
     }
@@ -46,16 +46,16 @@ class DealCrashTest : public RelayTest {
   // Devices take a few tickets, if there is a deal, and send their reports until they are stored.
   void DevicesAct() {
     for (int i = 0; i < 3 && relay_->Ready().ok(); ++i) {
-      const absl::StatusOr<Offered> offered = Take();
+      const StatusOr<Offered> offered = Take();
       if (!offered.ok()) break;
       EXPECT_TRUE(dealt_.insert(offered->offer.ticket()).second) << "a ticket was dealt twice";
       held_.push_back(*offered);
     }
     for (const Offered& offered : held_) {
-      std::promise<absl::StatusOr<SubmitOutcome>> done;
+      std::promise<StatusOr<SubmitOutcome>> done;
       relay_->Submit(offered.epoch, ReportFor(offered.offer),
-                     [&](absl::StatusOr<SubmitOutcome> outcome) { done.set_value(outcome); });
-      const absl::StatusOr<SubmitOutcome> outcome = done.get_future().get();
+                     [&](StatusOr<SubmitOutcome> outcome) { done.set_value(outcome); });
+      const StatusOr<SubmitOutcome> outcome = done.get_future().get();
       if (outcome.ok() && *outcome == SubmitOutcome::kStored) {
         stored_[offered.epoch].insert(offered.offer.ticket());
       }
@@ -143,15 +143,14 @@ TEST_F(DealCrashTest, ADealGoesOnAfterItsDiskFailed) {
   ASSERT_EQ(stored_[OpenEpoch()].size(), 3u);
   const Offered waiting = *Take();
   disk.StopAfter(0);
-  absl::StatusOr<SubmitOutcome> failed;
+  StatusOr<SubmitOutcome> failed;
   std::promise<void> done;
-  relay_->Submit(waiting.epoch, ReportFor(waiting.offer),
-                 [&](absl::StatusOr<SubmitOutcome> outcome) {
-                   failed = outcome;
-                   done.set_value();
-                 });
+  relay_->Submit(waiting.epoch, ReportFor(waiting.offer), [&](StatusOr<SubmitOutcome> outcome) {
+    failed = outcome;
+    done.set_value();
+  });
   done.get_future().wait();
-  EXPECT_THAT(failed, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
+  EXPECT_THAT(failed, StatusIs(StatusCode::kUnavailable, HasSubstr("")));
   Work();
   disk.Kill();
   Advance(absl::Minutes(10));

@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "common/base/status.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -99,7 +100,7 @@ TEST(DealDocuments, RefusesDamagedBytes) {
     EXPECT_FALSE(DealDocuments::Unpack(packed.substr(0, size)).ok()) << size;
   }
   EXPECT_THAT(DealDocuments::Unpack(std::string(8, '\xff')),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("damaged")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("damaged")));
 }
 
 TEST(DealDocuments, RefusesAnotherForest) {

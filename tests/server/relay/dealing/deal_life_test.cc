@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "common/base/status.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -97,35 +98,35 @@ TEST_F(DealLifeTest, APoolIsNeverRefilled) {
   TakeAll();
   Work();
   EXPECT_EQ(curator_.offers.next_ticket, 12u);
-  EXPECT_THAT(Take(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("every ticket")));
+  EXPECT_THAT(Take(), StatusIs(StatusCode::kResourceExhausted, HasSubstr("every ticket")));
 }
 
 TEST_F(DealLifeTest, TicketsAreDealtForTheirTimeOnly) {
   OpenDeal();
   EXPECT_OK(Take());
   Advance(absl::Hours(12));
-  EXPECT_THAT(Take(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is over")));
+  EXPECT_THAT(Take(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is over")));
 }
 
 TEST_F(DealLifeTest, WhoIsNotAdmittedTakesNoTicket) {
   OpenDeal();
   const std::string epoch = OpenEpoch();
-  const auto refuse = [](const EpochId&) { return absl::PermissionDeniedError("who is it?"); };
+  const auto refuse = [](const EpochId&) { return PermissionDeniedError("who is it?"); };
   for (int i = 0; i < 20; ++i) {
     EXPECT_THAT(relay_->TakeOffer("studies/wells", epoch, refuse),
-                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("who is it?")));
+                StatusIs(StatusCode::kPermissionDenied, HasSubstr("who is it?")));
   }
   EXPECT_EQ(TakeAll().size(), 12u);
 }
 
 TEST_F(DealLifeTest, OtherStudiesAndDealsAreErrorsInWords) {
   OpenDeal();
-  const auto admit = [](const EpochId&) { return absl::OkStatus(); };
+  const auto admit = [](const EpochId&) { return OkStatus(); };
   EXPECT_THAT(relay_->Terms("studies/springs"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("springs")));
-  EXPECT_THAT(relay_->Terms("wells"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("springs")));
+  EXPECT_THAT(relay_->Terms("wells"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("")));
   EXPECT_THAT(relay_->TakeOffer("studies/wells", std::string(16, 'x'), admit),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another deal")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("another deal")));
 }
 
 TEST_F(DealLifeTest, TheKeyOfTheDealIsGoneOnceItIsFrozen) {
@@ -254,7 +255,7 @@ TEST_F(DealLifeTest, AnotherKeyOfTheRelayIsRefusedAndNothingIsLost) {
   OpenDeal();
   SubmitAll(TakeAll());
   key_ = KeyOf(10);
-  EXPECT_THAT(TryOpen(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("key")));
+  EXPECT_THAT(TryOpen(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("key")));
   key_ = KeyOf(9);
   Open();
   Work();
@@ -292,9 +293,9 @@ TEST_F(DealLifeTest, WorksByItself) {
   SubmitAll({next.begin(), next.begin() + 3});
   wait([&] { return Totals().delivered == 2; });
   relay_->Drain();
-  const auto admit = [](const EpochId&) { return absl::OkStatus(); };
+  const auto admit = [](const EpochId&) { return OkStatus(); };
   EXPECT_THAT(relay_->TakeOffer("studies/wells", std::string(16, 'x'), admit),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("stopping")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("stopping")));
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -20,7 +21,7 @@ const grpc::Status kDown = {grpc::StatusCode::UNAVAILABLE, "not now"};
 // Each call has its own request id, as in the curator's log.
 grpc::Status Sealed(int call) {
   return {grpc::StatusCode::FAILED_PRECONDITION,
-          absl::StrCat("study wells is sealed (request id ", call, ")")};
+          StrCat("study wells is sealed (request id ", call, ")")};
 }
 
 class DeliveryTest : public RelayTest {
@@ -323,7 +324,7 @@ void Damage(const std::string& path, std::streamoff offset) {
 
 TEST_F(DeliveryTest, ABatchThatRotsStopsNoOther) {
   Freeze(12);
-  const std::string rotten = absl::StrCat(EpochFolders(), "/01", std::string(30, '0'));
+  const std::string rotten = StrCat(EpochFolders(), "/01", std::string(30, '0'));
   curator_.offers.failure = grpc::Status::OK;
   LetPausesPass();
   SubmitAll(TakeAll());
@@ -353,7 +354,7 @@ TEST_F(DeliveryTest, ReportsThatRotInAnOpenDealAreLeftOutAloud) {
   const std::vector<Offered> all = TakeAll();
   SubmitAll({all.begin(), all.end() - 1});
   SealedReport last = ReportFor(all.back().offer);
-  const std::string pool = absl::StrCat(EpochFolders(), "/01", std::string(30, '0'), "/pool");
+  const std::string pool = StrCat(EpochFolders(), "/01", std::string(30, '0'), "/pool");
   const std::streamoff slot = 1 + 32 + kCiphertextBytes + 8;
   for (int i = 0; i < 5; ++i) Damage(pool, 4096 + i * slot + 9);
   EXPECT_EQ(Submit(all.back().epoch, last), SubmitOutcome::kStored);
@@ -365,15 +366,15 @@ TEST_F(DeliveryTest, AnOpenDealThatIsDamagedIsSetAside) {
   OpenDeal();
   const Offered offered = *Take();
   relay_.reset();
-  Damage(absl::StrCat(EpochFolders(), "/01", std::string(30, '0'), "/tickets"), 5);
+  Damage(StrCat(EpochFolders(), "/01", std::string(30, '0'), "/tickets"), 5);
   Open();
   Work();
   EXPECT_THAT(events_, ::testing::Contains(HasSubstr("is set aside")));
   EXPECT_NE(OpenEpoch(), offered.epoch);
-  absl::StatusOr<SubmitOutcome> answer;
+  StatusOr<SubmitOutcome> answer;
   relay_->Submit(offered.epoch, ReportFor(offered.offer),
-                 [&](absl::StatusOr<SubmitOutcome> outcome) { answer = outcome; });
-  EXPECT_THAT(answer, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("send the report again")));
+                 [&](StatusOr<SubmitOutcome> outcome) { answer = outcome; });
+  EXPECT_THAT(answer, StatusIs(StatusCode::kUnavailable, HasSubstr("send the report again")));
 }
 
 TEST_F(DeliveryTest, TwoRelaysMakeTwoBatches) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/status.h"
 #include "server/relay/dealing/relayed_study.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
@@ -21,10 +22,10 @@ class PoolTest : public RelayTest {
   void ExpectRefused(const std::string& why) {
     Open();
     Work();
-    EXPECT_THAT(relay_->Ready(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr(why)));
+    EXPECT_THAT(relay_->Ready(), StatusIs(StatusCode::kUnavailable, HasSubstr(why)));
     EXPECT_THAT(
         relay_->Terms("studies/wells"),
-        StatusIs(absl::StatusCode::kUnavailable, "no deal of study wells is open now; come again"));
+        StatusIs(StatusCode::kUnavailable, "no deal of study wells is open now; come again"));
     ASSERT_FALSE(events_.empty());
     EXPECT_THAT(events_.back(), HasSubstr(why));
     EXPECT_TRUE(std::filesystem::is_empty(EpochFolders()));
@@ -172,8 +173,7 @@ TEST_F(PoolTest, RefusesATicketThatComesTwice) {
   };
   Open();
   Work();
-  EXPECT_THAT(relay_->Ready(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("gave a ticket")));
+  EXPECT_THAT(relay_->Ready(), StatusIs(StatusCode::kUnavailable, HasSubstr("gave a ticket")));
   EXPECT_TRUE(std::filesystem::is_empty(EpochFolders()));
 }
 
@@ -221,8 +221,7 @@ TEST_F(PoolTest, SaysWhatIsWrongWithTheRememberedManifest) {
   OpenDeal();
   relay_.reset();
   std::ofstream(dir_.path() + "/studies/wells/manifest") << "no manifest";
-  EXPECT_THAT(TryOpen(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("studies/wells/manifest")));
+  EXPECT_THAT(TryOpen(), StatusIs(StatusCode::kDataLoss, HasSubstr("studies/wells/manifest")));
 }
 
 TEST_F(PoolTest, PausesGrowAndTheCuratorsWishIsHeard) {
@@ -271,7 +270,7 @@ TEST_F(PoolTest, AnOpeningThatIsCutOffBeginsAnew) {
 TEST_F(PoolTest, OptionsThatMakeNoSense) {
   const RelayOptions good = options_;
   const auto expect = [&](const char* why) {
-    EXPECT_THAT(TryOpen(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why)));
+    EXPECT_THAT(TryOpen(), StatusIs(StatusCode::kInvalidArgument, HasSubstr(why)));
     options_ = good;
   };
   options_.studies = {};
@@ -292,7 +291,7 @@ TEST_F(PoolTest, OneProcessHasTheDataDirectory) {
   Open();
   auto calls = MakeCuratorCalls({.server = curator_.address(), .insecure = true}, absl::Seconds(1));
   EXPECT_THAT(Relay::Open(options_, key_, *std::move(calls), seams_),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("lock")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("lock")));
 }
 
 }  // namespace

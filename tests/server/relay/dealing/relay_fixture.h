@@ -15,10 +15,12 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
@@ -92,7 +94,7 @@ inline SignedManifest SignManifest(const SigningKey& key, Manifest manifest,
 
 // Ticket `number` of those that the fake curator gives.
 inline std::string TicketNumber(uint64_t number) {
-  const Sha256Digest digest = Sha256({"ticket", absl::StrCat(number)});
+  const Sha256Digest digest = Sha256({"ticket", StrCat(number)});
   return {digest.begin(), digest.end()};
 }
 
@@ -179,7 +181,7 @@ struct FakeCurator {
     builder.RegisterService(&batches);
     server = builder.BuildAndStart();
   }
-  std::string address() const { return absl::StrCat("127.0.0.1:", port); }
+  std::string address() const { return StrCat("127.0.0.1:", port); }
 
   FakeOffers offers;
   FakeBatches batches;
@@ -194,7 +196,7 @@ struct Offered {
 };
 
 // The report follows from the ticket, whichever device has it.
-inline SealedReport ReportFor(const v1::RelayedOffer& offer, absl::string_view kind = "") {
+inline SealedReport ReportFor(const v1::RelayedOffer& offer, std::string_view kind = "") {
   const Sha256Digest bytes = Sha256({"report", offer.ticket(), kind});
   const std::string text(bytes.begin(), bytes.end());
   return {.ticket = offer.ticket(),
@@ -225,16 +227,16 @@ class RelayTest : public ::testing::Test {
                 .collect_for = absl::Hours(24)};
     now_ = absl::FromUnixSeconds(kStart);
     seams_ = {.now = [this] { return now_; },
-              .draw_epoch = [this]() -> absl::StatusOr<EpochId> {
+              .draw_epoch = [this]() -> StatusOr<EpochId> {
                 return EpochId{static_cast<uint8_t>(++epochs_)};
               },
               .log = [this](const RelayEvent& event) { events_.push_back(event.text); },
               .threads = false};
   }
 
-  absl::Status TryOpen() {
+  Status TryOpen() {
     relay_.reset();
-    absl::StatusOr<std::unique_ptr<CuratorCalls>> calls =
+    StatusOr<std::unique_ptr<CuratorCalls>> calls =
         MakeCuratorCalls({.server = curator_.address(), .insecure = true}, absl::Minutes(2));
     if (!calls.ok()) return calls.status();
     auto opened = Relay::Open(options_, key_, *std::move(calls), seams_);
@@ -271,9 +273,9 @@ class RelayTest : public ::testing::Test {
     return {terms.epoch.begin(), terms.epoch.end()};
   }
 
-  absl::StatusOr<Offered> Take() {
+  StatusOr<Offered> Take() {
     const std::string epoch = OpenEpoch();
-    const auto admit = [](const EpochId&) { return absl::OkStatus(); };
+    const auto admit = [](const EpochId&) { return OkStatus(); };
     const auto envelope = relay_->TakeOffer("studies/wells", epoch, admit);
     if (!envelope.ok()) return envelope.status();
     return Offered{epoch, OpenEnvelope(*envelope)};
@@ -285,10 +287,10 @@ class RelayTest : public ::testing::Test {
   }
 
   SubmitOutcome Submit(const std::string& epoch, SealedReport report) {
-    std::promise<absl::StatusOr<SubmitOutcome>> done;
+    std::promise<StatusOr<SubmitOutcome>> done;
     relay_->Submit(epoch, std::move(report),
-                   [&](absl::StatusOr<SubmitOutcome> outcome) { done.set_value(outcome); });
-    const absl::StatusOr<SubmitOutcome> outcome = done.get_future().get();
+                   [&](StatusOr<SubmitOutcome> outcome) { done.set_value(outcome); });
+    const StatusOr<SubmitOutcome> outcome = done.get_future().get();
     EXPECT_OK(outcome);
     return outcome.value_or(SubmitOutcome::kUnknown);
   }
@@ -297,12 +299,12 @@ class RelayTest : public ::testing::Test {
   }
   // Submits all at once, so that many share a sync.
   void SubmitAll(const std::vector<Offered>& all) {
-    std::vector<std::future<absl::StatusOr<SubmitOutcome>>> outcomes;
+    std::vector<std::future<StatusOr<SubmitOutcome>>> outcomes;
     for (const Offered& offered : all) {
-      auto done = std::make_shared<std::promise<absl::StatusOr<SubmitOutcome>>>();
+      auto done = std::make_shared<std::promise<StatusOr<SubmitOutcome>>>();
       outcomes.push_back(done->get_future());
       relay_->Submit(offered.epoch, ReportFor(offered.offer),
-                     [done](absl::StatusOr<SubmitOutcome> outcome) { done->set_value(outcome); });
+                     [done](StatusOr<SubmitOutcome> outcome) { done->set_value(outcome); });
     }
     for (auto& outcome : outcomes) EXPECT_EQ(*outcome.get(), SubmitOutcome::kStored);
   }

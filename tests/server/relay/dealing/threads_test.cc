@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -21,7 +22,7 @@ class ThreadsTest : public RelayTest {
  protected:
   // Takes offers and answers them until none is left.
   void ActAsDevices() {
-    const auto admit = [](const EpochId&) { return absl::OkStatus(); };
+    const auto admit = [](const EpochId&) { return OkStatus(); };
     const std::string epoch = OpenEpoch();
     while (true) {
       const auto envelope = relay_->TakeOffer("studies/wells", epoch, admit);
@@ -69,10 +70,10 @@ TEST_F(ThreadsTest, EveryTicketIsDealtOnceAndEveryReportArrives) {
 // notice that.
 class SilentCurator final : public CuratorCalls {
  public:
-  absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest&) override {
+  StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest&) override {
     return AwaitCancel();
   }
-  absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest&) override {
+  StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest&) override {
     return AwaitCancel();
   }
   void Cancel() override {
@@ -89,12 +90,12 @@ class SilentCurator final : public CuratorCalls {
   }
 
  private:
-  absl::Status AwaitCancel() {
+  Status AwaitCancel() {
     MutexLock lock(mutex_);
     ++calls_;
     changed_.NotifyAll();
     while (!cancelled_) changed_.Wait(mutex_);
-    return absl::CancelledError("the relay is stopping");
+    return CancelledError("the relay is stopping");
   }
 
   Mutex mutex_;

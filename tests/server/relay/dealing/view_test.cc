@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "common/base/status.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -39,7 +40,7 @@ class ViewTest : public RelayTest {
     std::vector<Offered> taken;
     while (true) {
       if (course.crashes_while_dealing && taken.size() == 700) Open();
-      const absl::StatusOr<Offered> offered = Take();
+      const StatusOr<Offered> offered = Take();
       if (!offered.ok()) return taken;
       taken.push_back(*offered);
     }

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/server/relay/epoch/sample_epoch.h"
 #include "tests/server/relay/epoch/simulated_disk.h"
 #include "tests/support/status_matchers.h"
@@ -91,18 +92,18 @@ TEST(DealTest, NothingIsDealtTwiceOverAThousandCrashes) {
     ASSERT_OK(disk.SyncFolder("/"));
     std::set<uint32_t> dealt;
     while (true) {
-      absl::StatusOr<std::unique_ptr<Dealer>> dealer = Dealer::Open(kPath, kSlots, disk);
+      StatusOr<std::unique_ptr<Dealer>> dealer = Dealer::Open(kPath, kSlots, disk);
       if (dealer.ok()) {
         if ((*dealer)->dealt() == kSlots) break;
         disk.StopAfter(random() % 3);
         for (uint64_t left = random() % 2500; left > 0; --left) {
-          const absl::StatusOr<uint32_t> slot = (*dealer)->DealSlot();
+          const StatusOr<uint32_t> slot = (*dealer)->DealSlot();
           if (!slot.ok()) break;
           ASSERT_TRUE(dealt.insert(*slot).second) << "slot " << *slot << " was dealt twice";
         }
         dealer->reset();  // writes how far it came, if the disk still works
       } else {
-        ASSERT_THAT(dealer, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk")));
+        ASSERT_THAT(dealer, StatusIs(StatusCode::kUnavailable, HasSubstr("disk")));
       }
       random() % 2 == 0 ? disk.Kill() : disk.CutPower();
       ++crashes;
@@ -135,7 +136,7 @@ TEST(DealTest, AMarkThatRotsPassesOverTickets) {
   damaged[1024 + 12] ^= 1;
   disk.Damage(kPath, damaged);
   EXPECT_THAT(Dealer::Open(kPath, 5000, disk),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("dealt twice")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("dealt twice")));
 }
 
 TEST(DealTest, ClaimsComeBackWithTheKeyAndTellTicketsApart) {
@@ -158,8 +159,7 @@ TEST(DealTest, AnErasedKeyIsZerosBeforeItIsGone) {
   EXPECT_FALSE(disk.Exists(kPath));
   EXPECT_EQ(disk.LastContent(kPath), std::string(disk.LastContent(kPath).size(), '\0'));
   EXPECT_OK(relay::EraseDealFile(kPath, disk));
-  EXPECT_THAT(Dealer::Open(kPath, 4, disk),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr(kPath)));
+  EXPECT_THAT(Dealer::Open(kPath, 4, disk), StatusIs(StatusCode::kNotFound, HasSubstr(kPath)));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "common/base/status.h"
 #include "server/relay/epoch/epoch.h"
 #include "tests/server/relay/epoch/sample_epoch.h"
 #include "tests/server/relay/epoch/simulated_disk.h"
@@ -42,7 +43,7 @@ class Life {
 
   // Each step returns false if the disk has stopped.
   bool Create() {
-    absl::StatusOr<std::unique_ptr<Epoch>> epoch =
+    StatusOr<std::unique_ptr<Epoch>> epoch =
         Epoch::Create(kFolder, MakeSpec(kTickets, kMinBatch), disk_);
     if (!epoch.ok()) return false;
     created_ = true;
@@ -50,8 +51,8 @@ class Life {
     return true;
   }
   bool Deal() {
-    const absl::StatusOr<Dealt> dealt = epoch_->Deal(kDealing);
-    if (!dealt.ok()) return absl::IsResourceExhausted(dealt.status());
+    const StatusOr<Dealt> dealt = epoch_->Deal(kDealing);
+    if (!dealt.ok()) return IsResourceExhausted(dealt.status());
     for (const Dealt& before : dealt_) EXPECT_FALSE(before.ticket == dealt->ticket);
     dealt_.push_back(*dealt);
     return true;
@@ -70,7 +71,7 @@ class Life {
     return other.ok();
   }
   bool Freeze() {
-    const absl::StatusOr<Frozen> frozen = epoch_->Freeze(kOver);
+    const StatusOr<Frozen> frozen = epoch_->Freeze(kOver);
     if (!frozen.ok()) return false;
     if (frozen_.has_value()) {
       EXPECT_EQ(*frozen, *frozen_);
@@ -99,7 +100,7 @@ class Life {
 
   // False if the epoch is not there. What was told to anybody must still hold.
   bool Open() {
-    absl::StatusOr<std::vector<std::string>> folders = Epoch::List("/relay", disk_);
+    StatusOr<std::vector<std::string>> folders = Epoch::List("/relay", disk_);
     if (!folders.ok()) return false;
     EXPECT_LE(folders->size(), 1u);
     EXPECT_LE(disk_.Paths().size(), 6u) << "halves are left";
@@ -108,7 +109,7 @@ class Life {
       return false;
     }
     EXPECT_FALSE(erased_) << "the epoch came back";
-    absl::StatusOr<std::unique_ptr<Epoch>> epoch = Epoch::Open(folders->front(), disk_);
+    StatusOr<std::unique_ptr<Epoch>> epoch = Epoch::Open(folders->front(), disk_);
     if (!epoch.ok()) {
       EXPECT_TRUE(disk_.stopped()) << epoch.status();
       return false;
@@ -122,7 +123,7 @@ class Life {
   // The batch has every report that was stored, and no others than were sent.
   void CheckBatch() {
     if (epoch_->state() != EpochState::kFrozen && epoch_->state() != EpochState::kDelivered) return;
-    const absl::StatusOr<SealedColumns> columns = epoch_->Read(0, kTickets);
+    const StatusOr<SealedColumns> columns = epoch_->Read(0, kTickets);
     if (!columns.ok()) {
       EXPECT_TRUE(disk_.stopped()) << columns.status();
       return;
@@ -276,7 +277,7 @@ TEST(EpochCrashTest, TheBatchTellsNothingOfHowItCame) {
 
 // What devices are told must not name anything of the relay's machine.
 MATCHER(IsFailedDisk, "") {
-  return absl::IsUnavailable(arg.status()) &&
+  return IsUnavailable(arg.status()) &&
          ::testing::ExplainMatchResult(
              ::testing::AllOf(HasSubstr("disk has failed"), ::testing::Not(HasSubstr("/"))),
              std::string(arg.status().message()), result_listener);
@@ -294,7 +295,7 @@ TEST(EpochCrashTest, AFailedWriteStopsAllUntilTheEpochIsOpenedAgain) {
   EXPECT_THAT(SubmitTo(life.epoch(), ReportFor(life.dealt()[2])), IsFailedDisk());
   EXPECT_THAT(life.epoch().Deal(kDealing), IsFailedDisk());
   EXPECT_THAT(life.epoch().health(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("does not answer")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("does not answer")));
   EXPECT_FALSE(life.epoch().Freeze(kOver).ok());
   life.Crash(true);
   ASSERT_TRUE(life.Open());
@@ -355,7 +356,7 @@ TEST(EpochCrashTest, AFullDiskLeavesNothingBehind) {
     Life life(stop);
     life.disk().Fill(true);
     EXPECT_THAT(Epoch::Create(kFolder, MakeSpec(kTickets, kMinBatch), life.disk()),
-                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("full")));
+                StatusIs(StatusCode::kResourceExhausted, HasSubstr("full")));
     EXPECT_EQ(life.disk().Paths(), std::vector<std::string>{"/relay"});
   }
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "common/base/status.h"
 #include "tests/integration/small_disk.h"
 #include "tests/server/relay/epoch/sample_epoch.h"
 #include "tests/server/relay/epoch/simulated_disk.h"
@@ -71,14 +72,14 @@ TEST_F(EpochTest, DealsEveryTicketOnce) {
   EXPECT_EQ(tickets.size(), 1500u);
   for (const Ticket& ticket : MakeTickets(1500)) EXPECT_EQ(tickets.count(ticket.ToBytes()), 1u);
   EXPECT_THAT(epoch->Deal(kDealing),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("every ticket")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("every ticket")));
 }
 
 TEST_F(EpochTest, DealsUntilItsTime) {
   const auto epoch = Make(10, 1);
   EXPECT_OK(epoch->Deal(kDealing));
   EXPECT_THAT(epoch->Deal(absl::FromUnixSeconds(kDealUntil)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("next one")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("next one")));
 }
 
 TEST_F(EpochTest, ACleanEndPassesOverNoTicket) {
@@ -184,7 +185,7 @@ TEST_F(EpochTest, AClockThatWasAheadEndsTheDeal) {
   EXPECT_EQ(*SubmitTo(*epoch, ReportFor(*epoch->Deal(kDealing)), kOver), SubmitOutcome::kClosed);
   EXPECT_TRUE(epoch->IsOver(kDealing));
   EXPECT_THAT(epoch->Deal(kDealing),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("next one")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("next one")));
   ASSERT_OK_AND_ASSIGN(const Frozen frozen, epoch->Freeze(kDealing));
   EXPECT_EQ(frozen.reports, 1u);
 }
@@ -197,10 +198,9 @@ TEST_F(EpochTest, FreezesTheReportsInTheOrderOfTheirTickets) {
     reports[dealt.ticket.ToBytes()] = ReportFor(dealt);
     ASSERT_EQ(*SubmitTo(*epoch, ReportFor(dealt)), SubmitOutcome::kStored);
   }
-  EXPECT_THAT(epoch->Read(0, 10),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no batch")));
+  EXPECT_THAT(epoch->Read(0, 10), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no batch")));
   EXPECT_THAT(epoch->Freeze(kCollecting),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("may still come")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("may still come")));
   ASSERT_OK_AND_ASSIGN(const Frozen frozen, epoch->Freeze(kOver));
   EXPECT_EQ(frozen, BatchOf(reports, 100));
   EXPECT_EQ(frozen.reports, 200u);
@@ -221,7 +221,7 @@ TEST_F(EpochTest, FreezesTheReportsInTheOrderOfTheirTickets) {
     EXPECT_EQ(epoch->state(), EpochState::kFrozen);
     EXPECT_EQ(*epoch->Freeze(kCollecting), frozen);
     EXPECT_THAT(epoch->Deal(kDealing),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("over")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("over")));
     epoch.reset();
     epoch = Reopen();
   }
@@ -232,7 +232,7 @@ TEST_F(EpochTest, FreezesAtOnceWhenEveryReportIsHere) {
   const std::vector<Dealt> dealt = DealAll(*epoch);
   for (const Dealt& one : dealt) {
     EXPECT_THAT(epoch->Freeze(kDealing),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("may still come")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("may still come")));
     ASSERT_EQ(*SubmitTo(*epoch, ReportFor(one)), SubmitOutcome::kStored);
   }
   ASSERT_OK_AND_ASSIGN(const Frozen frozen, epoch->Freeze(kDealing));
@@ -251,9 +251,9 @@ TEST_F(EpochTest, DropsABatchThatIsTooSmall) {
     EXPECT_EQ(frozen.reports, 2u);
     EXPECT_EQ(epoch->state(), EpochState::kDropped);
     EXPECT_THAT(epoch->Read(0, 10),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no batch")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no batch")));
     EXPECT_THAT(epoch->MarkDelivered(),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no batch")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no batch")));
     epoch.reset();
     epoch = Reopen();
   }
@@ -277,7 +277,7 @@ TEST_F(EpochTest, TheKeyOfTheDealGoesWhenItIsFrozen) {
 TEST_F(EpochTest, IsDeliveredAndErased) {
   auto epoch = Make(5, 1);
   EXPECT_THAT(epoch->MarkDelivered(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no batch")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("no batch")));
   ASSERT_EQ(*SubmitTo(*epoch, ReportFor(*epoch->Deal(kDealing))), SubmitOutcome::kStored);
   ASSERT_OK(epoch->Freeze(kOver));
   ASSERT_OK(epoch->MarkDelivered());
@@ -293,7 +293,7 @@ TEST_F(EpochTest, IsDeliveredAndErased) {
   EXPECT_FALSE(epoch->Read(0, 10).ok());
   EXPECT_FALSE(epoch->ReadDocuments().ok());
   EXPECT_FALSE(epoch->Freeze(kOver).ok());
-  EXPECT_THAT(Epoch::Open(folder_), StatusIs(absl::StatusCode::kNotFound, HasSubstr(folder_)));
+  EXPECT_THAT(Epoch::Open(folder_), StatusIs(StatusCode::kNotFound, HasSubstr(folder_)));
 }
 
 TEST_F(EpochTest, AnOpenEpochCanBeErased) {
@@ -302,8 +302,7 @@ TEST_F(EpochTest, AnOpenEpochCanBeErased) {
   ASSERT_OK(epoch->Erase());
   EXPECT_EQ(epoch->state(), EpochState::kDropped);
   EXPECT_EQ(*SubmitTo(*epoch, ReportFor(dealt)), SubmitOutcome::kClosed);
-  EXPECT_THAT(epoch->Deal(kDealing),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("over")));
+  EXPECT_THAT(epoch->Deal(kDealing), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("over")));
   EXPECT_TRUE(fs::is_empty(dir_.path()));
 }
 
@@ -337,9 +336,9 @@ TEST_F(EpochTest, HasAllItsSpaceFromTheStart) {
 TEST_F(EpochTest, OneHasItAtATime) {
   const auto epoch = Make(5, 2);
   EXPECT_THAT(Epoch::Open(folder_),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("another process")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr("another process")));
   EXPECT_THAT(Epoch::Create(folder_, MakeSpec(5, 2)),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(folder_)));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr(folder_)));
   EXPECT_OK(epoch->Deal(kDealing));
 }
 
@@ -349,7 +348,7 @@ TEST_F(EpochTest, RefusesAPoolThatMayNotBeDealt) {
     relay::EpochSpec spec = MakeSpec(5, 2);
     change(spec);
     EXPECT_THAT(Epoch::Create(folder_, spec),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(word)));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr(word)));
     EXPECT_TRUE(fs::is_empty(dir_.path()));
   };
   expect_refused([](auto& spec) { spec.tickets[4] = spec.tickets[0]; }, "twice");
@@ -367,7 +366,7 @@ TEST_F(EpochTest, AFullDiskLeavesNothingBehind) {
   if (!small.mounted()) GTEST_SKIP() << "mounting a disk needs root";
   const std::string parent = dir_.path() + "/small";
   EXPECT_THAT(Epoch::Create(parent + "/epoch", MakeSpec(20'000, 2)),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("/pool")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("/pool")));
   EXPECT_TRUE(fs::is_empty(parent));
   // A deal that already has its space goes on when the disk is full.
   const auto epoch = *Epoch::Create(parent + "/epoch", MakeSpec(1000, 2));
@@ -392,7 +391,7 @@ TEST_F(EpochTest, ListsEpochsAndRemovesHalves) {
   EXPECT_OK(Epoch::Remove(dir_.path() + "/a"));
   EXPECT_EQ(Epoch::List(dir_.path())->size(), 1u);
   EXPECT_THAT(Epoch::List(dir_.path() + "/none"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("/none")));
 }
 
 // Each file is removed, cut, and changed by a bit in several places.
@@ -412,14 +411,14 @@ TEST_F(EpochTest, DamageIsFoundAndNamed) {
     for (const std::string& bytes : damaged) {
       if (bytes == good) continue;
       Overwrite(path, bytes);
-      EXPECT_THAT(Epoch::Open(folder_), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path)))
+      EXPECT_THAT(Epoch::Open(folder_), StatusIs(StatusCode::kDataLoss, HasSubstr(path)))
           << name << " of " << bytes.size() << " bytes";
     }
     Overwrite(path, good);
     fs::rename(path, dir_.path() + "/gone");
-    EXPECT_THAT(Epoch::Open(folder_),
-                StatusIs(name == "deal" ? absl::StatusCode::kDataLoss : absl::StatusCode::kNotFound,
-                         HasSubstr(path)));
+    EXPECT_THAT(
+        Epoch::Open(folder_),
+        StatusIs(name == "deal" ? StatusCode::kDataLoss : StatusCode::kNotFound, HasSubstr(path)));
     fs::rename(dir_.path() + "/gone", path);
   }
   EXPECT_OK(Epoch::Open(folder_));
@@ -433,8 +432,7 @@ TEST_F(EpochTest, FilesOfAnotherEpochAreFound) {
   for (const std::string name : {"terms", "pool"}) {
     const std::string good = ContentOf(folder_ + "/" + name);
     Overwrite(folder_ + "/" + name, ContentOf(dir_.path() + "/other/" + name));
-    EXPECT_THAT(Epoch::Open(folder_),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("another epoch")));
+    EXPECT_THAT(Epoch::Open(folder_), StatusIs(StatusCode::kDataLoss, HasSubstr("another epoch")));
     Overwrite(folder_ + "/" + name, good);
   }
 }
@@ -450,8 +448,7 @@ TEST_F(EpochTest, ACopyOfAnOpenDealIsNotTakenUp) {
   const std::string original = dir_.path() + "/moved";
   fs::rename(folder_, original);  // moving keeps the files
   fs::copy(original, folder_);
-  EXPECT_THAT(Epoch::Open(folder_),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("copies of a deal")));
+  EXPECT_THAT(Epoch::Open(folder_), StatusIs(StatusCode::kDataLoss, HasSubstr("copies of a deal")));
   fs::remove_all(folder_);
   fs::rename(original, folder_);
   epoch = Reopen();
@@ -472,10 +469,10 @@ TEST_F(EpochTest, AReportOfABatchThatRotsIsFound) {
   std::string pool = ContentOf(folder_ + "/pool");
   pool[4096 + 60] ^= 1;
   Overwrite(folder_ + "/pool", pool);
-  EXPECT_THAT(epoch->Read(0, 5), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("damaged")));
+  EXPECT_THAT(epoch->Read(0, 5), StatusIs(StatusCode::kDataLoss, HasSubstr("damaged")));
   epoch.reset();
   EXPECT_THAT(Epoch::Open(folder_),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("4 of 5 can be read")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("4 of 5 can be read")));
 }
 
 TEST_F(EpochTest, ManyMayAskAtOnce) {
@@ -490,7 +487,7 @@ TEST_F(EpochTest, ManyMayAskAtOnce) {
         for (int repeat = 0; repeat < 2; ++repeat) {
           epoch->Submit(ReportFor(*dealt), kCollecting, [&](const auto& outcome) {
             stored += outcome.ok() && *outcome == SubmitOutcome::kStored ? 1 : 0;
-            busy += absl::IsResourceExhausted(outcome.status()) ? 1 : 0;
+            busy += IsResourceExhausted(outcome.status()) ? 1 : 0;
             ++answered;
           });
         }
@@ -517,7 +514,7 @@ TEST_F(EpochTest, AReportWaitsOnce) {
   const auto submit = [&](const SealedReport& report) {
     epoch->Submit(report, kCollecting, [&](const auto& outcome) {
       stored += outcome.ok() && *outcome == SubmitOutcome::kStored ? 1 : 0;
-      busy += absl::IsResourceExhausted(outcome.status()) ? 1 : 0;
+      busy += IsResourceExhausted(outcome.status()) ? 1 : 0;
     });
   };
   disk.HoldSyncs(true);
@@ -547,7 +544,7 @@ TEST_F(EpochTest, ReportsThatWaitTakeBoundedMemory) {
     report.ciphertext.assign(spec.rules.ciphertext_bytes, 'x');
     epoch->Submit(std::move(report), kCollecting, [&](const auto& outcome) {
       stored += outcome.ok() ? 1 : 0;
-      busy += absl::IsResourceExhausted(outcome.status()) ? 1 : 0;
+      busy += IsResourceExhausted(outcome.status()) ? 1 : 0;
     });
   };
   disk.HoldSyncs(true);

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/merkle.h"
 #include "common/terms/sha256.h"
 #include "server/relay/epoch/epoch.h"
@@ -37,8 +38,8 @@ std::array<uint8_t, kBytes> HashedBytes(const std::string& text) {
 inline std::vector<Ticket> MakeTickets(uint64_t count) {
   std::vector<Ticket> tickets(count);
   for (uint64_t i = 0; i < count; ++i) {
-    tickets[i].id = HashedBytes<kTicketIdBytes>(absl::StrCat("id ", i));
-    tickets[i].mac = HashedBytes<kTicketMacBytes>(absl::StrCat("mac ", i));
+    tickets[i].id = HashedBytes<kTicketIdBytes>(StrCat("id ", i));
+    tickets[i].mac = HashedBytes<kTicketMacBytes>(StrCat("mac ", i));
   }
   return tickets;
 }
@@ -56,10 +57,10 @@ inline relay::EpochSpec MakeSpec(uint64_t tickets, uint64_t min_batch) {
 // What the ticket's device sealed; a different `version` is another device's report.
 inline relay::SealedReport ReportFor(const std::string& ticket, const relay::Claim& claim,
                                      int version = 0) {
-  const auto encapsulated = HashedBytes<32>(absl::StrCat("enc ", version, ticket));
+  const auto encapsulated = HashedBytes<32>(StrCat("enc ", version, ticket));
   std::string ciphertext;
   for (int part = 0; ciphertext.size() < kCiphertextBytes; ++part) {
-    const auto some = HashedBytes<32>(absl::StrCat("sealed ", version, part, ticket));
+    const auto some = HashedBytes<32>(StrCat("sealed ", version, part, ticket));
     ciphertext.append(some.begin(), some.end());
   }
   ciphertext.resize(kCiphertextBytes);
@@ -73,11 +74,10 @@ inline relay::SealedReport ReportFor(const relay::Dealt& dealt, int version = 0)
 }
 
 // Submits and returns the answer.
-inline absl::StatusOr<relay::SubmitOutcome> SubmitTo(relay::Epoch& epoch,
-                                                     relay::SealedReport report,
-                                                     absl::Time now = kCollecting) {
-  std::promise<absl::StatusOr<relay::SubmitOutcome>> answer;
-  epoch.Submit(std::move(report), now, [&](absl::StatusOr<relay::SubmitOutcome> outcome) {
+inline StatusOr<relay::SubmitOutcome> SubmitTo(relay::Epoch& epoch, relay::SealedReport report,
+                                               absl::Time now = kCollecting) {
+  std::promise<StatusOr<relay::SubmitOutcome>> answer;
+  epoch.Submit(std::move(report), now, [&](StatusOr<relay::SubmitOutcome> outcome) {
     answer.set_value(std::move(outcome));
   });
   return answer.get_future().get();
@@ -99,7 +99,7 @@ inline relay::Frozen BatchOf(const Reports& reports, uint64_t min_batch) {
   relay::Frozen batch{.dropped = reports.size() < min_batch, .reports = reports.size()};
   std::vector<std::string> leaves;
   for (const auto& [ticket, report] : reports) {
-    leaves.push_back(absl::StrCat(ticket, report.encapsulated, report.ciphertext));
+    leaves.push_back(StrCat(ticket, report.encapsulated, report.ciphertext));
   }
   if (!batch.dropped) batch.root = MakeMerkleTree(leaves).root;
   return batch;

@@ -1,22 +1,21 @@
 #include "tests/server/relay/epoch/simulated_disk.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::testing {
 namespace {
 
 constexpr uint64_t kSector = 512;
 
-absl::Status Stopped() { return absl::UnavailableError("the disk does not answer"); }
-absl::Status Missing(const std::string& path) {
-  return absl::NotFoundError(absl::StrCat(path, ": is not there"));
-}
-absl::Status Full(const std::string& path) {
-  return absl::ResourceExhaustedError(absl::StrCat(path, ": the disk is full"));
+Status Stopped() { return UnavailableError("the disk does not answer"); }
+Status Missing(const std::string& path) { return NotFoundError(StrCat(path, ": is not there")); }
+Status Full(const std::string& path) {
+  return ResourceExhaustedError(StrCat(path, ": the disk is full"));
 }
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -33,42 +32,42 @@ class SimulatedDisk::File final : public relay::DiskFile {
     if (node_->lock == this) node_->lock = nullptr;
   }
 
-  absl::Status Lock() override {
+  Status Lock() override {
     MutexLock lock(disk_.mutex_);
     if (node_->lock != nullptr && node_->lock != this) {
-      return absl::UnavailableError(absl::StrCat(path_, ": another process has it"));
+      return UnavailableError(StrCat(path_, ": another process has it"));
     }
     node_->lock = this;
-    return absl::OkStatus();
+    return OkStatus();
   }
 
-  absl::StatusOr<uint64_t> Size() const override {
+  StatusOr<uint64_t> Size() const override {
     MutexLock lock(disk_.mutex_);
     return node_->live.size();
   }
 
-  absl::StatusOr<std::string> Identity() const override { return absl::StrCat(node_->number); }
+  StatusOr<std::string> Identity() const override { return StrCat(node_->number); }
 
-  absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
+  StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
     MutexLock lock(disk_.mutex_);
     if (disk_.stopped_) return Stopped();
     if (offset > node_->live.size() || bytes > node_->live.size() - offset) {
-      return absl::DataLossError(absl::StrCat(path_, ": it ends too early"));
+      return DataLossError(StrCat(path_, ": it ends too early"));
     }
     return node_->live.substr(offset, bytes);
   }
 
-  absl::Status Allocate(uint64_t bytes) override {
+  Status Allocate(uint64_t bytes) override {
     MutexLock lock(disk_.mutex_);
     const Change change = disk_.Count();
     if (change != Change::kFailed && !disk_.full_) {
       node_->live.resize(std::max<size_t>(node_->live.size(), bytes));
     }
     if (change != Change::kMade) return Stopped();
-    return disk_.full_ ? Full(path_) : absl::OkStatus();
+    return disk_.full_ ? Full(path_) : OkStatus();
   }
 
-  absl::Status Write(uint64_t offset, absl::string_view bytes) override {
+  Status Write(uint64_t offset, std::string_view bytes) override {
     MutexLock lock(disk_.mutex_);
     switch (disk_.Count()) {
       case Change::kMade:
@@ -76,7 +75,7 @@ class SimulatedDisk::File final : public relay::DiskFile {
         disk_.WriteTo(node_->live, offset, bytes);
         node_->forgotten.erase(node_->forgotten.lower_bound(offset / kSector),
                                node_->forgotten.lower_bound((offset + bytes.size()) / kSector + 1));
-        return absl::OkStatus();
+        return OkStatus();
       case Change::kTorn:
         disk_.TearTo(node_->live, offset, bytes);
         return Stopped();
@@ -85,17 +84,17 @@ class SimulatedDisk::File final : public relay::DiskFile {
     }
   }
 
-  absl::Status Sync() override {
+  Status Sync() override {
     MutexLock lock(disk_.mutex_);
     const Change change = disk_.Count();
     while (disk_.hold_) disk_.released_.Wait(disk_.mutex_);
     if (disk_.forget_ && change == Change::kMade) {
       disk_.forget_ = false;
       disk_.ForgetUnsynced(*node_);
-      return absl::UnavailableError(absl::StrCat(path_, ": cannot be synced"));
+      return UnavailableError(StrCat(path_, ": cannot be synced"));
     }
     if (change != Change::kFailed && !disk_.lies_) disk_.SyncNode(*node_);
-    return change == Change::kMade ? absl::OkStatus() : Stopped();
+    return change == Change::kMade ? OkStatus() : Stopped();
   }
 
  private:
@@ -230,7 +229,7 @@ SimulatedDisk::Change SimulatedDisk::Count() {
 
 std::shared_ptr<SimulatedDisk::Node> SimulatedDisk::Find(const std::string& path) const {
   std::shared_ptr<Node> node = root_;
-  for (const absl::string_view name : absl::StrSplit(path, '/', absl::SkipEmpty())) {
+  for (const std::string_view name : StrSplit(path, '/', SkipEmpty())) {
     const auto found = node->live_names.find(std::string(name));
     if (found == node->live_names.end()) return nullptr;
     node = found->second;
@@ -238,12 +237,12 @@ std::shared_ptr<SimulatedDisk::Node> SimulatedDisk::Find(const std::string& path
   return node;
 }
 
-void SimulatedDisk::WriteTo(std::string& bytes, uint64_t offset, absl::string_view written) {
+void SimulatedDisk::WriteTo(std::string& bytes, uint64_t offset, std::string_view written) {
   bytes.resize(std::max<size_t>(bytes.size(), offset + written.size()));
   bytes.replace(offset, written.size(), std::string(written));
 }
 
-void SimulatedDisk::TearTo(std::string& bytes, uint64_t offset, absl::string_view written) {
+void SimulatedDisk::TearTo(std::string& bytes, uint64_t offset, std::string_view written) {
   while (!written.empty()) {
     const size_t part = std::min<size_t>(written.size(), kSector - offset % kSector);
     if (Coin()) WriteTo(bytes, offset, written.substr(0, random_() % (part + 1)));
@@ -253,26 +252,25 @@ void SimulatedDisk::TearTo(std::string& bytes, uint64_t offset, absl::string_vie
 }
 
 template <typename Make>
-absl::Status SimulatedDisk::ChangeNames(const Make& make) {
+Status SimulatedDisk::ChangeNames(const Make& make) {
   const Change change = Count();
   if (change != Change::kFailed) make();
-  return change == Change::kMade ? absl::OkStatus() : Stopped();
+  return change == Change::kMade ? OkStatus() : Stopped();
 }
 
-absl::StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::CreateFile(
-    const std::string& path) {
+StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::CreateFile(const std::string& path) {
   MutexLock lock(mutex_);
   const std::shared_ptr<Node> folder = Find(FolderOf(path));
   if (folder == nullptr) return Missing(path);
   if (full_) return Full(path);
   auto node = std::make_shared<Node>();
   node->number = ++files_;
-  const absl::Status made = ChangeNames([&] { folder->live_names[NameOf(path)] = node; });
+  const Status made = ChangeNames([&] { folder->live_names[NameOf(path)] = node; });
   if (!made.ok()) return made;
   return std::make_unique<File>(*this, node, path);
 }
 
-absl::StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::OpenFile(const std::string& path) {
+StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::OpenFile(const std::string& path) {
   MutexLock lock(mutex_);
   if (stopped_) return Stopped();
   std::shared_ptr<Node> node = Find(path);
@@ -280,7 +278,7 @@ absl::StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::OpenFile(const s
   return std::make_unique<File>(*this, std::move(node), path);
 }
 
-absl::Status SimulatedDisk::RemoveFile(const std::string& path) {
+Status SimulatedDisk::RemoveFile(const std::string& path) {
   MutexLock lock(mutex_);
   if (stopped_) return Stopped();
   const std::shared_ptr<Node> node = Find(path);
@@ -290,33 +288,33 @@ absl::Status SimulatedDisk::RemoveFile(const std::string& path) {
   return ChangeNames([&] { names.erase(NameOf(path)); });
 }
 
-absl::Status SimulatedDisk::CreateFolder(const std::string& path) {
+Status SimulatedDisk::CreateFolder(const std::string& path) {
   MutexLock lock(mutex_);
   const std::shared_ptr<Node> folder = Find(FolderOf(path));
   if (folder == nullptr) return Missing(path);
-  if (Find(path) != nullptr) return absl::AlreadyExistsError(path);
+  if (Find(path) != nullptr) return AlreadyExistsError(path);
   if (full_) return Full(path);
   return ChangeNames(
       [&] { folder->live_names[NameOf(path)] = std::make_shared<Node>(Node{.folder = true}); });
 }
 
-absl::Status SimulatedDisk::RemoveFolder(const std::string& path) {
+Status SimulatedDisk::RemoveFolder(const std::string& path) {
   MutexLock lock(mutex_);
   if (stopped_) return Stopped();
   const std::shared_ptr<Node> node = Find(path);
   if (node == nullptr) return Missing(path);
-  if (!node->live_names.empty()) return absl::AlreadyExistsError(path + " is not empty");
+  if (!node->live_names.empty()) return AlreadyExistsError(path + " is not empty");
   Names& names = Find(FolderOf(path))->live_names;
   return ChangeNames([&] { names.erase(NameOf(path)); });
 }
 
 // Works within one folder.
-absl::Status SimulatedDisk::RenameFolder(const std::string& from, const std::string& to) {
+Status SimulatedDisk::RenameFolder(const std::string& from, const std::string& to) {
   MutexLock lock(mutex_);
   if (stopped_) return Stopped();
   const std::shared_ptr<Node> node = Find(from);
   if (node == nullptr) return Missing(from);
-  if (Find(to) != nullptr) return absl::AlreadyExistsError(to);
+  if (Find(to) != nullptr) return AlreadyExistsError(to);
   Names& names = Find(FolderOf(from))->live_names;
   return ChangeNames([&] {
     names.erase(NameOf(from));
@@ -324,7 +322,7 @@ absl::Status SimulatedDisk::RenameFolder(const std::string& from, const std::str
   });
 }
 
-absl::Status SimulatedDisk::SyncFolder(const std::string& path) {
+Status SimulatedDisk::SyncFolder(const std::string& path) {
   MutexLock lock(mutex_);
   const std::shared_ptr<Node> node = Find(path);
   if (node == nullptr) return Missing(path);
@@ -334,7 +332,7 @@ absl::Status SimulatedDisk::SyncFolder(const std::string& path) {
   });
 }
 
-absl::StatusOr<std::vector<std::string>> SimulatedDisk::List(const std::string& path) const {
+StatusOr<std::vector<std::string>> SimulatedDisk::List(const std::string& path) const {
   MutexLock lock(mutex_);
   if (stopped_) return Stopped();
   const std::shared_ptr<Node> node = Find(path);
@@ -370,7 +368,7 @@ std::vector<std::string> SimulatedDisk::Paths() const {
     left.pop_back();
     if (!path.empty()) paths.push_back(path);
     for (const auto& [name, child] : node->live_names) {
-      left.emplace_back(absl::StrCat(path, "/", name), child.get());
+      left.emplace_back(StrCat(path, "/", name), child.get());
     }
   }
   std::sort(paths.begin(), paths.end());

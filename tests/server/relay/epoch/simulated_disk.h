@@ -11,9 +11,11 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/relay/epoch/disk.h"
 
 namespace coppice::testing {
@@ -59,14 +61,14 @@ class SimulatedDisk final : public relay::Disk {
   // The last content of a removed file.
   std::string LastContent(const std::string& path) const;
 
-  absl::StatusOr<std::unique_ptr<relay::DiskFile>> CreateFile(const std::string& path) override;
-  absl::StatusOr<std::unique_ptr<relay::DiskFile>> OpenFile(const std::string& path) override;
-  absl::Status RemoveFile(const std::string& path) override;
-  absl::Status CreateFolder(const std::string& path) override;
-  absl::Status RemoveFolder(const std::string& path) override;
-  absl::Status RenameFolder(const std::string& from, const std::string& to) override;
-  absl::Status SyncFolder(const std::string& path) override;
-  absl::StatusOr<std::vector<std::string>> List(const std::string& path) const override;
+  StatusOr<std::unique_ptr<relay::DiskFile>> CreateFile(const std::string& path) override;
+  StatusOr<std::unique_ptr<relay::DiskFile>> OpenFile(const std::string& path) override;
+  Status RemoveFile(const std::string& path) override;
+  Status CreateFolder(const std::string& path) override;
+  Status RemoveFolder(const std::string& path) override;
+  Status RenameFolder(const std::string& from, const std::string& to) override;
+  Status SyncFolder(const std::string& path) override;
+  StatusOr<std::vector<std::string>> List(const std::string& path) const override;
 
  private:
   struct Node;
@@ -90,10 +92,10 @@ class SimulatedDisk final : public relay::Disk {
   std::shared_ptr<Node> Find(const std::string& path) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes a change of names, or fails it as StopAfter() demands.
   template <typename Make>
-  absl::Status ChangeNames(const Make& make) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WriteTo(std::string& bytes, uint64_t offset, absl::string_view written)
+  Status ChangeNames(const Make& make) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteTo(std::string& bytes, uint64_t offset, std::string_view written)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TearTo(std::string& bytes, uint64_t offset, absl::string_view written)
+  void TearTo(std::string& bytes, uint64_t offset, std::string_view written)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SyncNode(Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetUnsynced(Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -20,12 +20,12 @@ constexpr EpochId kFirst = {1};
 constexpr EpochId kSecond = {2};
 
 std::string HexOf(const Sha256Digest& digest) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 std::string HashOf(const std::string& token) { return HexOf(Sha256({token})); }
 
-auto IsUnknown() { return StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("operator")); }
-auto HasTakenAll() { return StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("taken")); }
+auto IsUnknown() { return StatusIs(StatusCode::kUnauthenticated, HasSubstr("operator")); }
+auto HasTakenAll() { return StatusIs(StatusCode::kResourceExhausted, HasSubstr("taken")); }
 
 class AdmissionTest : public ::testing::Test {
  protected:
@@ -38,11 +38,11 @@ class AdmissionTest : public ::testing::Test {
     Write(text);
     ASSERT_OK_AND_ASSIGN(admission_, Admission::Open(File()));
   }
-  absl::Status Take(const std::string& token, const EpochId& epoch = kFirst,
-                    const std::string& study = "studies/wells") {
+  Status Take(const std::string& token, const EpochId& epoch = kFirst,
+              const std::string& study = "studies/wells") {
     return admission_->Admit(study, epoch, {.token = token, .certificate = {}});
   }
-  absl::Status Refused(const std::string& text) {
+  Status Refused(const std::string& text) {
     Write(text);
     return Admission::Open(File()).status();
   }
@@ -52,8 +52,7 @@ class AdmissionTest : public ::testing::Test {
 };
 
 TEST_F(AdmissionTest, CountsTicketsByNameAndDeal) {
-  Open(absl::StrCat("# devices\n\n a ", HashOf("token-a"), "\nb\t", HashOf("token-b"),
-                    " 1 # one\r\n"));
+  Open(StrCat("# devices\n\n a ", HashOf("token-a"), "\nb\t", HashOf("token-b"), " 1 # one\r\n"));
   for (int i = 0; i < 3; ++i) EXPECT_OK(Take("token-a"));
   EXPECT_THAT(Take("token-a"), HasTakenAll());
   EXPECT_OK(Take("token-b"));
@@ -66,15 +65,15 @@ TEST_F(AdmissionTest, CountsTicketsByNameAndDeal) {
 }
 
 TEST_F(AdmissionTest, TwoTokensOfANameShareItsTickets) {
-  Open(absl::StrCat("a ", HashOf("old"), " 2\na ", HashOf("new"), " 2\n"));
+  Open(StrCat("a ", HashOf("old"), " 2\na ", HashOf("new"), " 2\n"));
   EXPECT_OK(Take("old"));
   EXPECT_OK(Take("new"));
   EXPECT_THAT(Take("new"), HasTakenAll());
 }
 
 TEST_F(AdmissionTest, NobodyElseIsAdmittedAndAllAreToldTheSame) {
-  Open(absl::StrCat("a ", HashOf("token-a")));
-  const absl::Status nothing = admission_->Admit("studies/wells", kFirst, {});
+  Open(StrCat("a ", HashOf("token-a")));
+  const Status nothing = admission_->Admit("studies/wells", kFirst, {});
   EXPECT_THAT(nothing, IsUnknown());
   EXPECT_EQ(Take("token-b"), nothing);
   EXPECT_EQ(Take(HashOf("token-a")), nothing);  // a hash is no token
@@ -84,7 +83,7 @@ TEST_F(AdmissionTest, NobodyElseIsAdmittedAndAllAreToldTheSame) {
 // Certificates are public, so their bytes must not count as a token.
 TEST_F(AdmissionTest, ATokenIsNoCertificate) {
   const Sha256Digest digest = Sha256({"der"});
-  Open(absl::StrCat("a certificate:", HexOf(digest), " 1\n"));
+  Open(StrCat("a certificate:", HexOf(digest), " 1\n"));
   EXPECT_THAT(Take("der"), IsUnknown());
   const ShownCredentials certificate{.token = {}, .certificate = digest};
   EXPECT_OK(admission_->Admit("studies/wells", kFirst, certificate));
@@ -92,10 +91,10 @@ TEST_F(AdmissionTest, ATokenIsNoCertificate) {
 }
 
 TEST_F(AdmissionTest, AReloadKeepsWhatWasTaken) {
-  Open(absl::StrCat("a ", HashOf("token-a"), " 1\n"));
+  Open(StrCat("a ", HashOf("token-a"), " 1\n"));
   EXPECT_FALSE(admission_->HasChanged());
   EXPECT_OK(Take("token-a"));
-  Write(absl::StrCat("a ", HashOf("token-a"), " 2\nb ", HashOf("token-b"), "\n"));
+  Write(StrCat("a ", HashOf("token-a"), " 2\nb ", HashOf("token-b"), "\n"));
   EXPECT_TRUE(admission_->HasChanged());
   EXPECT_OK(admission_->Reload());
   EXPECT_FALSE(admission_->HasChanged());
@@ -105,23 +104,21 @@ TEST_F(AdmissionTest, AReloadKeepsWhatWasTaken) {
 }
 
 TEST_F(AdmissionTest, ABadFileChangesNothingAndIsNotReadOverAndOver) {
-  Open(absl::StrCat("a ", HashOf("token-a")));
+  Open(StrCat("a ", HashOf("token-a")));
   Write("a nonsense\n");
-  EXPECT_THAT(admission_->Reload(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 1")));
+  EXPECT_THAT(admission_->Reload(), StatusIs(StatusCode::kInvalidArgument, HasSubstr("line 1")));
   EXPECT_FALSE(admission_->HasChanged());
   std::filesystem::remove(File());
   EXPECT_TRUE(admission_->HasChanged());
-  EXPECT_THAT(admission_->Reload(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--admission")));
+  EXPECT_THAT(admission_->Reload(), StatusIs(StatusCode::kNotFound, HasSubstr("--admission")));
   EXPECT_FALSE(admission_->HasChanged());
   EXPECT_OK(Take("token-a"));
 }
 
 TEST_F(AdmissionTest, BadLinesAreNamed) {
-  const std::string good = absl::StrCat("a ", HashOf("token-a"));
+  const std::string good = StrCat("a ", HashOf("token-a"));
   const auto is_bad = [this](const std::string& what) {
-    return StatusIs(absl::StatusCode::kInvalidArgument,
+    return StatusIs(StatusCode::kInvalidArgument,
                     AllOf(HasSubstr("--admission " + File()), HasSubstr(what)));
   };
   EXPECT_THAT(Refused("# a\n"), is_bad("names nobody"));
@@ -135,11 +132,11 @@ TEST_F(AdmissionTest, BadLinesAreNamed) {
 }
 
 TEST_F(AdmissionTest, AFileThatEverybodyReadsIsRefused) {
-  Write(absl::StrCat("a ", HashOf("token-a")), 0644);
+  Write(StrCat("a ", HashOf("token-a")), 0644);
   EXPECT_THAT(Admission::Open(File()).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("chmod")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("chmod")));
   EXPECT_THAT(Admission::Open(dir_.path() + "/none").status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--admission")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("--admission")));
 }
 
 TEST_F(AdmissionTest, OfEverybodyTakesWhoeverComes) {

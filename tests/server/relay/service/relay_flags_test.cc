@@ -1,5 +1,6 @@
 #include <fstream>
 
+#include "common/base/status.h"
 #include "server/relay/daemon/flags.h"
 #include "server/relay/daemon/relay_key.h"
 #include "tests/support/status_matchers.h"
@@ -29,15 +30,13 @@ RelayFlags Good() {
 
 // The error of a good command line that `change` spoils.
 template <typename Change>
-absl::Status Spoiled(Change change) {
+Status Spoiled(Change change) {
   RelayFlags flags = Good();
   change(flags);
   return CheckRelayFlags(flags);
 }
 
-auto IsWrong(const char* text) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
-}
+auto IsWrong(const char* text) { return StatusIs(StatusCode::kInvalidArgument, HasSubstr(text)); }
 
 TEST(RelayFlagsTest, AWholeLineIsGood) { EXPECT_OK(CheckRelayFlags(Good())); }
 
@@ -138,27 +137,26 @@ TEST(RelayKeyTest, IsMadeOnceForItsOwnerAlone) {
   const TempDir dir;
   const std::string folder = dir.path() + "/relay";
   EXPECT_THAT(LoadRelayKey(folder).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("keygen")));
-  EXPECT_THAT(CheckDataDir(folder),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("keygen")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("keygen")));
+  EXPECT_THAT(CheckDataDir(folder), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("keygen")));
   ASSERT_OK_AND_ASSIGN(const SigningKey made, MakeRelayKey(folder));
   EXPECT_OK(CheckDataDir(folder));
   ASSERT_OK_AND_ASSIGN(const SigningKey loaded, LoadRelayKey(folder));
   EXPECT_EQ(loaded.public_key(), made.public_key());
   EXPECT_THAT(MakeRelayKey(folder).status(),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("is there already")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("is there already")));
   using std::filesystem::perms;
   EXPECT_EQ(std::filesystem::status(folder + "/relay.key").permissions(),
             perms::owner_read | perms::owner_write);
 
   std::filesystem::permissions(folder + "/relay.key", static_cast<perms>(0644));
   EXPECT_THAT(LoadRelayKey(folder).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("chmod 600")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("chmod 600")));
   std::filesystem::permissions(folder, static_cast<perms>(0755));
   EXPECT_THAT(CheckDataDir(folder),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("chmod o-rwx")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("chmod o-rwx")));
   EXPECT_THAT(CheckDataDir(folder + "/relay.key"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is no folder")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is no folder")));
 }
 
 TEST(RelayKeyTest, AnotherFileIsNoKey) {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <set>
 
-#include "absl/strings/escaping.h"
+#include "common/base/text.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "server/relay/daemon/relay_server.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
@@ -33,7 +33,7 @@ class RelayServiceTest : public RelayTest {
         RelayServer::Start({.listen = "127.0.0.1:0", .limits = limits}, *relay_, *admission_);
     ASSERT_OK(started);
     server_ = *std::move(started);
-    channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
+    channel_ = grpc::CreateChannel(StrCat("127.0.0.1:", server_->port()),
                                    grpc::InsecureChannelCredentials());
     stub_ = v1::RelayService::NewStub(channel_);
   }
@@ -75,14 +75,14 @@ class RelayServiceTest : public RelayTest {
     grpc::ClientContext context;
     v1::SubmitSealedReportResponse response;
     const grpc::Status status = stub_->SubmitSealedReport(&context, request, &response);
-    std::string all = absl::StrCat(status.error_code(), "/", status.error_message(), "/",
-                                   absl::BytesToHexString(response.SerializeAsString()));
+    std::string all = StrCat(status.error_code(), "/", status.error_message(), "/",
+                             BytesToHexString(response.SerializeAsString()));
     for (const auto& [key, value] : context.GetServerTrailingMetadata()) {
-      absl::StrAppend(&all, "/", std::string(key.data(), key.size()));
+      StrAppend(&all, "/", std::string(key.data(), key.size()));
     }
     return all;
   }
-  static std::string Answer(v1::SubmitOutcome outcome) { return absl::StrCat("0//080", outcome); }
+  static std::string Answer(v1::SubmitOutcome outcome) { return StrCat("0//080", outcome); }
 
   std::unique_ptr<Admission> admission_ = Admission::OfEverybody();
   std::unique_ptr<RelayServer> server_;
@@ -153,8 +153,8 @@ TEST_F(RelayServiceTest, WithoutItsClaimATicketHasTheSameAnswerInEveryState) {
 TEST_F(RelayServiceTest, OnlyWhomItKnowsGetsTickets) {
   const Sha256Digest digest = Sha256({"token-a"});
   const std::string hex =
-      absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
-  Admit(absl::StrCat("a ", hex, " 2\n"));
+      BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  Admit(StrCat("a ", hex, " 2\n"));
   Serve();
   v1::TakeOfferResponse response;
   EXPECT_EQ(TakeOffer(response).error_code(), grpc::StatusCode::UNAUTHENTICATED);

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <thread>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/serving/access/bearer_token.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -21,16 +21,15 @@ constexpr char kCreate[] = "/coppice.v1.StudyService/CreateStudy";
 
 std::string Entry(const std::string& token) {
   const Sha256Digest hash = HashOfToken(token);
-  return absl::StrCat(
-      R"({"name":"n","role":"admin","sha256":")",
-      absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()}), "\"}");
+  return StrCat(R"({"name":"n","role":"admin","sha256":")",
+                BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()}), "\"}");
 }
 
 class AccessControlTest : public ::testing::Test {
  protected:
   void Write(const std::string& text) const { std::ofstream(path_) << text; }
   void WriteToken(const std::string& token) const {
-    Write(absl::StrCat("{\"tokens\":[", Entry(token), "]}"));
+    Write(StrCat("{\"tokens\":[", Entry(token), "]}"));
   }
   static bool Allows(const AccessControl& access, const std::string& token) {
     return access.policy()
@@ -57,16 +56,15 @@ TEST_F(AccessControlTest, ABrokenFileLeavesTheOldPolicy) {
   WriteToken("old");
   ASSERT_OK_AND_ASSIGN(const auto access, AccessControl::Open(path_, true));
   Write("{");
-  EXPECT_THAT(access->ReloadPolicy(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path_)));
+  EXPECT_THAT(access->ReloadPolicy(), StatusIs(StatusCode::kInvalidArgument, HasSubstr(path_)));
   EXPECT_TRUE(Allows(*access, "old"));
 }
 
 TEST_F(AccessControlTest, CertificatesNeedThatTheyAreAskedFor) {
-  Write(absl::StrCat("{\"certificates\":[", Entry("c"), "]}"));
+  Write(StrCat("{\"certificates\":[", Entry("c"), "]}"));
   EXPECT_OK(AccessControl::Open(path_, true));
   EXPECT_THAT(AccessControl::Open(path_, false),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--client-ca")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("--client-ca")));
 }
 
 TEST_F(AccessControlTest, CallsGoOnWhileItIsReloaded) {

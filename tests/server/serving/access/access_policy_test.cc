@@ -1,6 +1,7 @@
 #include "server/serving/access/access_policy.h"
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/serving/access/bearer_token.h"
 #include "tests/support/status_matchers.h"
 
@@ -25,16 +26,12 @@ PolicyEntry Token(const std::string& token, RoleSet roles,
   return {.name = "somebody", .sha256 = HashOfToken(token), .roles = roles, .expires = expires};
 }
 
-Credentials Bearer(const std::string& token) {
-  return {.authorization = absl::StrCat("Bearer ", token)};
-}
+Credentials Bearer(const std::string& token) { return {.authorization = StrCat("Bearer ", token)}; }
 
 auto IsUnauthenticated(const char* text) {
-  return StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr(text));
+  return StatusIs(StatusCode::kUnauthenticated, HasSubstr(text));
 }
-auto IsDenied(const char* text) {
-  return StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(text));
-}
+auto IsDenied(const char* text) { return StatusIs(StatusCode::kPermissionDenied, HasSubstr(text)); }
 
 TEST(AccessPolicyTest, AnEmptyPolicyAllowsNobodyAnythingButHealth) {
   const AccessPolicy policy({}, {}, {});
@@ -54,10 +51,10 @@ TEST(AccessPolicyTest, ATokenHasItsRolesAndNoOthers) {
 
 TEST(AccessPolicyTest, EveryTokenIsFoundWhereverItStands) {
   std::vector<PolicyEntry> tokens;
-  for (int i = 0; i < 20; ++i) tokens.push_back(Token(absl::StrCat("t", i), {Role::kAdmin}));
+  for (int i = 0; i < 20; ++i) tokens.push_back(Token(StrCat("t", i), {Role::kAdmin}));
   const AccessPolicy policy({}, tokens, {});
   for (int i = 0; i < 20; ++i) {
-    EXPECT_OK(policy.Check(kCreateStudy, Bearer(absl::StrCat("t", i)), kNow)) << i;
+    EXPECT_OK(policy.Check(kCreateStudy, Bearer(StrCat("t", i)), kNow)) << i;
   }
   EXPECT_THAT(policy.Check(kCreateStudy, Bearer("t20"), kNow), IsUnauthenticated("not known"));
 }

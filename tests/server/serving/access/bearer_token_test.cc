@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/escaping.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::access {
@@ -26,7 +27,7 @@ TEST(BearerTokenTest, IsAnotherEachTime) {
 
 TEST(BearerTokenTest, HashIsSha256OfTheText) {
   const Sha256Digest hash = HashOfToken("abc");
-  EXPECT_EQ(absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()}),
+  EXPECT_EQ(BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()}),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coppice::access {
@@ -26,7 +27,7 @@ TEST(MethodTableTest, OnlyRequestsWithRowsReportsOrASchemaAreLarge) {
   for (const Method& line : AllMethods()) {
     EXPECT_EQ(MaxRequestBytesOf(line.path), line.max_request_bytes) << line.path;
     EXPECT_GE(line.max_request_bytes, kBriefRequest) << line.path;
-    const bool is_ours = line.path.find("coppice") != absl::string_view::npos;
+    const bool is_ours = line.path.find("coppice") != std::string_view::npos;
     if (is_ours && line.max_request_bytes != kBriefRequest) {
       large.emplace_back(line.path.substr(line.path.rfind('/') + 1));
     }
@@ -59,9 +60,9 @@ TEST(MethodTableTest, OnlyHealthIsOpen) {
 
 TEST(MethodTableTest, NothingThatTouchesPrivateRowsIsTimed) {
   for (const Method& line : AllMethods()) {
-    const bool touches = line.path.find(".DatasetService/") != absl::string_view::npos ||
-                         line.path.find(".TrainingService/") != absl::string_view::npos ||
-                         line.path.find(".AdminService/") != absl::string_view::npos;
+    const bool touches = line.path.find(".DatasetService/") != std::string_view::npos ||
+                         line.path.find(".TrainingService/") != std::string_view::npos ||
+                         line.path.find(".AdminService/") != std::string_view::npos;
     EXPECT_EQ(HasPrivateDuration(line.path.substr(1)), touches) << line.path;
   }
   EXPECT_TRUE(HasPrivateDuration("coppice.v1.DatasetService/NewMethod"));
@@ -81,7 +82,7 @@ TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLi
   }
   size_t devices = 0;
   for (const Method& line : AllMethods()) {
-    const bool reflection = line.path.find("Reflection") != absl::string_view::npos;
+    const bool reflection = line.path.find("Reflection") != std::string_view::npos;
     if (line.roles.Has(Role::kDevice) && !reflection) ++devices;
   }
   EXPECT_EQ(devices, 4u);
@@ -93,7 +94,7 @@ TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLi
 
 TEST(MethodTableTest, RelaysFetchOffersAndHandBatchesOverAndDoNothingElse) {
   for (const Method& line : AllMethods()) {
-    const bool is_reflection = line.path.find("Reflection") != absl::string_view::npos;
+    const bool is_reflection = line.path.find("Reflection") != std::string_view::npos;
     const bool is_for_relays = line.path == "/coppice.v1.StudyService/GetOffer" ||
                                line.path == "/coppice.v1.StudyService/GetCuratorKeys" ||
                                line.path == "/coppice.v1.SealedReportService/DeliverBatch";

@@ -8,18 +8,17 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "common/base/text.h"
 #include "server/serving/access/method_table.h"
 
 namespace coppice::testing {
 
 // Null for a method whose messages are not linked in, such as those of health.
 inline std::unique_ptr<google::protobuf::Message> RequestFor(const access::Method& method) {
-  const std::string path = absl::StrReplaceAll(method.path.substr(1), {{"/", "."}});
+  const std::string path = StrReplaceAll(method.path.substr(1), {{"/", "."}});
   const auto* const found =
       google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(path);
   if (found == nullptr) return nullptr;
@@ -30,10 +29,10 @@ inline std::unique_ptr<google::protobuf::Message> RequestFor(const access::Metho
 }
 
 // Sets a text such as "name" or "spec.dataset".
-inline void SetField(google::protobuf::Message& request, absl::string_view path,
+inline void SetField(google::protobuf::Message& request, std::string_view path,
                      const std::string& value) {
   google::protobuf::Message* message = &request;
-  const std::vector<std::string> parts = absl::StrSplit(path, '.');
+  const std::vector<std::string> parts = StrSplit(path, '.');
   for (size_t i = 0; i + 1 < parts.size(); ++i) {
     message = message->GetReflection()->MutableMessage(
         message, message->GetDescriptor()->FindFieldByName(parts[i]));

@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/serving/access/bearer_token.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -21,17 +21,15 @@ using ::testing::SizeIs;
 // SHA-256 of "abc".
 constexpr char kHash[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-auto IsWrong(const char* text) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
-}
+auto IsWrong(const char* text) { return StatusIs(StatusCode::kInvalidArgument, HasSubstr(text)); }
 
 std::string WithToken(const std::string& members) {
-  return absl::StrCat("{\"tokens\":[{", members, "}]}");
+  return StrCat("{\"tokens\":[{", members, "}]}");
 }
-std::string Good() { return absl::StrCat(R"("name":"n","sha256":")", kHash, "\""); }
+std::string Good() { return StrCat(R"("name":"n","sha256":")", kHash, "\""); }
 
 TEST(PolicyFileTest, ReadsAllOfIt) {
-  ASSERT_OK_AND_ASSIGN(const AccessPolicy policy, ParsePolicy(absl::StrCat(
+  ASSERT_OK_AND_ASSIGN(const AccessPolicy policy, ParsePolicy(StrCat(
                                                       R"({"anonymous": ["device"],
               "tokens": [{"name": "ops", "sha256": ")",
                                                       kHash, R"(", "roles": ["admin", "device"],
@@ -72,28 +70,28 @@ TEST(PolicyFileTest, RefusesWhatIsNoPolicy) {
 }
 
 TEST(PolicyFileTest, NamesEveryRoleWhereOneIsUnknown) {
-  const absl::Status unknown = ParsePolicy(R"({"anonymous": ["devices"]})").status();
+  const Status unknown = ParsePolicy(R"({"anonymous": ["devices"]})").status();
   for (const Role role : kAllRoles) {
-    EXPECT_THAT(unknown, IsWrong(absl::StrCat(" ", RoleName(role)).c_str()));
+    EXPECT_THAT(unknown, IsWrong(StrCat(" ", RoleName(role)).c_str()));
   }
 }
 
 TEST(PolicyFileTest, RefusesAMemberThatComesTwice) {
   EXPECT_THAT(ParsePolicy(R"({"anonymous": [], "anonymous": ["admin"]})"),
               IsWrong("\"anonymous\" twice"));
-  EXPECT_THAT(ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"device","role":"admin")"))),
+  EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"device","role":"admin")"))),
               IsWrong("\"role\" twice"));
 }
 
 TEST(PolicyFileTest, RefusesAnEntryThatIsNotWhole) {
   EXPECT_THAT(ParsePolicy(WithToken(Good())), IsWrong("tokens[0] needs \"roles\""));
-  EXPECT_THAT(ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"roles":[])"))),
+  EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"roles":[])"))),
               IsWrong("at least one role"));
-  EXPECT_THAT(ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","roles":["admin"])"))),
+  EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"admin","roles":["admin"])"))),
               IsWrong("needs \"roles\", a list, or \"role\", one name"));
-  EXPECT_THAT(ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"root")"))),
+  EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"root")"))),
               IsWrong("tokens[0].role has \"root\""));
-  EXPECT_THAT(ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","expire":"")"))),
+  EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"admin","expire":"")"))),
               IsWrong("tokens[0] has the member \"expire\""));
   EXPECT_THAT(ParsePolicy(WithToken(R"("role":"admin")")), IsWrong("tokens[0] needs \"name\""));
   EXPECT_THAT(ParsePolicy(WithToken(R"("name":"n","role":"admin")")), IsWrong("needs \"sha256\""));
@@ -101,11 +99,11 @@ TEST(PolicyFileTest, RefusesAnEntryThatIsNotWhole) {
 
 TEST(PolicyFileTest, RefusesAHashThatIsNone) {
   const std::string hash = kHash;
-  for (const std::string& wrong : {std::string(), hash.substr(1), absl::StrCat(hash, "0"),
-                                   absl::StrCat("g", hash.substr(1)), std::string(64, '0')}) {
-    EXPECT_THAT(ParsePolicy(WithToken(
-                    absl::StrCat(R"("name":"n","role":"admin","sha256":")", wrong, "\""))),
-                IsWrong("needs \"sha256\", 64 hexadecimal digits"))
+  for (const std::string& wrong : {std::string(), hash.substr(1), StrCat(hash, "0"),
+                                   StrCat("g", hash.substr(1)), std::string(64, '0')}) {
+    EXPECT_THAT(
+        ParsePolicy(WithToken(StrCat(R"("name":"n","role":"admin","sha256":")", wrong, "\""))),
+        IsWrong("needs \"sha256\", 64 hexadecimal digits"))
         << wrong;
   }
 }
@@ -113,31 +111,28 @@ TEST(PolicyFileTest, RefusesAHashThatIsNone) {
 TEST(PolicyFileTest, RefusesAnExpiryInAnotherForm) {
   for (const char* wrong :
        {"\"tomorrow\"", "\"2027-01-31\"", "\"2027-01-31T00:00:00\"", "7", "\"infinite-future\""}) {
-    EXPECT_THAT(
-        ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","expires":)", wrong))),
-        IsWrong("\"expires\" in another form"))
+    EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"admin","expires":)", wrong))),
+                IsWrong("\"expires\" in another form"))
         << wrong;
   }
-  EXPECT_THAT(ParsePolicy(absl::StrCat(R"({"certificates":[{)", Good(),
-                                       R"(,"role":"admin","expires":"2027-01-31T00:00:00Z"}]})")),
+  EXPECT_THAT(ParsePolicy(StrCat(R"({"certificates":[{)", Good(),
+                                 R"(,"role":"admin","expires":"2027-01-31T00:00:00Z"}]})")),
               IsWrong("certificates[0] has the member \"expires\""));
 }
 
 TEST(PolicyFileTest, AnEntryMayListResources) {
   ASSERT_OK_AND_ASSIGN(
       const AccessPolicy policy,
-      ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","resources":["*/a-*"])"))));
+      ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"admin","resources":["*/a-*"])"))));
   EXPECT_TRUE(policy.tokens()[0].resources.Match("studies/a-1"));
   EXPECT_FALSE(policy.tokens()[0].resources.Match("studies/b-1"));
   for (const char* wrong : {"[]", "\"*\"", "[7]", "{}", "null"}) {
-    EXPECT_THAT(
-        ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","resources":)", wrong))),
-        IsWrong("tokens[0].resources must be a list"))
+    EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"admin","resources":)", wrong))),
+                IsWrong("tokens[0].resources must be a list"))
         << wrong;
   }
-  EXPECT_THAT(
-      ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","resources":["study/a"])"))),
-      IsWrong("tokens[0].resources: \"study/a\" is no pattern of resources"));
+  EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"admin","resources":["study/a"])"))),
+              IsWrong("tokens[0].resources: \"study/a\" is no pattern of resources"));
 }
 
 TEST(PolicyFileTest, TheAnonymousMayHaveResourcesToo) {
@@ -155,7 +150,7 @@ TEST(PolicyFileTest, TheAnonymousMayHaveResourcesToo) {
 TEST(PolicyFileTest, QuotasAreOfNamesThatEntriesHave) {
   const auto with_quotas = [](const std::string& quotas) {
     return ParsePolicy(
-        absl::StrCat(R"({"tokens":[{)", Good(), R"(,"role":"admin"}],"quotas":)", quotas, "}"));
+        StrCat(R"({"tokens":[{)", Good(), R"(,"role":"admin"}],"quotas":)", quotas, "}"));
   };
   ASSERT_OK_AND_ASSIGN(const AccessPolicy policy,
                        with_quotas(R"({"n":{"studies":1,"bytes":2,"jobs":3,"tickets_per_second":4,)"
@@ -171,21 +166,21 @@ TEST(PolicyFileTest, QuotasAreOfNamesThatEntriesHave) {
   EXPECT_THAT(with_quotas(R"({"n":{"study":1}})"), IsWrong("has the member \"study\""));
   EXPECT_THAT(with_quotas("[]"), IsWrong("quotas must be a JSON object"));
   for (const char* wrong : {"0", "-1", "1.5", "\"1\"", "null"}) {
-    EXPECT_THAT(with_quotas(absl::StrCat(R"({"n":{"studies":)", wrong, "}}")),
+    EXPECT_THAT(with_quotas(StrCat(R"({"n":{"studies":)", wrong, "}}")),
                 IsWrong("quotas[\"n\"].studies must be a whole number from 1 on"))
         << wrong;
   }
 }
 
 TEST(PolicyFileTest, NoEntryIsCalledAnonymous) {
-  EXPECT_THAT(ParsePolicy(absl::StrReplaceAll(WithToken(absl::StrCat(Good(), R"(,"role":"admin")")),
-                                              {{R"("name":"n")", R"("name":"anonymous")"}})),
+  EXPECT_THAT(ParsePolicy(StrReplaceAll(WithToken(StrCat(Good(), R"(,"role":"admin")")),
+                                        {{R"("name":"n")", R"("name":"anonymous")"}})),
               IsWrong("has the name \"anonymous\""));
 }
 
 TEST(PolicyFileTest, RefusesTwoEntriesOfOneHash) {
-  const std::string entry = absl::StrCat("{", Good(), R"(,"role":"admin"})");
-  EXPECT_THAT(ParsePolicy(absl::StrCat("{\"tokens\":[", entry, ",", entry, "]}")),
+  const std::string entry = StrCat("{", Good(), R"(,"role":"admin"})");
+  EXPECT_THAT(ParsePolicy(StrCat("{\"tokens\":[", entry, ",", entry, "]}")),
               IsWrong("tokens[1] has the \"sha256\" of another entry"));
 }
 
@@ -193,11 +188,11 @@ TEST(PolicyFileTest, MessagesNameTheFile) {
   const TempDir folder;
   const std::string path = folder.path() + "/policy.json";
   EXPECT_THAT(ReadPolicy(path),
-              StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr(path), HasSubstr("No such"))));
+              StatusIs(StatusCode::kNotFound, AllOf(HasSubstr(path), HasSubstr("No such"))));
   std::ofstream(path) << "{]";
   EXPECT_THAT(ReadPolicy(path), IsWrong((path + ": the policy is not valid JSON").c_str()));
   EXPECT_THAT(ReadPolicy(folder.path()),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot be read")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("cannot be read")));
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <ctime>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/process/metrics_page.h"
 #include "server/serving/metrics/call_metrics.h"
 #include "server/serving/metrics/curator_readings.h"
@@ -169,7 +169,7 @@ TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShownOnceTheSumsAreFinal) {
       std::vector<curator::Alarm>{tree, margin});
   for (size_t i = 0; i < kMaxNamed + 2; ++i) {
     curator::StudyInfo info;
-    info.id = absl::StrCat("s", 1000 + i);
+    info.id = StrCat("s", 1000 + i);
     if (i != 1) info.alarms_at_last_look = alarms;
     info.last_look_was_final = i != 2;
     studies.AddStudy(info);
@@ -191,7 +191,7 @@ TEST(StudyReadingsTest, StudiesBeyondTheBoundAreAddedUp) {
   FakeStudies studies;
   for (size_t i = 0; i < kMaxNamed + 30; ++i) {
     curator::StudyInfo info;
-    info.id = absl::StrCat("s", 1000 + i);
+    info.id = StrCat("s", 1000 + i);
     info.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 2;
     studies.AddStudy(info);
   }
@@ -209,7 +209,7 @@ TEST(StudyReadingsTest, NoOwnerTakesTheLinesOfAnother) {
   FakeStudies studies;
   curator::StudyInfo info;
   for (size_t i = 0; i < kMaxNamed; ++i) {
-    info.id = absl::StrCat("0-", 1000 + i);
+    info.id = StrCat("0-", 1000 + i);
     info.owner = "noisy";
     studies.AddStudy(info);
   }
@@ -239,7 +239,7 @@ TEST(DatasetReadingsTest, NoOwnerTakesTheLinesOfAnother) {
     spec.owner = owner;
     return MakeDataset(*central.datasets, spec, /*rows=*/1);
   };
-  for (size_t i = 0; i < kMaxNamed; ++i) ASSERT_OK(make(absl::StrCat("0-", 1000 + i), "noisy"));
+  for (size_t i = 0; i < kMaxNamed; ++i) ASSERT_OK(make(StrCat("0-", 1000 + i), "noisy"));
   ASSERT_OK(make("0-charged", "noisy"));
   ASSERT_OK(make("patients", "hospital"));
   ASSERT_OK(central.jobs->Submit(RequestOf("one", kEpsilon, "0-charged")));
@@ -290,8 +290,8 @@ TEST(ProcessReadingsTest, TellWhenThisProcessBeganAndNothingOfItsSize) {
 
 TEST(MetricsPageTest, APortInUseIsAnError) {
   ASSERT_OK_AND_ASSIGN(const auto page, MetricsPage::Serve("127.0.0.1:0", {}));
-  EXPECT_THAT(MetricsPage::Serve(absl::StrCat("127.0.0.1:", page->port()), {}).status(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("--metrics-listen")));
+  EXPECT_THAT(MetricsPage::Serve(StrCat("127.0.0.1:", page->port()), {}).status(),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("--metrics-listen")));
 }
 
 TEST(MetricsPageTest, APasswordKeepsOutWhoDoesNotKnowIt) {
@@ -323,8 +323,8 @@ TEST(MetricsPageTest, NoPageInABrowserReadsIt) {
   ASSERT_OK_AND_ASSIGN(const auto page, MetricsPage::Serve("127.0.0.1:0", {readings}));
   const auto is_served = [&](const std::string& headers) {
     const std::string answer = coppice::testing::GetPage(page->port(), "/metrics", headers);
-    const bool has_metrics = absl::StrContains(answer, "process_start_time_seconds");
-    EXPECT_NE(has_metrics, absl::StrContains(answer, "403")) << headers << answer;
+    const bool has_metrics = StrContains(answer, "process_start_time_seconds");
+    EXPECT_NE(has_metrics, StrContains(answer, "403")) << headers << answer;
     return has_metrics;
   };
   for (const char* scrape :

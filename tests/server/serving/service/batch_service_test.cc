@@ -1,5 +1,6 @@
 // SealedReportService over gRPC, before studies that answer what a test wants.
 
+#include "common/base/status.h"
 #include "tests/server/serving/service/service_fixture.h"
 
 namespace coppice::service {
@@ -38,13 +39,13 @@ TEST_F(BatchServiceTest, AStudyIsNamedAsAStudy) {
 }
 
 TEST_F(BatchServiceTest, WhatStudiesSayIsAnswered) {
-  studies_.Fail(absl::FailedPreconditionError("its deal has another batch already"));
+  studies_.Fail(FailedPreconditionError("its deal has another batch already"));
   EXPECT_THAT(Deliver(), GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("another batch")));
 }
 
 // A relay must come again, and not at once.
 TEST_F(BatchServiceTest, LoadAsksToWait) {
-  studies_.Fail(absl::ResourceExhaustedError("the disk is full"));
+  studies_.Fail(ResourceExhaustedError("the disk is full"));
   EXPECT_THAT(Deliver(), GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, HasSubstr("the disk is full")));
   EXPECT_EQ(context_.GetServerTrailingMetadata().count("grpc-retry-pushback-ms"), 1u);
 }

@@ -6,9 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"
@@ -26,7 +28,7 @@ class CentralServiceTest : public ::testing::Test {
   CentralServiceTest() {
     central_ = *OpenCentral(store_, {&trainer_});
     endpoints_ = *models::Endpoints::Open(store_, *central_.models, [] { return 5; });
-    const auto find_caller = [this](const grpc::CallbackServerContext&, absl::string_view) {
+    const auto find_caller = [this](const grpc::CallbackServerContext&, std::string_view) {
       const std::lock_guard lock(caller_mutex_);
       return caller_;
     };
@@ -43,8 +45,7 @@ class CentralServiceTest : public ::testing::Test {
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     services_->RegisterWith(builder);
     server_ = builder.BuildAndStart();
-    channel_ =
-        grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
+    channel_ = grpc::CreateChannel(StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
     datasets_ = v1::DatasetService::NewStub(channel_);
     training_ = v1::TrainingService::NewStub(channel_);
   }
@@ -62,7 +63,7 @@ class CentralServiceTest : public ::testing::Test {
 
   static v1::CreateDatasetRequest CreateRequest(const std::string& id) {
     v1::CreateDatasetRequest request;
-    request.set_request_id(absl::StrCat("request of ", id));
+    request.set_request_id(StrCat("request of ", id));
     request.set_dataset_id(id);
     *request.mutable_schema() = ToProto(*CentralSchema());
     request.mutable_cap()->set_epsilon_nanos(10 * kEpsilon);
@@ -116,7 +117,7 @@ class CentralServiceTest : public ::testing::Test {
   Central central_;
   FakeStudies studies_;
   std::unique_ptr<models::Endpoints> endpoints_;
-  const service::ResourceGuard guard_{[this](absl::string_view kind, absl::string_view id) {
+  const service::ResourceGuard guard_{[this](std::string_view kind, std::string_view id) {
     return service::MakeResourceFinder(studies_, *central_.datasets, *central_.jobs,
                                        *central_.models, *endpoints_)(kind, id);
   }};

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/server/serving/service/central_service_fixture.h"
 
 namespace coppice::service {
@@ -162,7 +163,7 @@ TEST_F(CurveTest, ACurveThatNobodyWaitsForStops) {
 }
 
 TEST_F(CurveTest, WhatATrainerSaysEndsTheCurve) {
-  trainer_.Fail(absl::InternalError("the fake is broken"));
+  trainer_.Fail(InternalError("the fake is broken"));
   EXPECT_THAT(Measure(), GrpcStatusIs(grpc::INTERNAL, HasSubstr("the fake is broken")));
 }
 

@@ -12,10 +12,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/studies/studies.h"
 
@@ -42,7 +44,7 @@ class FakeStudies final : public curator::Studies {
   }
 
   // Sets what every call returns from now on; with OK calls work.
-  void Fail(absl::Status status) {
+  void Fail(Status status) {
     const std::lock_guard lock(mutex_);
     status_ = std::move(status);
   }
@@ -98,8 +100,7 @@ class FakeStudies final : public curator::Studies {
   }
 
   using curator::Studies::Create;
-  absl::StatusOr<curator::StudyInfo> Create(const curator::StudySpec& spec,
-                                            const CancelCheck&) override {
+  StatusOr<curator::StudyInfo> Create(const curator::StudySpec& spec, const CancelCheck&) override {
     const std::lock_guard lock(mutex_);
     created_ = std::make_shared<const curator::StudySpec>(spec);
     if (!status_.ok()) return status_;
@@ -107,13 +108,13 @@ class FakeStudies final : public curator::Studies {
   }
 
   using curator::Studies::Get;
-  absl::StatusOr<curator::StudyInfo> Get(absl::string_view id, curator::Viewer) override {
+  StatusOr<curator::StudyInfo> Get(std::string_view id, curator::Viewer) override {
     const std::lock_guard lock(mutex_);
     return Find(studies_, id);
   }
 
   // Returns one step of the study's counts, at its time of creation.
-  absl::StatusOr<curator::ReportSteps> ReportsOverTime(absl::string_view id) const override {
+  StatusOr<curator::ReportSteps> ReportsOverTime(std::string_view id) const override {
     const std::lock_guard lock(mutex_);
     COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, Find(studies_, id));
     return curator::ReportSteps{
@@ -126,46 +127,46 @@ class FakeStudies final : public curator::Studies {
     return After(studies_, page);
   }
 
-  std::optional<std::string> OwnerOf(absl::string_view id) const override {
+  std::optional<std::string> OwnerOf(std::string_view id) const override {
     const std::lock_guard lock(mutex_);
     const auto it = studies_.find(std::string(id));
     if (it == studies_.end()) return std::nullopt;
     return it->second.owner;
   }
 
-  absl::StatusOr<curator::StudyInfo> RotateSealingKey(absl::string_view id,
-                                                      const SealingKeyName& current) override {
+  StatusOr<curator::StudyInfo> RotateSealingKey(std::string_view id,
+                                                const SealingKeyName& current) override {
     const std::lock_guard lock(mutex_);
-    absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);
+    StatusOr<curator::StudyInfo> info = Find(studies_, id);
     if (info.ok()) info->relay = curator::StudyRelayInfo{.sealing_key = current, .earlier_keys = 1};
     return info;
   }
   // Answers as for a batch that has come whole.
-  absl::StatusOr<curator::BatchProgress> DeliverBatch(absl::string_view id,
-                                                      const curator::BatchPart& part) override {
+  StatusOr<curator::BatchProgress> DeliverBatch(std::string_view id,
+                                                const curator::BatchPart& part) override {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
     COPPICE_RETURN_IF_ERROR(Find(studies_, id).status());
     return curator::BatchProgress{.state = curator::BatchState::kStored,
                                   .received = part.first_report + part.tickets.size() / 32};
   }
-  absl::StatusOr<curator::StudyInfo> Seal(absl::string_view id) override {
+  StatusOr<curator::StudyInfo> Seal(std::string_view id) override {
     const std::lock_guard lock(mutex_);
-    absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);
+    StatusOr<curator::StudyInfo> info = Find(studies_, id);
     if (info.ok()) info->state = curator::StudyState::kSealed;
     return info;
   }
 
-  absl::Status Delete(absl::string_view id) override {
+  Status Delete(std::string_view id) override {
     const std::lock_guard lock(mutex_);
-    const absl::Status status = Find(studies_, id).status();
+    const Status status = Find(studies_, id).status();
     studies_.erase(std::string(id));
     return status;
   }
 
   // Remembers the rows of the last call.
-  absl::StatusOr<uint64_t> AddJoinRows(absl::string_view id,
-                                       absl::Span<const curator::JoinRow> rows) override {
+  StatusOr<uint64_t> AddJoinRows(std::string_view id,
+                                 absl::Span<const curator::JoinRow> rows) override {
     const std::lock_guard lock(mutex_);
     COPPICE_RETURN_IF_ERROR(Find(studies_, id).status());
     joined_.assign(rows.begin(), rows.end());
@@ -177,11 +178,11 @@ class FakeStudies final : public curator::Studies {
   }
 
   using curator::Studies::MakeOffer;
-  absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
-                                  absl::Span<const std::string> submission_tokens) override {
+  StatusOr<Offer> MakeOffer(std::string_view id, uint32_t count,
+                            absl::Span<const std::string> submission_tokens) override {
     const std::lock_guard lock(mutex_);
     shown_tokens_.assign(submission_tokens.begin(), submission_tokens.end());
-    const absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);
+    const StatusOr<curator::StudyInfo> info = Find(studies_, id);
     if (!info.ok()) return info.status();
     return Offer{.terms_bytes = std::make_shared<const std::string>("the terms"),
                  .fingerprint = info->fingerprint,
@@ -200,12 +201,12 @@ class FakeStudies final : public curator::Studies {
     const std::lock_guard lock(mutex_);
     key_ = key;
   }
-  absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const override {
+  StatusOr<Signature> ProveKey(std::string_view challenge) const override {
     Signature proof{};
     proof.fill(static_cast<uint8_t>(challenge[0]));
     return proof;
   }
-  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
+  StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
     return std::vector<std::string>(count, std::string(32, 't'));
@@ -216,8 +217,8 @@ class FakeStudies final : public curator::Studies {
     return shown_tokens_;
   }
 
-  void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
-              curator::ReportBatch reports, curator::SubmitDone done) override {
+  void Submit(std::string_view id, std::string_view fingerprint_bytes, curator::ReportBatch reports,
+              curator::SubmitDone done) override {
     SubmittedBatch batch{std::string(id), std::string(fingerprint_bytes), {}};
     for (size_t i = 0; i < reports.size(); ++i) {
       batch.tickets.emplace_back(reports.ticket(i));
@@ -232,9 +233,9 @@ class FakeStudies final : public curator::Studies {
   }
 
   using curator::Studies::BuildModel;
-  absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view, absl::string_view id,
-                                               const curator::EstimatorOptions& options,
-                                               const CancelCheck&) override {
+  StatusOr<models::ModelInfo> BuildModel(std::string_view, std::string_view id,
+                                         const curator::EstimatorOptions& options,
+                                         const CancelCheck&) override {
     const std::lock_guard lock(mutex_);
     built_with_ = options;
     return Find(models_, id);
@@ -250,9 +251,9 @@ class FakeStudies final : public curator::Studies {
     return counted_;
   }
   using curator::Studies::GetCounts;
-  absl::StatusOr<curator::StudyCounts> GetCounts(absl::string_view id,
-                                                 const curator::CountsRequest& request,
-                                                 curator::Viewer) override {
+  StatusOr<curator::StudyCounts> GetCounts(std::string_view id,
+                                           const curator::CountsRequest& request,
+                                           curator::Viewer) override {
     const std::lock_guard lock(mutex_);
     counted_ = request;
     if (!status_.ok()) return status_;
@@ -264,19 +265,19 @@ class FakeStudies final : public curator::Studies {
     const std::lock_guard lock(mutex_);
     public_side_ = std::move(side);
   }
-  absl::StatusOr<curator::PublicSide> GetPublicSide(absl::string_view id) override {
+  StatusOr<curator::PublicSide> GetPublicSide(std::string_view id) override {
     const std::lock_guard lock(mutex_);
     COPPICE_RETURN_IF_ERROR(Find(studies_, id).status());
     return public_side_;
   }
 
-  absl::Status Sweep() override {
+  Status Sweep() override {
     const std::lock_guard lock(mutex_);
     ++sweeps_;
     changed_.notify_all();
     return status_;
   }
-  absl::Status Reconcile() override { return absl::OkStatus(); }
+  Status Reconcile() override { return OkStatus(); }
   uint64_t ReportsOfNoStudy() const override { return 3; }
   size_t QueuedBytes() const override { return 0; }
   uint64_t SpoolBytes() const override { return 4096; }
@@ -287,16 +288,16 @@ class FakeStudies final : public curator::Studies {
       PackTrees({"tree 0", "tree 1", "tree 2", std::string(1000, '3'), "tree 4"}));
 
   struct Waiting {
-    absl::Status status;
+    Status status;
     std::vector<std::string> tickets;
     curator::SubmitDone done;
   };
 
   template <typename T>
-  absl::StatusOr<T> Find(const std::map<std::string, T>& all, absl::string_view id) const {
+  StatusOr<T> Find(const std::map<std::string, T>& all, std::string_view id) const {
     if (!status_.ok()) return status_;
     const auto found = all.find(std::string(id));
-    if (found == all.end()) return absl::NotFoundError("there is none of this name");
+    if (found == all.end()) return NotFoundError("there is none of this name");
     return found->second;
   }
 
@@ -342,7 +343,7 @@ class FakeStudies final : public curator::Studies {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  absl::Status status_;
+  Status status_;
   std::map<std::string, curator::StudyInfo> studies_;
   std::map<std::string, models::ModelInfo> models_;
   std::vector<std::string> shown_tokens_;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/base/status.h"
 #include "common/ldp/amplification.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/partition/public_random.h"
@@ -130,7 +131,7 @@ TEST_F(ForecastTest, WhatTheCuratorSaysIsPassedOn) {
   request_.set_name("models/s1");
   EXPECT_THAT(Forecast(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("studies/ID")));
   request_.set_name("studies/s1");
-  studies_.Fail(absl::FailedPreconditionError("there are no public rows"));
+  studies_.Fail(FailedPreconditionError("there are no public rows"));
   EXPECT_THAT(Forecast(), GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("no public rows")));
 }
 

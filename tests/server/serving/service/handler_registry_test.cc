@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "coppice/v1/study.pb.h"
 #include "server/serving/calls/retry_after.h"
 #include "server/serving/service/handlers.h"
@@ -34,7 +36,7 @@ class HandlerRegistryTest : public ::testing::Test {
   FakeStudies studies_;
   RateLimiter limiter_{{.rate = 1, .burst = 5}, [] { return absl::FromUnixSeconds(0); }};
   const ResourceGuard guard_{
-      [](absl::string_view, absl::string_view) -> std::optional<owners::Resource> {
+      [](std::string_view, std::string_view) -> std::optional<owners::Resource> {
         return std::nullopt;
       }};
   StudyHandlers handlers_{studies_, limiter_};
@@ -57,7 +59,7 @@ TEST_F(HandlerRegistryTest, AHandlerRunsWithoutATransport) {
   v1::ListStudiesResponse response;
   const auto& list = std::get<WholeHandler>(Find("/coppice.v1.StudyService/ListStudies").handler);
   EXPECT_THAT(list(Caller::Operator(), request, &response, CancelCheck()),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("page_size")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("page_size")));
 }
 
 TEST_F(HandlerRegistryTest, LongWorkThatNobodyWaitsForIsNotBegun) {
@@ -65,23 +67,22 @@ TEST_F(HandlerRegistryTest, LongWorkThatNobodyWaitsForIsNotBegun) {
   v1::CreateStudyResponse response;
   const auto& create = std::get<WholeHandler>(Find("/coppice.v1.StudyService/CreateStudy").handler);
   EXPECT_THAT(create(Caller::Operator(), request, &response,
-                     CancelCheck([] { return absl::UnavailableError("stopping"); })),
-              StatusIs(absl::StatusCode::kUnavailable, "stopping"));
+                     CancelCheck([] { return UnavailableError("stopping"); })),
+              StatusIs(StatusCode::kUnavailable, "stopping"));
 }
 
 TEST(RetryAfterTest, TheTimeToWaitGoesWithTheStatusInWholeMilliseconds) {
-  EXPECT_EQ(WaitOf(absl::OkStatus()), std::nullopt);
-  EXPECT_EQ(WaitOf(absl::UnavailableError("")), std::nullopt);
-  const absl::Status refused =
-      AskToWait(absl::ResourceExhaustedError("busy"), absl::Microseconds(1500));
+  EXPECT_EQ(WaitOf(OkStatus()), std::nullopt);
+  EXPECT_EQ(WaitOf(UnavailableError("")), std::nullopt);
+  const Status refused = AskToWait(ResourceExhaustedError("busy"), absl::Microseconds(1500));
   EXPECT_EQ(WaitOf(refused), absl::Milliseconds(2));
   EXPECT_EQ(refused.message(), "busy");
 }
 
 TEST(RetryAfterTest, OnlyLoadAsksToWait) {
-  EXPECT_EQ(WaitOf(AskToWaitForLoad(absl::ResourceExhaustedError(""))), absl::Seconds(1));
-  EXPECT_EQ(WaitOf(AskToWaitForLoad(absl::UnavailableError(""))), std::nullopt);
-  EXPECT_EQ(WaitOf(AskToWaitForLoad(absl::OkStatus())), std::nullopt);
+  EXPECT_EQ(WaitOf(AskToWaitForLoad(ResourceExhaustedError(""))), absl::Seconds(1));
+  EXPECT_EQ(WaitOf(AskToWaitForLoad(UnavailableError(""))), std::nullopt);
+  EXPECT_EQ(WaitOf(AskToWaitForLoad(OkStatus())), std::nullopt);
 }
 
 }  // namespace

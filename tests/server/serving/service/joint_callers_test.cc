@@ -8,11 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/serving/access/access_policy.h"
 #include "server/serving/access/bearer_token.h"
@@ -44,10 +45,9 @@ struct Thing {
 constexpr Thing kThings[] = {
     {"a-1", "a"}, {"b-1", "b"}, {"public-1", "b"}, {"free-1", "anonymous"}, {"old", ""}};
 
-std::optional<Resource> FindThing(absl::string_view kind, absl::string_view id) {
+std::optional<Resource> FindThing(std::string_view kind, std::string_view id) {
   for (const Thing& thing : kThings) {
-    if (id == thing.id)
-      return Resource{.names = {absl::StrCat(kind, "/", id)}, .owner = thing.owner};
+    if (id == thing.id) return Resource{.names = {StrCat(kind, "/", id)}, .owner = thing.owner};
   }
   return std::nullopt;
 }
@@ -64,7 +64,7 @@ std::vector<PolicyEntry> Entries(const std::string& kind) {
          {RoleSet{Role::kDevice}, RoleSet{Role::kRelay}, RoleSet{Role::kAnalyst},
           RoleSet{Role::kTrainer}, RoleSet{Role::kAdmin}, RoleSet{Role::kDevice, Role::kTrainer}}) {
       for (const char* pattern : {"", "*", "*/a-*"}) {
-        const std::string text = absl::StrCat(kind, entries.size());
+        const std::string text = StrCat(kind, entries.size());
         entries.push_back({.name = name,
                            .sha256 = access::HashOfToken(text),
                            .roles = roles,
@@ -89,7 +89,7 @@ std::vector<Grant> AnonymousGrants() {
           Grant({Role::kDevice, Role::kTrainer})};
 }
 
-Credentials TokenAlone(size_t i) { return {.authorization = absl::StrCat("Bearer token", i)}; }
+Credentials TokenAlone(size_t i) { return {.authorization = StrCat("Bearer token", i)}; }
 Credentials CertificateAlone(size_t i) { return {.certificate_sha256 = Certificates()[i].sha256}; }
 
 // Requests that name the things, and new ones, in every combination.
@@ -145,7 +145,7 @@ uint64_t GivesOf(const Caller& caller) {
   uint64_t gives = 0;
   uint64_t bit = 1;
   for (const char* id : {"a-2", "b-2", "public-2", "other"}) {
-    if (caller.is_operator || caller.MayMake(absl::StrCat("datasets/", id))) gives |= bit;
+    if (caller.is_operator || caller.MayMake(StrCat("datasets/", id))) gives |= bit;
     bit <<= 1;
   }
   return gives;
@@ -177,7 +177,7 @@ class JointCallersTest : public ::testing::Test {
     const Caller caller = policy.CallerOf(method.path, credentials, kNow);
     behaviour.reach = ReachOf(caller);
     for (const auto& request : requests) {
-      const absl::StatusOr<Caller> admitted = guard_.Admit(caller, &method, *request);
+      const StatusOr<Caller> admitted = guard_.Admit(caller, &method, *request);
       behaviour.made.push_back(
           admitted.ok()
               ? Made{.admitted = true, .actor = admitted->name, .gives = GivesOf(*admitted)}
@@ -215,12 +215,11 @@ class JointCallersTest : public ::testing::Test {
       };
       const auto admitted = [&](const Behaviour* one) { return one->made[i].admitted; };
       if (made.admitted && std::none_of(callers.begin(), callers.end(), same)) {
-        return absl::StrCat("request ", i, " is made as no credential alone would, by ",
-                            made.actor);
+        return StrCat("request ", i, " is made as no credential alone would, by ", made.actor);
       }
       const bool least = Makes(method) ? admitted(callers.front())
                                        : std::any_of(callers.begin(), callers.end(), admitted);
-      if (made.admitted != least) return absl::StrCat("request ", i, " is judged otherwise");
+      if (made.admitted != least) return StrCat("request ", i, " is judged otherwise");
     }
     return "";
   }
@@ -250,10 +249,10 @@ TEST_F(JointCallersTest, SeveralCredentialsDoWhatOneOfThemDoesAlone) {
           ASSERT_EQ(Difference(method, joint, {&tokens[t], &certificates[c], &nobody}), "")
               << method.path << " with token " << t << " of " << Tokens()[t].name << " ("
               << Tokens()[t].roles.ToString() << " of "
-              << absl::StrJoin(Tokens()[t].resources.Texts(), ", ") << ") and certificate " << c
-              << " of " << Certificates()[c].name << " (" << Certificates()[c].roles.ToString()
-              << " of " << absl::StrJoin(Certificates()[c].resources.Texts(), ", ")
-              << "), anonymous " << anonymous.roles.ToString();
+              << StrJoin(Tokens()[t].resources.Texts(), ", ") << ") and certificate " << c << " of "
+              << Certificates()[c].name << " (" << Certificates()[c].roles.ToString() << " of "
+              << StrJoin(Certificates()[c].resources.Texts(), ", ") << "), anonymous "
+              << anonymous.roles.ToString();
           ++compared;
         }
       }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "tests/server/serving/service/load.h"
 #include "tests/server/serving/service/service_fixture.h"
 
@@ -65,7 +66,7 @@ class LoadLimitsTest : public ServiceTest {
   }
 
   // The pushback of a single call whose reports meet `status`.
-  std::string PushbackAfter(const absl::Status& status) {
+  std::string PushbackAfter(const Status& status) {
     studies_.Fail(status);
     v1::SubmitReportsRequest request;
     request.set_study("studies/s1");
@@ -81,13 +82,13 @@ class LoadLimitsTest : public ServiceTest {
 };
 
 TEST_F(LoadLimitsTest, CallRefusedForLoadSaysWhenToComeAgainAndNoOtherDoes) {
-  EXPECT_EQ(PushbackAfter(absl::ResourceExhaustedError("too much")), "1000");
-  EXPECT_EQ(PushbackAfter(absl::UnavailableError("no disk")), "");
-  EXPECT_EQ(PushbackAfter(absl::InternalError("no")), "");
+  EXPECT_EQ(PushbackAfter(ResourceExhaustedError("too much")), "1000");
+  EXPECT_EQ(PushbackAfter(UnavailableError("no disk")), "");
+  EXPECT_EQ(PushbackAfter(InternalError("no")), "");
 }
 
 TEST_F(LoadLimitsTest, StreamRefusedForLoadSaysWhenToComeAgain) {
-  studies_.Fail(absl::ResourceExhaustedError("too much"));
+  studies_.Fail(ResourceExhaustedError("too much"));
   OpenStream stream(*stub_);
   ASSERT_TRUE(stream.Write());
   EXPECT_FALSE(stream.Read());

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "common/base/status.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
 
@@ -98,7 +99,7 @@ TEST_F(ModelServiceTest, BuildRefusesAnIdThatIsNone) {
 }
 
 TEST_F(ModelServiceTest, BuildPassesOnTheCuratorsError) {
-  studies_.Fail(absl::AlreadyExistsError("a model m1 exists"));
+  studies_.Fail(AlreadyExistsError("a model m1 exists"));
   EXPECT_THAT(Build(), GrpcStatusIs(grpc::ALREADY_EXISTS, HasSubstr("a model m1 exists")));
 }
 

@@ -1,5 +1,6 @@
 #include <thread>
 
+#include "common/base/status.h"
 #include "server/serving/reports/report_handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
 
@@ -96,20 +97,20 @@ TEST_F(SubmitReportsTest, AFingerprintOfAnotherLengthIsRefused) {
 }
 
 TEST_F(SubmitReportsTest, AStoreThatMayWorkAgainInvitesTheSameBytes) {
-  studies_.Fail(absl::UnavailableError("the disk does not answer"));
+  studies_.Fail(UnavailableError("the disk does not answer"));
   EXPECT_THAT(Submit(),
               GrpcStatusIs(grpc::UNAVAILABLE,
                            HasSubstr("does not answer; the same bytes may be sent again")));
 }
 
 TEST_F(SubmitReportsTest, AFullDiskInvitesTheSameBytesLater) {
-  studies_.Fail(absl::ResourceExhaustedError("the disk is full"));
+  studies_.Fail(ResourceExhaustedError("the disk is full"));
   EXPECT_THAT(Submit(), GrpcStatusIs(grpc::RESOURCE_EXHAUSTED,
                                      HasSubstr("is full; the same bytes may be sent again")));
 }
 
 TEST_F(SubmitReportsTest, ACorruptStoreInvitesNothing) {
-  studies_.Fail(absl::DataLossError("the store is corrupt"));
+  studies_.Fail(DataLossError("the store is corrupt"));
   EXPECT_THAT(Submit(), GrpcStatusIs(grpc::DATA_LOSS, AllOf(HasSubstr("the store is corrupt"),
                                                             Not(HasSubstr("again")))));
 }

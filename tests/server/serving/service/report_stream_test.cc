@@ -1,3 +1,4 @@
+#include "common/base/status.h"
 #include "server/serving/reports/report_handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
 
@@ -163,7 +164,7 @@ TEST_F(ReportStreamTest, ABatchThatCannotBeJudgedEndsTheStreamAfterTheAnswersBef
 TEST_F(ReportStreamTest, AStoreThatFailsEndsTheStreamThoughTheClientHasMoreToSend) {
   ASSERT_TRUE(stream_->Write(First("1")));
   EXPECT_EQ(ReadOutcome(), 1);
-  studies_.Fail(absl::UnavailableError("the disk does not answer"));
+  studies_.Fail(UnavailableError("the disk does not answer"));
   ASSERT_TRUE(stream_->Write(Next("1")));
   EXPECT_EQ(ReadOutcome(), 0);
   EXPECT_THAT(stream_->Finish(),

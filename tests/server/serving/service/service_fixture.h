@@ -11,17 +11,19 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/batch.grpc.pb.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
-#include "server/store/models/endpoints.h"
-#include "server/serving/grpc/services.h"
 #include "server/serving/calls/worker_pool.h"
-#include "server/serving/service/handlers.h"
+#include "server/serving/grpc/services.h"
 #include "server/serving/reports/report_handlers.h"
+#include "server/serving/service/handlers.h"
+#include "server/store/models/endpoints.h"
 #include "tests/server/serving/service/fake_studies.h"
 #include "tests/support/memory_store.h"
 
@@ -81,18 +83,16 @@ class ServiceTest : public ::testing::Test {
     model_service_.Register(registry_);
     services_ = std::make_unique<rpc::Services>(
         registry_, service::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
-        [](const grpc::CallbackServerContext&, absl::string_view) {
+        [](const grpc::CallbackServerContext&, std::string_view) {
           return owners::Caller::Operator();
         },
-        [this] {
-          return may_answer_ ? absl::OkStatus() : absl::UnavailableError("may not answer");
-        });
+        [this] { return may_answer_ ? OkStatus() : UnavailableError("may not answer"); });
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     services_->RegisterWith(builder);
     server_ = builder.BuildAndStart();
-    address_ = absl::StrCat("127.0.0.1:", port);
+    address_ = StrCat("127.0.0.1:", port);
     channel_ = grpc::CreateChannel(address_, grpc::InsecureChannelCredentials());
   }
   ~ServiceTest() override {
@@ -113,10 +113,10 @@ class ServiceTest : public ::testing::Test {
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   RateLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
   const service::ResourceGuard guard_{
-      [this](absl::string_view kind, absl::string_view id) -> std::optional<owners::Resource> {
+      [this](std::string_view kind, std::string_view id) -> std::optional<owners::Resource> {
         const std::optional<std::string> owner = studies_.OwnerOf(id);
         if (kind != "studies" || !owner.has_value()) return std::nullopt;
-        return owners::Resource{.names = {absl::StrCat("studies/", id)}, .owner = *owner};
+        return owners::Resource{.names = {StrCat("studies/", id)}, .owner = *owner};
       }};
   service::StudyHandlers study_service_{studies_, limiter_};
   service::ReportHandlers report_service_;

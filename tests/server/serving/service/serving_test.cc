@@ -7,6 +7,7 @@
 #include <limits>
 #include <thread>
 
+#include "common/base/text.h"
 #include "server/serving/service/predictions.h"
 #include "tests/server/serving/service/load.h"
 #include "tests/server/serving/service/service_fixture.h"
@@ -168,7 +169,7 @@ TEST_F(ServingTest, NamesThatAreNoneAreRefused) {
 TEST_F(ServingTest, SwitchesAndRollbacksUnderLoadFailNoCall) {
   constexpr int kModels = 4;
   const auto p_of = [](int model) { return 0.5 + 0.0625 * (model + 1); };
-  for (int m = 0; m < kModels; ++m) models_.Publish(Stump(absl::StrCat("v", m), p_of(m)));
+  for (int m = 0; m < kModels; ++m) models_.Publish(Stump(StrCat("v", m), p_of(m)));
   ASSERT_THAT(Set("v0"), IsGrpcOk());
   std::atomic<bool> done = false;
   std::atomic<int> answered = 0;
@@ -197,11 +198,11 @@ TEST_F(ServingTest, SwitchesAndRollbacksUnderLoadFailNoCall) {
   std::thread few(predict, false), many(predict, true);
   std::thread builder([&] {  // makes models meanwhile
     for (int i = 0; !done; ++i) {
-      ASSERT_OK(models_.Save(store_, Stump(absl::StrCat("other", i % 50), 0.75)));
+      ASSERT_OK(models_.Save(store_, Stump(StrCat("other", i % 50), 0.75)));
     }
   });
   for (int change = 1; change <= 60; ++change) {
-    ASSERT_THAT(Set(absl::StrCat("v", change % kModels)), IsGrpcOk());
+    ASSERT_THAT(Set(StrCat("v", change % kModels)), IsGrpcOk());
     if (change % 3 == 0) {
       ASSERT_THAT(RollBack(), IsGrpcOk());
     }

@@ -4,6 +4,7 @@
 #include <random>
 #include <string>
 
+#include "common/base/status.h"
 #include "coppice/v1/report.pb.h"
 #include "server/serving/reports/submit_request.h"
 #include "tests/support/status_matchers.h"
@@ -18,7 +19,7 @@ void ExpectReadAsByProtobuf(const std::string& bytes) {
   SCOPED_TRACE(::testing::PrintToString(bytes));
   v1::StreamReportsRequest proto;
   const bool parsed = proto.ParseFromString(bytes);
-  const absl::StatusOr<StreamRequest> request = ParseStreamRequest(bytes);
+  const StatusOr<StreamRequest> request = ParseStreamRequest(bytes);
   ASSERT_EQ(request.ok(), parsed) << request.status();
   if (!parsed) return;
   EXPECT_EQ(request->study, proto.study());
@@ -115,7 +116,7 @@ TEST(StreamRequestTest, AsManyReportsAsARequestMayHaveAndNotOneMore) {
   ExpectReadAsByProtobuf(request.SerializeAsString());
   request.add_reports();
   EXPECT_THAT(ParseStreamRequest(request.SerializeAsString()),
-              testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
+              testing::StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
 }
 
 }  // namespace

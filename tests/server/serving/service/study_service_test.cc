@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
 #include "tests/support/raw_offer.h"
@@ -259,7 +261,7 @@ TEST_F(StudyServiceTest, CreateNeedsAnEpsilon) {
 }
 
 TEST_F(StudyServiceTest, TheCuratorsErrorArrivesWithItsCodeAndMessage) {
-  studies_.Fail(absl::AlreadyExistsError("a study s1 exists"));
+  studies_.Fail(AlreadyExistsError("a study s1 exists"));
   EXPECT_THAT(Create(), GrpcStatusIs(grpc::ALREADY_EXISTS, HasSubstr("a study s1 exists")));
 }
 
@@ -523,10 +525,9 @@ TEST_F(StudyServiceTest, ARotationNamesTheKeyThatItReplaces) {
   for (const size_t bytes : {0, 15, 17}) {
     grpc::ClientContext context;
     request.set_sealing_key_id(std::string(bytes, 'k'));
-    EXPECT_THAT(
-        stub_->RotateSealingKey(&context, request, &response),
-        GrpcStatusIs(grpc::INVALID_ARGUMENT,
-                     HasSubstr(absl::StrCat("sealing_key_id: must have 16 bytes, has ", bytes))));
+    EXPECT_THAT(stub_->RotateSealingKey(&context, request, &response),
+                GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                             HasSubstr(StrCat("sealing_key_id: must have 16 bytes, has ", bytes))));
   }
   request.set_sealing_key_id(std::string(16, 'k'));
   ASSERT_THAT(stub_->RotateSealingKey(&context_, request, &response), IsGrpcOk());
@@ -543,8 +544,7 @@ TEST_F(StudyServiceTest, TicketsOfARelayedStudyAreForRelaysAndAdmins) {
   const auto offer = [&](const service::Caller& caller) {
     return handlers.GetOffer(caller, request).status();
   };
-  EXPECT_EQ(offer({.name = "phone", .sees_all = true}).code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(offer({.name = "phone", .sees_all = true}).code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(offer({.name = "phone", .sees_all = true}).message()),
               HasSubstr("to its relay alone"));
   const owners::Patterns its = *owners::Patterns::Parse({"studies/r*"});
@@ -743,7 +743,7 @@ TEST_F(StudyServiceTest, ProvesThatItHasTheKeyToWhoeverAsks) {
 }
 
 TEST_F(GetOfferTest, ASealedStudyOffersNothing) {
-  studies_.Fail(absl::FailedPreconditionError("the study is sealed"));
+  studies_.Fail(FailedPreconditionError("the study is sealed"));
   EXPECT_THAT(Get(), GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("sealed")));
 }
 

@@ -1,3 +1,4 @@
+#include "common/base/text.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/central_service_fixture.h"
 
@@ -24,9 +25,9 @@ class TrainingServiceTest : public CentralServiceTest {
   grpc::Status Submit(const std::string& id, const v1::JobSpec& spec) {
     grpc::ClientContext context;
     v1::SubmitJobRequest request;
-    request.set_request_id(absl::StrCat("request of ", id));
+    request.set_request_id(StrCat("request of ", id));
     request.set_job_id(id);
-    request.set_model_id(absl::StrCat("model-", id));
+    request.set_model_id(StrCat("model-", id));
     *request.mutable_spec() = spec;
     v1::SubmitJobResponse response;
     const grpc::Status status = training_->SubmitJob(&context, request, &response);

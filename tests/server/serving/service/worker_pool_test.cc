@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::service {
@@ -38,7 +39,7 @@ TEST(WorkerPoolTest, RefusesWorkWhenTooMuchWaits) {
   started.get_future().wait();
   EXPECT_OK(pool.Run([] {}));
   EXPECT_THAT(pool.Run([] {}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("try again later")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("try again later")));
   go.set_value();
 }
 
@@ -54,7 +55,7 @@ class StoppedPool {
     }));
     started.get_future().wait();
   }
-  absl::Status Run(const std::string& owner) {
+  Status Run(const std::string& owner) {
     return pool_->Run([this, owner] { ran_.push_back(owner); }, owner);
   }
   // Queues as much work of this owner as there is room for, and returns how much that is.
@@ -90,7 +91,7 @@ TEST(WorkerPoolTest, NoOwnerTakesTheRoomOfOthers) {
   EXPECT_EQ(pool.Fill("noisy"), 8u);
   EXPECT_EQ(pool.Fill("louder"), 4u);
   EXPECT_OK(pool.Run("quiet"));
-  EXPECT_THAT(pool.Run("noisy"), StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
+  EXPECT_THAT(pool.Run("noisy"), StatusIs(StatusCode::kResourceExhausted, ::testing::_));
   EXPECT_THAT(pool.Finish(), SizeIs(13));
 }
 
@@ -113,7 +114,7 @@ TEST(WorkerPoolTest, OwnersOnManyThreadsLoseNoWork) {
 
 TEST(WorkerPoolTest, DestroysWorkWithoutItsLock) {
   std::promise<bool> lock_was_free;
-  std::future<absl::Status> used;
+  std::future<Status> used;
   WorkerPool pool(1, 1);
   const auto use_the_pool = [&](void*) {
     used = std::async(std::launch::async, [&] { return pool.Run([] {}); });

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/server/store/audit_log/audit_fixture.h"
 #include "tests/support/taken_memory.h"
 
@@ -17,7 +19,7 @@ constexpr int kWaiting = 3000;
 
 AuditEvent PrivateCall(int number) {
   AuditEvent event =
-      NewAuditEvent("lab", "DatasetService/CreateDataset", absl::StrCat("datasets/d", number));
+      NewAuditEvent("lab", "DatasetService/CreateDataset", StrCat("datasets/d", number));
   event.by_day = true;
   return event;
 }
@@ -29,22 +31,21 @@ class CountingStore final : public storage::Store {
 
   uint64_t bytes() const { return bytes_; }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     ++reads_;
     return store_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override {
+  Status Apply(const storage::StoreBatch& batch) override {
     for (const auto& [key, value] : batch.puts()) bytes_ += key.size() + value.size();
     for (const std::string& key : batch.deleted_keys()) bytes_ += key.size();
     return store_.Apply(batch);
   }
-  absl::Status Scan(
-      absl::string_view prefix,
-      absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> visit) const override {
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view, std::string_view)> visit) const override {
     ++reads_;
     return store_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return store_.Purge(prefix); }
 
   uint64_t reads() const { return reads_; }
 
@@ -60,7 +61,7 @@ class AuditCostTest : public ::testing::Test {
 
   // A call that waits for its day to end, as calls on private rows do.
   void Call() {
-    const absl::StatusOr<uint64_t> begun = log().Begin(PrivateCall(calls_++));
+    const StatusOr<uint64_t> begun = log().Begin(PrivateCall(calls_++));
     ASSERT_OK(begun.status());
     log().End(*begun, "OK");
   }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/server/store/audit_log/audit_fixture.h"
 #include "tests/support/crashing_store.h"
 
@@ -28,17 +28,17 @@ void Live(AuditedLedger& audited, int64_t& now, Calls& calls) {
   const auto call = [&](const std::string& resource, bool by_day) {
     AuditEvent event = NewAuditEvent("ops", "StudyService/SealStudy", resource);
     event.by_day = by_day;
-    const absl::StatusOr<uint64_t> begun = audited.log->Begin(event);
+    const StatusOr<uint64_t> begun = audited.log->Begin(event);
     if (!begun.ok()) return;
     calls.begun.insert(resource);
     audited.log->End(*begun, "OK");
   };
   audited.ledger->OpenAccount("d", BasicCap(kEpsilon), {}).IgnoreError();
   for (int i = 0; i < 4; ++i) {
-    const std::string job = absl::StrCat("job-", i);
-    call(absl::StrCat("studies/a", i), false);
+    const std::string job = StrCat("job-", i);
+    call(StrCat("studies/a", i), false);
     audited.ledger->Reserve("d", job, Releases(10), {}).IgnoreError();
-    call(absl::StrCat("studies/b", i), true);
+    call(StrCat("studies/b", i), true);
     if (i % 2 == 0) {
       audited.ledger->Settle("d", job, Releases(9), {}).IgnoreError();
     } else {
@@ -57,20 +57,20 @@ void ExpectSound(MemoryStore& disk, int64_t now, const Calls& calls) {
   for (const v1::AuditEntry& entry : entries) told.insert(entry.resource());
   for (const std::string& resource : calls.begun) EXPECT_EQ(told.count(resource), 1u) << resource;
   EXPECT_OK(CheckLog(disk));
-  const absl::StatusOr<ledger::Account> account = next.ledger->Get("d");
+  const StatusOr<ledger::Account> account = next.ledger->Get("d");
   size_t of_ledger = 0;
   for (const v1::AuditEntry& entry : entries) of_ledger += !entry.ledger_link().empty();
   EXPECT_EQ(of_ledger, account.ok() ? account->entries.size() : 0u);
 }
 
 void RunWithFault(const WriteFault& fault, uint32_t days_kept) {
-  SCOPED_TRACE(absl::StrCat("write ", fault.write, fault.kept ? " kept" : " lost",
-                            fault.fatal ? ", fatal" : ""));
+  SCOPED_TRACE(
+      StrCat("write ", fault.write, fault.kept ? " kept" : " lost", fault.fatal ? ", fatal" : ""));
   MemoryStore disk;
   CrashingStore store(disk, fault);
   int64_t now = kNow;
   Calls calls;
-  absl::StatusOr<AuditedLedger> audited = OpenAudited(store, now, days_kept);
+  StatusOr<AuditedLedger> audited = OpenAudited(store, now, days_kept);
   if (audited.ok()) Live(*audited, now, calls);
   if (days_kept > 0) {
     EXPECT_OK(OpenAudited(disk, now).status());
@@ -83,7 +83,7 @@ size_t CountWrites(uint32_t days_kept) {
   MemoryStore disk;
   int64_t now = kNow;
   Calls calls;
-  absl::StatusOr<AuditedLedger> audited = OpenAudited(disk, now, days_kept);
+  StatusOr<AuditedLedger> audited = OpenAudited(disk, now, days_kept);
   EXPECT_OK(audited.status());
   Live(*audited, now, calls);
   EXPECT_EQ(calls.begun.size(), 8u);

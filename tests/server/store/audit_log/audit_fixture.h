@@ -6,15 +6,18 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/terms/signature.h"
 #include "common/wire/proto/audit_chain.h"
 #include "common/wire/proto/model_signature.h"
-#include "server/store/audit_log/audit_log.h"
 #include "server/datasets/ledger/ledger.h"
+#include "server/store/audit_log/audit_log.h"
 #include "tests/server/datasets/ledger/ledger_fixture.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
@@ -30,7 +33,7 @@ inline SigningKey AuditKey() {
 }
 
 inline ModelSigner AuditSigner() {
-  return [key = AuditKey()](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+  return [key = AuditKey()](std::string_view bytes) -> StatusOr<ModelSignature> {
     COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(kAuditDomain, bytes));
     return ModelSignature{.signature = signature, .key = key.public_key()};
   };
@@ -43,8 +46,8 @@ struct AuditedLedger {
   std::unique_ptr<ledger::Ledger> ledger;
 };
 
-inline absl::StatusOr<AuditedLedger> OpenAudited(storage::Store& store, const int64_t& now,
-                                                 uint32_t days_kept = 0) {
+inline StatusOr<AuditedLedger> OpenAudited(storage::Store& store, const int64_t& now,
+                                           uint32_t days_kept = 0) {
   AuditedLedger opened;
   COPPICE_ASSIGN_OR_RETURN(opened.log,
                            audit::AuditLog::Open(
@@ -58,7 +61,7 @@ inline absl::StatusOr<AuditedLedger> OpenAudited(storage::Store& store, const in
 }
 
 // Reads all entries that are kept, following the chain from the seal to the signed head.
-inline absl::StatusOr<std::vector<v1::AuditEntry>> ReadAll(audit::AuditLog& log) {
+inline StatusOr<std::vector<v1::AuditEntry>> ReadAll(audit::AuditLog& log) {
   std::vector<v1::AuditEntry> entries;
   AuditChain chain;
   for (;;) {
@@ -83,8 +86,8 @@ inline absl::StatusOr<std::vector<v1::AuditEntry>> ReadAll(audit::AuditLog& log)
 inline std::vector<std::string> Lines(const std::vector<v1::AuditEntry>& entries) {
   std::vector<std::string> lines;
   for (const v1::AuditEntry& entry : entries) {
-    lines.push_back(absl::StrCat(entry.day(), " ", entry.actor(), " ", entry.action(), " ",
-                                 entry.resource(), " ", entry.related(), " ", entry.outcome()));
+    lines.push_back(StrCat(entry.day(), " ", entry.actor(), " ", entry.action(), " ",
+                           entry.resource(), " ", entry.related(), " ", entry.outcome()));
   }
   return lines;
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "tests/server/store/audit_log/audit_fixture.h"
 
@@ -27,7 +29,7 @@ class AuditLogTest : public ::testing::Test {
   }
 
   std::vector<std::string> Log() {
-    const absl::StatusOr<std::vector<v1::AuditEntry>> entries = ReadAll(*audited_.log);
+    const StatusOr<std::vector<v1::AuditEntry>> entries = ReadAll(*audited_.log);
     EXPECT_OK(entries.status());
     return entries.ok() ? Lines(*entries) : std::vector<std::string>();
   }
@@ -112,10 +114,10 @@ TEST_F(AuditLogTest, ACallThatDidNotEndIsEnteredAtTheNextStart) {
 TEST_F(AuditLogTest, AnEndThatCannotBeWrittenIsWrittenWithTheNextEntry) {
   AuditEvent call = NewAuditEvent("ops", "a/b", "studies/t");
   ASSERT_OK_AND_ASSIGN(const uint64_t number, log().Begin(call));
-  store_.FailWrites(absl::UnavailableError("full"));
+  store_.FailWrites(UnavailableError("full"));
   log().End(number, "OK");
   EXPECT_FALSE(log().Begin(call).ok()) << "nothing may begin that is not noted";
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   ASSERT_OK(log().Add(NewAuditEvent("ops", "c/d")));
   EXPECT_THAT(Log(), ElementsAre(HasSubstr("log/begin"), "2023-11-14 ops a/b studies/t  OK",
                                  "2023-11-14 ops c/d   OK"));
@@ -150,9 +152,9 @@ TEST_F(AuditLogTest, ALateEventIsEnteredWithTheNextWrite) {
 
 TEST_F(AuditLogTest, ALateEventOutlivesAWriteThatFails) {
   log().AddLater(NewAuditEvent("thief", "StudyService/SealStudy"));
-  store_.FailWrites(absl::ResourceExhaustedError("the disk is full"));
+  store_.FailWrites(ResourceExhaustedError("the disk is full"));
   EXPECT_FALSE(log().WriteLate().ok());
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   ASSERT_OK(log().WriteLate());
   ASSERT_OK(log().WriteLate());
   EXPECT_THAT(Log(), ElementsAre("2023-11-14 coppiced log/begin   OK",
@@ -168,8 +170,8 @@ TEST_F(AuditLogTest, ALogOfFormat6IsReadAndGoesOn) {
   v1::AuditHeadRecord head;
   ASSERT_TRUE(head.ParseFromString(pairs[std::string(kHeadKey)]));
   const std::string& record = pairs[OpenKey(0)];
-  const Sha256Digest hash = Sha256(
-      {pairs[std::string(kSaltKey)], OpenKey(0), "\n", absl::StrCat(record.size()), "\n", record});
+  const Sha256Digest hash =
+      Sha256({pairs[std::string(kSaltKey)], OpenKey(0), "\n", StrCat(record.size()), "\n", record});
   head.clear_open_sum();
   head.set_open_hash(std::string(hash.begin(), hash.end()));
   pairs[std::string(kHeadKey)] = head.SerializeAsString();
@@ -223,7 +225,7 @@ TEST_F(AuditLogTest, BeginsOnAStoreThatHasLedgers) {
     ASSERT_OK(unaudited->Reserve("d", "b", Releases(5), {}));
   }
   EXPECT_THAT(OpenAudited(old, now_).status(),
-              StatusIs(absl::StatusCode::kDataLoss,
+              StatusIs(StatusCode::kDataLoss,
                        AllOf(HasSubstr(ledger::LedgerKey("d", 3)), HasSubstr("does not tell of"))));
 }
 
@@ -231,7 +233,7 @@ TEST_F(AuditLogTest, RefusesToRemoveLedgersByTheirPrefix) {
   for (const char* prefix : {"ledger/d/", "hold/", "l", ""}) {
     storage::StoreBatch batch;
     batch.DeletePrefix(prefix);
-    EXPECT_THAT(log().Apply(batch), StatusIs(absl::StatusCode::kInternal, HasSubstr("prefix")));
+    EXPECT_THAT(log().Apply(batch), StatusIs(StatusCode::kInternal, HasSubstr("prefix")));
   }
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "tests/server/store/audit_log/audit_fixture.h"
 
@@ -21,8 +21,8 @@ class AuditRetentionTest : public ::testing::Test {
   void LiveFor(int days) {
     ASSERT_OK_AND_ASSIGN(const AuditedLedger opened, OpenAudited(store_, now_, kDaysKept));
     for (int i = 0; i < days; ++i, ++day_, now_ += kDay) {
-      const std::string dataset = absl::StrCat("d", day_ % 2);
-      const std::string job = absl::StrCat("job-", day_);
+      const std::string dataset = StrCat("d", day_ % 2);
+      const std::string job = StrCat("job-", day_);
       opened.ledger->OpenAccount(dataset, BasicCap(kEpsilon), {}).IgnoreError();
       ASSERT_OK(opened.ledger->Reserve(dataset, job, Releases(1), {}));
       ASSERT_OK(opened.ledger->Settle(dataset, job, {}, {}));
@@ -55,12 +55,12 @@ TEST_F(AuditRetentionTest, ALedgerChangedBeforeTheSealIsFoundStill) {
   for (const bool all : {false, true}) {
     for (auto it = pairs.lower_bound("ledger/d1/"); it != pairs.end();) {
       const bool is_last =
-          std::next(it) == pairs.end() || !absl::StartsWith(std::next(it)->first, "ledger/d1/");
-      if (!absl::StartsWith(it->first, "ledger/d1/")) break;
+          std::next(it) == pairs.end() || !StartsWith(std::next(it)->first, "ledger/d1/");
+      if (!StartsWith(it->first, "ledger/d1/")) break;
       it = all || is_last ? pairs.erase(it) : std::next(it);
     }
     storage::MemoryStore cut(pairs);
-    EXPECT_THAT(CheckLog(cut), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("ledger/d1/")));
+    EXPECT_THAT(CheckLog(cut), StatusIs(StatusCode::kDataLoss, HasSubstr("ledger/d1/")));
   }
 }
 
@@ -81,7 +81,7 @@ class ResumeTest : public AuditRetentionTest {
 
   // Damages `key`, resumes, and expects a log whose last entry says so.
   void DamageAndResume(const std::string& key, bool remove) {
-    SCOPED_TRACE(absl::StrCat(key, remove ? " removed" : " changed"));
+    SCOPED_TRACE(StrCat(key, remove ? " removed" : " changed"));
     MemoryStore::Pairs pairs = store_.pairs();
     if (remove) {
       pairs.erase(key);
@@ -89,14 +89,14 @@ class ResumeTest : public AuditRetentionTest {
       pairs[key][0] = static_cast<char>(pairs[key][0] ^ 1);
     }
     storage::MemoryStore store(pairs);
-    ASSERT_THAT(CheckLog(store), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
+    ASSERT_THAT(CheckLog(store), StatusIs(StatusCode::kDataLoss, ::testing::_));
     ASSERT_OK(ResumeLog(store, now_, "quarantine/").status());
     ASSERT_OK_AND_ASSIGN(const AuditedLedger opened, OpenAudited(store, now_, /*days_kept=*/0));
     ASSERT_OK_AND_ASSIGN(const std::vector<v1::AuditEntry> entries, ReadAll(*opened.log));
     EXPECT_EQ(entries.back().action(), "log/resume");
     EXPECT_EQ(entries.back().outcome(), "DATA_LOSS");
     for (const auto& [aside, value] : store_.pairs()) {
-      if (!absl::StartsWith(aside, kEntryPrefix) || aside == key) continue;
+      if (!StartsWith(aside, kEntryPrefix) || aside == key) continue;
       EXPECT_TRUE(*store.Get(aside) == value || *store.Get("quarantine/" + aside) == value)
           << aside << " is neither kept nor aside";
     }
@@ -112,7 +112,7 @@ class ResumeTest : public AuditRetentionTest {
 
 TEST_F(ResumeTest, AnyDamagedRecordLeavesALogThatGoesOnOpenly) {
   for (const auto& [key, value] : store_.pairs()) {
-    if (!absl::StartsWith(key, kAuditPrefix) && key != kSaltKey) continue;
+    if (!StartsWith(key, kAuditPrefix) && key != kSaltKey) continue;
     // A salt with a flipped bit is still a salt; the records that it covers show the damage.
     for (const bool remove : {false, true}) DamageAndResume(key, remove);
     if (HasFailure()) return;

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/datasets/ledger/ledger_record.h"
@@ -53,13 +53,13 @@ class AuditTamperTest : public ::testing::Test {
     ASSERT_OK(Start(pairs_));
   }
 
-  absl::Status Start(const Pairs& pairs) const {
+  Status Start(const Pairs& pairs) const {
     storage::MemoryStore store(pairs);
     return OpenAudited(store, now_).status();
   }
 
   void ExpectFound(const Pairs& changed, const std::string& what) const {
-    EXPECT_THAT(Start(changed), StatusIs(absl::StatusCode::kDataLoss, ::testing::_)) << what;
+    EXPECT_THAT(Start(changed), StatusIs(StatusCode::kDataLoss, ::testing::_)) << what;
   }
 
   // Differs from the time of the ledger's fixture, 1'700'000'000.
@@ -73,7 +73,7 @@ TEST_F(AuditTamperTest, AnyChangedByteIsFound) {
       for (const int flip : {0x01, 0x80}) {
         Pairs changed = pairs_;
         changed[key][i] = static_cast<char>(value[i] ^ flip);
-        ExpectFound(changed, absl::StrCat(key, " byte ", i));
+        ExpectFound(changed, StrCat(key, " byte ", i));
         if (HasFailure()) return;
       }
     }
@@ -84,15 +84,15 @@ TEST_F(AuditTamperTest, AnyRemovedCutOrLongerRecordIsFound) {
   for (const auto& [key, value] : pairs_) {
     Pairs changed = pairs_;
     changed.erase(key);
-    ExpectFound(changed, absl::StrCat(key, " removed"));
+    ExpectFound(changed, StrCat(key, " removed"));
     for (size_t size = 0; size < value.size(); ++size) {
       changed[key] = value.substr(0, size);
-      ExpectFound(changed, absl::StrCat(key, " cut to ", size));
+      ExpectFound(changed, StrCat(key, " cut to ", size));
     }
     changed[key] = value + '\0';
-    ExpectFound(changed, absl::StrCat(key, " longer"));
-    changed[key] = absl::StrCat(value, "\xf8\x01", "1");  // a field of a later version
-    ExpectFound(changed, absl::StrCat(key, " with another field"));
+    ExpectFound(changed, StrCat(key, " longer"));
+    changed[key] = StrCat(value, "\xf8\x01", "1");  // a field of a later version
+    ExpectFound(changed, StrCat(key, " with another field"));
     if (HasFailure()) return;
   }
 }
@@ -103,10 +103,10 @@ TEST_F(AuditTamperTest, SwappedAndCopiedRecordsAreFound) {
       if (value == other_value) continue;
       Pairs changed = pairs_;
       changed[key] = other_value;
-      ExpectFound(changed, absl::StrCat(other, " over ", key));
+      ExpectFound(changed, StrCat(other, " over ", key));
       if (key < other) continue;
       changed[other] = value;
-      ExpectFound(changed, absl::StrCat(other, " and ", key, " swapped"));
+      ExpectFound(changed, StrCat(other, " and ", key, " swapped"));
     }
   }
 }
@@ -120,7 +120,7 @@ TEST_F(AuditTamperTest, AddedRecordsAreFound) {
       if (pairs_.contains(at)) continue;
       Pairs changed = pairs_;
       changed[at] = value;
-      ExpectFound(changed, absl::StrCat(key, " as ", at));
+      ExpectFound(changed, StrCat(key, " as ", at));
     }
   }
 }
@@ -130,7 +130,7 @@ TEST_F(AuditTamperTest, ALedgerCutAtItsEndIsFoundHoweverMuchIsCut) {
   Pairs changed = pairs_;
   for (uint64_t i = 5; i-- > 0;) {
     ASSERT_EQ(changed.erase(ledger::LedgerKey("d", i)), 1u);
-    ExpectFound(changed, absl::StrCat("entries from ", i, " on"));
+    ExpectFound(changed, StrCat("entries from ", i, " on"));
   }
 }
 
@@ -152,7 +152,7 @@ TEST_F(AuditTamperTest, ALedgerWrittenAnewIsFound) {
     }
     storage::MemoryStore alone(changed);
     EXPECT_OK(OpenLedger(alone).status()) << "its own chain is right";
-    ExpectFound(changed, absl::StrCat("from ", from));
+    ExpectFound(changed, StrCat("from ", from));
   }
 }
 
@@ -164,7 +164,7 @@ TEST_F(AuditTamperTest, ALogThatIsGoneIsFoundByAKeptHead) {
   ASSERT_OK_AND_ASSIGN(const v1::ReadAuditLogResponse kept, before.log->Read(0, 0));
   Pairs changed = pairs_;
   std::erase_if(changed, [](const auto& pair) {
-    return absl::StartsWith(pair.first, kAuditPrefix) || pair.first == kSaltKey;
+    return StartsWith(pair.first, kAuditPrefix) || pair.first == kSaltKey;
   });
   storage::MemoryStore bare(changed);
   ASSERT_OK_AND_ASSIGN(const AuditedLedger next, OpenAudited(bare, now_));
@@ -182,7 +182,7 @@ TEST_F(AuditTamperTest, AnOlderHeadThatWasKeptFindsACutLog) {
   ASSERT_OK_AND_ASSIGN(AuditChain chain, AuditChain::After(page.sealed()));
   for (int i = 0; i + 1 < page.entries_size(); ++i) ASSERT_OK(chain.Follow(page.entries(i)));
   EXPECT_THAT(chain.CheckEnd(page.head()),
-              StatusIs(absl::StatusCode::kDataLoss, ::testing::HasSubstr("missing")));
+              StatusIs(StatusCode::kDataLoss, ::testing::HasSubstr("missing")));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/store/models/endpoint_record.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/schemas.h"
@@ -18,8 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
-constexpr auto kNotFound = absl::StatusCode::kNotFound;
+constexpr auto kRefused = StatusCode::kFailedPrecondition;
+constexpr auto kNotFound = StatusCode::kNotFound;
 
 ModelInfo ModelNamed(const std::string& id, const std::string& source, double max = 1) {
   return {.id = id,
@@ -34,23 +36,22 @@ class EndpointsTest : public ::testing::Test {
  protected:
   EndpointsTest() {
     for (const char* id : {"a", "b", "c"}) {
-      EXPECT_TRUE(models_.Save(store_, ModelNamed(id, absl::StrCat("studies/s", id))).ok());
+      EXPECT_TRUE(models_.Save(store_, ModelNamed(id, StrCat("studies/s", id))).ok());
     }
     EXPECT_TRUE(models_.Save(store_, ModelNamed("wide", "jobs/j", 2)).ok());
     endpoints_ = *Endpoints::Open(store_, models_, [this] { return ++now_; });
   }
 
-  absl::Status Set(const std::string& model, const ChangeOptions& options = {}) {
+  Status Set(const std::string& model, const ChangeOptions& options = {}) {
     return endpoints_->Set("e", model, options).status();
   }
-  absl::Status RollBack(uint64_t to = 0, const ChangeOptions& options = {}) {
+  Status RollBack(uint64_t to = 0, const ChangeOptions& options = {}) {
     return endpoints_->RollBack("e", to, options).status();
   }
   // "3 a(1)": version 3 serves model a, which a rollback restored from version 1.
   std::string Serving() const { return Text(endpoints_->Get("e")->versions.back()); }
   static std::string Text(const EndpointVersion& v) {
-    return absl::StrCat(v.number, " ", v.model,
-                        v.restored > 0 ? absl::StrCat("(", v.restored, ")") : "");
+    return StrCat(v.number, " ", v.model, v.restored > 0 ? StrCat("(", v.restored, ")") : "");
   }
 
   int64_t now_ = 0;
@@ -206,12 +207,12 @@ TEST_F(EndpointsTest, EndpointsSurviveARestartVersionsAndAll) {
 
 TEST_F(EndpointsTest, AChangeThatCannotBeStoredIsNone) {
   ASSERT_OK(Set("a"));
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   EXPECT_FALSE(Set("b").ok());
   EXPECT_FALSE(RollBack(1).ok());
   EXPECT_FALSE(endpoints_->Delete("e").ok());
   EXPECT_EQ(Serving(), "1 a");
-  store_.FailWrites(absl::OkStatus());
+  store_.FailWrites(OkStatus());
   EXPECT_OK(models_.ClaimRemovalOf("studies/sb").status());
   EXPECT_FALSE(models_.ClaimRemovalOf("studies/sa").ok());
   ASSERT_OK(Set("b"));
@@ -241,7 +242,7 @@ TEST_F(EndpointsTest, ARecordThatDoesNotAddUpIsDataLoss) {
   const EndpointVersion first{.number = 1, .model = "a"}, second{.number = 2, .model = "b"};
   EXPECT_OK(opened({.id = "e", .versions = {first, second}}, "endpoint/e/"));
   const auto is_lost = [](const char* why) {
-    return StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr("endpoint/"), HasSubstr(why)));
+    return StatusIs(StatusCode::kDataLoss, AllOf(HasSubstr("endpoint/"), HasSubstr(why)));
   };
   EXPECT_THAT(opened({.id = "e", .versions = {first}}, "endpoint/f/"), is_lost("another key"));
   EXPECT_THAT(opened({.id = "e", .versions = {}}, "endpoint/e/"), is_lost("no version"));

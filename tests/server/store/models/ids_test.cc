@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::models {
@@ -20,7 +21,7 @@ TEST(IdsTest, ARequestIdIsNeitherEmptyNorLongerThan128Bytes) {
   EXPECT_OK(CheckRequestId(std::string(128, 'r')));
   for (const size_t size : {0, 129}) {
     EXPECT_THAT(CheckRequestId(std::string(size, 'r')),
-                StatusIs(absl::StatusCode::kInvalidArgument,
+                StatusIs(StatusCode::kInvalidArgument,
                          HasSubstr("request_id: must have 1 to 128 characters, has ")));
   }
 }
@@ -33,7 +34,7 @@ TEST(IdsTest, ANewIdIsEmptyOrWellFormed) {
   for (const std::string& bad : {std::string("A"), std::string("-a"), std::string("a/b"),
                                  std::string("a\0b", 3), std::string(64, 'a')}) {
     EXPECT_THAT(CheckNewId("study_id", bad),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("study_id: must be empty")))
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("study_id: must be empty")))
         << bad;
   }
 }
@@ -59,7 +60,7 @@ TEST(IdsTest, MadeIdsAreWellFormedAndDoNotRecur) {
 TEST(IdsTest, DrawsUntilAnIdIsAccepted) {
   int asked = 0;
   ASSERT_OK_AND_ASSIGN(const std::string id, IdOrRandom("", [&](const std::string&) {
-                         return ++asked < kMaxDraws ? absl::UnknownError("no") : absl::OkStatus();
+                         return ++asked < kMaxDraws ? UnknownError("no") : OkStatus();
                        }));
   EXPECT_THAT(id, SizeIs(12));
   EXPECT_EQ(asked, kMaxDraws);
@@ -69,10 +70,10 @@ TEST(IdsTest, DrawsAHundredTimesAndThenSaysWhyNoneIsAccepted) {
   std::set<std::string> refused;
   const auto refuse = [&](const std::string& id) {
     refused.insert(id);
-    return absl::PermissionDeniedError("x/1 is kept");
+    return PermissionDeniedError("x/1 is kept");
   };
   EXPECT_THAT(IdOrRandom("", refuse),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("none of 100 ids that the curator drew may be used, the last "
                                  "because x/1 is kept")));
   EXPECT_THAT(refused, SizeIs(100));

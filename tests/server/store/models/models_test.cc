@@ -1,8 +1,10 @@
 #include "server/store/models/models.h"
 
 #include <optional>
+#include <string_view>
 #include <thread>
 
+#include "common/base/status.h"
 #include "server/store/models/model_record.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/schemas.h"
@@ -20,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kExists = absl::StatusCode::kAlreadyExists;
+constexpr auto kExists = StatusCode::kAlreadyExists;
 
 ModelInfo Info(const std::string& id, const std::string& source) {
   return {.id = id,
@@ -33,7 +35,7 @@ ModelInfo Info(const std::string& id, const std::string& source) {
 
 class ModelsTest : public ::testing::Test {
  protected:
-  std::vector<std::string> Ids(absl::string_view source, const Page& page) const {
+  std::vector<std::string> Ids(std::string_view source, const Page& page) const {
     std::vector<std::string> ids;
     for (const ModelSummary& model : models_.List(source, page)) ids.push_back(model.id);
     return ids;
@@ -64,7 +66,7 @@ TEST_F(ModelsTest, ASignatureStaysWithItsModel) {
   ModelInfo info = Info("a", "jobs/j");
   ASSERT_OK(models_.Sign(info));
   EXPECT_FALSE(info.signature.has_value()) << "nobody signs yet";
-  models_.SignWith([&](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+  models_.SignWith([&](std::string_view bytes) -> StatusOr<ModelSignature> {
     return ModelSignature{.signature = *key.Sign(kModelDomain, bytes), .key = key.public_key()};
   });
   ASSERT_OK(models_.Sign(info));
@@ -77,7 +79,7 @@ TEST_F(ModelsTest, ASignatureStaysWithItsModel) {
   ModelInfo renamed = loaded;
   renamed.id = "b";
   EXPECT_THAT(CheckModelSignature(ToProto(renamed), key.public_key(), 0),
-              StatusIs(absl::StatusCode::kDataLoss, _));
+              StatusIs(StatusCode::kDataLoss, _));
 }
 
 // When the key changes, the next key signs what the former key had signed, and vouches for nothing
@@ -86,7 +88,7 @@ TEST_F(ModelsTest, TheNextKeySignsWhatTheKeyBeforeHadSigned) {
   const SigningKey before = *SigningKey::FromSeed({1}), next = *SigningKey::FromSeed({2}),
                    stranger = *SigningKey::FromSeed({3});
   const auto signer = [](const SigningKey& key) -> ModelSigner {
-    return [key](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+    return [key](std::string_view bytes) -> StatusOr<ModelSignature> {
       return ModelSignature{.signature = *key.Sign(kModelDomain, bytes), .key = key.public_key()};
     };
   };
@@ -115,18 +117,17 @@ TEST_F(ModelsTest, TheNextKeySignsWhatTheKeyBeforeHadSigned) {
   };
   EXPECT_OK(check("model/s/study"));
   EXPECT_OK(check("trained/j/job"));
-  EXPECT_THAT(check("trained/j/unsigned"), StatusIs(absl::StatusCode::kNotFound, _));
-  EXPECT_THAT(check("trained/j/strange"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
-  EXPECT_THAT(check("trained/j/changed"), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(check("trained/j/unsigned"), StatusIs(StatusCode::kNotFound, _));
+  EXPECT_THAT(check("trained/j/strange"), StatusIs(StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(check("trained/j/changed"), StatusIs(StatusCode::kDataLoss, _));
   EXPECT_EQ(**store_.Get("trained/j/damaged"), "\xff\xff");
 }
 
 TEST_F(ModelsTest, AModelThatCannotBeSignedIsNotMade) {
-  models_.SignWith([](absl::string_view) -> absl::StatusOr<ModelSignature> {
-    return absl::InternalError("no signature");
-  });
+  models_.SignWith(
+      [](std::string_view) -> StatusOr<ModelSignature> { return InternalError("no signature"); });
   ModelInfo info = Info("a", "jobs/j");
-  EXPECT_THAT(models_.Sign(info), StatusIs(absl::StatusCode::kInternal, "no signature"));
+  EXPECT_THAT(models_.Sign(info), StatusIs(StatusCode::kInternal, "no signature"));
 }
 
 // A start must not fail because of one model that nobody asks for.
@@ -140,7 +141,7 @@ TEST_F(ModelsTest, ADamagedModelIsAnErrorForThatModelAlone) {
   Models again;
   ASSERT_OK(again.Load(store_));
   EXPECT_THAT(again.Get("a"),
-              StatusIs(absl::StatusCode::kDataLoss,
+              StatusIs(StatusCode::kDataLoss,
                        AllOf(HasSubstr("trained/j/a"), HasSubstr("must have 64 bytes"))));
   EXPECT_OK(again.Get("b"));
   EXPECT_OK(again.Delete(store_, "a"));
@@ -191,11 +192,11 @@ TEST_F(ModelsTest, AModelThatIsHeldCountsUntilItIsLetGo) {
   ASSERT_OK(one_fits.Load(store_));
   {
     ASSERT_OK_AND_ASSIGN(const ModelInfo held, one_fits.Get("a"));
-    EXPECT_THAT(one_fits.Get("b"), StatusIs(absl::StatusCode::kResourceExhausted,
-                                            HasSubstr("no room for the model b")));
+    EXPECT_THAT(one_fits.Get("b"),
+                StatusIs(StatusCode::kResourceExhausted, HasSubstr("no room for the model b")));
     EXPECT_OK(one_fits.Get("a")) << "which is there";
     ASSERT_OK(one_fits.Delete(store_, "a"));
-    EXPECT_THAT(one_fits.Get("b"), StatusIs(absl::StatusCode::kResourceExhausted, _));
+    EXPECT_THAT(one_fits.Get("b"), StatusIs(StatusCode::kResourceExhausted, _));
   }
   EXPECT_OK(one_fits.Get("b"));
 }
@@ -205,7 +206,7 @@ TEST_F(ModelsTest, AModelLargerThanAllMemoryForModelsIsRefusedUnread) {
   Models none_fits(MemoryOf(*Info("a", "").model) - 1);
   ASSERT_OK(none_fits.Load(store_));
   EXPECT_THAT(none_fits.Get("a"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--model-cache-bytes")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--model-cache-bytes")));
   EXPECT_OK(none_fits.Delete(store_, "a"));
 }
 
@@ -226,9 +227,9 @@ TEST_F(ModelsTest, ModelsCountForTheOwnerOfWhatTheyAreMadeFrom) {
   EXPECT_OK(
       models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.models = 2, .bytes = 2 * bytes}));
   EXPECT_THAT(models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.models = 1}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("lab may have 1 model")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("lab may have 1 model")));
   EXPECT_THAT(models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.bytes = 2 * bytes - 1}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("its quota is")));
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("its quota is")));
 }
 
 TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {
@@ -236,7 +237,7 @@ TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {
   batch.Put("other", "record");
   Models::Put(Info("a", "jobs/j"), batch);
   ASSERT_OK(store_.Apply(batch));
-  EXPECT_THAT(models_.Get("a"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no model a")));
+  EXPECT_THAT(models_.Get("a"), StatusIs(StatusCode::kNotFound, HasSubstr("no model a")));
   models_.Publish(Info("a", "jobs/j"));
   EXPECT_OK(models_.Get("a"));
 }
@@ -249,7 +250,7 @@ TEST_F(ModelsTest, ARecordUnderTheKeyOfAnotherModelIsDataLoss) {
   Models again;
   ASSERT_OK(again.Load(store_));
   EXPECT_THAT(again.Get("a"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("has the model of another key")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("has the model of another key")));
 }
 
 TEST_F(ModelsTest, AnIdIsClaimedByOneAndFreeAgainIfNothingCameOfIt) {
@@ -290,7 +291,7 @@ TEST_F(ModelsTest, ADeletedModelIsGoneFromMemoryAndStoreAndItsIdIsFree) {
   ASSERT_OK(models_.Delete(store_, "b"));
   EXPECT_THAT(Ids("", {}), ElementsAre("ab"));
   EXPECT_THAT(models_.Delete(store_, "a"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no model a")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("no model a")));
   EXPECT_OK(models_.Claim("a").status());
   Models again;
   ASSERT_OK(again.Load(store_));
@@ -304,8 +305,8 @@ TEST_F(ModelsTest, AModelThatIsHeldIsNotDeleted) {
   for (const char* id : {"a", "b"}) ASSERT_OK(models_.Save(store_, Info(id, "studies/s")));
   {
     ASSERT_OK_AND_ASSIGN(const Models::PinnedModel held, models_.Pin("a", "endpoints/e"));
-    EXPECT_THAT(models_.Delete(store_, "a"), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                      HasSubstr("endpoints/e serves it")));
+    EXPECT_THAT(models_.Delete(store_, "a"),
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("endpoints/e serves it")));
     EXPECT_OK(models_.Delete(store_, "b"));
   }
   EXPECT_OK(models_.Delete(store_, "a"));
@@ -326,13 +327,13 @@ TEST_F(ModelsTest, AModelThatIsBeingDeletedIsNotHeld) {
 
 TEST_F(ModelsTest, AModelThatCannotBeDeletedStays) {
   ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
-  store_.FailWrites(absl::UnavailableError("no disk"));
-  EXPECT_THAT(models_.Delete(store_, "a"), StatusIs(absl::StatusCode::kUnavailable, "no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
+  EXPECT_THAT(models_.Delete(store_, "a"), StatusIs(StatusCode::kUnavailable, "no disk"));
   EXPECT_OK(models_.Pin("a", "endpoints/e").status());
 }
 
 TEST_F(ModelsTest, ModelThatCannotBeStoredIsNotThere) {
-  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.FailWrites(UnavailableError("no disk"));
   EXPECT_FALSE(models_.Save(store_, Info("a", "jobs/j")).ok());
   EXPECT_FALSE(models_.Get("a").ok());
 }
@@ -345,7 +346,7 @@ TEST_F(ModelsTest, ARecordOfAnotherKeyIsDataLoss) {
     batch.Put(key, store_.Get("summary/model/s/a")->value());
     ASSERT_OK(store_.Apply(batch));
     Models again;
-    EXPECT_THAT(again.Load(store_), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(key)));
+    EXPECT_THAT(again.Load(store_), StatusIs(StatusCode::kDataLoss, HasSubstr(key)));
     storage::StoreBatch undo;
     undo.DeletePrefix(key);
     ASSERT_OK(store_.Apply(undo));
@@ -357,7 +358,7 @@ TEST_F(ModelsTest, TwoModelsOfOneIdAreDataLoss) {
   ASSERT_OK(models_.Save(store_, Info("a", "jobs/j")));
   Models again;
   EXPECT_THAT(again.Load(store_),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the id of another model")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("the id of another model")));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/store/vault/private_records.h"
 #include "server/store/vault/vault_records.h"
@@ -28,7 +30,7 @@ void ExpectSealedAndPurged(const testing::MemoryStore& disk) {
   EXPECT_EQ(PhaseOf(disk), VaultPhase::kSealed);
   EXPECT_EQ(ValuesWith(disk, kSecret), 0u);
   EXPECT_EQ(ValuesWith(disk, kPublic), PublicRecords().size());
-  for (const absl::string_view prefix : PrivatePrefixes()) {
+  for (const std::string_view prefix : PrivatePrefixes()) {
     EXPECT_THAT(disk.purged(), Contains(std::string(prefix)));
   }
 }
@@ -84,13 +86,13 @@ TEST(AdoptionTest, WithoutKeysAPlainStoreStaysAsItIs) {
 }
 
 // Has values so large that several batches are needed.
-absl::Status FillLarge(storage::Store& disk) {
+Status FillLarge(storage::Store& disk) {
   COPPICE_RETURN_IF_ERROR(FillPlain(disk));
   for (int chunk = 0; chunk < 5; ++chunk) {
     const std::string rows = kSecret + std::string(size_t{9} << 20, 'r');
     COPPICE_RETURN_IF_ERROR(Put(disk, central::ChunkKey("large", chunk), rows));
   }
-  return absl::OkStatus();
+  return OkStatus();
 }
 
 TEST(AdoptionTest, ACrashAtAnyWriteIsFinishedByTheNextOpening) {
@@ -110,7 +112,7 @@ TEST(AdoptionTest, ACrashAtAnyWriteIsFinishedByTheNextOpening) {
             ValuesWith(disk, kSecret) > 0 && !(*ReadVaultState(disk))->sealed_to.empty();
         EXPECT_THAT(
             KeyedStore::OpenUnchanged(std::make_unique<DiskRef>(disk), {.keys = KeysOf("1")}),
-            StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("start the daemon")));
+            StatusIs(StatusCode::kFailedPrecondition, HasSubstr("start the daemon")));
       }
       EXPECT_EQ(CheckNotHalfSealed(disk).ok(),
                 !(*ReadVaultState(disk)).has_value() || PhaseOf(disk) == VaultPhase::kSealed);
@@ -161,9 +163,9 @@ TEST(AdoptionTest, AHalfSealedStoreNeedsTheKeyThatItBeganWith) {
   CrashingStore crashing(disk, {.write = 1, .kept = false, .fatal = true});
   EXPECT_FALSE(OpenKeyed(crashing, "1").ok());
   const auto before = disk.pairs();
-  EXPECT_THAT(OpenKeyed(disk, "2"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(OpenKeyed(disk, "2"), StatusIs(StatusCode::kFailedPrecondition, _));
   EXPECT_THAT(KeyedStore::Open(std::make_unique<DiskRef>(disk), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--key-file")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--key-file")));
   EXPECT_EQ(disk.pairs(), before);
 }
 
@@ -175,9 +177,8 @@ TEST(AdoptionTest, ANewerOrFormatlessStoreIsLeftAlone) {
       ASSERT_OK(Put(disk, "meta/format", "99"));
     }
     const auto before = disk.pairs();
-    EXPECT_THAT(
-        OpenKeyed(disk, "1"),
-        StatusIs(newer ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kDataLoss, _));
+    EXPECT_THAT(OpenKeyed(disk, "1"),
+                StatusIs(newer ? StatusCode::kFailedPrecondition : StatusCode::kDataLoss, _));
     EXPECT_EQ(disk.pairs(), before);
   }
 }
@@ -190,15 +191,14 @@ TEST(AdoptionTest, WrappedKeysWithoutAStateAreDataLoss) {
        {std::string(), std::string("sealed"), KeysOf("1").current().id + " melted ",
         std::string(" sealed ")}) {
     ASSERT_OK(Put(disk, "meta/vault", state));
-    EXPECT_THAT(OpenKeyed(disk, "1"),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("meta/vault")));
+    EXPECT_THAT(OpenKeyed(disk, "1"), StatusIs(StatusCode::kDataLoss, HasSubstr("meta/vault")));
   }
   storage::StoreBatch batch;
   batch.Delete("meta/vault");
   ASSERT_OK(disk.Apply(batch));
-  EXPECT_THAT(OpenKeyed(disk, "1"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("meta/vault")));
+  EXPECT_THAT(OpenKeyed(disk, "1"), StatusIs(StatusCode::kDataLoss, HasSubstr("meta/vault")));
   EXPECT_THAT(KeyedStore::Open(std::make_unique<DiskRef>(disk), {}),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("meta/vault")));
+              StatusIs(StatusCode::kDataLoss, HasSubstr("meta/vault")));
 }
 
 }  // namespace

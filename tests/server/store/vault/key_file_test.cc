@@ -5,7 +5,8 @@
 #include <iterator>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/server/store/vault/vault_fixture.h"
 #include "tests/support/temp_dir.h"
 
@@ -30,8 +31,8 @@ std::string Read(const std::string& path) {
 
 TEST(KeyFileTest, TheFirstKeyIsCurrentAndAllAreFound) {
   ASSERT_OK_AND_ASSIGN(const KeyFile keys,
-                       KeyFile::Parse(absl::StrCat("# of the lab\n\n", KeyLine('a'), "  ",
-                                                   KeyLine('B'), "# former: ", KeyLine('c'))));
+                       KeyFile::Parse(StrCat("# of the lab\n\n", KeyLine('a'), "  ", KeyLine('B'),
+                                             "# former: ", KeyLine('c'))));
   ASSERT_THAT(keys.keys(), SizeIs(2));
   EXPECT_EQ(keys.current().id, KeysOf("a").current().id);
   EXPECT_THAT(keys.current().id, SizeIs(kMasterKeyIdChars));
@@ -43,18 +44,17 @@ TEST(KeyFileTest, TheFirstKeyIsCurrentAndAllAreFound) {
 TEST(KeyFileTest, WhatIsNoKeyIsRefusedByItsLineAndNotQuoted) {
   const std::string almost = std::string(63, 'e');
   for (const std::string& line : {almost, almost + "ee", almost + "g", almost + " e"}) {
-    EXPECT_THAT(KeyFile::Parse(absl::StrCat(KeyLine('a'), line, "\n")),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("line 2"), Not(HasSubstr("eee")))));
+    EXPECT_THAT(
+        KeyFile::Parse(StrCat(KeyLine('a'), line, "\n")),
+        StatusIs(StatusCode::kInvalidArgument, AllOf(HasSubstr("line 2"), Not(HasSubstr("eee")))));
   }
   EXPECT_THAT(KeyFile::Parse(KeyLine('a') + KeyLine('A')),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: repeats a key")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("line 2: repeats a key")));
   EXPECT_THAT(KeyFile::Parse("# nothing\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("holds no key")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("holds no key")));
   std::string many;
-  for (int i = 10; i < 75; ++i) absl::StrAppend(&many, i, std::string(62, '0'), "\n");
-  EXPECT_THAT(KeyFile::Parse(many),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 65")));
+  for (int i = 10; i < 75; ++i) StrAppend(&many, i, std::string(62, '0'), "\n");
+  EXPECT_THAT(KeyFile::Parse(many), StatusIs(StatusCode::kInvalidArgument, HasSubstr("line 65")));
 }
 
 TEST(KeyFileTest, AMadeFileIsForItsOwnerAloneAndIsNotReplaced) {
@@ -65,7 +65,7 @@ TEST(KeyFileTest, AMadeFileIsForItsOwnerAloneAndIsNotReplaced) {
   ASSERT_OK_AND_ASSIGN(const KeyFile keys, KeyFile::Load(path));
   EXPECT_EQ(keys.current().id, id);
   const std::string before = Read(path);
-  EXPECT_THAT(MakeKeyFile(path), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(path)));
+  EXPECT_THAT(MakeKeyFile(path), StatusIs(StatusCode::kAlreadyExists, HasSubstr(path)));
   EXPECT_EQ(Read(path), before);
 }
 
@@ -87,7 +87,7 @@ TEST(KeyFileTest, AFileThatEverybodyMayReadIsRefused) {
   ASSERT_OK(MakeKeyFile(path));
   for (const fs::perms open : {fs::perms::others_read, fs::perms::others_write}) {
     fs::permissions(path, fs::perms::owner_read | open);
-    EXPECT_THAT(KeyFile::Load(path), StatusIs(absl::StatusCode::kFailedPrecondition,
+    EXPECT_THAT(KeyFile::Load(path), StatusIs(StatusCode::kFailedPrecondition,
                                               AllOf(HasSubstr(path), HasSubstr("chmod"))));
     EXPECT_FALSE(AddKey(path).ok());
   }
@@ -101,10 +101,10 @@ TEST(KeyFileTest, WhatIsNoKeyFileIsNotAddedTo) {
   const std::string path = dir.path() + "/notes";
   std::ofstream(path) << "notes\n";
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_THAT(AddKey(path), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path)));
+  EXPECT_THAT(AddKey(path), StatusIs(StatusCode::kInvalidArgument, HasSubstr(path)));
   EXPECT_EQ(Read(path), "notes\n");
   EXPECT_THAT(KeyFile::Load(dir.path() + "/none"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+              StatusIs(StatusCode::kNotFound, HasSubstr("none")));
 }
 
 }  // namespace

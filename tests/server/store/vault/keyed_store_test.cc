@@ -6,7 +6,9 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
+#include "common/base/status.h"
 #include "server/store/rocksdb/backups.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/server/store/vault/vault_fixture.h"
@@ -35,7 +37,7 @@ size_t FilesWith(const std::string& folder, const std::string& text) {
 
 class KeyedStoreTest : public ::testing::Test {
  protected:
-  absl::StatusOr<KeyedStore> OpenWith(const std::string& digits) {
+  StatusOr<KeyedStore> OpenWith(const std::string& digits) {
     return OpenKeyedStore(data_dir_, {.keys = KeysOf(digits)});
   }
 
@@ -70,9 +72,9 @@ TEST_F(KeyedStoreTest, APurgedDatasetsWrappedKeyIsInNoFile) {
   std::string wrapped;
   {
     // Reads below the sealing layer.
-    ASSERT_OK(store->Scan("vault/dataset/a", [&](absl::string_view, absl::string_view value) {
+    ASSERT_OK(store->Scan("vault/dataset/a", [&](std::string_view, std::string_view value) {
       wrapped = std::string(value.substr(kMasterKeyIdChars));
-      return absl::OkStatus();
+      return OkStatus();
     }));
   }
   ASSERT_OK(store->Backup({.folder = backups_}));  // writes a table
@@ -88,9 +90,9 @@ TEST_F(KeyedStoreTest, AfterARotationNoFileHoldsAKeyWrappedUnderTheFormer) {
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenWith("1"));
   ASSERT_OK(PutAll(*store, PrivateRecords()));
   std::string wrapped;
-  ASSERT_OK(store->Scan("vault/", [&](absl::string_view, absl::string_view value) {
+  ASSERT_OK(store->Scan("vault/", [&](std::string_view, std::string_view value) {
     wrapped = std::string(value.substr(kMasterKeyIdChars));
-    return absl::OkStatus();
+    return OkStatus();
   }));
   ASSERT_GT(FilesWith(data_dir_, wrapped), 0u);
   ASSERT_OK(store.sealed()->Rewrap(KeysOf("21")));
@@ -110,10 +112,10 @@ TEST_F(KeyedStoreTest, ABackupOfASealedStoreIsRestoredWithItsKeyAlone) {
   ASSERT_OK(storage::CopyBackup(backups_, 1, copy + "/rocksdb"));
   for (const char* keys : {"2", "3"}) {
     EXPECT_THAT(OpenKeyedStore(copy, {.keys = KeysOf(keys)}),
-                StatusIs(absl::StatusCode::kFailedPrecondition, _));
+                StatusIs(StatusCode::kFailedPrecondition, _));
   }
   EXPECT_THAT(OpenKeyedStoreForReading(copy, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--key-file")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--key-file")));
   {
     ASSERT_OK_AND_ASSIGN(const KeyedStore read,
                          OpenKeyedStoreForReading(copy, {.keys = KeysOf("21")}));

@@ -5,9 +5,12 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/sealing_keys.h"
@@ -59,14 +62,14 @@ TEST_F(SealedStoreTest, WhatIsPrivateIsSealedAndAllElseIsAsItWas) {
 
 TEST_F(SealedStoreTest, ADatasetAStudyAndTheDaemonHaveKeysOfTheirOwn) {
   std::set<std::string> wrapped;
-  ASSERT_OK(disk_.Scan("vault/", [&](absl::string_view key, absl::string_view) {
+  ASSERT_OK(disk_.Scan("vault/", [&](std::string_view key, std::string_view) {
     wrapped.emplace(key);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   EXPECT_THAT(wrapped, ElementsAre("vault/daemon", "vault/dataset/a", "vault/dataset/b",
                                    "vault/dataset/c", "vault/sealing/s", "vault/study/s"));
   ASSERT_OK_AND_ASSIGN(const KeyRing ring, LoadKeyRing(disk_, KeysOf("1"), /*skip_damaged=*/false));
-  std::set<absl::string_view> keys;
+  std::set<std::string_view> keys;
   for (const auto& [unit, key] : ring) keys.insert(key->bytes());
   EXPECT_EQ(keys.size(), 6u);
 }
@@ -74,13 +77,13 @@ TEST_F(SealedStoreTest, ADatasetAStudyAndTheDaemonHaveKeysOfTheirOwn) {
 TEST_F(SealedStoreTest, PrefixScansGiveTheirRecordsInOrder) {
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
   std::vector<std::string> seen;
-  ASSERT_OK(store->Scan("chunk/a/", [&](absl::string_view, absl::string_view value) {
+  ASSERT_OK(store->Scan("chunk/a/", [&](std::string_view, std::string_view value) {
     seen.emplace_back(value);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   EXPECT_THAT(seen, ElementsAre(HasSubstr("chunk/a/00000000"), HasSubstr("chunk/a/00000001")));
-  EXPECT_THAT(store->Scan("chunk/", [](auto, auto) { return absl::AbortedError("enough"); }),
-              StatusIs(absl::StatusCode::kAborted, "enough"));
+  EXPECT_THAT(store->Scan("chunk/", [](auto, auto) { return AbortedError("enough"); }),
+              StatusIs(StatusCode::kAborted, "enough"));
 }
 
 TEST_F(SealedStoreTest, ChangedCutSwappedOrPlainRecordsAreDataLossThatNamesThem) {
@@ -93,10 +96,10 @@ TEST_F(SealedStoreTest, ChangedCutSwappedOrPlainRecordsAreDataLossThatNamesThem)
         std::string(kSecret)}) {
     ASSERT_OK(Put(disk_, kChunk, bytes));
     ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
-    EXPECT_THAT(store->Get(kChunk), StatusIs(absl::StatusCode::kDataLoss,
-                                             AllOf(HasSubstr(kChunk), HasSubstr("not open"))));
-    EXPECT_THAT(store->Scan("chunk/", [](auto, auto) { return absl::OkStatus(); }),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(kChunk)));
+    EXPECT_THAT(store->Get(kChunk),
+                StatusIs(StatusCode::kDataLoss, AllOf(HasSubstr(kChunk), HasSubstr("not open"))));
+    EXPECT_THAT(store->Scan("chunk/", [](auto, auto) { return OkStatus(); }),
+                StatusIs(StatusCode::kDataLoss, HasSubstr(kChunk)));
     EXPECT_OK(store->Get(central::ChunkKey("b", 0)));
   }
 }
@@ -107,22 +110,22 @@ TEST_F(SealedStoreTest, AChangedOrSwappedWrappedKeyIsDataLossThatNamesIt) {
     std::string flipped = good;
     flipped[byte] = static_cast<char>(flipped[byte] ^ 1);
     ASSERT_OK(Put(disk_, kWrapped, flipped));
-    EXPECT_THAT(OpenKeyed(disk_, "1"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(kWrapped)));
+    EXPECT_THAT(OpenKeyed(disk_, "1"), StatusIs(StatusCode::kDataLoss, HasSubstr(kWrapped)));
   }
   ASSERT_OK(Put(disk_, kWrapped, OnDisk("vault/dataset/b")));
-  EXPECT_THAT(OpenKeyed(disk_, "1"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(kWrapped)));
+  EXPECT_THAT(OpenKeyed(disk_, "1"), StatusIs(StatusCode::kDataLoss, HasSubstr(kWrapped)));
 }
 
 TEST_F(SealedStoreTest, TheWrongKeyOpensNothingAndChangesNothing) {
   const auto before = disk_.pairs();
-  EXPECT_THAT(OpenKeyed(disk_, "2"), StatusIs(absl::StatusCode::kFailedPrecondition,
+  EXPECT_THAT(OpenKeyed(disk_, "2"), StatusIs(StatusCode::kFailedPrecondition,
                                               AllOf(HasSubstr(KeysOf("1").current().id),
                                                     HasSubstr(KeysOf("2").current().id))));
   EXPECT_THAT(KeyedStore::Open(std::make_unique<DiskRef>(disk_), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+              StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("sealed"), HasSubstr("--key-file"))));
   EXPECT_THAT(KeyedStore::OpenUnchanged(std::make_unique<DiskRef>(disk_), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--key-file")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--key-file")));
   EXPECT_EQ(disk_.pairs(), before);
 }
 
@@ -139,9 +142,9 @@ TEST_F(SealedStoreTest, DeletingADatasetDeletesItsKeyInTheSameBatch) {
   EXPECT_THAT(*store->Get(central::DatasetKey("a")), Optional(Eq("deleted")));
   // What a file system or a copy of the files has kept cannot be read, even with the key file.
   ASSERT_OK(Put(disk_, kChunk, sealed));
-  EXPECT_THAT(store->Get(kChunk), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(store->Get(kChunk), StatusIs(StatusCode::kDataLoss, _));
   ASSERT_OK_AND_ASSIGN(const KeyedStore again, OpenKeyed(disk_, "1"));
-  EXPECT_THAT(again->Get(kChunk), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(again->Get(kChunk), StatusIs(StatusCode::kDataLoss, _));
   EXPECT_OK(again->Get(central::ChunkKey("b", 0)));
 }
 
@@ -197,12 +200,12 @@ TEST_F(SealedStoreTest, ErasedSealingKeysLeaveTheKeyTheyWereSealedUnder) {
 
 TEST_F(SealedStoreTest, AFailedBatchChangesNoKey) {
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
-  disk_.FailWrites(absl::UnavailableError("the disk"));
+  disk_.FailWrites(UnavailableError("the disk"));
   storage::StoreBatch deletes;
   deletes.DeletePrefix(central::ChunkPrefix("a"));
-  EXPECT_THAT(store->Apply(deletes), StatusIs(absl::StatusCode::kUnavailable, "the disk"));
+  EXPECT_THAT(store->Apply(deletes), StatusIs(StatusCode::kUnavailable, "the disk"));
   EXPECT_FALSE(Put(*store, central::ChunkKey("new", 0), "rows").ok());
-  disk_.FailWrites(absl::OkStatus());
+  disk_.FailWrites(OkStatus());
   EXPECT_OK(store->Get(kChunk));
   ASSERT_OK(Put(*store, central::ChunkKey("new", 0), "rows"));
   EXPECT_THAT(*store->Get(central::ChunkKey("new", 0)), Optional(Eq("rows")));
@@ -240,7 +243,7 @@ TEST_F(SealedStoreTest, RewrappingLeavesTheFormerKeyNothingToOpen) {
     EXPECT_EQ(again, std::nullopt);
   }
   EXPECT_EQ(OnDisk(kChunk), sealed) << "rows are not written anew";
-  EXPECT_THAT(OpenKeyed(disk_, "1"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(OpenKeyed(disk_, "1"), StatusIs(StatusCode::kFailedPrecondition, _));
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "2"));
   ExpectAllReadable(*store);
   EXPECT_THAT(*store->Get(central::ChunkKey("new", 0)), Optional(Eq("rows")));
@@ -249,8 +252,7 @@ TEST_F(SealedStoreTest, RewrappingLeavesTheFormerKeyNothingToOpen) {
 TEST_F(SealedStoreTest, AKeyFileThatLacksTheFormerKeyIsNotTaken) {
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
   const auto before = disk_.pairs();
-  EXPECT_THAT(store.sealed()->Rewrap(KeysOf("2")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(store.sealed()->Rewrap(KeysOf("2")), StatusIs(StatusCode::kFailedPrecondition, _));
   EXPECT_EQ(disk_.pairs(), before);
   EXPECT_OK(Put(*store, kChunk, "rows"));
   EXPECT_OK(OpenKeyed(disk_, "1"));
@@ -259,7 +261,7 @@ TEST_F(SealedStoreTest, AKeyFileThatLacksTheFormerKeyIsNotTaken) {
 TEST_F(SealedStoreTest, OpeningWithANewFirstKeyRewraps) {
   std::string former;
   ASSERT_OK_AND_ASSIGN(const KeyedStore store,
-                       OpenKeyed(disk_, "21", [&](VaultStep step, absl::string_view key) {
+                       OpenKeyed(disk_, "21", [&](VaultStep step, std::string_view key) {
                          EXPECT_EQ(step, VaultStep::kRewrapped);
                          former = std::string(key);
                        }));
@@ -292,9 +294,9 @@ TEST_F(SealedStoreTest, ACrashDuringRewrappingLosesNothing) {
 
 TEST_F(SealedStoreTest, AFailedRewrappingKeepsTheFormerKeyAndMayBeRepeated) {
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
-  disk_.FailWrites(absl::UnavailableError("the disk"));
+  disk_.FailWrites(UnavailableError("the disk"));
   EXPECT_FALSE(store.sealed()->Rewrap(KeysOf("21")).ok());
-  disk_.FailWrites(absl::OkStatus());
+  disk_.FailWrites(OkStatus());
   EXPECT_EQ(store.sealed()->master_id(), KeysOf("1").current().id);
   ASSERT_OK(Put(*store, central::ChunkKey("new", 0), "rows"));
   EXPECT_OK(OpenKeyed(disk_, "1"));
@@ -320,10 +322,10 @@ TEST_F(SealedStoreTest, ForARepairWhatDoesNotOpenIsShownAndNamed) {
   EXPECT_THAT(*store->Get(central::JobKey("j")), Optional(Eq("damaged")));
   EXPECT_THAT(*store->Get(kChunk), Optional(Eq(OnDisk(kChunk))));
   std::vector<std::string> unreadable;
-  ASSERT_OK(store.sealed()->VisitUnreadable(
-      [&](absl::string_view key) { unreadable.emplace_back(key); }));
+  ASSERT_OK(
+      store.sealed()->VisitUnreadable([&](std::string_view key) { unreadable.emplace_back(key); }));
   EXPECT_THAT(unreadable, ElementsAre(kWrapped, kChunk, central::ChunkKey("a", 1), "job/j/"));
-  EXPECT_OK(store->Scan("", [](auto, auto) { return absl::OkStatus(); }));
+  EXPECT_OK(store->Scan("", [](auto, auto) { return OkStatus(); }));
 }
 
 TEST_F(SealedStoreTest, NothingSealedParsesAsARecord) {
@@ -356,13 +358,13 @@ TEST_F(SealedStoreTest, ReadersMeetNoHalfChange) {
   for (int reader = 0; reader < 2; ++reader) {
     readers.emplace_back([&] {
       while (!done) {
-        EXPECT_OK(store->Scan("chunk/", [](auto, auto) { return absl::OkStatus(); }));
+        EXPECT_OK(store->Scan("chunk/", [](auto, auto) { return OkStatus(); }));
         EXPECT_OK(store->Get(central::ChunkKey("b", 0)));
       }
     });
   }
   for (int i = 0; i < 100; ++i) {
-    const std::string id = absl::StrCat("d", i);
+    const std::string id = StrCat("d", i);
     ASSERT_OK(Put(*store, central::ChunkKey(id, 0), "rows"));
     if (i % 10 == 0) {
       EXPECT_OK(store.sealed()->Rewrap(KeysOf(i % 20 == 0 ? "21" : "12")));
@@ -376,12 +378,12 @@ TEST_F(SealedStoreTest, ReadersMeetNoHalfChange) {
 }
 
 TEST(PrivateRecordsTest, PrefixesAreInOrderAndCoverWhatIsPrivate) {
-  const absl::Span<const absl::string_view> prefixes = PrivatePrefixes();
+  const absl::Span<const std::string_view> prefixes = PrivatePrefixes();
   for (size_t i = 1; i < prefixes.size(); ++i) EXPECT_LT(prefixes[i - 1], prefixes[i]);
   for (const auto& [key, value] : PrivateRecords()) {
     EXPECT_TRUE(UnitOf(key).has_value()) << key;
-    EXPECT_TRUE(std::any_of(prefixes.begin(), prefixes.end(), [&k = key](absl::string_view prefix) {
-      return absl::StartsWith(k, prefix);
+    EXPECT_TRUE(std::any_of(prefixes.begin(), prefixes.end(), [&k = key](std::string_view prefix) {
+      return StartsWith(k, prefix);
     })) << key;
   }
   for (const auto& [key, value] : PublicRecords()) EXPECT_EQ(UnitOf(key), std::nullopt) << key;
@@ -404,7 +406,7 @@ TEST(PrivateRecordsTest, EveryKindOfRecordIsPrivateOrSaidNotToBe) {
   std::ifstream document(std::string(source) + "/docs/storage.md");
   size_t kinds = 0;
   for (std::string line; std::getline(document, line) && line != "## What is private";) {
-    if (!absl::StartsWith(line, "| `")) continue;
+    if (!StartsWith(line, "| `")) continue;
     const std::string key = line.substr(3, line.find('`', 3) - 3);
     const std::string kind = key.substr(0, key.find('/'));
     ++kinds;

@@ -3,7 +3,8 @@
 #include <set>
 #include <string>
 
-#include "absl/strings/escaping.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::vault {
@@ -12,9 +13,7 @@ namespace {
 using ::coppice::testing::StatusIs;
 using ::testing::_;
 
-SecretKey KeyOf(const std::string& hex) {
-  return *SecretKey::FromBytes(absl::HexStringToBytes(hex));
-}
+SecretKey KeyOf(const std::string& hex) { return *SecretKey::FromBytes(HexStringToBytes(hex)); }
 const SecretKey& SomeKey() {
   static const auto* const key = new SecretKey(KeyOf(std::string(64, '7')));
   return *key;
@@ -34,15 +33,15 @@ TEST(SealingTest, OpensWhatItSealedOfEverySize) {
 // Test case 16 of McGrew and Viega, "The Galois/Counter Mode of Operation", Appendix B.
 TEST(SealingTest, IsAes256Gcm) {
   const SecretKey key = KeyOf("feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308");
-  const std::string label = absl::HexStringToBytes("feedfacedeadbeeffeedfacedeadbeefabaddad2");
-  const std::string sealed = absl::HexStringToBytes(
+  const std::string label = HexStringToBytes("feedfacedeadbeeffeedfacedeadbeefabaddad2");
+  const std::string sealed = HexStringToBytes(
       "01"
       "cafebabefacedbaddecaf888"
       "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
       "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662"
       "76fc6ece0f4e1768cddf8853bb2d551b");
   ASSERT_OK_AND_ASSIGN(const std::string plain, Open(key, label, sealed));
-  EXPECT_EQ(absl::BytesToHexString(plain),
+  EXPECT_EQ(BytesToHexString(plain),
             "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
             "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39");
 }
@@ -52,22 +51,22 @@ TEST(SealingTest, EveryFlippedBitAndEveryCutIsFound) {
   for (size_t bit = 0; bit < 8 * sealed.size(); ++bit) {
     std::string changed = sealed;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
-    EXPECT_THAT(Open(SomeKey(), "label", changed), StatusIs(absl::StatusCode::kDataLoss, _))
+    EXPECT_THAT(Open(SomeKey(), "label", changed), StatusIs(StatusCode::kDataLoss, _))
         << "bit " << bit;
   }
   for (size_t size = 0; size < sealed.size(); ++size) {
     EXPECT_THAT(Open(SomeKey(), "label", sealed.substr(0, size)),
-                StatusIs(absl::StatusCode::kDataLoss, _));
+                StatusIs(StatusCode::kDataLoss, _));
   }
-  EXPECT_THAT(Open(SomeKey(), "label", sealed + "x"), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(Open(SomeKey(), "label", sealed + "x"), StatusIs(StatusCode::kDataLoss, _));
 }
 
 TEST(SealingTest, NeitherAnotherKeyNorAnotherLabelOpens) {
   ASSERT_OK_AND_ASSIGN(const std::string sealed, Seal(SomeKey(), "label", "value"));
-  EXPECT_THAT(Open(SomeKey(), "labels", sealed), StatusIs(absl::StatusCode::kDataLoss, _));
-  EXPECT_THAT(Open(SomeKey(), "", sealed), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(Open(SomeKey(), "labels", sealed), StatusIs(StatusCode::kDataLoss, _));
+  EXPECT_THAT(Open(SomeKey(), "", sealed), StatusIs(StatusCode::kDataLoss, _));
   EXPECT_THAT(Open(KeyOf(std::string(64, '8')), "label", sealed),
-              StatusIs(absl::StatusCode::kDataLoss, _));
+              StatusIs(StatusCode::kDataLoss, _));
 }
 
 TEST(SealingTest, NoNonceComesTwice) {
@@ -78,7 +77,7 @@ TEST(SealingTest, NoNonceComesTwice) {
 
 TEST(SealingTest, FreshKeysDiffer) {
   EXPECT_NE(SecretKey::Make()->bytes(), SecretKey::Make()->bytes());
-  EXPECT_THAT(SecretKey::FromBytes("short"), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(SecretKey::FromBytes("short"), StatusIs(StatusCode::kInvalidArgument, _));
 }
 
 }  // namespace

@@ -6,11 +6,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "server/datasets/central_keys.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/datasets/central_keys.h"
 #include "server/store/store.h"
 #include "server/store/store_format.h"
 #include "server/store/vault/key_file.h"
@@ -25,7 +26,7 @@ inline std::string KeyLine(char digit) { return std::string(64, digit) + "\n"; }
 // A key file with these keys, each of one repeated digit.
 inline vault::KeyFile KeysOf(const std::string& digits) {
   std::string text;
-  for (const char digit : digits) absl::StrAppend(&text, KeyLine(digit));
+  for (const char digit : digits) StrAppend(&text, KeyLine(digit));
   return *vault::KeyFile::Parse(text);
 }
 
@@ -41,9 +42,9 @@ inline std::map<std::string, std::string> PrivateRecords() {
         central::DatasetKey("a"), central::DatasetKey("b"), central::JobKey("j"),
         curator::JoinKey("s", id), curator::JoinCountKey("s"), curator::SealingKeyKey("s", {}),
         std::string(curator::kTicketKeyKey), std::string(curator::kManifestKeyKey),
-        absl::StrCat("quarantine/", curator::kTicketKeyKey),
-        absl::StrCat("quarantine/", central::ChunkKey("c", 7))}) {
-    records[key] = absl::StrCat(kSecret, " of ", key);
+        StrCat("quarantine/", curator::kTicketKeyKey),
+        StrCat("quarantine/", central::ChunkKey("c", 7))}) {
+    records[key] = StrCat(kSecret, " of ", key);
   }
   return records;
 }
@@ -53,22 +54,21 @@ inline std::map<std::string, std::string> PublicRecords() {
        {curator::StudyKey("s"), curator::SumsKey("s", 0), curator::CountsKey("s"),
         curator::SpentKey("s", 0), curator::LabelsKey("s", 0), std::string("ledger/a/0"),
         std::string("model/s/m"), std::string("meta/restored"), std::string("quarantine/job"),
-        absl::StrCat("quarantine/", curator::SumsKey("s", 1))}) {
-    records[key] = absl::StrCat(kPublic, " of ", key);
+        StrCat("quarantine/", curator::SumsKey("s", 1))}) {
+    records[key] = StrCat(kPublic, " of ", key);
   }
   return records;
 }
 
-inline absl::Status PutAll(storage::Store& store,
-                           const std::map<std::string, std::string>& records) {
+inline Status PutAll(storage::Store& store, const std::map<std::string, std::string>& records) {
   storage::StoreBatch batch;
   for (const auto& [key, value] : records) batch.Put(key, value);
   return store.Apply(batch);
 }
 
 // A plain store of this version's format with all of them.
-inline absl::Status FillPlain(storage::Store& store) {
-  absl::Status status = storage::OpenFormat(store);
+inline Status FillPlain(storage::Store& store) {
+  Status status = storage::OpenFormat(store);
   if (status.ok()) status = PutAll(store, PrivateRecords());
   if (status.ok()) status = PutAll(store, PublicRecords());
   return status;
@@ -79,9 +79,9 @@ inline void ExpectAllReadable(const storage::Store& store) {
   std::map<std::string, std::string> expected = PrivateRecords();
   expected.merge(PublicRecords());
   std::map<std::string, std::string> scanned;
-  EXPECT_OK(store.Scan("", [&](absl::string_view key, absl::string_view value) {
+  EXPECT_OK(store.Scan("", [&](std::string_view key, std::string_view value) {
     scanned[std::string(key)] = std::string(value);
-    return absl::OkStatus();
+    return OkStatus();
   }));
   for (const auto& [key, value] : expected) {
     const auto got = store.Get(key);
@@ -94,9 +94,9 @@ inline void ExpectAllReadable(const storage::Store& store) {
 // How many of the values on `disk` hold `text`.
 inline size_t ValuesWith(const storage::Store& disk, const std::string& text) {
   size_t values = 0;
-  EXPECT_OK(disk.Scan("", [&](absl::string_view, absl::string_view value) {
-    values += absl::StrContains(value, text) ? 1 : 0;
-    return absl::OkStatus();
+  EXPECT_OK(disk.Scan("", [&](std::string_view, std::string_view value) {
+    values += StrContains(value, text) ? 1 : 0;
+    return OkStatus();
   }));
   return values;
 }
@@ -106,24 +106,24 @@ class DiskRef final : public storage::Store {
  public:
   explicit DiskRef(storage::Store& disk) : disk_(disk) {}
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+  StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
     return disk_.Get(key);
   }
-  absl::Status Apply(const storage::StoreBatch& batch) override { return disk_.Apply(batch); }
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
+  Status Apply(const storage::StoreBatch& batch) override { return disk_.Apply(batch); }
+  Status Scan(std::string_view prefix,
+              absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit)
+      const override {
     return disk_.Scan(prefix, visit);
   }
-  absl::Status Purge(absl::string_view prefix) override { return disk_.Purge(prefix); }
+  Status Purge(std::string_view prefix) override { return disk_.Purge(prefix); }
 
  private:
   storage::Store& disk_;
 };
 
 // Opens `disk` as the daemon does, with keys of these digits.
-inline absl::StatusOr<vault::KeyedStore> OpenKeyed(storage::Store& disk, const std::string& digits,
-                                                   vault::StepCallback tell = {}) {
+inline StatusOr<vault::KeyedStore> OpenKeyed(storage::Store& disk, const std::string& digits,
+                                             vault::StepCallback tell = {}) {
   return vault::KeyedStore::Open(std::make_unique<DiskRef>(disk),
                                  {.keys = KeysOf(digits), .tell = std::move(tell)});
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "server/curator/partition/public_random.h"
 #include "server/trainers/registry.h"
 #include "tests/support/schemas.h"
@@ -47,7 +48,7 @@ TEST(HoldOutTest, SplitsTheRowsByTheSeedAlone) {
   EXPECT_NE(source(2).test->row(0)[0], one.test->row(0)[0]);
   for (const double share : {0.0, -0.1, 1.0}) {
     EXPECT_THAT(HoldOut(Rows(10), share),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("holdout")));
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("holdout")));
   }
 }
 
@@ -79,11 +80,10 @@ TEST(MeasureTest, WhatIsCancelledStops) {
   const std::vector<Budget> budgets = {*Budget::Parse("1")};
   int asked = 0;
   const Runs runs{.repeats = 2, .cancel = CancelCheck([&] {
-                                  return ++asked > 1 ? absl::CancelledError("gone")
-                                                     : absl::OkStatus();
+                                  return ++asked > 1 ? CancelledError("gone") : OkStatus();
                                 })};
   EXPECT_THAT(MeasureSeries(Auto(), budgets, {.epsilon = {}}, source, runs, [](uint32_t) {}),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("gone")));
+              StatusIs(StatusCode::kCancelled, HasSubstr("gone")));
   EXPECT_EQ(asked, 2);
 }
 
@@ -92,7 +92,7 @@ TEST(MeasureTest, WhatCannotBeTrainedIsSaidBeforeAnythingIs) {
   const std::vector<Budget> budgets = {*Budget::Parse("1")};
   EXPECT_OK(CheckSeries(Auto(), numbers, budgets, {.epsilon = {}}));
   EXPECT_THAT(CheckSeries(**trainers::FindTrainer("logistic"), numbers, budgets, {.epsilon = {}}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("logistic at epsilon 1: ")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("logistic at epsilon 1: ")));
 }
 
 }  // namespace
