@@ -16,7 +16,6 @@
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/terms.h"
 #include "coppice/v1/dataset.pb.h"
 
 namespace coppice::cli {

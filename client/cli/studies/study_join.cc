@@ -13,7 +13,6 @@
 #include "common/table/schema_file.h"
 #include "common/terms/public_values.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/terms.h"
 #include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {
