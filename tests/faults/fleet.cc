@@ -11,8 +11,10 @@
 #include "common/base/text.h"
 #include "common/privacy/private_random.h"
 #include "common/table/table.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/manifest.h"
+#include "common/wire/proto/packed_forest.h"
+#include "common/wire/terms.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {
@@ -52,7 +54,7 @@ uint32_t LabelOf(uint32_t device) { return device / kSlots / kLeaves; }
 LabelledRow RowOf(uint32_t device) { return {{LeafOf(device) + 0.5}, LabelOf(device)}; }
 
 StatusOr<Privatizer> PrivatizerFor(const curator::Studies::Offer& offer) {
-  COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(*offer.terms_bytes));
   COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(terms, *offer.forest));
   return Privatizer::Create(std::move(terms), offer.fingerprint, AllTrees(std::move(forest)));
 }
@@ -97,10 +99,10 @@ Status Fleet::Admit(uint32_t device, const std::string& study, const curator::St
   if (trusting_) return OkStatus();
   const uint32_t gateway = GatewayOf(device);
   Trust trust(offers_[gateway], *journals_[gateway], [now] { return now; });
-  COPPICE_ASSIGN_OR_RETURN(const Terms terms, ParseTerms(*offer.terms_bytes));
+  COPPICE_ASSIGN_OR_RETURN(const Terms terms, ReadTerms(*offer.terms_bytes));
   std::optional<SignedManifest> sent = manifest;
   if (!always && trust.Known(kCurator, study) == Sha256({manifest.bytes})) sent.reset();
-  return trust.Admit(kCurator, study, offer.fingerprint, &terms, sent, ParseManifest);
+  return trust.Admit(kCurator, study, offer.fingerprint, &terms, sent, ReadManifest);
 }
 
 Status Fleet::Answer(uint32_t device, const curator::Studies::Offer& offer) {

@@ -6,6 +6,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "tests/faults/relay/world_impl.h"
@@ -117,7 +118,7 @@ StatusOr<DealOffer> World::DeviceAsksTerms() {
   NoteDeal();
   DealOffer offer{.relay_terms = answer.relay_terms(), .terms = answer.terms()};
   std::copy(answer.signature().begin(), answer.signature().end(), offer.signature.begin());
-  COPPICE_ASSIGN_OR_RETURN(offer.manifest, FromProto(answer.manifest()));
+  COPPICE_ASSIGN_OR_RETURN(offer.manifest, ParseSignedManifest(answer.manifest()));
   return offer;
 }
 
@@ -209,7 +210,7 @@ std::optional<CrowdDeal> World::JoinDeal() {
   NoteDeal();
   v1::RelayTerms terms;
   terms.ParseFromString(answer->relay_terms());
-  const auto manifest = ParseManifest(answer->manifest().manifest());
+  const auto manifest = ReadManifest(answer->manifest().manifest());
   if (!manifest.ok()) return std::nullopt;
   const seal::ReportSealing sealing{.aead = static_cast<seal::Aead>(manifest->sealing->suite),
                                     .fingerprint = manifest->fingerprint,

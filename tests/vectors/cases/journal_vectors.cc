@@ -9,8 +9,8 @@
 #include "common/base/read_file.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/manifest.h"
 #include "tests/vectors/cases/sample_studies.h"
 #include "tests/vectors/vectors.h"
 
@@ -75,7 +75,7 @@ class Recorder {
   void See(const Terms& terms, uint8_t signer, uint8_t root) {
     const PublicKey key = JournalKey(signer).public_key();
     const Manifest manifest = ManifestOf(terms, key);
-    const std::string bytes = SerializeManifest(manifest);
+    const std::string bytes = WriteManifest(manifest);
     const SeenManifest seen = {.curator = kCurator,
                                .manifest = manifest,
                                .hash = Sha256({bytes}),
