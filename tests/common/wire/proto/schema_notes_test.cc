@@ -80,7 +80,7 @@ TEST(SchemaNotesTest, ATargetIsNotDeclaredWholeOnTheWire) {
   EXPECT_OK(ParseSchema(proto));
   proto.mutable_target()->set_integer(true);
   EXPECT_THAT(ParseSchema(proto), testing::StatusIs(StatusCode::kInvalidArgument,
-                                                    ::testing::HasSubstr("schema.target")));
+                                                    ::testing::HasSubstr("schema: target")));
 }
 
 TEST(SchemaNotesTest, MessagesOfDatasetsAndModelsDoNotHoldThem) {
