@@ -267,11 +267,10 @@ Manifest Study::MakeManifest() const {
                     .fingerprint = definition_.fingerprint,
                     .epsilon = definition_.terms->epsilon,
                     .mechanism = definition_.terms->mechanism,
-                    .expires_unix_seconds = definition_.settings.expires_unix_seconds,
-                    .min_reports = definition_.settings.min_reports,
                     .sequence = 1,
                     .issued_unix_seconds = std::max<int64_t>(0, definition_.created_unix_seconds),
                     .public_features = definition_.terms->num_public_features()};
+  PromiseToDevices(definition_.settings, manifest);
   const std::shared_ptr<const SealingKeys> keys = sealing_keys();
   if (keys == nullptr) return manifest;
   const StudySealingKey& key = keys->current();

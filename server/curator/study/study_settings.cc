@@ -106,6 +106,11 @@ StatusOr<StudySettings> FromProto(const v1::StudySettings& proto) {
   return settings;
 }
 
+void PromiseToDevices(const StudySettings& settings, Manifest& manifest) {
+  manifest.expires_unix_seconds = settings.expires_unix_seconds;
+  manifest.min_reports = settings.min_reports;
+}
+
 Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds) {
   if (settings.expires_unix_seconds == 0 || settings.expires_unix_seconds > now_unix_seconds) {
     return OkStatus();

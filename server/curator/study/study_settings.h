@@ -11,6 +11,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/terms/manifest.h"
 #include "common/terms/signature.h"
 
 namespace coppice::v1 {
@@ -47,6 +48,9 @@ v1::StudySettings ToProto(const StudySettings& settings);
 // know, so no study is made without something that was requested. What is unset is chosen by
 // study_defaults.h.
 StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
+
+// Sets what devices are told of the settings, under the curator's signature.
+void PromiseToDevices(const StudySettings& settings, Manifest& manifest);
 
 // InvalidArgument unless a study made now would be open. A request that has already made its study
 // is not checked again.
