@@ -18,6 +18,7 @@
 #include "common/base/printable.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/command_line/help.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
@@ -217,6 +218,8 @@ Flag Flag::InGroup(const std::string& heading) const {
   return *this;
 }
 
+Flag Flag::ForResearch() const { return InGroup(kResearchHeading); }
+
 bool Flag::IsGiven() const { return option_->count() > 0; }
 
 std::string Flag::name() const { return option_->get_name(); }
@@ -380,6 +383,7 @@ int CommandLine::Run(int argc, const char* const* argv) {
     group->footer(ExampleText(
         StrCat(program_, " ", group->get_name(), " ", commands.front()->get_name(), " --help")));
   }
+  SetHelp(*app_, argc, argv);
   const bool json = IsJsonAsked(argc, argv);
   try {
     app_->parse(argc, argv);
