@@ -174,20 +174,25 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Add("--split-rule", flags.split_rule,
            "max_edge, random_max_edge, cart or hybrid (default: hybrid if no other flag asks for a "
            "partition; max_edge with --depth, --min-leaf, --trees or --paper)")
-      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }));
+      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
+      .ForResearch();
   command.Add("--criterion", flags.criterion, "gini or entropy")
       .Check(Accepted([](const std::string& name) { return curator::ParseCriterion(name); }))
-      .ShowDefault();
+      .ShowDefault()
+      .ForResearch();
   command.Add("--depth", flags.depths, "depth of the partition")
       .SplitAt(',')
-      .InRange(0u, kMaxDepth);
+      .InRange(0u, kMaxDepth)
+      .ForResearch();
   command.Add("--min-leaf", flags.min_leaves, "least public rows in a cell")
       .SplitAt(',')
-      .InRange(1u, 1u << 26);
+      .InRange(1u, 1u << 26)
+      .ForResearch();
   command
       .Add("--trees", flags.trees,
            "public partitions; each device answers in one (1; 64 for hybrid, 256 without labels)")
-      .InRange(1u, 1024u);
+      .InRange(1u, 1024u)
+      .ForResearch();
   command
       .Add("--estimator", flags.estimator,
            "weighted, prune or smooth (default: smooth; weighted with --lambda or --paper)")
@@ -259,7 +264,9 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
                     "search depth, minimal leaf and lambda for the best mean on the test rows");
   command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
   command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
-  command.Add("--seed", flags.seed, "of rows, splits and partitions; never of noise").ShowDefault();
+  command.Add("--seed", flags.seed, "of rows, splits and partitions; never of noise")
+      .ShowDefault()
+      .ForResearch();
   command.AddSwitch("--per-repetition", flags.per_repetition,
                     "with --json: also the scores of every repetition");
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");

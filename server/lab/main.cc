@@ -44,7 +44,7 @@ int Main(int argc, const char* const* argv) {
   AddLabCommand(line, "amplify",
                 "the epsilon of local reports for whoever cannot tell which device sent which",
                 AddAmplifyFlags, RunAmplify, CheckAmplifyFlags,
-                "coppice-lab amplify --epsilon0 1,2,4 --reports 10000,1000000");
+                "coppice-lab amplify --local-epsilon 1,2,4 --reports 10000,1000000");
   AddLabCommand(line, "plan", "what accuracy to expect of a study, from public rows alone",
                 AddPlanFlags, RunPlan, CheckPlanFlags);
   return line.Run(argc, argv);

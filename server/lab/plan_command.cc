@@ -271,7 +271,7 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
         return std::string(ParseMechanism(name).status().message());
       })
       .ShowDefault();
-  command.Add("--max-payload", flags.max_payload, "for auto: most bytes of a report");
+  command.Add("--max-payload", flags.max_payload, "for auto: most bytes of a report").ForResearch();
   command
       .Add("--accuracy", flags.accuracy,
            "wanted: prints the least epsilon and the fewest devices that reach it")
@@ -280,7 +280,9 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
               "draw accuracy over epsilon into this SVG file (needs gnuplot)");
   command.Add("--html", flags.html_file, "write the plan as a page into this file, for people");
   command.AddSwitch("--force", flags.force, "replace the page if there is one");
-  command.Add("--seed", flags.seed, "of partitions and of the simulation; public").ShowDefault();
+  command.Add("--seed", flags.seed, "of partitions and of the simulation; public")
+      .ShowDefault()
+      .ForResearch();
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
   AddBatchFlags(command, flags);
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");

@@ -324,11 +324,12 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
     return std::string(ParseShuffleEpsilon(text).status().message());
   };
   const Command what = command.AddExactlyOneOf("what is given");
-  what.Add("--epsilon0", flags.epsilons, "of one report, 0.01 to 20, several by commas")
+  what.Add("--local-epsilon,--epsilon0", flags.epsilons,
+           "of one report, 0.01 to 20, several by commas")
       .SplitAt(',')
       .Check(check_epsilon);
   what.Add("--epsilon", flags.central_epsilon,
-           "central, wanted: prints the largest epsilon0 of one report")
+           "central, wanted: prints the largest local epsilon of one report")
       .Check(check_epsilon);
   command.Add("--reports", flags.reports, "how many are dealt together, several by commas")
       .Required()

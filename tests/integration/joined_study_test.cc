@@ -54,7 +54,7 @@ class JoinedStudyTest : public ::testing::Test {
 
   nlohmann::json Create() const {
     return daemon_.CoppiceJson({"study", "create", "--study", "sales", "--public", "none",
-                                "--schema", Path("schema.json"), "--epsilon", "2", "--joined-by",
+                                "--schema", Path("schema.json"), "--epsilon", "2", "--join-id",
                                 "customer"});
   }
   Outcome Join(const std::vector<std::string>& more = {}) const {
@@ -162,7 +162,7 @@ TEST_F(JoinedStudyTest, MistakesAreSaidBeforeAnythingIsSent) {
   EXPECT_EQ(Show()["join_rows"], 1);
   const Outcome private_features =
       daemon_.Coppice({"study", "create", "--public", "none", "--schema", Path("schema.json"),
-                       "--epsilon", "2", "--joined-by", "x"});
+                       "--epsilon", "2", "--join-id", "x"});
   EXPECT_THAT(private_features.err, HasSubstr("joined_by: \"x\" is a feature"));
 }
 
