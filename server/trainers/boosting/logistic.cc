@@ -1,5 +1,11 @@
 // logistic: a weight for every bin of every column, summed to a row's log-odds.
 //
+// No split is chosen, so no epsilon is spent on choosing: each column is asked once, in turn, what
+// is still missing in each of its bins, and a row answers in one bin only, so that many bins cost
+// no more than two. It cannot express what depends on two features together, but its few sums are
+// measured well where rows are few, and with a delta its noise grows with the root of the number of
+// columns instead of their number.
+//
 // Source     docs/research/mechanisms.md#logistic. The baseline of the thesis "Private Boosted
 //            Decision Trees via Smooth Re-Weighting" is logistic regression on one-hot bins by
 //            objective perturbation (Chaudhuri, Monteleoni, Sarwate 2011), whose guarantee needs

@@ -1,6 +1,13 @@
 // DPBoost: gradient boosting whose trees see different rows, and the two other ways of spending
 // epsilon with which its paper compares it.
 //
+// Each tree is fitted to the residuals of those before it. If all trees saw all rows, each would
+// get a small part of epsilon; where they see different rows, each may spend all of it, but sees
+// fewer of them. DPBoost balances the two: within an ensemble trees divide the rows, earlier ones
+// getting more, and ensembles follow each other. Residuals are held to the largest that the start
+// has, which bounds the noise, and leaf values to a bound that falls from tree to tree as residuals
+// do: what noise makes of a late tree's leaf cannot undo what earlier trees have learned.
+//
 // Deviations from the paper: the gain's range is 4 g*^2, because Lemma 1 is false; rows are drawn
 // into trees one by one, because fixed sizes cost more; bins, bounds, the start and the depth are
 // public, and nothing stops early; leaves spend the leaves' share on half sums.

@@ -1,6 +1,14 @@
 // lazybb: boosting by smooth re-weighting (lazy Bregman boosting). With more than two classes each
 // in turn is boosted against the rest, and all of them share epsilon.
 //
+// Boosting asks for rules that are right a little more often than not, about rows that are weighted
+// by how often earlier rules were wrong about them; the majority of the rules is then right about
+// nearly all. AdaBoost's weights would come to rest on a few rows, and noise that hides one of them
+// would hide them all. Smooth boosting never lets a row have more than 1 / (kappa n) of the whole,
+// so every rule is about many rows. It is called lazy because the weights follow from all votes so
+// far by a single projection, not by one a round: labels and released votes are enough to compute
+// them again.
+//
 // Deviations from the paper: constants as corrected there; masses instead of a distribution, so no
 // noise is scaled by the number of rows; permute and flip; rounds get epsilon by how far a row can
 // move their measure, which is less in the first two.
