@@ -67,7 +67,7 @@ std::string InputsText(const AuditFlags& flags, const AuditResult& result) {
   return StrCat("The rows ", name(result.likely_input), " and ", name(result.unlikely_input));
 }
 
-std::string WhatClaims(const AuditFlags& flags) {
+std::string DescribeClaimant(const AuditFlags& flags) {
   if (!flags.algorithm.empty()) return flags.algorithm;
   if (flags.reports == 0) return flags.mechanism;
   return absl::StrFormat("A batch of %d reports by %s of epsilon %s, tickets dealt at random,",
@@ -80,7 +80,7 @@ void PrintText(const AuditFlags& flags, const Audited& audited, const AuditResul
   std::cout << absl::StrFormat(
       "%s claims epsilon %s%s. It loses at least %.4f (%.0f %% of that), with confidence %g.\n"
       "%s are told apart by an event seen %d and %d times in %d trials each.\n",
-      WhatClaims(flags), audited.claimed.ToString(), delta, result.epsilon_lower_bound,
+      DescribeClaimant(flags), audited.claimed.ToString(), delta, result.epsilon_lower_bound,
       100 * result.epsilon_lower_bound / audited.claimed.epsilon(), result.confidence,
       InputsText(flags, result), result.likely_hits, result.unlikely_hits, result.tested);
 }
@@ -92,7 +92,7 @@ StatusOr<std::unique_ptr<LocalMechanism>> AuditedMechanism(const AuditFlags& fla
 }
 
 // `mechanism` is the flags' mechanism; null if they name none.
-StatusOr<Audited> WhatToAudit(const AuditFlags& flags, const LocalMechanism* mechanism) {
+StatusOr<Audited> ResolveAuditSubject(const AuditFlags& flags, const LocalMechanism* mechanism) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
   if (mechanism == nullptr) {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
@@ -116,7 +116,7 @@ using Json = nlohmann::ordered_json;
 constexpr char kGeneric[] = "generic";  // the bound for any mechanism
 constexpr double kMillion = 1e6;
 
-constexpr char kWhoIsMeant[] =
+constexpr char kScopeOfBound[] =
     "For whoever sees which ticket got which answer and cannot know which device had it, and "
     "however\nmany other rows they know. Whoever can tell, as the curator of a study can, has the "
     "local epsilon.\nNeighbours: any value of one device's row for any other.";
@@ -216,7 +216,7 @@ void PrintAmplifyText(const AmplifyFlags& flags, const std::vector<AmplifyRow>& 
     std::cout << absl::StrFormat("%13s %12d %12d %8g  %15s\n", row.local.ToString(), row.reports,
                                  row.honest, DeltaNumber(row.delta), row.central.ToString());
   }
-  std::cout << "\n" << kWhoIsMeant << "\n";
+  std::cout << "\n" << kScopeOfBound << "\n";
 }
 
 }  // namespace
@@ -305,7 +305,7 @@ Status RunAuditCommand(const AuditFlags& flags) {
   if (flags.algorithm.empty()) {
     COPPICE_ASSIGN_OR_RETURN(mechanism, AuditedMechanism(flags));
   }
-  COPPICE_ASSIGN_OR_RETURN(const Audited audited, WhatToAudit(flags, mechanism.get()));
+  COPPICE_ASSIGN_OR_RETURN(const Audited audited, ResolveAuditSubject(flags, mechanism.get()));
   AuditOptions options = flags.options;
   options.delta = DeltaNumber(audited.delta);
   COPPICE_ASSIGN_OR_RETURN(const AuditResult result, RunAudit(audited.subject, options));
