@@ -188,7 +188,7 @@ Flag Flag::OneOf(const std::vector<std::string>& names) const {
 
 Flag Flag::ExistingFile() const {
   const auto check = [](const std::string& path) {
-    return CLI::ExistingFile(path).empty() ? "" : "wants a file that is there";
+    return CLI::ExistingFile(path).empty() ? "" : "wants an existing file";
   };
   return Check(check, "FILE");
 }
@@ -353,7 +353,7 @@ void CommandLine::SetExample(const std::string& example) { app_->footer(ExampleT
 
 void CommandLine::AddReferenceCommands() {
   if (std::exchange(has_reference_commands_, true)) return;
-  const Command group = AddGroup("completion", "Scripts that complete this program's line");
+  const Command group = AddGroup("completion", "Shell completion scripts");
   for (const std::string& shell : CompletionShells()) {
     const std::string of_shell = StrCat(program_, " completion ", shell);
     group

@@ -58,7 +58,7 @@ std::string StrayValue(const CommandReference& command, const std::string& word)
       example = StrCat(", such as ", flag.name, " ", flag.value);
     }
   }
-  return StrCat("\"", word, "\" follows no flag; a value is given with one", example);
+  return StrCat("\"", word, "\" does not follow a flag; give a value after its flag", example);
 }
 
 std::string DescribeWord(const CLI::App& app, const std::string& path, const std::string& word) {

@@ -59,8 +59,8 @@ void PrintJson(const AuditFlags& flags, const Audited& audited, const AuditResul
 
 // Describes the two inputs that the audit told apart.
 std::string InputsText(const AuditFlags& flags, const AuditResult& result) {
-  if (!flags.algorithm.empty()) return "Two tables that are neighbours";
-  if (flags.reports > 0) return "Two rows of one device, all others having one known row,";
+  if (!flags.algorithm.empty()) return "Two neighbouring tables";
+  if (flags.reports > 0) return "Two rows of one device, where all others have one known row,";
   const auto name = [&](uint32_t input) {
     return StrCat("(leaf ", input / flags.classes, ", class ", input % flags.classes, ")");
   };
@@ -117,9 +117,10 @@ constexpr char kGeneric[] = "generic";  // the bound for any mechanism
 constexpr double kMillion = 1e6;
 
 constexpr char kScopeOfBound[] =
-    "For whoever sees which ticket got which answer and cannot know which device had it, and "
-    "however\nmany other rows they know. Whoever can tell, as the curator of a study can, has the "
-    "local epsilon.\nNeighbours: any value of one device's row for any other.";
+    "The guarantee towards someone who sees which ticket got which answer but not which device had "
+    "the\nticket, however many other rows they know. Towards someone who can tell, as the curator "
+    "of a study\ncan, it is the local epsilon. Neighbours: any value of one device's row and any "
+    "other.";
 
 struct AmplifyRow {
   Budget local;
@@ -275,10 +276,10 @@ namespace {
 Status CheckAuditedBatch(const AuditFlags& flags, const Budget& epsilon) {
   if (flags.reports == 0) {
     if (flags.delta.empty()) return OkStatus();
-    return InvalidArgumentError("--delta is about a batch; give --reports too");
+    return InvalidArgumentError("--delta needs --reports");
   }
   if (flags.mechanism.empty()) {
-    return InvalidArgumentError("--reports are of a --mechanism; name it");
+    return InvalidArgumentError("--reports needs --mechanism");
   }
   if (epsilon.nanos() > kMaxAmplifiedNanos) {
     return InvalidArgumentError("--epsilon: with --reports it must be from 0.01 to 20");
@@ -316,7 +317,7 @@ Status RunAuditCommand(const AuditFlags& flags) {
   }
   if (result.epsilon_lower_bound <= audited.claimed.epsilon()) return OkStatus();
   return FailedPreconditionError(
-      "it loses more than it claims: do not use this build, and report it");
+      "it loses more than it claims: do not use this build, and report this");
 }
 
 void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
@@ -325,13 +326,15 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
   };
   const Command what = command.AddExactlyOneOf("what is given");
   what.Add("--local-epsilon,--epsilon0", flags.epsilons,
-           "of one report, 0.01 to 20, several by commas")
+           "epsilon of one report, 0.01 to 20; several, separated by commas")
       .SplitAt(',')
       .Check(check_epsilon);
   what.Add("--epsilon", flags.central_epsilon,
-           "central, wanted: prints the largest local epsilon of one report")
+           "target central epsilon: prints the largest local epsilon of one report")
       .Check(check_epsilon);
-  command.Add("--reports", flags.reports, "how many are dealt together, several by commas")
+  command
+      .Add("--reports", flags.reports,
+           "number of reports dealt together; several, separated by commas")
       .Required()
       .SplitAt(',')
       .InRange(uint64_t{1}, kMaxShuffledReports);
@@ -340,7 +343,7 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
            "of the central epsilon, at most 1 / (10 reports) (default: 1e-8, or that)")
       .Check(
           [](const std::string& text) { return std::string(ParseDelta(text).status().message()); });
-  command.Add("--mechanism", flags.mechanism, "one, or generic: whatever it is")
+  command.Add("--mechanism", flags.mechanism, "a mechanism, or generic: any mechanism")
       .Check([](const std::string& name) {
         return name == kGeneric ? "" : std::string(ParseMechanism(name).status().message());
       })
@@ -353,7 +356,7 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
   command.Add("--classes", flags.classes, "of a mechanism: classes of the label")
       .InRange(2u, uint32_t{kMaxCells})
       .ShowDefault();
-  command.Add("--dishonest", flags.dishonest, "share of the reports that hide nobody")
+  command.Add("--dishonest", flags.dishonest, "share of dishonest reports, which hide nobody")
       .InRange(0.0, 0.999999)
       .ShowDefault();
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
@@ -363,12 +366,12 @@ Status CheckAmplifyFlags(const AmplifyFlags& flags) {
   const AmplifyFlags given;
   if (flags.mechanism == kGeneric &&
       (flags.leaves != given.leaves || flags.classes != given.classes)) {
-    return InvalidArgumentError("--leaves and --classes are of a --mechanism; name it");
+    return InvalidArgumentError("--leaves and --classes need --mechanism");
   }
   for (const uint64_t reports : flags.reports) {
     if (HonestOf(flags, reports) == 0) {
       return InvalidArgumentError(
-          StrCat("--dishonest: of ", reports, " reports none is left that is honest"));
+          StrCat("--dishonest: of ", reports, " reports leaves no honest report; lower it"));
     }
     COPPICE_RETURN_IF_ERROR(ShuffleDelta(flags.delta, reports).status());
   }

@@ -146,7 +146,7 @@ TEST_F(JoinedStudyTest, MistakesAreSaidBeforeAnythingIsSent) {
   ASSERT_EQ(Join().exit_code, 0);
   std::ofstream(Path("nobody.csv")) << "customer,buys\nc1,yes\n,no\n";
   const Outcome nobody = Collect("nobody.csv", {"--show", "customer"});
-  EXPECT_THAT(nobody.err, HasSubstr("column \"customer\" must say whose row it is"));
+  EXPECT_THAT(nobody.err, HasSubstr("column \"customer\" must identify whose row it is"));
   std::ofstream(Path("long.csv")) << "customer,buys\nc1,yes\n" << std::string(65, 'c') << ",no\n";
   const Outcome too_long = Collect("long.csv", {"--show", "customer"});
   EXPECT_THAT(too_long.err, HasSubstr("row 2: an id must have 1 to 64 bytes"));

@@ -135,10 +135,10 @@ Status SmoothBasis::DecomposeLeaves() {
     leaves += of_tree.size();
   }
   if (leaves > kMaxLeafBasis) {
-    return InvalidArgumentError(StrCat(
-        "the smooth estimator takes at most ", kMaxLeafBasis,
-        " leaves in all where there are more than ", kManyPublicRows, " public rows; there are ",
-        leaves, ": let the size of the forest be chosen, or limit its trees and leaves"));
+    return InvalidArgumentError(
+        StrCat("the smooth estimator handles at most ", kMaxLeafBasis,
+               " leaves in total with more than ", kManyPublicRows, " public rows; there are ",
+               leaves, ": let the size of the forest be chosen, or limit its trees and leaves"));
   }
   const auto size = static_cast<Eigen::Index>(leaves);
   MatrixXd shared = MatrixXd::Zero(size, size);

@@ -312,8 +312,8 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{
         StrCat("below about ", std::llround(rows),
-               " rows noise hides even the best split: expect little more than the "
-               "accuracy of always giving the most frequent answer. More epsilon helps")};
+               " rows, noise hides even the best split: expect little better than always giving "
+               "the most frequent answer. A larger epsilon helps")};
   }
 
   ModelShape ShapeOf(const AutoBudgets&, const Schema& schema) const override {

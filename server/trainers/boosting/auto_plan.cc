@@ -321,7 +321,7 @@ StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& op
   if (!options.concentrated) return budgets;
   if (!budgets.concentrated) {
     return InvalidArgumentError(
-        "epsilon and delta come to a rho that is too small to be divided: take more of either");
+        "epsilon and delta give a rho that is too small to divide: increase either");
   }
   budgets.states_rho = true;
   return budgets;
@@ -419,7 +419,7 @@ ModelShape MostOfChoices(absl::Span<const FeatureBins> bins, uint64_t outputs) {
       .trees = levels + 2 * MostColumnTrees(bins) + 2,
       .leaves = levels * ends + levels_with_parts * ends * parts + 2 * MostColumnLeaves(bins) + 2,
       .scores = true,
-      .advice = "leave features, categories or classes out"};
+      .advice = "leave out features, categories or classes"};
 }
 
 StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,

@@ -163,7 +163,7 @@ TEST_F(CommandLineTest, AMissingFlagIsExplainedWithTheVariableThatGivesIt) {
   const Flag flag =
       verb_.Add("--name", name, "Whose").FromEnvironment("COPPICE_TEST_NAME").Required();
   verb_.Run([] { return OkStatus(); });
-  const std::string text = "--name is required (Whose); COPPICE_TEST_NAME can give it too";
+  const std::string text = "--name is required (Whose); COPPICE_TEST_NAME can set it too";
   EXPECT_EQ(Run({"noun", "verb"}).err, "program: " + text + ". See `program noun verb --help`.\n");
   EXPECT_EQ(flag.MissingError().message(), text);
 }
