@@ -32,7 +32,7 @@ Status CheckHealth(const HealthFlags& flags) {
   if (serving) return OkStatus();
   return FailedPreconditionError(
       StrCat(flags.server.connect.server,
-             " is not ready: it starts, stops, or fails a check that its log names"));
+             " is not ready: it starts, stops, stands by in a fleet, or fails a check that its log names"));
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ LeaseCandidate::~LeaseCandidate() = default;
 StatusOr<std::unique_ptr<LeaseCandidate>> LeaseCandidate::Join(const std::string& uri,
                                                                LeaseOptions options) {
   if (options.address.empty()) {
-    return InvalidArgumentError("a curator of a fleet needs an address for its peers");
+    return InvalidArgumentError("a curator of a fleet needs an address by which it is known");
   }
   // This session has no limit: making the tables may take longer than a lease.
   {

@@ -43,7 +43,7 @@ StatusOr<int64_t> DrawEpochStep() {
 Status UsedByFleet(std::string_view leader) {
   return FailedPreconditionError(
       StrCat("a fleet works on it, whose last leader is ", leader,
-             ": start this daemon with --peer-listen as one of the fleet, or end the fleet "
+             ": start this daemon with --fleet-address as one of the fleet, or end the fleet "
              "first (docs/postgresql.md#a-fleet)"));
 }
 
