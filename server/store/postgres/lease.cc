@@ -42,8 +42,8 @@ StatusOr<std::unique_ptr<Connection>> OpenLeaseSession(const std::string& uri,
 }
 
 Status PrepareForFleet(Connection& session) {
-  COPPICE_ASSIGN_OR_RETURN(const bool current, TablesAreCurrent(session));
-  if (current) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const bool there, TablesAreThere(session));
+  if (there) return OkStatus();
   COPPICE_RETURN_IF_ERROR(LockDatabase(session, kTablesWait));
   const Status prepared = PrepareTables(session);
   const Status unlocked = UnlockDatabase(session);

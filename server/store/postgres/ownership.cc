@@ -108,9 +108,8 @@ StatusOr<std::string> ReadServerIdentity(Connection& connection) {
 }
 
 Status CheckNoFleet(Connection& connection) {
-  // Older tables know no fleet.
-  COPPICE_ASSIGN_OR_RETURN(const bool current, TablesAreCurrent(connection));
-  if (!current) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const bool there, TablesAreThere(connection));
+  if (!there) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const OwnerRow owner, ReadOwner(connection));
   return owner.address.empty() ? OkStatus() : UsedByFleet(owner.address);
 }

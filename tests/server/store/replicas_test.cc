@@ -1,6 +1,5 @@
 // Stores and leases in a PostgreSQL with a real replica, and over TLS.
 
-
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -202,7 +201,7 @@ TEST_F(ReplicasTest, AFailoverIsMarkedUnlessWhoHadTheStoreSawItsLastBatch) {
   };
   {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_));
-    ASSERT_OK(Put(*store, std::string(kFormatKey), "6"));
+    ASSERT_OK(Put(*store, std::string(kFormatKey), "1"));
     LosePrimary();
     EXPECT_TRUE(Becomes([&] { return Put(*store, "key", "value").ok(); }));
   }
