@@ -70,16 +70,10 @@ struct StatusFlags {
 };
 
 Json DescribeFleet(const v1::FleetStatus& fleet) {
-  Json json = {{"leader", fleet.leader()},
-               {"epoch", fleet.epoch()},
-               {"leading_since", TimeText(fleet.leading_since_unix_seconds())},
-               {"lease_seconds", fleet.lease_seconds()},
-               {"peers", Json::array()}};
-  for (const v1::FleetPeer& peer : fleet.peers()) {
-    json["peers"].push_back({{"certificate", BytesToHexString(peer.certificate_prefix())},
-                             {"seconds_since_call", peer.seconds_since_call()}});
-  }
-  return json;
+  return {{"leader", fleet.leader()},
+          {"epoch", fleet.epoch()},
+          {"leading_since", TimeText(fleet.leading_since_unix_seconds())},
+          {"lease_seconds", fleet.lease_seconds()}};
 }
 
 // Unknown values are null.
@@ -96,24 +90,13 @@ Json DescribeStatus(const v1::GetStatusResponse& status) {
           {"alarms", status.alarms()}};
 }
 
-// Prints the alarms, and the curators that call, as separate lines.
+// Prints each alarm as a line of its own.
 void PrintStatus(const v1::GetStatusResponse& status) {
   Json json = DescribeStatus(status);
   json.erase("alarms");
-  if (!status.has_fleet()) {
-    json["fleet"] = "none";
-  } else {
-    json["fleet"].erase("peers");
-  }
+  if (!status.has_fleet()) json["fleet"] = "none";
   if (json["disk_free_bytes"].is_null()) json["disk_free_bytes"] = "not known";
   PrintObject(json, /*json=*/false);
-  std::vector<Json> peers;
-  const Json described = DescribeFleet(status.fleet());
-  for (const Json& peer : described["peers"]) peers.push_back(peer);
-  if (!peers.empty()) {
-    PrintText("\nCurators that call:\n");
-    PrintRows(peers, /*json=*/false);
-  }
   PrintText(status.alarms().empty() ? "\nNo alarms.\n" : "\nAlarms:\n");
   for (const std::string& alarm : status.alarms()) PrintText(StrCat("- ", alarm, "\n"));
 }

@@ -32,7 +32,8 @@ Status CheckHealth(const HealthFlags& flags) {
   if (serving) return OkStatus();
   return FailedPreconditionError(
       StrCat(flags.server.connect.server,
-             " is not ready: it is starting, stopping, or failing a check that its log names"));
+             " is not ready: it is starting, stopping, standing by in a fleet, or failing a check "
+             "that its log names"));
 }
 
 }  // namespace

@@ -37,7 +37,6 @@ StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store, ledger
 
 Status Datasets::LoadAll() {
   std::vector<std::pair<std::string, DatasetEntry>> unpurged;
-  storage::StoreBatch forgotten;
   COPPICE_RETURN_IF_ERROR(
       store_.Scan(kDatasetPrefix, [&](std::string_view key, std::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
@@ -46,14 +45,9 @@ Status Datasets::LoadAll() {
         if (entry.state == DatasetState::kDeleted && !entry.purged) {
           unpurged.emplace_back(id, entry);
         }
-        if (entry.state == DatasetState::kDeleted && entry.schema != nullptr) {
-          ForgetSchema(entry);  // an earlier version left it
-          forgotten.Put(std::string(key), EncodeDataset(entry));
-        }
         Show(id, std::move(entry));
         return OkStatus();
       }));
-  if (!forgotten.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(forgotten));
   // A deletion that fails again is retried at the next start; the daemon serves meanwhile.
   for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
   return OkStatus();

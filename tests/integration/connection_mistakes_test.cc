@@ -15,6 +15,7 @@
 
 #include "common/base/text.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/free_port.h"
 
 namespace coppice {
 namespace {
@@ -28,28 +29,10 @@ using ::coppice::testing::SourcePath;
 using ::coppice::testing::TempDir;
 using ::testing::MatchesRegex;
 
-sockaddr_in Loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  return address;
-}
-
-int FreePort() {
-  const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t size = sizeof address;
-  bind(descriptor, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
-  close(descriptor);
-  return ntohs(address.sin_port);
-}
-
 // A server that is not a curator, on a port of its own, up when the constructor returns.
 class Stranger {
  public:
-  explicit Stranger(std::vector<std::string> command) : port_(FreePort()) {
+  explicit Stranger(std::vector<std::string> command) : port_(testing::FreePort()) {
     for (std::string& word : command) {
       if (word == "PORT") word = StrCat(port_);
     }
@@ -79,7 +62,7 @@ class Stranger {
  private:
   bool Answers() const {
     const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-    const sockaddr_in address = Loopback(port_);
+    const sockaddr_in address = testing::LoopbackAddress(port_);
     const int failed =
         connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     close(descriptor);
@@ -134,7 +117,7 @@ class ConnectionMistakesTest : public ::testing::Test {
 std::unique_ptr<TempDir> ConnectionMistakesTest::folder_;
 
 TEST_F(ConnectionMistakesTest, AServerThatIsDown) {
-  const std::string server = StrCat("127.0.0.1:", FreePort());
+  const std::string server = StrCat("127.0.0.1:", testing::FreePort());
   const std::string line = "coppice: nobody answers at " + server +
                            ": connection refused; check --server, and that coppiced runs there\n";
   EXPECT_EQ(Fault(server, {"--ca", Ca("good")}), line);
@@ -254,7 +237,7 @@ while True:
 )";
 
 TEST_F(ConnectionMistakesTest, AProxyThatIsDownIsNotTakenForTheCurator) {
-  const std::string proxy = StrCat("127.0.0.1:", FreePort());
+  const std::string proxy = StrCat("127.0.0.1:", testing::FreePort());
   const ProxyVariables variables("http://ann:s3cr3t@" + proxy, "");
   EXPECT_EQ(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
             "coppice: nobody answers at the proxy " + proxy +
@@ -283,7 +266,7 @@ TEST_F(ConnectionMistakesTest, WhatIsBehindAProxyIsExplainedAsWithoutOne) {
 }
 
 TEST_F(ConnectionMistakesTest, AHostThatIsExceptedIsReachedWithoutTheProxy) {
-  const std::string proxy = StrCat("127.0.0.1:", FreePort());
+  const std::string proxy = StrCat("127.0.0.1:", testing::FreePort());
   for (const char* excepted : {"*", " curator.invalid", "other,*.invalid"}) {
     const ProxyVariables variables("http://" + proxy, excepted);
     EXPECT_THAT(Fault("curator.invalid:8443", {"--ca", Ca("good")}),

@@ -109,8 +109,7 @@ StatusOr<Counts> CountsOf(std::string_view key, const v1::CountsRecord& record) 
     }
     counts.outcomes[rejected.outcome()] = rejected.reports();
   }
-  // Older records lack the number of answered reports.
-  counts.answered = record.received() == 0 ? counts.Sum() : record.received();
+  counts.answered = record.received();
   if (counts.answered != counts.Sum()) {
     return storage::CorruptRecord(
         key, "does not add up: accepted, duplicate and rejected are not received");
@@ -154,24 +153,10 @@ Status DecodeSpent(std::string_view key, std::string_view bytes, SpentTickets& s
   return OkStatus();
 }
 
-// Before format 3 a record held the ids of tickets, which are rejected now. They are read as if
-// they were serials: only their number still matters, which must equal the reports'.
-Status DecodeOldSpent(std::string_view key, std::string_view bytes, SpentTickets& spent) {
-  if (bytes.size() % kTicketIdBytes != 0)
-    return storage::CorruptRecord(key, "ends inside a ticket");
-  for (; !bytes.empty(); bytes.remove_prefix(kTicketIdBytes)) {
-    TicketSerial ticket;
-    std::memcpy(&ticket, bytes.data(), kTicketIdBytes);
-    COPPICE_RETURN_IF_ERROR(SpendStored(key, ticket, spent));
-  }
-  return OkStatus();
-}
-
 StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, std::string_view id) {
   SpentTickets spent;
   const auto add = [&](std::string_view key, std::string_view bytes) {
-    return EndsWith(key, kSerialsSuffix) ? DecodeSpent(key, bytes, spent)
-                                         : DecodeOldSpent(key, bytes, spent);
+    return DecodeSpent(key, bytes, spent);
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(SpentPrefix(id), add));
   return spent;

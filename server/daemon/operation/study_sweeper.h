@@ -7,8 +7,8 @@
 
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "server/process/log.h"
 #include "server/curator/studies/studies.h"
+#include "server/process/log.h"
 
 namespace coppice::daemon {
 

@@ -187,23 +187,6 @@ static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OP
 static_assert(static_cast<int>(curator::StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
-// Clients of 0.1 put the settings at the top level of the request. Ignoring them there would make a
-// study without what was requested.
-Status CheckNoMovedSettings(const v1::CreateStudyRequest& request) {
-  constexpr int kFirstMoved = 11;
-  constexpr int kLastMoved = 14;
-  const google::protobuf::UnknownFieldSet& unknown =
-      request.GetReflection()->GetUnknownFields(request);
-  for (int i = 0; i < unknown.field_count(); ++i) {
-    const int number = unknown.field(i).number();
-    if (number < kFirstMoved || number > kLastMoved) continue;
-    return FieldError("settings", StrCat("field ", number,
-                                         " of the request is of version 0.1: update the "
-                                         "client, which sends the settings here"));
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 v1::Study SummaryOf(const curator::StudyInfo& info) {
@@ -269,7 +252,6 @@ StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
   const StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
-  COPPICE_RETURN_IF_ERROR(CheckNoMovedSettings(request));
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings settings,
                            curator::FromProto(request.settings()));
   return curator::StudySpec{.id = request.study_id(),

@@ -67,7 +67,7 @@ StatusOr<std::string> WriteModel(const models::ModelInfo& info, const std::strin
   return content;
 }
 
-// Models made before signing existed have no signature; any signature must be this curator's.
+// A model without a signature is shown as unsigned; a signature must be this curator's.
 Verdict Judge(const v1::Model& model, const PublicKey& curator_key) {
   return VerifyModel(model, model.has_signature() ? std::make_optional(curator_key) : std::nullopt);
 }

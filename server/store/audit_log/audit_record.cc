@@ -25,16 +25,6 @@ std::string DigestBytes(Sha256Stream& stream) {
   return {digest.begin(), digest.end()};
 }
 
-// What stood for the open records up to format 6 of the store.
-std::string OpenHash(const LogState& state) {
-  Sha256Stream stream;
-  stream.Add(state.salt);
-  for (const auto& [number, record] : state.open) {
-    AddRecord(OpenKey(number), record.SerializeAsString(), stream);
-  }
-  return DigestBytes(stream);
-}
-
 Status LoadOpenRecord(std::string_view key, std::string_view bytes, OpenRecords& open) {
   uint64_t number = 0;
   if (!SimpleAtoi(StripPrefix(key, kOpenPrefix), &number) || key != OpenKey(number)) {
@@ -57,9 +47,7 @@ OpenSum SumOf(const LogState& state) {
 
 // Expects state.end.open_sum to be the sum of the records as read.
 Status CheckOpenRecords(const LogState& state, const v1::AuditHeadRecord& head) {
-  const bool fits = head.open_sum().empty() ? head.open_hash() == OpenHash(state)
-                                            : head.open_sum() == state.end.open_sum.Bytes();
-  if (fits) return OkStatus();
+  if (head.open_sum() == state.end.open_sum.Bytes()) return OkStatus();
   return storage::CorruptRecord(
       kHeadKey, StrCat("does not match the records under ", kOpenPrefix, " and ", kSaltKey,
                        ": one was changed, added or removed"));

@@ -42,8 +42,8 @@ StatusOr<std::unique_ptr<Connection>> OpenLeaseSession(const std::string& uri,
 }
 
 Status PrepareForFleet(Connection& session) {
-  COPPICE_ASSIGN_OR_RETURN(const bool current, TablesAreCurrent(session));
-  if (current) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const bool there, TablesAreThere(session));
+  if (there) return OkStatus();
   COPPICE_RETURN_IF_ERROR(LockDatabase(session, kTablesWait));
   const Status prepared = PrepareTables(session);
   const Status unlocked = UnlockDatabase(session);
@@ -183,7 +183,7 @@ LeaseCandidate::~LeaseCandidate() = default;
 StatusOr<std::unique_ptr<LeaseCandidate>> LeaseCandidate::Join(const std::string& uri,
                                                                LeaseOptions options) {
   if (options.address.empty()) {
-    return InvalidArgumentError("a curator of a fleet needs an address for its peers");
+    return InvalidArgumentError("a curator of a fleet needs an address by which it is known");
   }
   // This session has no limit: making the tables may take longer than a lease.
   {
