@@ -83,7 +83,7 @@ Status Show(const ShowFlags& flags) {
 void AddShow(const Command& noun) {
   const auto flags = std::make_shared<ShowFlags>();
   const Command verb =
-      noun.AddCommand("show", "Show a forest at a glance, or draw a tree of it",
+      noun.AddCommand("show", "Summarize a forest, or draw one of its trees",
                       "coppice model show --model m-91c0 --format svg --output tree.svg");
   verb.Add("--format", flags->format,
            "text, dot (Graphviz) or svg; votes: a model of lazybb as one table; html: a page with "

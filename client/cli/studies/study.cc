@@ -102,19 +102,24 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
                                                          {"entropy", v1::CRITERION_ENTROPY}};
   AddChoice(verb, "--split-rule", flags.rule, rules,
             "How cells are divided (default: hybrid, the rule of the forest that is grown if no "
-            "flag asks for another; max_edge with --depth, --min-leaf or --trees)");
+            "flag asks for another; max_edge with --depth, --min-leaf or --trees)")
+      .ForResearch();
   AddChoice(verb, "--criterion", flags.criterion, criteria,
-            "What a split reduces (default gini; hybrid takes entropy)");
+            "What a split reduces (default gini; hybrid takes entropy)")
+      .ForResearch();
   verb.Add("--depth", flags.depth,
            "Largest depth of a leaf; the root has depth 0 (default 6; chosen for hybrid)")
-      .InRange(0, 64);
+      .InRange(0, 64)
+      .ForResearch();
   verb.Add("--min-leaf", flags.min_leaf,
            "Fewest public rows in a leaf (default 1; chosen for hybrid)")
-      .InRange(1, 1 << 30);
+      .InRange(1, 1 << 30)
+      .ForResearch();
   verb.Add("--trees", flags.trees,
            "Trees, each on a bootstrap of the public rows if several; a device answers in "
            "one (default 1; 64 for hybrid, 256 without labels)")
-      .InRange(1, 1024);
+      .InRange(1, 1024)
+      .ForResearch();
   verb.Add("--by", flags.by_feature,
            "A public categorical feature: each tree begins with its values, so that counts and "
            "models by value can be had of the one study. Costs no privacy")
@@ -122,7 +127,8 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
           [](const std::string& name) { return name.empty() ? "wants the name of a feature" : ""; },
           "FEATURE");
   verb.Add("--seed", flags.seed, "Public randomness of the partition; no privacy rests on it")
-      .ShowDefault();
+      .ShowDefault()
+      .ForResearch();
 }
 
 void AddCreate(const Command& noun) {
@@ -142,10 +148,11 @@ void AddCreate(const Command& noun) {
             "How devices hide their rows (default auto: what says most of a label, or nearly that "
             "in the smallest report)");
   verb.Add("--max-payload", flags->max_payload,
-           "For auto: most bytes that a report's payload may have (default: no limit)");
+           "For auto: most bytes that a report's payload may have (default: no limit)")
+      .ForResearch();
   verb.Add("--devices", flags->devices,
            "About how many devices will answer; sizes a partition without labels");
-  verb.Add("--joined-by", flags->joined_by,
+  verb.Add("--join-id,--joined-by", flags->joined_by,
            "Name of the id that devices show in place of their features, which the curator has "
            "already: all must be public in the schema, and `coppice study join` brings them")
       .Takes("NAME");

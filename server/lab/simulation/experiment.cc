@@ -244,7 +244,7 @@ StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_
                                  const CollectOptions& options, curator::PublicRandom& assignment,
                                  PrivateRandom& noise) {
   if (options.liars.has_value() && !options.epsilon.has_value()) {
-    return InvalidArgumentError("liars are simulated with privacy only");
+    return InvalidArgumentError("liars can be simulated only with privacy");
   }
   const bool shows_values = !public_rows.schema().public_features().empty();
   if (options.liars.has_value() && options.liars->claim == Claim::kChosen && !shows_values) {

@@ -143,9 +143,9 @@ StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyReq
   }
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed, curator::FromProto(settings));
   if (!schema.public_features().empty()) {
-    return FieldError("settings.relay",
-                      "public features would tell devices apart, so no batch "
-                      "hides whose reports are whose");
+    return FieldError(
+        "settings.relay",
+        "public features would identify devices, so no batch could hide which report is whose");
   }
   return parsed.relay;
 }
