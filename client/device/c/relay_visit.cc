@@ -97,7 +97,7 @@ Status RelayVisit::AgreeTo(std::string_view response) {
 
 Status RelayVisit::AnswerTicket(std::string_view response) {
   const absl::Time came = parts_.wait_clock();
-  COPPICE_ASSIGN_OR_RETURN(const std::string_view envelope, ReadEnvelope(response));
+  COPPICE_ASSIGN_OR_RETURN(const std::string_view envelope, OpenTicketResponse(response));
   return parts_.relayed->Answer(*agreed_, envelope, came, plan_.read_row, parts_.random);
 }
 

@@ -11,9 +11,11 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
+#include "common/wire/terms.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
 
@@ -68,7 +70,7 @@ StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, std::string_view
         StrCat("the terms of study ", study,
                " do not match their fingerprint; do not answer, and tell the curator"));
   }
-  StatusOr<Terms> parsed = ParseTerms(response.terms());
+  StatusOr<Terms> parsed = coppice::ReadTerms(response.terms());
   if (!parsed.ok()) return OfServer(parsed.status());
   Terms terms = *std::move(parsed);
   if (terms.study != study) {
@@ -82,7 +84,7 @@ StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, std::string_view
 StatusOr<TreesByIndex> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
                                 const Ticket& ticket) {
   const uint32_t number = TreeOfTicket(ticket, terms.trees);
-  StatusOr<Tree> tree = OpenTree(terms, number, response.tree(), response.tree_path());
+  StatusOr<Tree> tree = ReadProvenTree(terms, number, response.tree(), response.tree_path());
   if (!tree.ok()) return OfServer(tree.status());
   TreesByIndex trees;
   trees.emplace(number, *std::move(tree));
@@ -129,7 +131,7 @@ Status Admit(const Line& line, const v1::GetOfferResponse& response, std::string
              const Fingerprint& fingerprint, const Terms* terms) {
   std::optional<SignedManifest> manifest;
   if (response.has_manifest()) {
-    StatusOr<SignedManifest> read = FromProto(response.manifest());
+    StatusOr<SignedManifest> read = ParseSignedManifest(response.manifest());
     if (!read.ok()) {
       return DataLossError(StrCat("the manifest of study ", study,
                                   " is bad: ", read.status().message(),
@@ -137,8 +139,7 @@ Status Admit(const Line& line, const v1::GetOfferResponse& response, std::string
     }
     manifest = *std::move(read);
   }
-  return OfServer(
-      line.trust.Admit(line.server, study, fingerprint, terms, manifest, ParseManifest));
+  return OfServer(line.trust.Admit(line.server, study, fingerprint, terms, manifest, ReadManifest));
 }
 
 StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {
@@ -296,7 +297,7 @@ Status Collector::CheckIs(const PublicKey& root) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string challenge, RandomHex(kChallengeBytes / 2));
   COPPICE_ASSIGN_OR_RETURN(const v1::GetCuratorKeysResponse response, AskForProof(challenge));
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ParsePublicKeyBytes(response.key()));
-  COPPICE_ASSIGN_OR_RETURN(const KeyChain chain, FromProto(response.endorsements()));
+  COPPICE_ASSIGN_OR_RETURN(const KeyChain chain, ParseKeyChain(response.endorsements()));
   Signature proof{};
   if (response.proof().size() == proof.size()) {
     std::copy(response.proof().begin(), response.proof().end(), proof.begin());

@@ -80,7 +80,7 @@ StatusOr<DealOffer> RelayClient::GetRelayTerms(std::string_view study) const {
     return NoAnswer("terms without a signature");
   }
   std::copy(response.signature().begin(), response.signature().end(), offer.signature.begin());
-  StatusOr<SignedManifest> manifest = FromProto(response.manifest());
+  StatusOr<SignedManifest> manifest = ParseSignedManifest(response.manifest());
   if (!manifest.ok()) {
     return NoAnswer(StrCat("a bad manifest: ", OfServer(manifest.status().message())));
   }

@@ -1,5 +1,5 @@
-// What a device reads and writes on the wire, without protobuf: offers, proofs, reports, models
-// (proto/coppice/v1). All bytes that come are hostile until they are checked.
+// What a device makes of a curator's messages, which common/wire reads: offers, proofs, outcomes.
+// All bytes that come are hostile until they are checked.
 
 #ifndef COPPICE_CLIENT_DEVICE_MESSAGES_MESSAGES_H_
 #define COPPICE_CLIENT_DEVICE_MESSAGES_MESSAGES_H_
@@ -13,9 +13,7 @@
 #include "client/device/privatizer.h"
 #include "client/device/trust.h"
 #include "common/base/status.h"
-#include "common/model/model.h"
 #include "common/terms/key_chain.h"
-#include "common/terms/manifest.h"
 #include "common/terms/terms.h"
 
 namespace coppice {
@@ -37,17 +35,6 @@ std::string OfferRequestBytes(std::string_view study, std::string_view submissio
 StatusOr<Offer> OpenOffer(std::string_view response, std::string_view curator,
                           std::string_view study, Trust& trust);
 
-// The messages within, by themselves. They return InvalidArgument for bytes that are no such
-// message, or one with a value that is refused; a manifest must be as it would be written here.
-StatusOr<Terms> ReadTerms(std::string_view bytes);
-StatusOr<Tree> ReadTree(std::string_view bytes, const Terms& terms);
-StatusOr<Manifest> ReadManifest(std::string_view bytes);
-
-// Tree `number`, from its bytes and its path. DataLoss if the terms' forest_root does not stand for
-// it; InvalidArgument if it does and they are no tree of these terms.
-StatusOr<Tree> ReadProvenTree(const Terms& terms, uint32_t number, std::string_view bytes,
-                              std::string_view path);
-
 std::string ProofRequestBytes(std::string_view challenge);
 
 struct CuratorProof {
@@ -64,10 +51,6 @@ std::string ReportRequestBytes(const PrivateReport& report);
 // What a SubmitReportsResponse says of the one report. DataLoss: no such message, or not one
 // outcome.
 StatusOr<DeliveryResult> ReadDelivery(std::string_view response);
-
-// InvalidArgument for bytes that are no model, one of a later format, or one with a value that
-// Model::Create() refuses. The signature is passed over.
-StatusOr<Model> ReadModel(std::string_view bytes);
 
 }  // namespace coppice
 

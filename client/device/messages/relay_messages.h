@@ -38,24 +38,10 @@ enum class SubmitOutcome : uint8_t {
 std::string DealRequestBytes(std::string_view study);
 StatusOr<DealOffer> ReadDealOffer(std::string_view response);
 
-// What the relay signs. InvalidArgument for bytes that are no such message, one with a value that
-// ValidateRelayTerms() refuses, or one that would not be written so here.
-StatusOr<RelayTerms> ReadRelayTerms(std::string_view bytes);
-
 // A TakeOfferRequest, and the envelope in what answers it, a view of the response: DataLoss for no
 // such message.
 std::string TicketRequestBytes(std::string_view study, const EpochId& epoch);
-StatusOr<std::string_view> ReadEnvelope(std::string_view response);
-
-// What an envelope holds, as views, of whatever lengths.
-struct RelayedOffer {
-  std::string_view ticket;
-  std::string_view claim;
-  std::string_view tree;
-  std::string_view tree_path;
-};
-// DataLoss for no such message.
-StatusOr<RelayedOffer> ReadRelayedOffer(std::string_view bytes);
+StatusOr<std::string_view> OpenTicketResponse(std::string_view response);
 
 // A SubmitSealedReportRequest for `entry`, which must be sealed, and what answers it: DataLoss for
 // no such message, or an outcome that this version does not know.

@@ -4,14 +4,14 @@
 #include <optional>
 #include <string_view>
 
-#include "client/device/messages/messages.h"
-#include "client/device/messages/parts.h"
-#include "client/device/messages/relay_messages.h"
 #include "common/base/printable.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/encrypt/sealing_key.h"
+#include "common/wire/calls.h"
+#include "common/wire/manifest.h"
+#include "common/wire/terms.h"
 
 namespace coppice {
 namespace {
@@ -110,7 +110,7 @@ bool FitsReports(const Deal& deal, const Tree& tree) {
 }
 
 // The tree that the ticket answers in, if a device can.
-TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const RelayedOffer& offer) {
+TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const RelayedOfferMessage& offer) {
   TreesByIndex trees;
   const uint32_t number = TreeOfTicket(ticket, deal.terms.trees);
   StatusOr<Tree> tree = ReadProvenTree(deal.terms, number, offer.tree, offer.tree_path);
@@ -158,11 +158,12 @@ StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, std::string_view envelope) 
                      StrCat("came with an envelope that holds no ticket: it has ", envelope.size(),
                             " bytes, and the relay signed ", deal.relay.offer_bytes));
   }
-  const StatusOr<RelayedOffer> offer = ReadRelayedOffer(ContentOf(envelope));
+  const StatusOr<RelayedOfferMessage> offer = ReadRelayedOffer(ContentOf(envelope));
   DealtTicket dealt;
-  if (!offer.ok() || !CopyExactly("claim", offer->claim, dealt.claim).ok()) {
+  if (!offer.ok() || offer->claim.size() != dealt.claim.size()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");
   }
+  std::copy(offer->claim.begin(), offer->claim.end(), dealt.claim.begin());
   const StatusOr<Ticket> ticket = Ticket::FromBytes(offer->ticket);
   if (!ticket.ok()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");

@@ -22,6 +22,7 @@
 #include "common/privacy/openssl_random.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/packed_forest.h"
+#include "common/wire/terms.h"
 
 namespace coppice::python {
 namespace {
@@ -100,7 +101,7 @@ void BindJournal(py::module_& module) {
 // ---- privatizer
 
 Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::string> trees) {
-  Terms terms = ValueOrRaise(ParseTerms(terms_bytes));
+  Terms terms = ValueOrRaise(ReadTerms(terms_bytes));
   Forest forest = ValueOrRaise(OpenForest(terms, PackTrees(std::move(trees))));
   return ValueOrRaise(Privatizer::Create(std::move(terms), FingerprintOf(terms_bytes),
                                          AllTrees(std::move(forest))));
