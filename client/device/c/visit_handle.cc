@@ -5,18 +5,29 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/device_handle.h"
 #include "client/device/c/handles.h"
-#include "client/device/c/visit.h"
+#include "client/device/run_session.h"
+#include "client/device/session.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 
+// A visit, whose session the library writes records for: a caller carries calls and fills rows.
 struct coppice_visit {
-  coppice_device* device;
-  std::unique_ptr<coppice::Visit> visit;
-  bool is_to_relay;
+  coppice_visit(coppice_device& visiting, const coppice::SessionParts& parts,
+                coppice::SessionPlan plan)
+      : device(&visiting),
+        is_to_relay(plan.route == coppice::DeliveryRoute::kThroughRelay),
+        session(parts, std::move(plan)) {}
+
+  coppice_device* const device;
+  const bool is_to_relay;
+  void (*read_row)(void* context, const coppice_terms* terms, coppice_row* row) = nullptr;
+  void* context = nullptr;
+  coppice::DeviceSession session;
 };
 
 namespace coppice {
@@ -56,22 +67,6 @@ Status CheckUsable(const coppice_visit* visit) {
 
 bool IsSet(const char* text) { return text != nullptr && *text != '\0'; }
 
-std::unique_ptr<coppice_visit> OpenVisit(coppice_device& device, VisitPlan plan, bool is_to_relay) {
-  const VisitParts parts{.respondent = *device.respondent,
-                         .relayed = device.relayed.get(),
-                         .journal = *device.journal,
-                         .trust = *device.trust,
-                         .random = device.random,
-                         .clock = device.clock};
-  std::unique_ptr<Visit> visit;
-  if (is_to_relay) {
-    visit = std::make_unique<RelayVisit>(parts, std::move(plan));
-  } else {
-    visit = std::make_unique<CuratorVisit>(parts, std::move(plan));
-  }
-  return std::unique_ptr<coppice_visit>(new coppice_visit{&device, std::move(visit), is_to_relay});
-}
-
 coppice_terms TermsFor(const Terms& terms) {
   return {.terms = &terms,
           .schema = {.schema = terms.schema.get(),
@@ -86,7 +81,7 @@ Status CheckServer(const coppice_device& device, const coppice_visit_options& op
     return InvalidArgumentError(
         "a visit goes to the curator or to the relay; leave the other one NULL");
   }
-  if (device.relayed == nullptr) {
+  if (!device.knows_relay) {
     return InvalidArgumentError("relay_key must be set in the device's options");
   }
   if (options.submission_token != nullptr) {
@@ -96,9 +91,12 @@ Status CheckServer(const coppice_device& device, const coppice_visit_options& op
   return OkStatus();
 }
 
-StatusOr<VisitPlan> ReadPlan(coppice_device* device, const coppice_visit_options& options) {
-  VisitPlan plan;
-  plan.server = IsSet(options.relay) ? options.relay : options.curator;
+StatusOr<SessionPlan> ReadPlan(coppice_device& device, const coppice_visit_options& options) {
+  const bool is_to_relay = IsSet(options.relay);
+  SessionPlan plan{
+      .server = is_to_relay ? options.relay : options.curator,
+      .route = is_to_relay ? DeliveryRoute::kThroughRelay : DeliveryRoute::kDirect,
+      .subjects = {device.subject}};
   if (options.study == nullptr) return plan;
   if (options.read_row == nullptr) return Missing("read_row");
   if (!IsValidId(options.study)) {
@@ -106,46 +104,77 @@ StatusOr<VisitPlan> ReadPlan(coppice_device* device, const coppice_visit_options
   }
   plan.study = options.study;
   if (options.submission_token != nullptr) {
-    plan.submission_token.assign(reinterpret_cast<const char*>(options.submission_token),
-                                 kTokenBytes);
+    plan.submission_tokens = {
+        std::string(reinterpret_cast<const char*>(options.submission_token), kTokenBytes)};
   }
-  plan.review = [device, review = options.review, context = options.context](const Terms& terms) {
+  plan.review = [&device, review = options.review, context = options.context](const Terms& terms) {
     const coppice_terms shown = TermsFor(terms);
-    const CallbackMark mark(*device);
+    const CallbackMark mark(device);
     return review == nullptr || review(context, &shown) != 0;
-  };
-  plan.read_row = [device, read = options.read_row, context = options.context](const Terms& terms) {
-    const coppice_terms shown = TermsFor(terms);
-    coppice_row row = EmptyRow(shown.schema);
-    const CallbackMark mark(*device);
-    try {
-      read(context, &shown, &row);
-    } catch (...) {
-      // What was set counts: silence would show whose row throws.
-    }
-    return std::move(row.values);
   };
   return plan;
 }
 
+std::unique_ptr<coppice_visit> OpenVisit(coppice_device& device, SessionPlan plan,
+                                         const coppice_visit_options& options, Journal& journal) {
+  const SessionParts parts{.policy = device.policy,
+                           .offers = device.offers,
+                           .journal = journal,
+                           .random = device.random,
+                           .relay = device.knows_relay ? &device.relay : nullptr};
+  auto visit = std::make_unique<coppice_visit>(device, parts, std::move(plan));
+  visit->read_row = options.read_row;
+  visit->context = options.context;
+  return visit;
+}
+
+LabelledRow ReadRowOf(const coppice_visit& visit, const Terms& terms) {
+  const coppice_terms shown = TermsFor(terms);
+  coppice_row row = EmptyRow(shown.schema);
+  const CallbackMark mark(*visit.device);
+  try {
+    visit.read_row(visit.context, &shown, &row);
+  } catch (...) {
+    // What was set counts: silence would show whose row throws.
+  }
+  return std::move(row.values);
+}
+
+// Goes on to the next call, or to the end: writes records, and reads the row.
+StatusOr<SessionStep> NextCall(coppice_visit& visit) {
+  while (true) {
+    COPPICE_ASSIGN_OR_RETURN(const SessionStep step,
+                             NextStep(visit.session, *visit.device->journal, visit.device->Now()));
+    const auto* row = std::get_if<ReadRow>(&step);
+    if (row == nullptr) return step;
+    COPPICE_RETURN_IF_ERROR(visit.session.TakeRow(ReadRowOf(visit, row->terms)));
+  }
+}
+
+// What went wrong since the visit was looked at last.
+Status Goes(coppice_visit& visit) {
+  COPPICE_RETURN_IF_ERROR(NextCall(visit).status());
+  return visit.session.TakeError();
+}
+
 void ShowDeliveries(const Deliveries& from, coppice_outcome& outcome) {
-  outcome.delivered = from.delivered;
+  outcome.delivered = from.delivered();
   outcome.refused = from.refused.size();
   outcome.unknown = from.unknown.size();
   outcome.of_other_curators = from.of_other_curators;
 }
 
 void ShowRelayed(const Deliveries& from, coppice_outcome& outcome) {
-  outcome.stored = from.delivered;
+  outcome.stored = from.delivered();
   outcome.lost = from.refused.size();
-  outcome.of_others = from.of_other_curators;
+  outcome.of_others = from.of_other_curators + from.of_relays;
   if (!from.refused.empty()) {
     Report(FailedPreconditionError(from.refused.back()), &outcome.loss);
   }
 }
 
 coppice_outcome OutcomeOf(const coppice_visit& visit) {
-  const VisitOutcome& from = visit.visit->outcome();
+  const SessionOutcome& from = visit.session.outcome();
   coppice_outcome outcome{};
   Report(from.answer, &outcome.answer);
   outcome.answered_now = from.answered_now ? 1 : 0;
@@ -158,15 +187,16 @@ coppice_outcome OutcomeOf(const coppice_visit& visit) {
   return outcome;
 }
 
-coppice_call CallOf(const VisitCall& from) {
+coppice_call CallOf(const SessionStep& step) {
   coppice_call call{};
+  const auto* carried = std::get_if<CarryCalls>(&step);
+  if (carried == nullptr) return call;
+  const DeviceCall& from = carried->calls[0];  // one at a time
   call.method = from.method;
   call.request = reinterpret_cast<const uint8_t*>(from.request.data());
   call.request_size = from.request.size();
-  // Rounded up, so that no call is carried early.
-  call.wait_milliseconds = static_cast<uint64_t>(
-      absl::ToInt64Milliseconds(absl::Ceil(from.wait, absl::Milliseconds(1))));
-  call.takes_ticket = from.takes_ticket ? 1 : 0;
+  call.wait_milliseconds = static_cast<uint64_t>(carried->wait_milliseconds);
+  call.takes_ticket = from.shows_token ? 1 : 0;
   return call;
 }
 
@@ -217,16 +247,13 @@ int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* 
     coppice_visit_options read{};
     if (!CopyIn(options, read)) return Missing("options");
     COPPICE_RETURN_IF_ERROR(CheckServer(*device, read));
-    COPPICE_ASSIGN_OR_RETURN(VisitPlan plan, ReadPlan(device, read));
+    COPPICE_ASSIGN_OR_RETURN(SessionPlan plan, ReadPlan(*device, read));
     if (device->has_visit) {
       return InvalidArgumentError("the device has a visit already; close it first");
     }
-    COPPICE_ASSIGN_OR_RETURN(const bool opted_out, device->journal->OptedOut());
-    if (opted_out) {
-      return FailedPreconditionError(
-          "this device's owner has opted out: nothing is fetched, answered or sent");
-    }
-    *visit = OpenVisit(*device, std::move(plan), IsSet(read.relay)).release();
+    COPPICE_ASSIGN_OR_RETURN(const JournalStore::Held journal, device->journal->Hold());
+    COPPICE_RETURN_IF_ERROR(journal->CheckOptedIn());
+    *visit = OpenVisit(*device, std::move(plan), read, *journal).release();
     device->has_visit = true;
     return OkStatus();
   });
@@ -242,9 +269,9 @@ int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call, coppice_err
   return Guarded(error, [&]() -> Status {
     COPPICE_RETURN_IF_ERROR(CheckUsable(visit));
     if (visit->is_to_relay) COPPICE_RETURN_IF_ERROR(CheckTellsWait(call));
-    COPPICE_ASSIGN_OR_RETURN(const auto next, visit->visit->Next());
-    return CopyOut(next.has_value() ? CallOf(*next) : coppice_call{}, call) ? OkStatus()
-                                                                            : Missing("the call");
+    COPPICE_ASSIGN_OR_RETURN(const SessionStep step, NextCall(*visit));
+    COPPICE_RETURN_IF_ERROR(visit->session.TakeError());
+    return CopyOut(CallOf(step), call) ? OkStatus() : Missing("the call");
   });
 }
 
@@ -256,14 +283,18 @@ int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response, size_t
     if (response_size > COPPICE_MAX_RESPONSE_BYTES) {
       return InvalidArgumentError("the response is longer than COPPICE_MAX_RESPONSE_BYTES");
     }
-    return visit->visit->Take({reinterpret_cast<const char*>(response), response_size});
+    COPPICE_RETURN_IF_ERROR(visit->session.TakeResponse(
+        0, {reinterpret_cast<const char*>(response), response_size}, visit->device->Now()));
+    return Goes(*visit);
   });
 }
 
 int32_t coppice_visit_fail(coppice_visit* visit, int32_t code, coppice_error* error) {
   return Guarded(error, [&]() -> Status {
     COPPICE_RETURN_IF_ERROR(CheckUsable(visit));
-    return visit->visit->Fail(FailureOf(code));
+    COPPICE_RETURN_IF_ERROR(visit->session.CallFailed(0, FailureOf(code)));
+    (void)visit->session.TakeError();  // the caller's own
+    return OkStatus();
   });
 }
 

@@ -1,25 +1,30 @@
 // One deal of a relay, from the device's side: what is checked before a ticket is taken, what is in
 // its envelope, and how the answer is sealed.
 
-#ifndef COPPICE_CLIENT_DEVICE_RELAY_DEAL_H_
-#define COPPICE_CLIENT_DEVICE_RELAY_DEAL_H_
+#ifndef COPPICE_CLIENT_DEVICE_DEAL_H_
+#define COPPICE_CLIENT_DEVICE_DEAL_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "client/device/delivery.h"
+#include "client/device/journal.h"
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
-#include "client/device/relay/relay_link.h"
 #include "client/device/trust.h"
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
+#include "common/privacy/private_random.h"
 #include "common/terms/manifest.h"
 #include "common/terms/relay_promise.h"
 #include "common/terms/terms.h"
+#include "common/wire/messages.h"
 
 namespace coppice {
 
@@ -28,6 +33,7 @@ struct Deal {
   RelayTerms relay;
   Terms terms;
   ManifestSealing sealing;
+  std::optional<SeenManifest> manifest = {};  // the curator's, to be remembered
 };
 
 // What a device must know of a deal that it agrees to.
@@ -43,9 +49,9 @@ struct Deal {
 //
 // `now` is in seconds since 1970, by the device's clock; a clock behind what the curator signed is
 // not believed.
-StatusOr<Deal> AdmitDeal(const DealOffer& offer, std::string_view study,
-                         std::string_view relay_address, const RelayPolicy& policy, Trust& trust,
-                         int64_t now);
+StatusOr<Deal> AdmitDeal(const DealMessage& offer, std::string_view study,
+                         std::string_view relay_address, const RelayPolicy& policy,
+                         const Trust& trust, int64_t now);
 
 // What a relay dealt to a device, and to nobody else.
 struct DealtTicket {
@@ -60,7 +66,7 @@ struct DealtTicket {
 // the relay signed: memory was set aside for that length. Both are the relay's fault.
 StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, std::string_view envelope);
 
-// Without the tree: RespondSealed() then seals an empty payload.
+// Without the ticket's tree, a session seals an empty payload.
 StatusOr<Privatizer> MakePrivatizer(const Deal& deal, TreesByIndex trees);
 
 // Seals the answers of one deal.
@@ -86,6 +92,38 @@ class DealSealer {
   seal::ReportSealer sealer_;
 };
 
+// A deal that a device agreed to, and what it needs from the ticket on.
+struct AgreedDeal {
+  Deal deal;
+  DealSealer sealer;
+  int64_t delay_milliseconds = 0;
+  // Held until the tickets have come, so that memory is short before there is one, and not when it
+  // is one of a large tree.
+  std::unique_ptr<char[]> set_aside = nullptr;
+};
+
+// What answering one ticket takes for each byte of its offer, whatever tree a curator chose: its
+// columns as they are read, its nodes, and their index. A test holds it over the worst shapes.
+inline constexpr uint64_t kMemoryPerOfferByte = 64;
+
+// What answering a ticket of the deal takes at most.
+uint64_t MemoryToAnswer(const Deal& deal);
+
+// Draws the delay and sets the memory aside: the last that can fail before a ticket is asked for.
+// ResourceExhausted without memory; those of `random`.
+Status PrepareForTicket(const RelayPolicy& policy, PrivateRandom& random, AgreedDeal& agreed);
+
+// How long after its ticket came a device sends, in milliseconds: uniform from a tenth of the policy's
+// delay to all of it. The tenth is there to be longer than the work of any tree.
+StatusOr<int64_t> DrawSendDelay(const RelayPolicy& policy, PrivateRandom& random);
+
+// A SubmitSealedReportRequest for `entry`, which must be sealed.
+std::string SealedReportRequest(const JournalEntry& entry);
+
+// What a SubmitSealedReportResponse says became of the report. What is lost is refused. DataLoss for
+// no such message, or an outcome that this version does not know.
+StatusOr<DeliveryResult> ReadSealedResult(std::string_view response);
+
 }  // namespace coppice
 
-#endif  // COPPICE_CLIENT_DEVICE_RELAY_DEAL_H_
+#endif  // COPPICE_CLIENT_DEVICE_DEAL_H_

@@ -1,22 +1,33 @@
-#include "client/device/relay/deal.h"
+#include "client/device/deal.h"
 
 #include <algorithm>
-#include <optional>
+#include <cstring>
+#include <new>
 #include <string_view>
 
-#include "client/device/messages/messages.h"
-#include "client/device/messages/parts.h"
-#include "client/device/messages/relay_messages.h"
 #include "common/base/printable.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/encrypt/sealing_key.h"
+#include "common/wire/calls.h"
+#include "common/wire/terms.h"
 
 namespace coppice {
 namespace {
 
 constexpr size_t kEnvelopeLengthBytes = 4;
+// The most that a mechanism takes beside its payload: a bit for each cell.
+constexpr uint64_t kMechanismBytes = uint64_t{1} << 19;
+
+// Numbers of coppice.v1.SubmitOutcome. All are final.
+enum SubmitOutcome : int32_t {
+  kStored = 1,     // on the relay's disk, now or before
+  kConflict = 2,   // the ticket has another report, which stays
+  kClosed = 3,     // too late
+  kUnknown = 4,    // the relay has no such deal, or the ticket is not this device's
+  kBadLength = 5,  // not as long as the study's sealed reports are
+};
 
 Status Declined(std::string_view study, std::string_view why) {
   return FailedPreconditionError(StrCat("the deal of study ", study, " is declined: ", why));
@@ -33,7 +44,7 @@ std::string Quoted(const Status& status) {
   return Printable(status.message().substr(0, kMaxBytes));
 }
 
-StatusOr<RelayTerms> VerifyRelayTerms(const DealOffer& offer, std::string_view study,
+StatusOr<RelayTerms> VerifyRelayTerms(const DealMessage& offer, std::string_view study,
                                       const RelayPolicy& policy) {
   if (!IsSignedBy(policy.relay_key, kRelayDomain, offer.relay_terms, offer.signature)) {
     return Declined(study, StrCat("it is not signed by the relay that this device has pinned (",
@@ -47,7 +58,7 @@ StatusOr<RelayTerms> VerifyRelayTerms(const DealOffer& offer, std::string_view s
   return relay;
 }
 
-StatusOr<Terms> VerifyTerms(const DealOffer& offer, const RelayTerms& relay) {
+StatusOr<Terms> VerifyTerms(const DealMessage& offer, const RelayTerms& relay) {
   if (FingerprintOf(offer.terms) != relay.fingerprint) {
     return Malformed(relay.study, "has terms that are not those that the relay signed");
   }
@@ -110,7 +121,7 @@ bool FitsReports(const Deal& deal, const Tree& tree) {
 }
 
 // The tree that the ticket answers in, if a device can.
-TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const RelayedOffer& offer) {
+TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const RelayedOfferMessage& offer) {
   TreesByIndex trees;
   const uint32_t number = TreeOfTicket(ticket, deal.terms.trees);
   StatusOr<Tree> tree = ReadProvenTree(deal.terms, number, offer.tree, offer.tree_path);
@@ -131,25 +142,29 @@ std::string_view ContentOf(std::string_view envelope) {
 
 }  // namespace
 
-StatusOr<Deal> AdmitDeal(const DealOffer& offer, std::string_view study,
-                         std::string_view relay_address, const RelayPolicy& policy, Trust& trust,
-                         int64_t now) {
+StatusOr<Deal> AdmitDeal(const DealMessage& offer, std::string_view study,
+                         std::string_view relay_address, const RelayPolicy& policy,
+                         const Trust& trust, int64_t now) {
   COPPICE_ASSIGN_OR_RETURN(RelayTerms relay, VerifyRelayTerms(offer, study, policy));
+  if (!offer.manifest.has_value()) return Malformed(study, "has no manifest");
+  COPPICE_ASSIGN_OR_RETURN(SeenManifest manifest,
+                           trust.Verify(relay_address, study, offer.manifest,
+                                        DeliveryRoute::kThroughRelay, now));
+  if (manifest.manifest.fingerprint != relay.fingerprint) {
+    return Declined(study, "what the curator signed is about other terms");
+  }
   COPPICE_ASSIGN_OR_RETURN(Terms terms, VerifyTerms(offer, relay));
-  std::optional<Manifest> manifest;  // as Trust reads it, once its signature is checked
-  const auto parse = [&](std::string_view bytes) {
-    StatusOr<Manifest> parsed = ReadManifest(bytes);
-    if (parsed.ok()) manifest = *parsed;
-    return parsed;
-  };
-  COPPICE_RETURN_IF_ERROR(trust.Admit(relay_address, study, relay.fingerprint, &terms,
-                                      offer.manifest, parse, Way::kThroughRelay));
-  const ManifestSealing& sealing = *manifest->sealing;
+  COPPICE_RETURN_IF_ERROR(trust.Admit(manifest, terms, DeliveryRoute::kThroughRelay, now));
+  const ManifestSealing sealing = *manifest.manifest.sealing;
   COPPICE_RETURN_IF_ERROR(CheckSealingKey(relay, sealing));
   COPPICE_RETURN_IF_ERROR(CheckBatch(relay, policy, sealing));
   COPPICE_RETURN_IF_ERROR(CheckRoom(relay, policy));
-  COPPICE_RETURN_IF_ERROR(CheckTime(relay, policy, std::max(now, manifest->issued_unix_seconds)));
-  return Deal{.relay = std::move(relay), .terms = std::move(terms), .sealing = sealing};
+  COPPICE_RETURN_IF_ERROR(
+      CheckTime(relay, policy, std::max(now, manifest.manifest.issued_unix_seconds)));
+  return Deal{.relay = std::move(relay),
+              .terms = std::move(terms),
+              .sealing = sealing,
+              .manifest = std::move(manifest)};
 }
 
 StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, std::string_view envelope) {
@@ -158,11 +173,12 @@ StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, std::string_view envelope) 
                      StrCat("came with an envelope that holds no ticket: it has ", envelope.size(),
                             " bytes, and the relay signed ", deal.relay.offer_bytes));
   }
-  const StatusOr<RelayedOffer> offer = ReadRelayedOffer(ContentOf(envelope));
+  const StatusOr<RelayedOfferMessage> offer = ReadRelayedOffer(ContentOf(envelope));
   DealtTicket dealt;
-  if (!offer.ok() || !CopyExactly("claim", offer->claim, dealt.claim).ok()) {
+  if (!offer.ok() || offer->claim.size() != dealt.claim.size()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");
   }
+  std::copy(offer->claim.begin(), offer->claim.end(), dealt.claim.begin());
   const StatusOr<Ticket> ticket = Ticket::FromBytes(offer->ticket);
   if (!ticket.ok()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");
@@ -198,9 +214,67 @@ StatusOr<SealedAnswer> DealSealer::Seal(const DealtTicket& dealt, std::string_vi
                            sealer_.Seal(dealt.ticket, fits ? payload : std::string_view()));
   return SealedAnswer{.relay = relay_.relay_key,
                       .epoch = relay_.epoch,
+                      .closes_unix_seconds = relay_.freeze_at_unix_seconds,
                       .claim = dealt.claim,
                       .encapsulated = message.encapsulated,
                       .ciphertext = std::move(message.ciphertext)};
+}
+
+StatusOr<int64_t> DrawSendDelay(const RelayPolicy& policy, PrivateRandom& random) {
+  const uint64_t most = uint64_t{policy.max_send_delay_seconds} * 1000;
+  const uint64_t least = most / 10;
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(most - least + 1));
+  return static_cast<int64_t>(least + drawn);
+}
+
+uint64_t MemoryToAnswer(const Deal& deal) {
+  return deal.relay.offer_bytes * kMemoryPerOfferByte + uint64_t{2} * deal.sealing.payload_bytes +
+         kMechanismBytes;
+}
+
+Status PrepareForTicket(const RelayPolicy& policy, PrivateRandom& random, AgreedDeal& agreed) {
+  COPPICE_ASSIGN_OR_RETURN(agreed.delay_milliseconds, DrawSendDelay(policy, random));
+  const uint64_t bytes = MemoryToAnswer(agreed.deal);
+  if (bytes <= PTRDIFF_MAX) agreed.set_aside.reset(new (std::nothrow) char[bytes]);
+  if (agreed.set_aside == nullptr) {
+    return ResourceExhaustedError(StrCat("a ticket of study ", agreed.deal.relay.study,
+                                         " may take ", bytes,
+                                         " bytes of memory to answer, and there are not so many"));
+  }
+  // What is only promised may not be there.
+  std::memset(agreed.set_aside.get(), 'm', bytes);
+  return OkStatus();
+}
+
+std::string SealedReportRequest(const JournalEntry& entry) {
+  const SealedAnswer& sealed = *entry.sealed;
+  const std::string ticket = entry.report.ticket.ToBytes();
+  return WriteSealedReportRequest({.epoch = sealed.epoch,
+                                   .ticket = ticket,
+                                   .claim = sealed.claim,
+                                   .encapsulated = sealed.encapsulated,
+                                   .ciphertext = sealed.ciphertext});
+}
+
+StatusOr<DeliveryResult> ReadSealedResult(std::string_view response) {
+  COPPICE_ASSIGN_OR_RETURN(const int32_t outcome, ReadSealedOutcome(response));
+  switch (outcome) {
+    case kStored:
+      return DeliveryResult{Delivery::kAccepted};
+    case kConflict:
+      return DeliveryResult{Delivery::kRefused, "the relay has another report for the ticket"};
+    case kClosed:
+      return DeliveryResult{Delivery::kRefused,
+                            "the relay's deal was closed before the report came"};
+    case kUnknown:
+      return DeliveryResult{Delivery::kRefused,
+                            "the relay does not know the deal, or this device's ticket"};
+    case kBadLength:
+      return DeliveryResult{Delivery::kRefused, "the relay expects reports of another length"};
+    default:
+      return DataLossError(StrCat("the relay answered with outcome ", outcome,
+                                  ", which this version does not know"));
+  }
 }
 
 }  // namespace coppice
