@@ -1,9 +1,10 @@
 // Prefixes an error with the name of its field.
 
-#ifndef COPPICE_COMMON_WIRE_PROTO_FIELD_ERROR_H_
-#define COPPICE_COMMON_WIRE_PROTO_FIELD_ERROR_H_
+#ifndef COPPICE_COMMON_WIRE_FIELD_ERROR_H_
+#define COPPICE_COMMON_WIRE_FIELD_ERROR_H_
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "common/base/status.h"
@@ -28,4 +29,4 @@ inline Status InField(std::string_view field, const Status& status) {
 
 }  // namespace coppice
 
-#endif  // COPPICE_COMMON_WIRE_PROTO_FIELD_ERROR_H_
+#endif  // COPPICE_COMMON_WIRE_FIELD_ERROR_H_
