@@ -8,7 +8,7 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/grpc/relay_client.h"
 #include "client/device/trust.h"
 #include "common/base/status.h"

@@ -15,7 +15,7 @@
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "client/device/curator_check.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/grpc/relay_client.h"
 #include "client/device/journal.h"
 #include "client/device/policy.h"

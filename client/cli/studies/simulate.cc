@@ -13,7 +13,7 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/grpc/relay_client.h"
 #include "client/device/relay/deal.h"
 #include "client/device/trust.h"

@@ -9,8 +9,8 @@
 //
 // Threads    safe to share.
 
-#ifndef COPPICE_CLIENT_DEVICE_GRPC_COLLECTOR_CALL_H_
-#define COPPICE_CLIENT_DEVICE_GRPC_COLLECTOR_CALL_H_
+#ifndef COPPICE_CLIENT_DEVICE_GRPC_SERVER_CALL_H_
+#define COPPICE_CLIENT_DEVICE_GRPC_SERVER_CALL_H_
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -22,7 +22,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "common/base/status.h"
 
 namespace coppice {
@@ -49,14 +49,10 @@ absl::Duration AskedToWait(const Status& status);
 // payload in which an attempt's status carries that value.
 inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 
-// Makes a server's text fit for terminals and logs: no control characters, at most 2,000 bytes.
-std::string OfServer(std::string_view text);
-Status OfServer(const Status& status);
-
 // What the error says of a call whose time is up.
 inline constexpr std::string_view kNotInTime = "did not answer in time";
 
-// Keeps the code, and passes the message through OfServer(). If the connection is at fault, the
+// Keeps the code, and makes the message fit for terminals and logs. If the connection is at fault, the
 // message says where `server` was looked for and what to check.
 Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
 
@@ -71,4 +67,4 @@ StatusOr<std::string> RandomHex(size_t bytes);
 
 }  // namespace coppice
 
-#endif  // COPPICE_CLIENT_DEVICE_GRPC_COLLECTOR_CALL_H_
+#endif  // COPPICE_CLIENT_DEVICE_GRPC_SERVER_CALL_H_

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
 #include "common/base/read_file.h"

@@ -1,4 +1,4 @@
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 
 #include <openssl/rand.h>
 
@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
+#include "client/device/remote_error.h"
 #include "common/base/printable.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
@@ -94,7 +95,7 @@ Status WithRequestId(const Status& status, const grpc::ClientContext& context) {
   const auto id = metadata.find(kRequestId);
   if (id == metadata.end()) return status;
   return Status(status.code(), StrCat(status.message(), " (request id ",
-                                      OfServer({id->second.data(), id->second.size()}), ")"));
+                                      SanitizeRemoteText({id->second.data(), id->second.size()}), ")"));
 }
 
 // Nobody here cancels a unary call, so the server did: it took longer than the server allows, or
@@ -140,13 +141,6 @@ bool IsAboutTls(std::string_view detail) {
 
 }  // namespace
 
-std::string OfServer(std::string_view text) {
-  constexpr size_t kMaxBytes = 2000;
-  return StrCat(Printable(text.substr(0, kMaxBytes)), text.size() > kMaxBytes ? "..." : "");
-}
-
-Status OfServer(const Status& status) { return Status(status.code(), OfServer(status.message())); }
-
 bool IsRetryable(const Status& status) {
   return IsTransient(status.code()) && Pushback(status).has_value();
 }
@@ -175,7 +169,7 @@ Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
 Status FromGrpcStatus(const grpc::Status& status, const std::string& server) {
   if (status.ok()) return OkStatus();
   const auto code = static_cast<StatusCode>(status.error_code());
-  const std::string detail = OfServer(status.error_message());
+  const std::string detail = SanitizeRemoteText(status.error_message());
   if (code == StatusCode::kDeadlineExceeded) {
     return Status(code, StrCat(Asked(server), " ", kNotInTime, ": ", detail));
   }

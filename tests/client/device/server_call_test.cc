@@ -1,4 +1,4 @@
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
