@@ -80,6 +80,11 @@ std::string ManifestBytes(const Manifest& manifest) {
     writer.Number(13, manifest.sealing->min_batch);
     writer.Number(14, manifest.sealing->payload_bytes);
   }
+  if (manifest.direct.has_value()) {
+    writer.Number(15, manifest.direct->key.suite);
+    writer.Bytes(16, AsBytes(manifest.direct->key.key));
+    writer.Number(17, manifest.direct->report_bytes);
+  }
   return writer.Finish();
 }
 
@@ -152,6 +157,31 @@ struct SealingMessage {
                             .payload_bytes = payload_bytes};
     COPPICE_RETURN_IF_ERROR(CopyExactly("sealing_key", key, sealing.key));
     return sealing;
+  }
+};
+
+// Fields 15 to 17 of a manifest.
+struct DirectMessage {
+  uint32_t suite = 0;
+  std::string_view key;
+  uint32_t report_bytes = 0;
+
+  void ReadField(const MessageReader& field) {
+    if (field.field() == 15) field.Read(suite);
+    if (field.field() == 16) field.ReadBytes(key);
+    if (field.field() == 17) field.Read(report_bytes);
+  }
+
+  // Nothing if there is none of the fields.
+  StatusOr<std::optional<DirectSealing>> Make() const {
+    if (suite == 0 && key.empty() && report_bytes == 0) return std::nullopt;
+    if (suite > std::numeric_limits<uint16_t>::max()) {
+      return InvalidArgumentError("direct_suite: is none that this version knows");
+    }
+    DirectSealing direct{.key = {.suite = static_cast<uint16_t>(suite)},
+                         .report_bytes = report_bytes};
+    COPPICE_RETURN_IF_ERROR(CopyExactly("direct_key", key, direct.key.key));
+    return direct;
   }
 };
 
@@ -254,6 +284,7 @@ StatusOr<Manifest> ReadManifest(std::string_view bytes) {
   std::string_view key;
   uint32_t public_features = 0;
   SealingMessage sealing;
+  DirectMessage direct;
   MessageReader field(bytes);
   while (field.Next()) {
     if (field.field() == 1) field.ReadText(study);
@@ -267,6 +298,7 @@ StatusOr<Manifest> ReadManifest(std::string_view bytes) {
     if (field.field() == 9) field.ReadBytes(key);
     if (field.field() == 10) field.Read(public_features);
     sealing.ReadField(field);
+    direct.ReadField(field);
   }
   if (field.failed()) return NoMessage("manifest");
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, MakeMechanismKind(mechanism_number));
@@ -282,6 +314,7 @@ StatusOr<Manifest> ReadManifest(std::string_view bytes) {
   COPPICE_RETURN_IF_ERROR(CopyExactly("fingerprint", fingerprint, manifest.fingerprint));
   COPPICE_RETURN_IF_ERROR(CopyExactly("key_id", key, manifest.key));
   COPPICE_ASSIGN_OR_RETURN(manifest.sealing, sealing.Make());
+  COPPICE_ASSIGN_OR_RETURN(manifest.direct, direct.Make());
   COPPICE_RETURN_IF_ERROR(ValidateManifest(manifest));
   // What is signed is understood in full: no unknown field, none twice, none out of order.
   if (ManifestBytes(manifest) != bytes) {

@@ -40,6 +40,20 @@ StatusOr<std::optional<ManifestSealing>> ReadSealing(const v1::Manifest& proto) 
   return sealing;
 }
 
+// The same for the direct fields.
+StatusOr<std::optional<DirectSealing>> ReadDirect(const v1::Manifest& proto) {
+  const bool direct =
+      proto.direct_suite() != 0 || !proto.direct_key().empty() || proto.report_bytes() != 0;
+  if (!direct) return std::nullopt;
+  if (proto.direct_suite() > std::numeric_limits<uint16_t>::max()) {
+    return FieldError("direct_suite", "is none that this version knows");
+  }
+  DirectSealing sealing{.key = {.suite = static_cast<uint16_t>(proto.direct_suite())},
+                        .report_bytes = proto.report_bytes()};
+  COPPICE_RETURN_IF_ERROR(ReadBytes("direct_key", proto.direct_key(), sealing.key.key));
+  return sealing;
+}
+
 StatusOr<Manifest> ReadManifest(const v1::Manifest& proto) {
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(proto.mechanism()));
   const StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
@@ -55,6 +69,7 @@ StatusOr<Manifest> ReadManifest(const v1::Manifest& proto) {
   COPPICE_RETURN_IF_ERROR(ReadBytes("fingerprint", proto.fingerprint(), manifest.fingerprint));
   COPPICE_RETURN_IF_ERROR(ReadBytes("key_id", proto.key_id(), manifest.key));
   COPPICE_ASSIGN_OR_RETURN(manifest.sealing, ReadSealing(proto));
+  COPPICE_ASSIGN_OR_RETURN(manifest.direct, ReadDirect(proto));
   COPPICE_RETURN_IF_ERROR(ValidateManifest(manifest));
   return manifest;
 }
@@ -79,6 +94,12 @@ std::string SerializeManifest(const Manifest& manifest) {
     proto.mutable_sealing_key()->assign(sealing.key.begin(), sealing.key.end());
     proto.set_min_batch(sealing.min_batch);
     proto.set_sealed_payload_bytes(sealing.payload_bytes);
+  }
+  if (manifest.direct.has_value()) {
+    const DirectSealing& direct = *manifest.direct;
+    proto.set_direct_suite(direct.key.suite);
+    proto.mutable_direct_key()->assign(direct.key.key.begin(), direct.key.key.end());
+    proto.set_report_bytes(direct.report_bytes);
   }
   return proto.SerializeAsString();
 }

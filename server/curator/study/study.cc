@@ -274,7 +274,7 @@ Manifest Study::MakeManifest() const {
                     .public_features = definition_.terms->num_public_features()};
   const std::shared_ptr<const SealingKeys> keys = sealing_keys();
   if (keys == nullptr) return manifest;
-  const StudySealingKey& key = keys->current();
+  const StoredSealingKey& key = keys->current();
   manifest.sequence = key.first_sequence;
   manifest.issued_unix_seconds = std::max<int64_t>(0, key.created_unix_seconds);
   manifest.sealing =
