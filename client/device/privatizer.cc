@@ -47,9 +47,7 @@ const LocalMechanism& Privatizer::MechanismOf(const TicketDraw& draw) const {
 }
 
 uint64_t Privatizer::MaxReportBytes(const Ticket& ticket) const {
-  const uint64_t values = uint64_t{terms_.num_public_features()} * sizeof(double);
-  return MechanismOf(DrawOf(ticket)).max_payload_bytes() +
-         std::max<uint64_t>(values, kMaxJoinIdBytes);
+  return MechanismOf(DrawOf(ticket)).max_payload_bytes() + MaxPublicValueBytes(terms_);
 }
 
 Status Privatizer::CheckRowId(const LabelledRow& row) const {

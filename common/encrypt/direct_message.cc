@@ -3,9 +3,11 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/envelope.h"
 
 namespace coppice::seal {
 namespace {
@@ -14,7 +16,6 @@ constexpr std::string_view kRequestInfo("coppice.v1.direct_reports\0", 26);
 constexpr std::string_view kOutcomesLabel = "coppice.v1.direct_outcomes";
 
 constexpr uint64_t kPaddingStep = 64;
-constexpr size_t kSizeBytes = 4;
 // Of a serialized SealedReports message: tag, size and "studies/" before the study's id; tag, size
 // and 32 bytes of the fingerprint.
 constexpr uint64_t kStudyFieldBytes = 10;
@@ -32,34 +33,20 @@ std::string RequestInfo(const SealingKeyId& key) {
   return StrCat(kRequestInfo, DirectBytesOf(key));
 }
 
-std::string PadContent(std::string_view content, size_t plaintext_bytes) {
-  std::string padded;
-  padded.reserve(plaintext_bytes);
-  for (size_t i = kSizeBytes; i-- > 0;) {
-    padded.push_back(static_cast<char>(content.size() >> (8 * i) & 0xff));
-  }
-  padded.append(content);
-  padded.resize(plaintext_bytes, '\0');
-  return padded;
-}
-
-// Removes size and padding; false if PadContent() would not make it.
-bool UnpadContent(std::string& padded) {
-  if (padded.size() < kSizeBytes || padded.size() % kPaddingStep != 0) return false;
-  size_t size = 0;
-  for (size_t i = 0; i < kSizeBytes; ++i) size = size << 8 | static_cast<uint8_t>(padded[i]);
-  if (size > padded.size() - kSizeBytes) return false;
-  if (padded.find_first_not_of('\0', kSizeBytes + size) != std::string::npos) return false;
-  padded.resize(kSizeBytes + size);
-  padded.erase(0, kSizeBytes);
+// Replaces an envelope by its content; false if it is none.
+bool TakeContent(std::string& plaintext) {
+  const std::optional<std::string_view> content = OpenEnvelope(plaintext);
+  if (!content.has_value() || plaintext.size() % kPaddingStep != 0) return false;
+  plaintext.resize(kEnvelopeHeadBytes + content->size());
+  plaintext.erase(0, kEnvelopeHeadBytes);
   return true;
 }
 
 }  // namespace
 
 uint64_t DirectPlaintextBytes(std::string_view study, uint32_t report_bytes, uint64_t reports) {
-  const uint64_t bytes = kSizeBytes + kStudyFieldBytes + study.size() + kFingerprintFieldBytes +
-                         reports * (kReportFieldBytes + report_bytes);
+  const uint64_t bytes = kEnvelopeHeadBytes + kStudyFieldBytes + study.size() +
+                         kFingerprintFieldBytes + reports * (kReportFieldBytes + report_bytes);
   return (bytes + kPaddingStep - 1) / kPaddingStep * kPaddingStep;
 }
 
@@ -72,14 +59,15 @@ size_t MaxDirectReports(std::string_view study, uint32_t report_bytes) {
 
 StatusOr<SealedRequest> SealRequest(Aead aead, const SealingPublicKey& curator,
                                     std::string_view content, size_t plaintext_bytes) {
-  if (content.size() + kSizeBytes > plaintext_bytes || plaintext_bytes > kMaxDirectPlaintextBytes) {
+  if (content.size() + kEnvelopeHeadBytes > plaintext_bytes ||
+      plaintext_bytes > kMaxDirectPlaintextBytes) {
     return InvalidArgumentError(StrCat("a message of ", content.size(), " bytes does not fit the ",
                                        plaintext_bytes,
                                        " bytes that its study allows: send fewer reports at once"));
   }
   SealedRequest request{.key = SealingKeyIdOf(aead, curator)};
   COPPICE_ASSIGN_OR_RETURN(Sender sender, Sender::Create(aead, curator, RequestInfo(request.key)));
-  std::string plaintext = PadContent(content, plaintext_bytes);
+  std::string plaintext = MakeEnvelope(content, plaintext_bytes);
   StatusOr<SealedMessage> sealed = sender.Seal(/*aad=*/"", plaintext, &request.secret);
   OPENSSL_cleanse(plaintext.data(), plaintext.size());
   if (!sealed.ok()) return sealed.status();
@@ -98,7 +86,7 @@ StatusOr<OpenedRequest> RequestOpener::Open(std::string_view encapsulated,
   OpenedRequest opened{.aead = aead_, .encapsulated = std::string(encapsulated)};
   COPPICE_ASSIGN_OR_RETURN(opened.content,
                            recipient_.Open(encapsulated, /*aad=*/"", ciphertext, &opened.secret));
-  if (UnpadContent(opened.content)) return opened;
+  if (TakeContent(opened.content)) return opened;
   return InvalidArgumentError("ciphertext: opens, but is not padded as docs/protocol.md says");
 }
 

@@ -42,23 +42,23 @@ struct SealedRequest {
   MessageSecret secret{};
 };
 
-// Pads `content` to `plaintext_bytes` and seals it. Errors as Sender; InvalidArgument, too, if it
-// does not fit.
+// Seals an envelope (common/terms/envelope.h) of `plaintext_bytes` bytes with `content`. Errors as
+// Sender; InvalidArgument, too, if it does not fit.
 StatusOr<SealedRequest> SealRequest(Aead aead, const SealingPublicKey& curator,
                                     std::string_view content, size_t plaintext_bytes);
 
 // A message as the curator opened it.
 struct OpenedRequest {
   Aead aead = Aead::kAes128Gcm;
-  std::string content{};  // without its padding
+  std::string content{};  // of the envelope
   std::string encapsulated;
   MessageSecret secret{};
 };
 
-// Guarantee  returns only content that somebody sealed for this key and padded as SealRequest()
-//            does; one plaintext for each content and length.
-// Errors     InvalidArgument: it does not open or is not padded, and the message says nothing of
-//            the content. Internal: OpenSSL fails.
+// Guarantee  returns only content that somebody sealed for this key in an envelope of a length that
+//            DirectPlaintextBytes() can have.
+// Errors     InvalidArgument: it does not open or is no such envelope, and the message says nothing
+//            of the content. Internal: OpenSSL fails.
 // Threads    not thread-safe.
 class RequestOpener {
  public:

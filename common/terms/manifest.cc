@@ -96,6 +96,12 @@ Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
              "; do not answer, and tell the curator"));
 }
 
+std::string ProofMessage(std::string_view challenge, const DirectKey& key) {
+  const char suite[] = {static_cast<char>(key.suite >> 8), static_cast<char>(key.suite & 0xff)};
+  return StrCat(challenge, std::string_view(suite, sizeof(suite)),
+                std::string_view(reinterpret_cast<const char*>(key.key.data()), key.key.size()));
+}
+
 Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
   if (now.study != before.study) return Loosened(now, "is of another study");
   if (now.fingerprint != before.fingerprint) return Loosened(now, "has other terms");

@@ -46,6 +46,11 @@ struct DirectKey {
   friend bool operator==(const DirectKey&, const DirectKey&) = default;
 };
 
+// What a curator signs, under kCuratorDomain, for somebody who drew `challenge`: the challenge, the
+// suite in two bytes, big-endian, and the key. A server that passes the proof on thereby hands out
+// a key that it cannot open messages with.
+std::string ProofMessage(std::string_view challenge, const DirectKey& key);
+
 // How reports are sealed if they go to the curator itself.
 struct DirectSealing {
   DirectKey key;
@@ -90,6 +95,26 @@ Status CheckNotWeakened(const Manifest& before, const Manifest& now);
 // A manifest as it is sent. Not checked.
 struct SignedManifest {
   std::string bytes;  // the signed bytes, after kManifestDomain
+  Signature signature{};
+  PublicKey key{};  // the signing key
+  KeyChain endorsements;
+};
+
+// Why a study takes no more reports. The numbers are those of coppice.v1.ClosingReason.
+enum class ClosingReason : uint8_t { kSealed = 1, kDeleted = 2 };
+
+// What a curator states about a study that takes no more reports, under kClosingDomain.
+struct Closing {
+  std::string study;  // the study's id
+  ClosingReason reason = ClosingReason::kSealed;
+  KeyId key{};  // the key that signs
+
+  friend bool operator==(const Closing&, const Closing&) = default;
+};
+
+// A closing as it is sent. Not checked.
+struct SignedClosing {
+  std::string bytes;  // the signed bytes, after kClosingDomain
   Signature signature{};
   PublicKey key{};  // the signing key
   KeyChain endorsements;

@@ -157,6 +157,25 @@ StatusOr<PublicKey> ParsePublicKeyBytes(std::string_view bytes) {
   return key;
 }
 
+std::string SerializeClosing(const Closing& closing) {
+  v1::Closing proto;
+  proto.set_study(closing.study);
+  proto.set_reason(static_cast<v1::ClosingReason>(closing.reason));
+  proto.mutable_key_id()->assign(closing.key.begin(), closing.key.end());
+  return proto.SerializeAsString();
+}
+
+v1::SignedClosing ToProto(const SignedClosing& closing) {
+  v1::SignedClosing proto;
+  proto.set_closing(closing.bytes);
+  proto.mutable_signature()->assign(closing.signature.begin(), closing.signature.end());
+  proto.mutable_key()->assign(closing.key.begin(), closing.key.end());
+  for (const KeyEndorsement& endorsement : closing.endorsements) {
+    *proto.add_endorsements() = ToProto(endorsement);
+  }
+  return proto;
+}
+
 v1::SignedManifest ToProto(const SignedManifest& manifest) {
   v1::SignedManifest proto;
   proto.set_manifest(manifest.bytes);

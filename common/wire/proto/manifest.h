@@ -21,6 +21,10 @@ namespace coppice {
 std::string SerializeManifest(const Manifest& manifest);
 StatusOr<Manifest> ParseManifest(std::string_view bytes);
 
+// The bytes of a closing that are sent and signed.
+std::string SerializeClosing(const Closing& closing);
+v1::SignedClosing ToProto(const SignedClosing& closing);
+
 v1::KeyEndorsement ToProto(const KeyEndorsement& endorsement);
 StatusOr<KeyEndorsement> FromProto(const v1::KeyEndorsement& proto);
 

@@ -18,6 +18,7 @@
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/intake/submission.h"
+#include "server/curator/keys/direct_keys.h"
 #include "server/curator/keys/erasure.h"
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/store_keys.h"
@@ -39,16 +40,20 @@
 namespace coppice::curator {
 namespace {
 
+// Of the limiter's buckets the one that all studies share. No study has this id.
+constexpr std::string_view kAllStudies = "";
+
 class StoredStudies final : public Studies {
  public:
   StoredStudies(storage::Store& store, models::Models& models, std::function<int64_t()> clock,
                 TicketAuthority authority, std::unique_ptr<ManifestAuthority> manifests,
-                const StudiesLimits& limits)
+                std::unique_ptr<DirectKeys> direct_keys, const StudiesLimits& limits)
       : store_(store),
         models_(models),
         clock_(std::move(clock)),
         authority_(std::move(authority)),
         manifests_(std::move(manifests)),
+        direct_keys_(std::move(direct_keys)),
         reports_per_second_(limits.reports_per_second),
         report_limiter_({.rate = static_cast<double>(limits.reports_per_second),
                          .burst = static_cast<double>(limits.reports_per_second)},
@@ -177,7 +182,7 @@ class StoredStudies final : public Studies {
                                  ? authority_.IssueFor(definition.fingerprint, submission_tokens)
                                  : authority_.Issue(definition.fingerprint, count));
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const SignedManifest> manifest,
-                             manifests_->Sign(study->MakeManifest()));
+                             manifests_->Sign(ManifestOf(*study)));
     return Offer{.terms_bytes = definition.terms_bytes,
                  .fingerprint = definition.fingerprint,
                  .forest = definition.packed_forest,
@@ -188,19 +193,42 @@ class StoredStudies final : public Studies {
   }
 
   CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }
-  StatusOr<Signature> ProveKey(std::string_view challenge) const override {
-    return manifests_->Prove(challenge);
+  StatusOr<KeyProof> ProveKeys(std::string_view challenge) const override {
+    KeyProof proof{.direct = direct_keys_->current()};
+    if (challenge.empty()) return proof;
+    COPPICE_ASSIGN_OR_RETURN(proof.signature, manifests_->Prove(challenge, proof.direct));
+    return proof;
+  }
+  StatusOr<Notice> GetNotice(std::string_view id) override {
+    const std::shared_ptr<Study> study = catalog_.Find(id);
+    if (study == nullptr && !catalog_.WasDeleted(id)) return catalog_.Get(id).status();
+    Notice notice;
+    Closing closing{.study = std::string(id), .reason = ClosingReason::kDeleted};
+    if (study != nullptr) {
+      COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+      COPPICE_ASSIGN_OR_RETURN(notice.manifest, manifests_->Sign(ManifestOf(*study)));
+      if (study->AdmissionOutcome() == ReportOutcome::kAccepted) return notice;
+      closing.reason = ClosingReason::kSealed;
+    }
+    COPPICE_ASSIGN_OR_RETURN(notice.closing, manifests_->Sign(std::move(closing)));
+    return notice;
   }
   StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
     COPPICE_RETURN_IF_ERROR(CheckCount("count", count, kMaxTokensPerCall));
     return authority_.IssueTokens(count);
   }
 
+  StatusOr<seal::OpenedRequest> OpenMessage(std::string_view key_id, std::string_view encapsulated,
+                                            std::string_view ciphertext) override {
+    COPPICE_RETURN_IF_ERROR(CheckMayOpen());
+    return direct_keys_->OpenMessage(key_id, encapsulated, ciphertext);
+  }
+
   void Submit(std::string_view id, std::string_view fingerprint_bytes, ReportBatch reports,
               SubmitDone done) override {
     const int64_t now = clock_();
     std::shared_ptr<Study> study = catalog_.Find(id);
-    if (study == nullptr) done = CountUnknown(std::move(done));
+    if (study == nullptr) done = CountUnknown(catalog_.WasDeleted(id), std::move(done));
     Submission batch;
     if (study != nullptr) batch.refused = CheckTakesNow(*study, reports.size());
     if (batch.refused.ok()) {
@@ -270,6 +298,7 @@ class StoredStudies final : public Studies {
       if (study->IsDueToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
     }
     status.Update(intake_.RunOnCommitter([this] { return catalog_.StoreCounts(store_); }));
+    status.Update(direct_keys_->Rotate(clock_()));
     status.Update(PurgeErased(store_));
     status.Update(spool_.TakeError());
     return status;
@@ -294,11 +323,16 @@ class StoredStudies final : public Studies {
   }
 
  private:
-  SubmitDone CountUnknown(SubmitDone done) {
-    return [this, done = std::move(done)](StatusOr<std::vector<ReportOutcome>> outcomes) {
-      if (outcomes.ok()) of_no_study_ += outcomes->size();
-      done(std::move(outcomes));
-    };
+  // Tells devices of a deleted study so: an id that was never used may be another curator's.
+  SubmitDone CountUnknown(bool was_deleted, SubmitDone done) {
+    return
+        [this, was_deleted, done = std::move(done)](StatusOr<std::vector<ReportOutcome>> outcomes) {
+          if (outcomes.ok()) of_no_study_ += outcomes->size();
+          if (outcomes.ok() && was_deleted) {
+            std::fill(outcomes->begin(), outcomes->end(), ReportOutcome::kStudyDeleted);
+          }
+          done(std::move(outcomes));
+        };
   }
 
   Status CheckTakesNow(const Study& study, size_t reports) {
@@ -309,6 +343,30 @@ class StoredStudies final : public Studies {
     }
     return ResourceExhaustedError(
         StrCat("more than ", reports_per_second_, " reports of this study in a second"));
+  }
+
+  // Each message brings a report at least, so of those that the limit of all studies together has
+  // no room for some are not worth opening.
+  Status CheckMayOpen() {
+    const double rate =
+        static_cast<double>(reports_per_second_ * std::max<size_t>(1, catalog_.size()));
+    if (reports_per_second_ == 0 ||
+        report_limiter_.Take(kAllStudies, 1, {.rate = rate, .burst = rate}) <=
+            absl::ZeroDuration()) {
+      return OkStatus();
+    }
+    return ResourceExhaustedError(
+        "more messages in a second than there may be reports of all studies");
+  }
+
+  // The manifest of the study as it is now; of a study without a relay with the current direct key.
+  Manifest ManifestOf(const Study& study) const {
+    Manifest manifest = study.MakeManifest();
+    if (manifest.sealing.has_value()) return manifest;
+    manifest.direct =
+        DirectSealing{.key = direct_keys_->current(),
+                      .report_bytes = static_cast<uint32_t>(ReportBytesOf(study.definition()))};
+    return manifest;
   }
 
   // Seals a study whose time is over durably before anyone hears of it, so that setting the clock
@@ -412,6 +470,7 @@ class StoredStudies final : public Studies {
   const std::function<int64_t()> clock_;
   const TicketAuthority authority_;
   const std::unique_ptr<ManifestAuthority> manifests_;
+  const std::unique_ptr<DirectKeys> direct_keys_;
   const uint64_t reports_per_second_;  // 0: no limit
   RateLimiter report_limiter_;
   Catalog catalog_;
@@ -439,9 +498,12 @@ StatusOr<std::unique_ptr<Studies>> Studies::Open(storage::Store& store, models::
   const auto sign_anew = std::bind_front(models::Models::SignAnew, std::ref(store));
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ManifestAuthority> manifests,
                            ManifestAuthority::Open(store, signing_keys, clock(), sign_anew));
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<DirectKeys> direct_keys,
+                           DirectKeys::Open(store, clock()));
   models.SignWith(manifests->SignerOfModels());
-  auto studies = std::make_unique<StoredStudies>(
-      store, models, std::move(clock), std::move(authority), std::move(manifests), limits);
+  auto studies =
+      std::make_unique<StoredStudies>(store, models, std::move(clock), std::move(authority),
+                                      std::move(manifests), std::move(direct_keys), limits);
   COPPICE_RETURN_IF_ERROR(studies->Load());
   return studies;
 }

@@ -16,6 +16,7 @@
 #include "common/base/cancel_check.h"
 #include "common/base/page.h"
 #include "common/base/status.h"
+#include "common/encrypt/direct_message.h"
 #include "common/terms/terms.h"
 #include "common/wire/proto/packed_forest.h"
 #include "server/curator/estimation/estimator.h"
@@ -176,8 +177,28 @@ class Studies {
 
   // The keys that sign the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;
-  // Signs a challenge with the current key, under kCuratorDomain.
-  virtual StatusOr<Signature> ProveKey(std::string_view challenge) const = 0;
+  // The direct key that devices seal reports for, with the signature (ProofMessage()) that proves
+  // it to the party that drew `challenge`; an empty one gets none.
+  struct KeyProof {
+    DirectKey direct;
+    std::optional<Signature> signature{};
+  };
+  virtual StatusOr<KeyProof> ProveKeys(std::string_view challenge) const = 0;
+
+  // What the curator still says about a study: the manifest while there is a study, and once it
+  // takes no more reports, or is deleted, a statement of that. NotFound if it never was.
+  struct Notice {
+    std::shared_ptr<const SignedManifest> manifest{};
+    std::optional<SignedClosing> closing{};
+  };
+  virtual StatusOr<Notice> GetNotice(std::string_view id) = 0;
+
+  // Opens a message that a device sealed for a direct key (direct_keys.h). ResourceExhausted if
+  // more messages come per second than could bring a report each that the studies take. Costs as
+  // much as some hundred reports: not for a transport's own thread.
+  virtual StatusOr<seal::OpenedRequest> OpenMessage(std::string_view key_id,
+                                                    std::string_view encapsulated,
+                                                    std::string_view ciphertext) = 0;
 
   // Judges each report separately and calls `done` once, with one outcome per report in the same
   // order, after everything accepted is durable. `done` runs on another thread or on any thread

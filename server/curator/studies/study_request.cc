@@ -172,7 +172,7 @@ StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::
   definition.choice = decision.reason;
   definition.public_rows = partition.from_schema ? 0 : spec.public_rows->num_rows();
   definition.settings = spec.settings;
-  COPPICE_RETURN_IF_ERROR(CheckRelayable(definition));
+  COPPICE_RETURN_IF_ERROR(CheckSealable(definition));
   definition.request_id = spec.request_id;
   definition.request_hash = HashRequest(spec);
   definition.owner = spec.owner;

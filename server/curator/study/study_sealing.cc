@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/public_values.h"
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/study/label_record.h"
 
@@ -29,6 +30,14 @@ Status CheckRotates(const Study& study) {
       StrCat("the study ", study.id(), " is sealed or deleted: it gets no other sealing key"));
 }
 
+Status CheckDirectlySealable(const StudyDefinition& definition) {
+  const uint64_t longest = ReportBytesOf(definition);
+  if (longest <= kMaxDirectReportBytes) return OkStatus();
+  return InvalidArgumentError(StrCat(
+      "a report of this study may take ", longest, " bytes, and a sealed message has room for ",
+      kMaxDirectReportBytes, ": lower max_depth, or take a mechanism with shorter reports"));
+}
+
 }  // namespace
 
 seal::ReportSealing SealingOf(const StudyDefinition& definition) {
@@ -39,8 +48,12 @@ seal::ReportSealing SealingOf(const StudyDefinition& definition) {
   return {.fingerprint = definition.fingerprint, .payload_bytes = longest};
 }
 
-Status CheckRelayable(const StudyDefinition& definition) {
-  if (!definition.settings.relay.has_value()) return OkStatus();
+uint64_t ReportBytesOf(const StudyDefinition& definition) {
+  return SealingOf(definition).payload_bytes + MaxPublicValueBytes(*definition.terms);
+}
+
+Status CheckSealable(const StudyDefinition& definition) {
+  if (!definition.settings.relay.has_value()) return CheckDirectlySealable(definition);
   const Terms& terms = *definition.terms;
   if (terms.num_public_features() > 0) {
     return InvalidArgumentError(
