@@ -81,81 +81,82 @@ class MessageReader {
   CodedInputStream input_;
 };
 
-Status NoSuchMessage() { return InvalidArgumentError("the request is no StreamReportsRequest"); }
+Status NoSuchMessage() { return InvalidArgumentError("the bytes are no SealedReports"); }
 
-}  // namespace
+// What a message says of all its reports.
+struct CommonFields {
+  std::string study_name;
+  std::string fingerprint;
+};
 
-StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
-  StreamRequest request;
-  request.reports = curator::ReportBatch(std::move(message));
-  MessageReader reader(request.reports.block());
+Status ReadFields(curator::ReportBatch& reports, CommonFields& common) {
+  MessageReader reader(reports.block());
   while (const uint32_t tag = reader.ReadTag()) {
     Slice text;
     bool read = false;
-    if (tag == BytesTag(v1::StreamReportsRequest::kReportsFieldNumber)) {
-      read = reader.ReadReport(request.reports);
-    } else if (tag == BytesTag(v1::StreamReportsRequest::kStudyFieldNumber)) {
+    if (tag == BytesTag(v1::SealedReports::kReportsFieldNumber)) {
+      read = reader.ReadReport(reports);
+    } else if (tag == BytesTag(v1::SealedReports::kStudyFieldNumber)) {
       read = reader.ReadSlice(text);
-      if (read) request.study = reader.Text(text);
-    } else if (tag == BytesTag(v1::StreamReportsRequest::kFingerprintFieldNumber)) {
+      if (read) common.study_name = reader.Text(text);
+    } else if (tag == BytesTag(v1::SealedReports::kFingerprintFieldNumber)) {
       read = reader.ReadSlice(text);
-      if (read) request.fingerprint = reader.Text(text);
+      if (read) common.fingerprint = reader.Text(text);
     } else {
       read = reader.Skip(tag);
     }
     if (!read) return NoSuchMessage();
-    if (request.reports.size() > kMaxReportsPerRequest) {
-      return InvalidArgumentError(
-          StrCat("reports: must be 1 to ", kMaxReportsPerRequest, " in one request"));
+    if (reports.size() > kMaxReportsPerRequest) {
+      return FieldError("reports", StrCat("must be 1 to ", kMaxReportsPerRequest));
     }
   }
-  if (!reader.AtEnd()) return NoSuchMessage();
-  return request;
+  return reader.AtEnd() ? OkStatus() : NoSuchMessage();
 }
 
-StatusOr<SubmitRequest> ParseSubmitRequest(
-    const std::string& study_name, const std::string& fingerprint,
-    const google::protobuf::RepeatedPtrField<v1::Report>& protos) {
-  curator::ReportBatch reports;
-  size_t bytes = 0;
-  for (const v1::Report& proto : protos) {
-    bytes += proto.ticket().size() + proto.payload().size() + proto.public_values().size();
+std::string_view TextInClear(StatusCode code) {
+  switch (code) {
+    case StatusCode::kInvalidArgument:
+      return "the message opens, but does not hold what docs/protocol.md says: a study's name, a "
+             "fingerprint of 32 bytes, and 1 to 1000 reports";
+    case StatusCode::kFailedPrecondition:
+      return "the reports' study takes reports from its relay alone: answer it through the relay";
+    case StatusCode::kUnavailable:
+      return "the reports could not be stored; the same reports may be sent again, sealed anew";
+    case StatusCode::kResourceExhausted:
+      return "too many reports are coming; the same reports may be sent again, sealed anew";
+    default:
+      return "the reports could not be judged";
   }
-  reports.Reserve(static_cast<size_t>(protos.size()), bytes);
-  for (const v1::Report& proto : protos) {
-    reports.Add(proto.ticket(), proto.payload(), proto.public_values());
-  }
-  return MakeSubmitRequest(study_name, fingerprint, std::move(reports));
 }
 
-StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
-                                          const std::string& fingerprint,
-                                          curator::ReportBatch reports) {
-  const StatusOr<std::string> study = ParseName(kStudies, study_name);
+}  // namespace
+
+StatusOr<SubmitRequest> ReadSealedReports(std::string content) {
+  curator::ReportBatch reports(std::move(content));
+  CommonFields common;
+  COPPICE_RETURN_IF_ERROR(ReadFields(reports, common));
+  const StatusOr<std::string> study = ParseName(kStudies, common.study_name);
   if (!study.ok()) return InField("study", study.status());
-  if (fingerprint.size() != std::tuple_size_v<Fingerprint>) {
+  if (common.fingerprint.size() != std::tuple_size_v<Fingerprint>) {
     return FieldError("fingerprint", StrCat("must have ", std::tuple_size_v<Fingerprint>,
-                                            " bytes, has ", fingerprint.size()));
+                                            " bytes, has ", common.fingerprint.size()));
   }
-  if (reports.empty() || reports.size() > kMaxReportsPerRequest) {
-    return FieldError("reports", StrCat("must be 1 to ", kMaxReportsPerRequest,
-                                        " in one request, are ", reports.size()));
-  }
-  return SubmitRequest{.study = *study, .fingerprint = fingerprint, .reports = std::move(reports)};
+  if (reports.empty()) return FieldError("reports", "must be 1 to 1000 in one message, are none");
+  return SubmitRequest{
+      .study = *study, .fingerprint = std::move(common.fingerprint), .reports = std::move(reports)};
 }
 
-void SetOutcomes(absl::Span<const curator::ReportOutcome> outcomes,
-                 google::protobuf::RepeatedField<int>& protos) {
-  protos.Reserve(static_cast<int>(outcomes.size()));
-  for (const curator::ReportOutcome outcome : outcomes) protos.Add(static_cast<int>(outcome));
+std::string OutcomeBytes(absl::Span<const curator::ReportOutcome> outcomes) {
+  std::string bytes;
+  bytes.reserve(outcomes.size());
+  for (const curator::ReportOutcome outcome : outcomes) {
+    bytes.push_back(static_cast<char>(outcome));
+  }
+  return bytes;
 }
 
-Status SubmitError(const Status& status) {
-  if (status.code() != StatusCode::kUnavailable &&
-      status.code() != StatusCode::kResourceExhausted) {
-    return status;
-  }
-  return Status(status.code(), StrCat(status.message(), "; the same bytes may be sent again"));
+Status ErrorInClear(const Status& status) {
+  return status.ok() ? status : Status(status.code(), TextInClear(status.code()));
 }
 
 }  // namespace coppice::service

@@ -84,6 +84,8 @@ class StudyHandlers {
   StatusOr<MessagePieces> GetOffer(const Caller& caller, const v1::GetOfferRequest& request);
   Status GetCuratorKeys(const Caller& caller, const v1::GetCuratorKeysRequest& request,
                         v1::GetCuratorKeysResponse* response) const;
+  Status GetManifest(const Caller& caller, const v1::GetManifestRequest& request,
+                     v1::GetManifestResponse* response);
 
  private:
   static curator::Viewer ViewerOf(const Caller& caller) {
