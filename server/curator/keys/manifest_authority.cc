@@ -195,7 +195,7 @@ StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest
 StatusOr<SignedClosing> ManifestAuthority::Sign(Closing closing) const {
   closing.key = KeyIdOf(keys_.key);
   SignedClosing made{
-      .bytes = SerializeClosing(closing), .key = keys_.key, .endorsements = keys_.endorsements};
+      .bytes = WriteClosing(closing), .key = keys_.key, .endorsements = keys_.endorsements};
   COPPICE_ASSIGN_OR_RETURN(made.signature, key_.Sign(kClosingDomain, made.bytes));
   return made;
 }

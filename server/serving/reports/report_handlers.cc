@@ -28,7 +28,7 @@ void JudgeMessage(curator::Studies& studies, const ResourceGuard& guard, const C
   StatusOr<seal::OpenedRequest> opened =
       studies.OpenMessage(request.key_id(), request.encapsulated(), request.ciphertext());
   if (!opened.ok()) return done(opened.status());
-  StatusOr<SubmitRequest> reports = ReadSealedReports(std::move(opened->content));
+  StatusOr<SubmitRequest> reports = ReadSubmitRequest(std::move(opened->content));
   if (!reports.ok()) return done(ErrorInClear(reports.status()));
   const std::string study = VisibleStudy(guard, caller, std::move(reports->study));
   studies.Submit(study, reports->fingerprint, std::move(reports->reports),

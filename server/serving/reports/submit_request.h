@@ -12,23 +12,19 @@
 
 namespace coppice::service {
 
-inline constexpr int kMaxReportsPerRequest = 1000;
-
 struct SubmitRequest {
-  std::string study;        // its id
-  std::string fingerprint;  // 32 bytes
+  std::string study{};        // its id
+  std::string fingerprint{};  // 32 bytes
   curator::ReportBatch reports;
 };
 
-// Parses a SealedReports message without building one: the reports stay where they were opened, in
-// one block. A protobuf message copies each ticket and payload into a string of its own, which
-// costs more than counting a report of one bit per leaf.
+// Reads what a message seals, without a message of protobuf's: the reports stay where they were
+// opened, in one block. A protobuf message copies each ticket and payload into a string of its own,
+// which costs more than counting a report of one bit per leaf.
 //
-// Guarantee  Reads what protobuf's parser accepts to the same values, skips unknown fields, and
-//            rejects what it rejects.
 // Errors     InvalidArgument, naming the field: no report of the message can be judged. Not for
 //            senders: see ErrorInClear().
-StatusOr<SubmitRequest> ReadSealedReports(std::string content);
+StatusOr<SubmitRequest> ReadSubmitRequest(std::string content);
 
 // One byte per report, which is sealed for the sender.
 std::string OutcomeBytes(absl::Span<const curator::ReportOutcome> outcomes);
