@@ -96,7 +96,7 @@ Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
              "; do not answer, and tell the curator"));
 }
 
-std::string ProofMessage(std::string_view challenge, const DirectKey& key) {
+std::string ProvenBytes(std::string_view challenge, const DirectKey& key) {
   const char suite[] = {static_cast<char>(key.suite >> 8), static_cast<char>(key.suite & 0xff)};
   return StrCat(challenge, std::string_view(suite, sizeof(suite)),
                 std::string_view(reinterpret_cast<const char*>(key.key.data()), key.key.size()));

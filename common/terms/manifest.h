@@ -49,7 +49,7 @@ struct DirectKey {
 // What a curator signs, under kCuratorDomain, for somebody who drew `challenge`: the challenge, the
 // suite in two bytes, big-endian, and the key. A server that passes the proof on thereby hands out
 // a key that it cannot open messages with.
-std::string ProofMessage(std::string_view challenge, const DirectKey& key);
+std::string ProvenBytes(std::string_view challenge, const DirectKey& key);
 
 // How reports are sealed if they go to the curator itself.
 struct DirectSealing {

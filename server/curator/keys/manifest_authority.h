@@ -67,7 +67,7 @@ class ManifestAuthority {
   // Proves to the party that drew the challenge that this curator holds the key, and that `direct`
   // is its direct key.
   StatusOr<Signature> Prove(std::string_view challenge, const DirectKey& direct) const {
-    return key_.Sign(kCuratorDomain, ProofMessage(challenge, direct));
+    return key_.Sign(kCuratorDomain, ProvenBytes(challenge, direct));
   }
   // Signs models that this curator made. May outlive the authority.
   ModelSigner SignerOfModels() const { return SignerOf(kModelDomain); }

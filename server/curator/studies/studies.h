@@ -177,7 +177,7 @@ class Studies {
 
   // The keys that sign the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;
-  // The direct key that devices seal reports for, with the signature (ProofMessage()) that proves
+  // The direct key that devices seal reports for, with the signature (ProvenBytes()) that proves
   // it to the party that drew `challenge`; an empty one gets none.
   struct KeyProof {
     DirectKey direct;
