@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/intake/report_batch.h"
-#include "server/curator/studies/studies.h"
+#include "server/curator/studies/study_calls.h"
 
 namespace coppice::service {
 
