@@ -7,31 +7,18 @@
 #include "client/device/curator_check.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/terms/report_form.h"
 
 namespace coppice {
-
-namespace {
-
-// Encodes the part of a device's text that a study asks for. A study that is joined by an id gets
-// the id and the label, and no feature.
-LabelledRow EncodeFor(const Terms& terms, const TextRow& text) {
-  const Schema& schema = *terms.schema;
-  if (terms.joined_by.empty()) return schema.EncodeTotally(text);
-  TextRow asked;
-  if (const auto label = text.find(schema.label()); label != text.end()) asked.insert(*label);
-  LabelledRow row = schema.EncodeTotally(asked);
-  if (const auto id = text.find(terms.joined_by); id != text.end()) row.id = id->second;
-  return row;
-}
-
-}  // namespace
 
 Status Device::Answer(std::string_view study, ReadText read, PrivateRandom& random,
                       std::string_view submission_token) const {
   COPPICE_ASSIGN_OR_RETURN(const bool may_fetch, respondent_.MayFetch(study));
   if (!may_fetch) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(Offer offer, curator_.FetchOffer(study, submission_token));
-  const auto read_encoded = [&](const Terms& terms) { return EncodeFor(terms, read()); };
+  const auto read_encoded = [&](const Terms& terms) {
+    return ReportForm::Of(terms).Encode(terms, read());
+  };
   return respondent_.Answer(study, std::move(offer), read_encoded, random);
 }
 
