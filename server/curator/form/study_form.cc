@@ -14,8 +14,11 @@ StatusOr<std::unique_ptr<const StudyForm>> StudyForm::Make(std::shared_ptr<const
                                                            std::shared_ptr<const Forest> forest,
                                                            const std::string& by_feature) {
   const ReportForm& report = ReportForm::Of(*terms);
-  COPPICE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<LocalMechanism>> mechanisms,
-                           MakeMechanisms(*terms, *forest));
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
+  for (const Tree& tree : *forest) {
+    COPPICE_ASSIGN_OR_RETURN(mechanisms.emplace_back(),
+                             MakeMechanism(*terms, report.PayloadLeaves(tree)));
+  }
   Parts parts{.report = report,
               .terms = std::move(terms),
               .forest = std::move(forest),

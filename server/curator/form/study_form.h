@@ -66,7 +66,7 @@ class StudyForm {
   const Terms& terms() const { return *terms_; }
   uint32_t num_trees() const { return static_cast<uint32_t>(mechanisms_.size()); }
   const std::shared_ptr<const Forest>& forest() const { return forest_; }
-  // The tree's mechanism for all its leaves.
+  // The tree's mechanism for the most leaves that a report in it can be about.
   const LocalMechanism& mechanism(size_t tree) const { return *mechanisms_[tree]; }
   // Whether reports are kept one by one besides being added up (label_record.h).
   bool KeepsReports() const { return report_.IsAboutLabelAlone(); }

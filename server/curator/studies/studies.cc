@@ -387,7 +387,7 @@ StatusOr<models::ModelInfo> Studies::MakeModel(Study& study, const std::string& 
   COPPICE_RETURN_IF_ERROR(cancel());
   std::shared_ptr<const SmoothBasis> basis;
   if (options.kind == EstimatorKind::kSmooth) {
-    COPPICE_ASSIGN_OR_RETURN(basis, bases_.Get(study.id(), *study.definition().model_forest, rows));
+    COPPICE_ASSIGN_OR_RETURN(basis, bases_.Get(study.id(), *study.form().model_forest(), rows));
   }
   COPPICE_ASSIGN_OR_RETURN(Model model,
                            EstimateModel(store_, study, rows, basis.get(), options, cancel));
