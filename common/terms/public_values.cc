@@ -99,9 +99,4 @@ Status CheckJoinId(std::string_view id) {
       StrCat("an id must have 1 to ", kMaxJoinIdBytes, " bytes, has ", id.size()));
 }
 
-size_t MaxPublicValueBytes(const Terms& terms) {
-  if (!terms.joined_by.empty()) return kMaxJoinIdBytes;
-  return size_t{terms.num_public_features()} * sizeof(double);
-}
-
 }  // namespace coppice

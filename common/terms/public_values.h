@@ -15,7 +15,6 @@
 #include "common/base/status.h"
 #include "common/model/tree.h"
 #include "common/schema/schema.h"
-#include "common/terms/terms.h"
 
 namespace coppice {
 
@@ -43,9 +42,6 @@ StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree, std::st
 // to kMaxJoinIdBytes bytes. InvalidArgument, without quoting it, if `id` is not valid.
 inline constexpr size_t kMaxJoinIdBytes = 64;
 Status CheckJoinId(std::string_view id);
-
-// The most that a report shows in the clear, in any tree: values of all public features, or an id.
-size_t MaxPublicValueBytes(const Terms& terms);
 
 }  // namespace coppice
 

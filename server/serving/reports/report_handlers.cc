@@ -63,7 +63,7 @@ StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& caller, S
   return ReportStream::Start(studies_, guard_, caller, load_, call);
 }
 
-std::shared_ptr<ReportStream> ReportStream::Start(curator::Studies& studies,
+std::shared_ptr<ReportStream> ReportStream::Start(curator::StudyCalls& studies,
                                                   const ResourceGuard& guard, Caller caller,
                                                   StreamLoad& load, StreamCall& call) {
   // The private constructor is out of make_shared's reach.

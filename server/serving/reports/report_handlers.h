@@ -16,7 +16,7 @@
 #include "common/base/status.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/report.pb.h"
-#include "server/curator/studies/studies.h"
+#include "server/curator/studies/study_calls.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/resource_guard.h"
 #include "server/serving/calls/stream_call.h"
@@ -38,7 +38,7 @@ namespace coppice::service {
 // Threads    safe to share. `studies` and `guard` must outlive it.
 class ReportHandlers {
  public:
-  ReportHandlers(curator::Studies& studies, const ResourceGuard& guard,
+  ReportHandlers(curator::StudyCalls& studies, const ResourceGuard& guard,
                  const LoadLimits& limits = {})
       : studies_(studies), guard_(guard), load_(limits) {}
 
@@ -51,7 +51,7 @@ class ReportHandlers {
   const StreamLoad& load() const { return load_; }
 
  private:
-  curator::Studies& studies_;
+  curator::StudyCalls& studies_;
   const ResourceGuard& guard_;
   StreamLoad load_;
 };
@@ -64,7 +64,7 @@ class ReportHandlers {
 // Threads    safe to share. `studies` must outlive it.
 class BatchHandlers {
  public:
-  explicit BatchHandlers(curator::Studies& studies) : studies_(studies) {}
+  explicit BatchHandlers(curator::StudyCalls& studies) : studies_(studies) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -72,7 +72,7 @@ class BatchHandlers {
                       v1::DeliverBatchResponse* response);
 
  private:
-  curator::Studies& studies_;
+  curator::StudyCalls& studies_;
 };
 
 // The stream of a StreamReports call. Reads ahead, submits each batch, and answers in the order of
@@ -96,8 +96,9 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
 
   // `studies`, `guard` and `load` must outlive it. The stream must be opened in `load`, and closes
   // itself there when it is done.
-  static std::shared_ptr<ReportStream> Start(curator::Studies& studies, const ResourceGuard& guard,
-                                             Caller caller, StreamLoad& load, StreamCall& call);
+  static std::shared_ptr<ReportStream> Start(curator::StudyCalls& studies,
+                                             const ResourceGuard& guard, Caller caller,
+                                             StreamLoad& load, StreamCall& call);
 
   void OnMessage() override;
   void OnNoMoreMessages() override;
@@ -115,7 +116,7 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
     Status status;  // OK unless `last`
   };
 
-  ReportStream(curator::Studies& studies, const ResourceGuard& guard, Caller caller,
+  ReportStream(curator::StudyCalls& studies, const ResourceGuard& guard, Caller caller,
                StreamLoad& load, StreamCall& call)
       : studies_(studies), guard_(guard), caller_(std::move(caller)), load_(load), call_(call) {}
 
@@ -140,7 +141,7 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
   void AdvanceReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Close(const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  curator::Studies& studies_;
+  curator::StudyCalls& studies_;
   const ResourceGuard& guard_;
   const Caller caller_;
   StreamLoad& load_;

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "server/curator/intake/report_batch.h"
-#include "server/curator/studies/studies.h"
+#include "server/curator/studies/study_calls.h"
 
 namespace coppice::service {
 

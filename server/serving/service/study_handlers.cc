@@ -74,7 +74,7 @@ void AddSharedEnvelope(int number, const std::shared_ptr<const std::string>& byt
 }
 
 Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
-                           const curator::Studies::Offer& offered) {
+                           const curator::StudyCalls::Offer& offered) {
   const owners::Resource resource{.names = {MakeName(kStudies, study)}, .owner = offered.owner};
   if (!offered.relayed || caller.MayRelay(resource)) return OkStatus();
   return FailedPreconditionError(StrCat(
@@ -82,12 +82,13 @@ Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
 }
 
 // Makes a GetOfferResponse in pieces.
-StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& caller,
+StatusOr<MessagePieces> MakeOffer(curator::StudyCalls& studies, const Caller& caller,
                                   const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  if (request.tickets() > curator::Studies::kMaxTicketsPerOffer) {
-    return FieldError("tickets", StrCat("must be at most ", curator::Studies::kMaxTicketsPerOffer,
-                                        ", are ", request.tickets()));
+  if (request.tickets() > curator::StudyCalls::kMaxTicketsPerOffer) {
+    return FieldError("tickets",
+                      StrCat("must be at most ", curator::StudyCalls::kMaxTicketsPerOffer, ", are ",
+                             request.tickets()));
   }
   if (request.tickets() > 1 && !request.whole_forest()) {
     return FieldError("tickets", "more than one go with whole_forest only");
@@ -101,7 +102,7 @@ StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& calle
   COPPICE_RETURN_IF_ERROR(CheckKnownManifest(request.known_manifest()));
   const std::vector<std::string> tokens(request.submission_tokens().begin(),
                                         request.submission_tokens().end());
-  COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offer offered,
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyCalls::Offer offered,
                            studies.MakeOffer(id, TicketsOf(request), tokens));
   COPPICE_RETURN_IF_ERROR(CheckMayHaveTickets(caller, id, offered));
   v1::GetOfferResponse response;
@@ -130,7 +131,7 @@ StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& calle
   return pieces;
 }
 
-Status AddProof(const curator::Studies& studies, std::string_view challenge,
+Status AddProof(const curator::StudyCalls& studies, std::string_view challenge,
                 v1::GetCuratorKeysResponse& response) {
   if (!challenge.empty() && challenge.size() != kChallengeBytes) {
     return FieldError("challenge", StrCat("must be empty or ", kChallengeBytes, " bytes"));
