@@ -75,4 +75,8 @@ StatusOr<PrivateReport> Privatizer::Privatize(const LabelledRow& row, const Tick
   return Privatize(row, std::move(blank), random);
 }
 
+LabelledRow EncodeText(const Terms& terms, const TextRow& text) {
+  return ReportForm::Of(terms).Encode(terms, text);
+}
+
 }  // namespace coppice
