@@ -23,7 +23,7 @@ using SealedDone = std::function<void(StatusOr<std::string> sealed_outcomes)>;
 // Opens a message, has its reports judged, and seals their outcomes for its sender. Each call of
 // `done` ends one message.
 template <typename Request>
-void JudgeMessage(curator::Studies& studies, const ResourceGuard& guard, const Caller& caller,
+void JudgeMessage(curator::StudyCalls& studies, const ResourceGuard& guard, const Caller& caller,
                   const Request& request, SealedDone done) {
   StatusOr<seal::OpenedRequest> opened =
       studies.OpenMessage(request.key_id(), request.encapsulated(), request.ciphertext());

@@ -136,7 +136,7 @@ Status AddProof(const curator::StudyCalls& studies, std::string_view challenge,
   if (!challenge.empty() && challenge.size() != kChallengeBytes) {
     return FieldError("challenge", StrCat("must be empty or ", kChallengeBytes, " bytes"));
   }
-  COPPICE_ASSIGN_OR_RETURN(const curator::Studies::KeyProof proof, studies.ProveKeys(challenge));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyCalls::KeyProof proof, studies.ProveKeys(challenge));
   response.set_direct_suite(proof.direct.suite);
   response.mutable_direct_key()->assign(proof.direct.key.begin(), proof.direct.key.end());
   if (proof.signature.has_value()) {
@@ -314,7 +314,7 @@ Status StudyHandlers::GetCuratorKeys(const Caller& /*caller*/,
 Status StudyHandlers::GetManifest(const Caller& /*caller*/, const v1::GetManifestRequest& request,
                                   v1::GetManifestResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Notice notice, studies_.GetNotice(id));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyCalls::Notice notice, studies_.GetNotice(id));
   if (notice.manifest != nullptr) *response->mutable_manifest() = ToProto(*notice.manifest);
   if (notice.closing.has_value()) *response->mutable_closing() = ToProto(*notice.closing);
   return OkStatus();
