@@ -127,7 +127,7 @@ Status CheckRelay(const Model& model, Json& json) {
   described["least_accepted"] = relay.least_accepted;
   described["relay_key_id"] = BytesToHexString(relay.relay_key);
   if (relay.relay_key.size() != std::tuple_size_v<KeyId>) {
-    return PromiseError(promise, "it does not say which relay's");
+    return PromiseError(promise, "it does not say which relay it is about");
   }
   if (relay.batches == 0 || relay.least_accepted > kMaxEpochTickets ||
       relay.least_accepted > certificate.reports / relay.batches) {

@@ -48,13 +48,15 @@ const char* SignatureWord(const Status& signature, bool is_pinned) {
 
 std::string WhoSigned(const std::string& pin, bool is_pinned) {
   if (pin.empty()) {
-    return "Nobody signed this model: nothing shows that a curator made it, nor that it is as it "
-           "was made.";
+    return "Nobody signed this model: nothing shows that a curator made it, or that it was not "
+           "changed since.";
   }
   return StrCat(
-      "The model and this certificate are as the holder of the key ", pin, " signed them, ",
-      is_pinned ? "which is the curator's key that it was checked with, or one that this leads to."
-                : "whoever that is: --curator-key FILE says whose it must be.");
+      "The model and this certificate were signed, and not changed since, by the holder of the "
+      "key ",
+      pin, " signed them, ",
+      is_pinned ? "which is the curator's key that you gave, or one that it endorsed."
+                : "whose owner is not checked: give --curator-key FILE to check it.");
 }
 
 // Adds the signer to the verdict. Returns the reason if it makes the model be refused.
@@ -76,10 +78,10 @@ Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& cura
 }  // namespace
 
 Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& curator_key) {
-  const Certificate certificate = FromProto(model.certificate());
+  const Certificate certificate = ParseCertificate(model.certificate());
   const StatusOr<uint64_t> cost = TotalCost(certificate.releases);
   Verdict verdict;
-  const StatusOr<Model> read = FromProto(model);
+  const StatusOr<Model> read = ParseModel(model);
   verdict.status = cost.ok() ? read.status() : cost.status();
   Json promises = Json::object();
   if (verdict.status.ok()) verdict.status = CheckShuffledPromises(*read, promises);

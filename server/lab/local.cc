@@ -171,44 +171,48 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command
       .Add("--split-rule", flags.split_rule,
            "max_edge, random_max_edge, cart or hybrid (default: as the curator chooses; with "
-           "--paper "
-           "max_edge)")
-      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }));
+           "--paper max_edge)")
+      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
+      .ForResearch();
   command.Add("--criterion", flags.criterion, "gini or entropy")
       .Check(Accepted([](const std::string& name) { return curator::ParseCriterion(name); }))
-      .ShowDefault();
+      .ShowDefault()
+      .ForResearch();
   command.Add("--depth", flags.depths, "depth of the partition")
       .SplitAt(',')
-      .InRange(0u, kMaxDepth);
-  command.Add("--min-leaf", flags.min_leaves, "least public rows in a cell")
+      .InRange(0u, kMaxDepth)
+      .ForResearch();
+  command.Add("--min-leaf", flags.min_leaves, "minimum public rows in a cell")
       .SplitAt(',')
-      .InRange(1u, 1u << 26);
+      .InRange(1u, 1u << 26)
+      .ForResearch();
   command
       .Add("--trees", flags.trees,
            "public partitions; each device answers in one (default: as the curator chooses)")
-      .InRange(1u, 1024u);
+      .InRange(1u, 1024u)
+      .ForResearch();
   command
       .Add("--estimator", flags.estimator,
            "weighted, prune or smooth (default: smooth; weighted with --lambda or --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }));
   command
       .Add("--public-features", flags.public_features,
-           "features that devices send in the clear, by name, all or none, instead of those that "
-           "the schema marks; with all, reports are labels, and smooth boosts trees on them")
+           "features that devices send in the clear: names, all, or none, overriding the schema's "
+           "marks; with all, reports are labels, and smooth boosts trees on them")
       .SplitAt(',');
   command
       .Add("--rounding", flags.rounding,
-           "LOW:HIGH, where a number is to be predicted: what devices cut it to before they round "
-           "it to one of the ends (default: two standard deviations of the public numbers around "
-           "their mean; the target's bounds without labels)")
+           "LOW:HIGH, for numbers: the range to which devices clamp a number before they round it "
+           "to one of the ends (default: two standard deviations around the public mean; without "
+           "labels, the target's bounds)")
       .Check(Accepted([](const std::string& text) { return ParseNumberRange(text); }));
-  command.Add("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
+  command.Add("--evidence", flags.evidence, "what smooth uses: both, reports or public")
       .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
       .ShowDefault();
   command
       .Add("--public-labels", flags.public_labels,
-           "as_given; none: partitions from the features alone and reports decide; flipped "
-           "or random, to see what bad labels do")
+           "as_given; none: partitions use only the features, and reports decide; flipped or "
+           "random, to see what bad labels do")
       .Check(Accepted([](const std::string& name) -> StatusOr<PublicLabels> {
         if (name == kNone) return PublicLabels::kAsGiven;
         return ParsePublicLabels(name);
@@ -217,7 +221,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command.Add("--lambda", flags.lambdas, "weight of a public row: 0 private only, inf public only")
       .SplitAt(',')
       .Check(Accepted(ParseLambda));
-  command.Add("--prune-min-depth", flags.prune_min_depth, "where prune's walk up ends")
+  command.Add("--prune-min-depth", flags.prune_min_depth, "depth at which prune's walk up ends")
       .ShowDefault();
 
   const Flag attack =
@@ -249,16 +253,17 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Needs(attack)
       .ShowDefault();
 
-  command.AddSwitch(
-      "--public-shift", flags.public_shift,
-      "public rows of another population, to see what that does: the upper half of the "
-      "first numeric feature four times as often");
+  command.AddSwitch("--public-shift", flags.public_shift,
+                    "draw public rows from another population, to see what that does: the upper "
+                    "half of the first numeric feature four times as often");
 
   command.AddSwitch("--grid", flags.grid,
                     "search depth, minimal leaf and lambda for the best mean on the test rows");
   command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
   command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
-  command.Add("--seed", flags.seed, "of rows, splits and partitions; never of noise").ShowDefault();
+  command.Add("--seed", flags.seed, "seed of rows, splits and partitions; never of noise")
+      .ShowDefault()
+      .ForResearch();
   command.AddSwitch("--per-repetition", flags.per_repetition,
                     "with --json: also the scores of every repetition");
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
@@ -304,8 +309,7 @@ Status CheckLocalFlags(const LocalFlags& flags) {
 // Refuses flags that studies of numbers do not support.
 Status CheckNumberFlags(const LocalFlags& flags, const RunOptions& options) {
   if (flags.grid || options.grid.estimators[0].kind != curator::EstimatorKind::kSmooth) {
-    return InvalidArgumentError(
-        "where a number is to be predicted, use --estimator smooth, without --grid and --paper");
+    return InvalidArgumentError("for numbers use --estimator smooth, without --grid and --paper");
   }
   if (!flags.attack.empty()) {
     return InvalidArgumentError("--attack is for classes: liars push one of them");

@@ -38,9 +38,9 @@ struct ChangeFlags : EndpointFlags {
 
 void AddChangeFlags(const Command& verb, ChangeFlags& flags) {
   verb.Add("--expect", flags.expected_version,
-           "Refuse unless this version is served now; 0: no such endpoint yet");
+           "Refuse unless this version is served now; 0: the endpoint does not exist yet");
   verb.AddSwitch("--allow-schema-change", flags.allow_schema_change,
-                 "Also if the model wants other rows than the one that is served");
+                 "Even if the model's rows differ from those of the model served now");
   AddEndpointFlags(verb, flags);
 }
 
@@ -73,9 +73,9 @@ Status RollBack(const ChangeFlags& flags) {
 
 void AddSet(const Command& noun) {
   const auto flags = std::make_shared<ChangeFlags>();
-  const Command verb =
-      noun.AddCommand("set", "Answer with another model from now on; makes the endpoint if need be",
-                      "coppice endpoint set --endpoint churn --model m-91c0");
+  const Command verb = noun.AddCommand(
+      "set", "Serve another model from now on; creates the endpoint if there is none",
+      "coppice endpoint set --endpoint churn --model m-91c0");
   AddIdFlag(verb, "--model", flags->model, "Id of the model");
   AddChangeFlags(verb, *flags);
   SetAction(verb, flags, Set);
@@ -83,9 +83,8 @@ void AddSet(const Command& noun) {
 
 void AddRollBack(const Command& noun) {
   const auto flags = std::make_shared<ChangeFlags>();
-  const Command verb =
-      noun.AddCommand("rollback", "Answer with the model of an earlier version again",
-                      "coppice endpoint rollback --endpoint churn");
+  const Command verb = noun.AddCommand("rollback", "Serve the model of an earlier version again",
+                                       "coppice endpoint rollback --endpoint churn");
   verb.Add("--to", flags->to_version,
            "The version to bring back (default: the one before what is served)");
   AddChangeFlags(verb, *flags);
@@ -151,7 +150,7 @@ void AddEndpointDelete(const Command& noun) {
   const auto flags = std::make_shared<EndpointFlags>();
   const Command verb = noun.AddCommand("delete", "Delete an endpoint; its models stay",
                                        "coppice endpoint delete --endpoint churn --yes");
-  AddYesFlag(verb, "Say that you mean it: calls of this endpoint fail from then on");
+  AddYesFlag(verb, "Confirm: calls of this endpoint fail from then on");
   AddEndpointFlags(verb, *flags);
   SetAction(verb, flags, Delete);
 }

@@ -101,7 +101,7 @@ Status Build(const BuildFlags& flags) {
 void AddBuild(const Command& noun) {
   const auto flags = std::make_shared<BuildFlags>();
   const Command verb =
-      noun.AddCommand("build", "Turn a study's sums into a model; costs no privacy",
+      noun.AddCommand("build", "Build a model from a study's reports; costs no further privacy",
                       "coppice model build --study s-4f2a");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   const Flag estimator =
@@ -111,24 +111,23 @@ void AddBuild(const Command& noun) {
           .OneOf({"weighted", "prune", "smooth"});
   const Flag lambda =
       verb.Add("--lambda", flags->lambda,
-               "For weighted: what one public row counts, in private ones; 0 to inf (default: the "
+               "For weighted: how many private rows a public row counts as; 0 to inf (default: the "
                "curator's choice)")
           .Check(CheckLambda, "NUMBER");
-  const Flag evidence =
-      verb.Add("--evidence", flags->evidence,
-               "For smooth: both, reports (the public labels are not to be trusted) or "
-               "public (what there is without reports) (default: the curator's choice)")
-          .OneOf({"both", "reports", "public"});
+  const Flag evidence = verb.Add("--evidence", flags->evidence,
+                                 "For smooth: both; reports, if public labels cannot be trusted; "
+                                 "or public, to see what "
+                                 "there is without reports (default: the curator's choice)")
+                            .OneOf({"both", "reports", "public"});
   const Flag where =
       verb.Add("--where", flags->where,
-               "For smooth: of the reports with this value of a public feature alone, FEATURE= "
-               "where "
-               "it is missing; if the study is by that feature (study create --by), or all of its "
-               "features are public")
+               "For smooth: use only the reports with this value of a public feature; FEATURE= "
+               "selects reports where it is missing. Needs a study by that feature (study create "
+               "--by), or one whose features are all public")
           .Check(CheckWhere, "FEATURE=VALUE");
   const Flag where_other =
       verb.Add("--where-other", flags->where_other,
-               "The same, of the reports whose value of the feature is none of the known")
+               "The same for the reports whose value of the feature is not in the schema")
           .Check(
               [](const std::string& name) {
                 return name.empty() ? "wants the name of a feature" : "";
@@ -138,7 +137,7 @@ void AddBuild(const Command& noun) {
   AddIdFlag(verb, "--model", flags->model, "Id of the new model (default: the curator's choice)",
             /*required=*/false);
   verb.Add("--max-model-bytes", flags->max_model_bytes,
-           "Do not keep the model if it takes more; 0: what the curator allows")
+           "Do not keep the model if it is larger; 0: the curator's limit")
       .Takes("N")
       .ShowDefault();
   AddOutputFlags(verb, flags->output);
@@ -211,8 +210,7 @@ void AddDelete(const Command& noun) {
       noun.AddCommand("delete", "Delete a model that no endpoint serves; what it cost stays spent",
                       "coppice model delete --model m-91c0 --yes");
   AddYesFlag(verb,
-             "Say that you mean it: nothing brings the model back; `coppice model export` keeps a "
-             "copy");
+             "Confirm: the model cannot be brought back; `coppice model export` keeps a copy");
   AddModelFlags(verb, *flags);
   SetAction(verb, flags, Delete);
 }
@@ -251,15 +249,14 @@ Status Verify(const VerifyFlags& flags) {
 
 void AddVerify(const Command& noun) {
   const auto flags = std::make_shared<VerifyFlags>();
-  const Command verb = noun.AddCommand(
-      "verify",
-      "List what a model released, check that it adds up to its epsilon and who signed it, and say "
-      "what that means",
-      "coppice model verify --model m-91c0 --curator-key curator.pem");
-  AddPublicKeyFlag(
-      verb, "--curator-key", flags->curator_key,
-      "Public key of the curator, as `coppice study key` prints it: refuse a model that neither it "
-      "nor a key that it leads to has signed");
+  const Command verb =
+      noun.AddCommand("verify",
+                      "List what a model released, check that the releases add up to its epsilon, "
+                      "check its signature, and explain what that means",
+                      "coppice model verify --model m-91c0 --curator-key curator.pem");
+  AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
+                   "Public key of the curator, as `coppice study key` prints it: refuse a model "
+                   "that was signed neither by it nor by a key that it endorses");
   verb.Add("--html", flags->html_file,
            "Write the certificate as a page too, for people; - is stdout")
       .Takes("FILE");

@@ -10,7 +10,7 @@
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
 #include "client/cli/terminal/remote.h"
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -115,19 +115,24 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
   const std::map<std::string, v1::Criterion> criteria = {{"gini", v1::CRITERION_GINI},
                                                          {"entropy", v1::CRITERION_ENTROPY}};
   AddChoice(verb, "--split-rule", flags.rule, rules,
-            "How cells are divided (default: the curator's choice)");
+            "How cells are divided (default: the curator's choice)")
+      .ForResearch();
   AddChoice(verb, "--criterion", flags.criterion, criteria,
-            "What a split reduces; hybrid takes entropy (default: the curator's choice)");
+            "What a split reduces; hybrid takes entropy (default: the curator's choice)")
+      .ForResearch();
   verb.Add("--depth", flags.depth,
            "Largest depth of a leaf; the root has depth 0 (default: the curator's choice)")
-      .InRange(0, 64);
+      .InRange(0, 64)
+      .ForResearch();
   verb.Add("--min-leaf", flags.min_leaf,
            "Fewest public rows in a leaf (default: the curator's choice)")
-      .InRange(1, 1 << 30);
+      .InRange(1, 1 << 30)
+      .ForResearch();
   verb.Add("--trees", flags.trees,
            "Trees, each on a bootstrap of the public rows if several; a device answers in "
            "one (default: the curator's choice)")
-      .InRange(1, 1024);
+      .InRange(1, 1024)
+      .ForResearch();
   verb.Add("--by", flags.by_feature,
            "A public categorical feature: each tree begins with its values, so that counts and "
            "models by value can be had of the one study. Costs no privacy")
@@ -136,7 +141,8 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
           "FEATURE");
   verb.Add("--seed", flags.seed,
            "Public randomness of the partition; no privacy rests on it (default: the curator's "
-           "choice)");
+           "choice)")
+      .ForResearch();
 }
 
 void AddCreate(const Command& noun) {
@@ -157,10 +163,11 @@ void AddCreate(const Command& noun) {
       "How devices hide their rows; auto: the curator chooses what says most about a label, or "
       "nearly that in the smallest report (default: auto)");
   verb.Add("--max-payload", flags->max_payload,
-           "For auto: most bytes that a report's payload may have (default: no limit)");
+           "For auto: most bytes that a report's payload may have (default: no limit)")
+      .ForResearch();
   verb.Add("--devices", flags->devices,
            "About how many devices will answer; sizes a partition without labels");
-  verb.Add("--joined-by", flags->joined_by,
+  verb.Add("--join-id,--joined-by", flags->joined_by,
            "Name of the id that devices show in place of their features, which the curator has "
            "already: all must be public in the schema, and `coppice study join` brings them")
       .Takes("NAME");

@@ -233,10 +233,11 @@ void AddStudyPreview(const Command& noun) {
                               : std::string(ParseMechanism(name).status().message());
       })
       .ShowDefault();
-  verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report");
+  verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report").ForResearch();
   AddBatchFlags(verb, flags->relay);
   verb.Add("--seed", flags->seed,
-           "Of partitions and of the simulation; public (default: the curator's choice)");
+           "Of partitions and of the simulation; public (default: the curator's choice)")
+      .ForResearch();
   AddPageFlags(verb, *flags);
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);

@@ -32,17 +32,10 @@ namespace {
 constexpr size_t kTicketKeyBytes = 32;
 
 void CheckFormat(const storage::Store& store, Findings& findings) {
-  const auto format = storage::ReadFormat(store);
-  if (!format.ok()) {
-    findings.Add({.key = std::string(storage::kFormatKey),
-                  .what = ReasonOf(format.status(), storage::kFormatKey)});
-  } else if (format->has_value() && **format < storage::FormatOf(storage::FormatSteps())) {
-    findings.notes.push_back(
-        {.key = std::string(storage::kFormatKey),
-         .what = StrCat("is ", **format, ": the daemon will bring the store to format ",
-                        storage::FormatOf(storage::FormatSteps()),
-                        " when it starts; make a backup before")});
-  }
+  const Status format = storage::HasFormat(store).status();
+  if (format.ok()) return;
+  findings.Add(
+      {.key = std::string(storage::kFormatKey), .what = ReasonOf(format, storage::kFormatKey)});
 }
 
 void CheckTicketKey(const storage::Store& store, Findings& findings) {
@@ -266,18 +259,10 @@ void CheckForStraySummaries(const storage::Store& store, const std::set<std::str
                });
 }
 
-// Stores of format 6 and before get the summaries of their models at the next start.
-bool HasSummaries(const storage::Store& store) {
-  const auto format = storage::ReadFormat(store);
-  return format.ok() && format->has_value() &&
-         **format == storage::FormatOf(storage::FormatSteps());
-}
-
 void CheckModels(const storage::Store& store, const SoundStudies& studies,
                  const ProgressCallback& progress, Findings& findings) {
   progress("models");
   const curator::ModelsWithLostReports outlived = CheckLostReports(store, findings);
-  const bool has_summaries = HasSummaries(store);
   std::set<std::string> ids, keys;
   for (const std::string_view prefix : {models::kStudyModelsPrefix, models::kJobModelsPrefix}) {
     VisitRecords(store, prefix, findings, [&](std::string_view key, std::string_view bytes) {
@@ -288,7 +273,7 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
         info = storage::CorruptRecord(key, "has the id of another model");
       }
       if (info.ok()) {
-        if (has_summaries) CheckSummary(store, std::string(key), *info, findings);
+        CheckSummary(store, std::string(key), *info, findings);
         const curator::ModelReports model{.study = IdInKey(key),
                                           .model = info->id,
                                           .reports = info->model->certificate().reports};

@@ -8,8 +8,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
 #include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/study/partition_message.h"
@@ -110,14 +110,14 @@ Status AppendLabelled(const v1::CreateStudyRequest& request, int i, const Row& r
 }
 
 StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(Schema parsed, coppice::FromProto(request.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Schema parsed, ParseSchema(request.schema()));
   const auto schema = std::make_shared<const Schema>(std::move(parsed));
   COPPICE_RETURN_IF_ERROR(CheckLabelCounts(request, schema->target().has_value()));
   if (request.partition().from_schema()) return RowsFromSchemaOf(request, schema);
   auto table = std::make_shared<Table>(schema);
   table->Reserve(request.public_rows_size());
   for (int i = 0; i < request.public_rows_size(); ++i) {
-    const StatusOr<Row> row = FromProto(request.public_rows(i), *schema);
+    const StatusOr<Row> row = ParseRow(request.public_rows(i), *schema);
     if (!row.ok()) return InField(ElementName("public_rows", i), row.status());
     COPPICE_RETURN_IF_ERROR(AppendLabelled(request, i, *row, *table));
   }
@@ -126,7 +126,7 @@ StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest
 
 std::optional<NumberRange> RoundingOf(const v1::CreateStudyRequest& request) {
   if (!request.has_rounding()) return std::nullopt;
-  return coppice::FromProto(request.rounding());
+  return ParseNumberRange(request.rounding());
 }
 
 // Adds the outcomes that have occurred to a study, a batch or a step.
@@ -196,7 +196,7 @@ static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_B
 // The mechanism that the request asks for; none if the curator chooses.
 StatusOr<std::optional<MechanismKind>> MechanismOf(const v1::CreateStudyRequest& request) {
   if (request.how_case() != v1::CreateStudyRequest::kMechanism) return std::nullopt;
-  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, coppice::FromProto(request.mechanism()));
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(request.mechanism()));
   return std::make_optional(kind);
 }
 
@@ -231,6 +231,7 @@ v1::Study ToProto(const curator::StudyInfo& info) {
   v1::Study proto = SummaryOf(info);
   *proto.mutable_terms() = ToProto(*info.terms);
   *proto.mutable_forest() = ToProto(*info.forest);
+  proto.set_neighbouring(info.neighbouring);
   SetAlarms(info, proto);
   return proto;
 }

@@ -406,7 +406,7 @@ class Study:
             For ``smooth``: goes by the reports with this public value alone; None: where it is
             missing.
         where_other : str, optional
-            The same, of the reports whose value of this feature is none of the known.
+            The same for the reports whose value of this feature is not in the schema.
         """
         request = model_pb2.BuildModelRequest(study=self._message.name, model_id=new_id(model_id))
         _set_estimator(request, estimator, evidence, weight)

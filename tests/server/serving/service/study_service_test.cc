@@ -559,7 +559,7 @@ TEST_F(StudyServiceTest, TicketsOfARelayedStudyAreForRelaysAndAdmins) {
   };
   EXPECT_EQ(offer({.name = "phone", .sees_all = true}).code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(offer({.name = "phone", .sees_all = true}).message()),
-              HasSubstr("to its relay alone"));
+              HasSubstr("only to its relay"));
   const owners::Patterns its = *owners::Patterns::Parse({"studies/r*"});
   const owners::Patterns other = *owners::Patterns::Parse({"studies/s*"});
   EXPECT_TRUE(offer({.name = "relay", .relays = true, .relayed = its}).ok());
