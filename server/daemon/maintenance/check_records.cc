@@ -117,7 +117,8 @@ StatusOr<std::shared_ptr<curator::Study>> CheckStudy(const storage::Store& store
                                                      std::string_view id, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<curator::Study> study,
                            curator::LoadStudy(store, id, bytes));
-  if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
+  if (!study->life().Get().retired)
+    COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
   COPPICE_RETURN_IF_ERROR(curator::CheckStoredJoinRows(store, *study));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> tombstone,
                            store.Get(curator::TombstoneKey(id)));
