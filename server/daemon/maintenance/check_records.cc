@@ -158,8 +158,8 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
         ++findings.counts["study"];
         const auto study = CheckStudy(store, id, bytes);
         if (study.ok()) {
-          sound[id] = {.accepted = (*study)->CountsSoFar().of(curator::ReportOutcome::kAccepted),
-                       .final_model = (*study)->Life().final_model};
+          sound[id] = {.accepted = (*study)->sums().counts().of(curator::ReportOutcome::kAccepted),
+                       .final_model = (*study)->life().Get().final_model};
           CheckBatches(store, **study, findings);
           return;
         }
