@@ -56,7 +56,7 @@ Status Policy::AllowsFetch(uint64_t waiting) const {
   return OkStatus();
 }
 
-Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, Way way) const {
+Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, DeliveryRoute route) const {
   if (own_schema != nullptr) {
     if (const Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
       return FailedPreconditionError(
@@ -64,7 +64,7 @@ Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, Wa
     }
   }
   COPPICE_RETURN_IF_ERROR(AllowsShowing(terms));
-  return AllowsEpsilon(terms.epsilon, spent, way);
+  return AllowsEpsilon(terms.epsilon, spent, route);
 }
 
 Status Policy::AllowsShowing(const Terms& terms) const {
@@ -80,14 +80,14 @@ Status Policy::AllowsShowing(const Terms& terms) const {
 }
 
 Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
-                             Way way) const {
+                             DeliveryRoute route) const {
   if (epsilon > max_epsilon) {
     return FailedPreconditionError(StrCat("the study asks for epsilon ", epsilon.ToString(),
                                           " a report and this device gives at most ",
                                           max_epsilon.ToString(),
                                           "; raise the device's limit, or decline the study"));
   }
-  if (way == Way::kDirect && max_epsilon_direct.has_value() && epsilon > *max_epsilon_direct) {
+  if (route == DeliveryRoute::kDirect && max_epsilon_direct.has_value() && epsilon > *max_epsilon_direct) {
     return FailedPreconditionError(
         StrCat("the study asks for epsilon ", epsilon.ToString(),
                " a report, and this device gives more than ", max_epsilon_direct->ToString(),

@@ -19,7 +19,7 @@
 namespace coppice {
 
 // How an answer reaches the curator. A study takes reports in one of the two ways.
-enum class Way : uint8_t {
+enum class DeliveryRoute : uint8_t {
   kDirect,        // from the device itself
   kThroughRelay,  // sealed, in a relay's batch
 };
@@ -71,11 +71,11 @@ struct Policy {
   // OK if the subject may answer under `terms` this way. `spent` is the sum of the subject's
   // answers in the journal; empty if there are none.
   Status Allows(const Terms& terms, const std::optional<Budget>& spent,
-                Way way = Way::kDirect) const;
+                DeliveryRoute route = DeliveryRoute::kDirect) const;
 
  private:
   Status AllowsShowing(const Terms& terms) const;
-  Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent, Way way) const;
+  Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent, DeliveryRoute route) const;
 };
 
 }  // namespace coppice

@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/row_block.h"
 #include "server/datasets/write_outcome.h"

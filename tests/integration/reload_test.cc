@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"

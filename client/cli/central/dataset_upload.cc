@@ -7,7 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "client/cli/terminal/describe.h"
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"

@@ -10,7 +10,7 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"

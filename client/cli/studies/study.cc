@@ -12,7 +12,7 @@
 #include "client/cli/terminal/relay_flags.h"
 #include "client/cli/terminal/remote.h"
 #include "client/cli/terminal/study_settings.h"
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"

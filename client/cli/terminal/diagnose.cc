@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "client/cli/terminal/flags.h"
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
 #include "common/base/read_file.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "client/cli/terminal/output.h"
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/file_permissions.h"
 #include "common/base/status.h"
 #include "common/base/text.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"

@@ -7,7 +7,7 @@
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/handles.h"
-#include "client/device/messages/messages.h"
+#include "common/wire/model.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 

@@ -13,7 +13,7 @@
 #include <iostream>
 #include <string>
 
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/trust.h"
 #include "common/base/printable.h"
 #include "common/base/status.h"

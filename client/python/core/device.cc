@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/policy.h"
 #include "client/device/trust.h"
 #include "client/python/core/bindings.h"

@@ -1,6 +1,6 @@
 // A study's forest as it is sent: the bytes of each tree, and what ties them to the terms.
 //
-// Guarantee  what OpenTree() and OpenForest() return is, tree by tree, what the terms' forest_root
+// Guarantee  what OpenForest() returns is, tree by tree, what the terms' forest_root
 //            covers. A device with the terms' fingerprint accepts one forest only.
 // Errors     Foreign bytes are hostile. DataLoss if forest_root does not cover them, and
 //            InvalidArgument if it does but they are not a tree, or not one that fits the terms.
@@ -30,9 +30,6 @@ PackedForest PackForest(const Forest& forest);
 // Packs existing bytes, whatever they are.
 PackedForest PackTrees(std::vector<std::string> trees);
 
-// Opens tree number `index` from its bytes and its path.
-StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, std::string_view tree,
-                        std::string_view path);
 // Opens all trees.
 StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed);
 

@@ -11,7 +11,7 @@
 #include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/forest_size.h"

@@ -9,7 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/public_values.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/store/store_record.h"

@@ -8,7 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/relay_promise.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/study.pb.h"
 

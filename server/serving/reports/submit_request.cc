@@ -11,7 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "coppice/v1/report.pb.h"
 
 namespace coppice::service {

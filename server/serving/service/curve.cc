@@ -21,7 +21,7 @@
 #include "common/privacy/delta.h"
 #include "common/table/table.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "server/datasets/ledger/accounting.h"
 #include "server/datasets/row_block.h"
 #include "server/serving/calls/progress_stream.h"

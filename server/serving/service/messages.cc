@@ -9,7 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/study/partition_message.h"

@@ -15,7 +15,7 @@
 #include "common/model/summary.h"
 #include "common/pages/pages.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/model_file.h"
 #include "server/serving/service/handlers.h"
 #include "server/store/models/model_record.h"

@@ -8,7 +8,7 @@
 #include "common/base/text.h"
 #include "common/model/explain.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 
 namespace coppice::service {
 namespace {

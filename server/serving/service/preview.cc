@@ -17,7 +17,7 @@
 #include "common/base/text.h"
 #include "common/pages/pages.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/estimation/readers_bound.h"
 #include "server/curator/partition/public_random.h"

@@ -14,7 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/manifest.h"
 #include "server/serving/calls/retry_after.h"
 #include "server/serving/calls/unchanged.h"
