@@ -31,14 +31,10 @@ Status CheckAgrees(const Terms& terms, const Schema& own) {
   return terms.schema->CheckAgreesWith(own);
 }
 
-// What a report shows in the clear.
-std::vector<std::string> ShownNames(const Terms& terms) {
-  if (!terms.joined_by.empty()) return {terms.joined_by};
-  std::vector<std::string> names;
-  for (const uint32_t feature : terms.schema->public_features()) {
-    names.push_back(terms.schema->features()[feature].name);
-  }
-  return names;
+// Whether a column of a device's rows is about what its schema names, and so is no id.
+bool HasColumn(const Schema& own, std::string_view name) {
+  const auto is_named = [&](const Feature& feature) { return feature.name == name; };
+  return own.label() == name || absl::c_any_of(own.features(), is_named);
 }
 
 }  // namespace
@@ -56,27 +52,44 @@ Status Policy::AllowsFetch(uint64_t waiting) const {
   return OkStatus();
 }
 
-Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, DeliveryRoute route) const {
+Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent,
+                      DeliveryRoute route) const {
   if (own_schema != nullptr) {
     if (const Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
       return FailedPreconditionError(
           StrCat("study ", terms.study, " is declined: ", agrees.message()));
     }
   }
-  COPPICE_RETURN_IF_ERROR(AllowsShowing(terms));
+  COPPICE_RETURN_IF_ERROR(terms.joined_by.empty() ? AllowsFeaturesInClear(terms)
+                                                  : AllowsJoin(terms));
   return AllowsEpsilon(terms.epsilon, spent, route);
 }
 
-Status Policy::AllowsShowing(const Terms& terms) const {
-  for (const std::string& name : ShownNames(terms)) {
-    if (absl::c_linear_search(shows, name)) continue;
+Status Policy::AllowsFeaturesInClear(const Terms& terms) const {
+  for (const uint32_t feature : terms.schema->public_features()) {
+    const std::string& name = terms.schema->features()[feature].name;
+    if (absl::c_linear_search(allowed_in_clear, name)) continue;
     return FailedPreconditionError(
-        StrCat("study ", terms.study, " is declined: it would have ",
-               terms.joined_by.empty() ? "feature" : "the id", " \"", name,
-               "\" sent in the clear, which this device does not agree to show "
-               "(Policy::shows; --show at the terminal)"));
+        StrCat("study ", terms.study, " is declined: it would have feature \"", Printable(name),
+               "\" sent in the clear, which this device does not allow (Policy::allowed_in_clear; "
+               "--allow-in-clear at the terminal)"));
   }
   return OkStatus();
+}
+
+Status Policy::AllowsJoin(const Terms& terms) const {
+  const std::string& id = terms.joined_by;
+  if (own_schema != nullptr && HasColumn(*own_schema, id)) {
+    return FailedPreconditionError(StrCat(
+        "study ", terms.study, " is declined: it would have \"", Printable(id),
+        "\" sent as an id, in the clear and as it is, and this device's own schema has it as "
+        "a feature or the label"));
+  }
+  if (absl::c_linear_search(join_ids, id)) return OkStatus();
+  return FailedPreconditionError(
+      StrCat("study ", terms.study, " is declined: it would have the id \"", Printable(id),
+             "\" sent in the clear, by which this device does not let studies join "
+             "(Policy::join_ids; --allow-join-id at the terminal)"));
 }
 
 Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
@@ -87,7 +100,8 @@ Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>&
                                           max_epsilon.ToString(),
                                           "; raise the device's limit, or decline the study"));
   }
-  if (route == DeliveryRoute::kDirect && max_epsilon_direct.has_value() && epsilon > *max_epsilon_direct) {
+  if (route == DeliveryRoute::kDirect && max_epsilon_direct.has_value() &&
+      epsilon > *max_epsilon_direct) {
     return FailedPreconditionError(
         StrCat("the study asks for epsilon ", epsilon.ToString(),
                " a report, and this device gives more than ", max_epsilon_direct->ToString(),
