@@ -57,6 +57,8 @@ class JournalStore {
    public:
     Journal& operator*() const { return *store_->journal_; }
     Journal* operator->() const { return store_->journal_.get(); }
+    // Stores the bytes, and tells nobody.
+    Status Write(const JournalWrite& write) const { return store_->file_.Write(write); }
     // Stores what the last change waits for, if anything, and tells the journal.
     Status WritePending();
 

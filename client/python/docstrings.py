@@ -49,8 +49,8 @@ def source(pairs):
     return "\n".join([
         "// Made by client/python/docstrings.py.", "", "#include <stdexcept>", "#include <string>", "#include <utility>", "",
         '#include "client/python/core/bindings.h"', "", "namespace coppice::python {", "namespace {", "",
-        "constexpr std::pair<absl::string_view, const char*> kDocstrings[] = {", *lines, "};", "", "}  // namespace", "",
-        "const char* DocstringOf(absl::string_view name) {", "  for (const auto& [key, text] : kDocstrings) {",
+        "constexpr std::pair<std::string_view, const char*> kDocstrings[] = {", *lines, "};", "", "}  // namespace", "",
+        "const char* DocstringOf(std::string_view name) {", "  for (const auto& [key, text] : kDocstrings) {",
         "    if (key == name) return text;", "  }",
         '  throw std::logic_error("_core.pyi has no docstring for " + std::string(name));', "}", "",
         "}  // namespace coppice::python", ""])

@@ -6,8 +6,8 @@
 #ifndef COPPICE_COMMON_BASE_STATUS_H_
 #define COPPICE_COMMON_BASE_STATUS_H_
 
+#include <cstdint>
 #include <cstdlib>
-#include <new>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -98,6 +98,11 @@ class [[nodiscard]] Status {
   }
   void IgnoreError() const {}
 
+  // How long whoever answered asks to wait before the next try, if it said so; below 0: it wants no
+  // other try.
+  std::optional<int64_t> retry_after_milliseconds() const { return retry_after_milliseconds_; }
+  void set_retry_after_milliseconds(int64_t wait) { retry_after_milliseconds_ = wait; }
+
   std::string ToString() const {
     if (ok()) return "OK";
     return std::string(StatusCodeName(code_)) + ": " + message_;
@@ -111,16 +116,17 @@ class [[nodiscard]] Status {
  private:
   StatusCode code_ = StatusCode::kOk;
   std::string message_;
+  std::optional<int64_t> retry_after_milliseconds_;
 };
 
 inline Status OkStatus() { return Status(); }
 
 // CancelledError(message) makes a status with the code kCancelled, IsCancelled(status) asks for it,
 // and so on.
-#define COPPICE_STATUS_CODE(Name)                       \
-  inline Status Name##Error(std::string_view message) { \
-    return Status(StatusCode::k##Name, message);        \
-  }                                                     \
+#define COPPICE_STATUS_CODE(Name)                            \
+  inline Status Name##Error(std::string_view message = "") { \
+    return Status(StatusCode::k##Name, message);             \
+  }                                                          \
   inline bool Is##Name(const Status& status) { return status.code() == StatusCode::k##Name; }
 COPPICE_STATUS_CODE(Cancelled)
 COPPICE_STATUS_CODE(Unknown)
@@ -139,6 +145,9 @@ COPPICE_STATUS_CODE(Unavailable)
 COPPICE_STATUS_CODE(DataLoss)
 COPPICE_STATUS_CODE(Unauthenticated)
 #undef COPPICE_STATUS_CODE
+
+// "MESSAGE: No such file or directory" for an error of the operating system.
+Status ErrnoToStatus(int error, std::string_view message);
 
 // A value, or why there is none.
 //

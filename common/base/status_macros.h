@@ -1,4 +1,4 @@
-// Early return for coppice::Status and coppice::StatusOr (Debian's Abseil has no such macros).
+// Early return for Status and StatusOr.
 
 #ifndef COPPICE_COMMON_BASE_STATUS_MACROS_H_
 #define COPPICE_COMMON_BASE_STATUS_MACROS_H_

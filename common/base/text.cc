@@ -14,7 +14,7 @@ std::string ReplaceAll(std::string_view text, const Replacements& replacements) 
   size_t at = 0;
   while (at < text.size()) {
     size_t found = text.size();
-    const std::pair<std::string_view, std::string_view>* best = nullptr;
+    const typename Replacements::value_type* best = nullptr;
     for (const auto& replacement : replacements) {
       if (replacement.first.empty()) continue;
       const size_t place = text.find(replacement.first, at);
@@ -37,6 +37,54 @@ uint8_t HexDigit(char c) {
   if (IsAsciiDigit(c)) return static_cast<uint8_t>(c - '0');
   const char lower = ToAsciiLower(c);
   return lower >= 'a' && lower <= 'f' ? static_cast<uint8_t>(lower - 'a' + 10) : 0;
+}
+
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kWebSafeBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+std::string Escape64(std::string_view bytes, std::string_view alphabet, bool pad) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t held = std::min<size_t>(3, bytes.size() - i);
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      bits = bits << 8 | (k < held ? static_cast<uint8_t>(bytes[i + k]) : 0u);
+    }
+    for (size_t k = 0; k <= held; ++k) out.push_back(alphabet[bits >> (18 - 6 * k) & 63]);
+    if (pad) out.append(3 - held, '=');
+  }
+  return out;
+}
+
+bool Unescape64(std::string_view text, std::string_view alphabet, std::string* bytes) {
+  std::string out;
+  uint32_t bits = 0;
+  size_t digits = 0;
+  size_t padding = 0;
+  for (const char c : text) {
+    if (IsAsciiSpace(c)) continue;
+    if (c == '=') {
+      ++padding;
+      continue;
+    }
+    const size_t digit = alphabet.find(c);
+    if (digit == alphabet.npos || padding != 0) return false;
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    if (++digits % 4 != 0) continue;
+    for (const int shift : {16, 8, 0}) out.push_back(static_cast<char>(bits >> shift & 255));
+    bits = 0;
+  }
+  const size_t left = digits % 4;
+  if (left == 1 || (padding != 0 && padding != (4 - left) % 4)) return false;
+  if (left >= 2) out.push_back(static_cast<char>(bits >> (left == 2 ? 4 : 10) & 255));
+  if (left == 3) out.push_back(static_cast<char>(bits >> 2 & 255));
+  // Bits that stand for nothing must be 0, so that bytes have one text.
+  if (left != 0 && (bits & (left == 2 ? 15u : 3u)) != 0) return false;
+  *bytes = std::move(out);
+  return true;
 }
 
 std::string Padded(uint64_t value, int width, int base) {
@@ -110,8 +158,23 @@ std::string StrReplaceAll(
 
 std::string StrReplaceAll(
     std::string_view text,
-    const std::vector<std::pair<std::string_view, std::string_view>>& replacements) {
+    const std::vector<std::pair<std::string_view, std::string>>& replacements) {
   return ReplaceAll(text, replacements);
+}
+
+bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && StartsWithIgnoreCase(a, b);
+}
+
+bool EndsWithIgnoreCase(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() &&
+         EqualsIgnoreCase(text.substr(text.size() - suffix.size()), suffix);
+}
+
+bool StartsWithIgnoreCase(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() &&
+         std::equal(prefix.begin(), prefix.end(), text.begin(),
+                    [](char a, char b) { return ToAsciiLower(a) == ToAsciiLower(b); });
 }
 
 std::string AsciiStrToLower(std::string_view text) {
@@ -148,6 +211,17 @@ bool SimpleAtod(std::string_view text, double* value) {
   }
   *value = read;
   return true;
+}
+
+std::string Base64Escape(std::string_view bytes) { return Escape64(bytes, kBase64, true); }
+std::string WebSafeBase64Escape(std::string_view bytes) {
+  return Escape64(bytes, kWebSafeBase64, false);
+}
+bool Base64Unescape(std::string_view text, std::string* bytes) {
+  return Unescape64(text, kBase64, bytes);
+}
+bool WebSafeBase64Unescape(std::string_view text, std::string* bytes) {
+  return Unescape64(text, kWebSafeBase64, bytes);
 }
 
 std::string BytesToHexString(std::string_view bytes) {

@@ -252,7 +252,7 @@ std::string StrReplaceAll(
     std::initializer_list<std::pair<std::string_view, std::string_view>> replacements);
 std::string StrReplaceAll(
     std::string_view text,
-    const std::vector<std::pair<std::string_view, std::string_view>>& replacements);
+    const std::vector<std::pair<std::string_view, std::string>>& replacements);
 
 constexpr bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool IsAsciiLower(char c) { return c >= 'a' && c <= 'z'; }
@@ -260,6 +260,12 @@ constexpr bool IsAsciiUpper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool IsAsciiAlnum(char c) {
   return IsAsciiDigit(c) || IsAsciiLower(c) || IsAsciiUpper(c);
 }
+constexpr bool IsAsciiAlpha(char c) { return IsAsciiLower(c) || IsAsciiUpper(c); }
+constexpr bool IsAsciiXdigit(char c) {
+  return IsAsciiDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+constexpr bool IsAsciiGraph(char c) { return c > ' ' && c < '\x7f'; }
+constexpr bool IsAsciiPrint(char c) { return c >= ' ' && c < '\x7f'; }
 constexpr bool IsAsciiSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr char ToAsciiLower(char c) {
   return IsAsciiUpper(c) ? static_cast<char>(c + ('a' - 'A')) : c;
@@ -267,6 +273,9 @@ constexpr char ToAsciiLower(char c) {
 constexpr char ToAsciiUpper(char c) {
   return IsAsciiLower(c) ? static_cast<char>(c - ('a' - 'A')) : c;
 }
+bool EqualsIgnoreCase(std::string_view a, std::string_view b);
+bool StartsWithIgnoreCase(std::string_view text, std::string_view prefix);
+bool EndsWithIgnoreCase(std::string_view text, std::string_view suffix);
 std::string AsciiStrToLower(std::string_view text);
 std::string AsciiStrToUpper(std::string_view text);
 
@@ -286,6 +295,13 @@ bool SimpleAtoi(std::string_view text, Number* value) {
 }
 // Decimal, "inf" and "nan" in either case; what is out of range becomes infinite or 0.
 bool SimpleAtod(std::string_view text, double* value);
+
+// RFC 4648, with padding. The web-safe alphabet, "-" and "_", goes without.
+std::string Base64Escape(std::string_view bytes);
+std::string WebSafeBase64Escape(std::string_view bytes);
+// White space is passed over, padding may be missing. False for what is no such text.
+bool Base64Unescape(std::string_view text, std::string* bytes);
+bool WebSafeBase64Unescape(std::string_view text, std::string* bytes);
 
 std::string BytesToHexString(std::string_view bytes);
 // A character that is no digit counts as 0; of an odd number the last one is left out. Check texts

@@ -124,8 +124,8 @@ std::string JsonError(const Status& status) {
   // Printable text has no control characters, so only these two need escaping.
   const std::string message =
       StrReplaceAll(Printable(status.message()), {{"\\", "\\\\"}, {"\"", "\\\""}});
-  return StrCat("{\"error\":{\"code\":\"", absl::StatusCodeToString(status.code()),
-                "\",\"message\":\"", message, "\"}}");
+  return StrCat("{\"error\":{\"code\":\"", StatusCodeName(status.code()), "\",\"message\":\"",
+                message, "\"}}");
 }
 
 // ---- Flag

@@ -23,7 +23,7 @@ FlagReference DescribeFlag(const CLI::Option& option) {
   flag.value = type;
   if (type.empty() || type.front() != '{') return flag;
   flag.value = "NAME";
-  flag.choices = StrSplit(type.substr(1, type.size() - 2), ',');
+  flag.choices = std::vector<std::string>(StrSplit(type.substr(1, type.size() - 2), ','));
   return flag;
 }
 

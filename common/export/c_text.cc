@@ -1,6 +1,5 @@
 #include <string_view>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "common/base/text.h"
 #include "common/export/c_parts.h"
@@ -11,11 +10,9 @@ namespace {
 constexpr size_t kMaxWord = 24;  // longer words make unreadable lines
 
 // A question mark may begin a trigraph, an asterisk may begin or end a comment.
-bool IsSafe(char c) { return absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '?'; }
+bool IsSafe(char c) { return IsAsciiPrint(c) && c != '?'; }
 
-void AppendOctal(std::string& out, char c) {
-  absl::StrAppendFormat(&out, "\\%03o", static_cast<unsigned char>(c));
-}
+void AppendOctal(std::string& out, char c) { absl::StrAppendFormat(&out, "\\%03o", c); }
 
 }  // namespace
 
@@ -50,7 +47,7 @@ std::string CComment(std::string_view text) {
 std::string CWord(std::string_view text) {
   std::string word;
   for (const char c : text) {
-    if (IsAsciiAlnum(static_cast<unsigned char>(c))) {
+    if (IsAsciiAlnum(c)) {
       word += c;
     } else if (!word.empty() && word.back() != '_') {
       word += '_';

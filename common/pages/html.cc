@@ -5,7 +5,6 @@
 #include <array>
 #include <string_view>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
 #include "common/base/text.h"
@@ -33,7 +32,7 @@ std::string StyleHash() {
   const std::string_view style = StyleSheet();
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(style.data()), style.size(), digest.data());
-  return StrCat("sha256-", absl::Base64Escape(std::string_view(
+  return StrCat("sha256-", Base64Escape(std::string_view(
                                reinterpret_cast<const char*>(digest.data()), digest.size())));
 }
 

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 
@@ -13,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxAffixBytes = 16;
 
-bool IsDigit(char c) { return IsAsciiDigit(static_cast<unsigned char>(c)); }
+bool IsDigit(char c) { return IsAsciiDigit(c); }
 
 // Writes typographic blanks, minus signs and apostrophes as those of ASCII.
 std::string WithPlainMarks(std::string_view text) {
@@ -69,8 +68,7 @@ const std::vector<std::string>& NumberBodies() {
 }
 
 std::string NumberFormat::ToText() const {
-  const bool is_word =
-      !suffix.empty() && absl::ascii_isalpha(static_cast<unsigned char>(suffix[0]));
+  const bool is_word = !suffix.empty() && IsAsciiAlpha(suffix[0]);
   return StrCat(prefix, body, is_word ? " " : "", suffix);
 }
 

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "common/base/printable.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -163,8 +162,7 @@ std::string SchemaParser::RowsHash(const json& root) {
   if (found == root.end()) return "";
   std::string hash = found->is_string() ? found->get<std::string>() : "";
   const bool good = hash.size() == kDigits &&
-                    std::all_of(hash.begin(), hash.end(),
-                                [](unsigned char c) { return absl::ascii_isxdigit(c); });
+                    std::all_of(hash.begin(), hash.end(), [](char c) { return IsAsciiXdigit(c); });
   if (!good) Add("the schema: \"rows_sha256\" must be a SHA-256 of 64 hexadecimal digits");
   return hash;
 }

@@ -221,7 +221,7 @@ StatusOr<std::vector<TablePart>> ParseParts(std::string_view text) {
     }
     COPPICE_RETURN_IF_ERROR(SetAmount(StripAsciiWhitespace(sides.second), part));
     for (const TablePart& other : parts) {
-      if (absl::EqualsIgnoreCase(other.name, part.name)) {
+      if (EqualsIgnoreCase(other.name, part.name)) {
         return Error(StrCat("part \"", part.name, "\" is named twice"));
       }
       if (other.kind == TablePart::Kind::kRest && part.kind == TablePart::Kind::kRest) {

@@ -65,7 +65,7 @@ TextFile::TextFile(std::string path, std::unique_ptr<std::FILE, Close> file, uin
 StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_bytes) {
   std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
   if (file == nullptr) {
-    const Status status = absl::ErrnoToStatus(errno, StrCat("cannot open ", path));
+    const Status status = ErrnoToStatus(errno, StrCat("cannot open ", path));
     return Status(status.code(), StrCat(status.message(), "; check the path"));
   }
   TextFile text(path, std::move(file), max_bytes);
@@ -83,7 +83,7 @@ Status TextFile::Fill() {
   errno = 0;
   const size_t bytes = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
   if (std::ferror(file_.get()) != 0) {
-    return absl::ErrnoToStatus(errno, StrCat("cannot read ", path_));
+    return ErrnoToStatus(errno, StrCat("cannot read ", path_));
   }
   if (bytes > bytes_left_) {
     return ResourceExhaustedError(

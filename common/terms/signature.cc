@@ -9,7 +9,6 @@
 #include <memory>
 #include <string_view>
 
-#include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -131,16 +130,13 @@ std::string ToPem(const PublicKey& key) {
   return {text, static_cast<size_t>(size)};
 }
 
-std::string ToPin(const PublicKey& key) {
-  return StrCat(kPinPrefix, absl::Base64Escape(AsText(key)));
-}
+std::string ToPin(const PublicKey& key) { return StrCat(kPinPrefix, Base64Escape(AsText(key))); }
 
 StatusOr<PublicKey> ParsePublicKey(std::string_view text) {
   std::string_view pin = StripAsciiWhitespace(text);
   std::string raw;
   PublicKey key;
-  if (ConsumePrefix(&pin, kPinPrefix) && absl::Base64Unescape(pin, &raw) &&
-      raw.size() == key.size()) {
+  if (ConsumePrefix(&pin, kPinPrefix) && Base64Unescape(pin, &raw) && raw.size() == key.size()) {
     std::copy(raw.begin(), raw.end(), key.begin());
     return key;
   }

@@ -232,11 +232,11 @@ class FolderReader {
 bool AcceptsGzip(std::string_view accept_encoding) {
   for (std::string_view coding : StrSplit(accept_encoding, ',')) {
     const std::vector<std::string_view> parts = StrSplit(coding, ';');
-    if (!absl::EqualsIgnoreCase(StripAsciiWhitespace(parts[0]), "gzip")) continue;
+    if (!EqualsIgnoreCase(StripAsciiWhitespace(parts[0]), "gzip")) continue;
     for (size_t i = 1; i < parts.size(); ++i) {
       std::string_view weight = StripAsciiWhitespace(parts[i]);
       double number = 0;
-      if (!absl::StartsWithIgnoreCase(weight, "q=")) continue;
+      if (!StartsWithIgnoreCase(weight, "q=")) continue;
       weight.remove_prefix(2);
       if (!SimpleAtod(weight, &number) || !(number > 0)) return false;
     }

@@ -82,7 +82,7 @@ std::optional<CallKind> KindOf(std::string_view content_type) {
   const std::string_view name =
       StripAsciiWhitespace(content_type.substr(0, content_type.find(';')));
   for (const ContentType& type : kTypes) {
-    if (absl::EqualsIgnoreCase(name, type.name)) return type.kind;
+    if (EqualsIgnoreCase(name, type.name)) return type.kind;
   }
   return std::nullopt;
 }

@@ -31,7 +31,7 @@ std::string OwnName() {
 }
 
 bool IsForeignHost(std::string_view host) {
-  return IsForeignName(host) && !absl::EqualsIgnoreCase(host.substr(0, host.find(':')), OwnName());
+  return IsForeignName(host) && !EqualsIgnoreCase(host.substr(0, host.find(':')), OwnName());
 }
 
 // Why the request is refused; empty if it is not. Browsers do not show a password to a name for

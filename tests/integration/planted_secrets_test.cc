@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "client/device/grpc/server_call.h"
 #include "common/base/text.h"
 #include "coppice/v1/model.grpc.pb.h"
@@ -159,8 +158,7 @@ class PlantedSecretsTest : public ::testing::Test {
   bool IsFound(const std::string& secret) const {
     bool found = false;
     for (const auto& [place, bytes] : Places()) {
-      for (const std::string& form :
-           {secret, BytesToHexString(secret), absl::Base64Escape(secret)}) {
+      for (const std::string& form : {secret, BytesToHexString(secret), Base64Escape(secret)}) {
         if (bytes.find(form) == std::string::npos) continue;
         found = true;
         std::cout << absl::CHexEscape(secret) << " is in " << place << "\n";

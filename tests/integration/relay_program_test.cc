@@ -10,7 +10,6 @@
 #include <fstream>
 #include <set>
 
-#include "absl/strings/escaping.h"
 #include "common/base/text.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "grpc/health/v1/health.pb.h"
@@ -303,8 +302,7 @@ TEST_F(RelayProgramTest, WhatDevicesSendIsNotFoundWhereOperatorsLook) {
   const auto found_in = [&](const std::string& secret) {
     std::set<std::string> where;
     for (const auto& [place, bytes] : places) {
-      for (const std::string& form :
-           {secret, BytesToHexString(secret), absl::Base64Escape(secret)}) {
+      for (const std::string& form : {secret, BytesToHexString(secret), Base64Escape(secret)}) {
         if (bytes.find(form) != std::string::npos) {
           where.insert(std::filesystem::path(place).filename());
         }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
@@ -130,7 +129,7 @@ struct ConfirmFlags {
 
 Status Confirm(const ConfirmFlags& flags) {
   const std::string head = HexStringToBytes(flags.head);
-  const bool is_hex = absl::c_all_of(flags.head, [](char c) { return absl::ascii_isxdigit(c); });
+  const bool is_hex = absl::c_all_of(flags.head, [](char c) { return IsAsciiXdigit(c); });
   if (flags.head.size() != 64 || !is_hex) {
     return InvalidArgumentError(
         "--head wants the 64 hexadecimal digits of the hash of the ledger's last entry");

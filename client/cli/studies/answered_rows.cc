@@ -134,7 +134,7 @@ Status WriteRecord(const AnsweringRows& rows) {
     if (parts.first == hash && rows.refuse_again) return AnsweredBefore(rows, parts.second);
   }
   const std::string journal = std::filesystem::absolute(rows.journal_file);
-  return file.Append(StrCat(hash, " ", absl::CEscape(journal)));
+  return file.Append(StrCat(hash, " ", absl::CEscape(std::string(journal))));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "common/base/read_file.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
@@ -19,7 +18,7 @@ constexpr size_t kTokenBytes = 32;
 std::string WriteTokenList(absl::Span<const std::string> tokens) {
   std::string lines;
   for (const std::string& token : tokens) {
-    StrAppend(&lines, absl::WebSafeBase64Escape(token), "\n");
+    StrAppend(&lines, WebSafeBase64Escape(token), "\n");
   }
   return lines;
 }
@@ -31,8 +30,7 @@ StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     std::string token;
     const std::string_view text = tokens.empty() ? WithoutByteOrderMark(line) : line;
-    if (!absl::WebSafeBase64Unescape(StripAsciiWhitespace(text), &token) ||
-        token.size() != kTokenBytes) {
+    if (!WebSafeBase64Unescape(StripAsciiWhitespace(text), &token) || token.size() != kTokenBytes) {
       return InvalidArgumentError(
           StrCat(path, ":", tokens.size() + 1,
                  ": is no submission token, as `coppice study tokens` writes them"));

@@ -40,7 +40,7 @@ coppice_prediction PredictionOf(const Model& model, const Prediction& from) {
 
 int32_t coppice_model_open(const uint8_t* bytes, size_t size, coppice_model** model,
                            coppice_error* error) {
-  return Guarded(error, [&]() -> Status {
+  return Guarded(error, [&]() -> coppice::Status {
     if (model == nullptr) return InvalidArgumentError("where to put the model is missing");
     *model = nullptr;
     if (bytes == nullptr && size > 0) return InvalidArgumentError("the bytes are missing");
@@ -60,7 +60,7 @@ const coppice_schema* coppice_model_schema(const coppice_model* model) {
 }
 
 int32_t coppice_model_new_row(const coppice_model* model, coppice_row** row, coppice_error* error) {
-  return Guarded(error, [&]() -> Status {
+  return Guarded(error, [&]() -> coppice::Status {
     if (model == nullptr || row == nullptr) {
       return InvalidArgumentError("the model, or where to put the row, is missing");
     }
@@ -79,7 +79,7 @@ void coppice_row_close(coppice_row* row) { delete row; }
 
 int32_t coppice_model_predict(const coppice_model* model, const coppice_row* row,
                               coppice_prediction* prediction, coppice_error* error) {
-  return Guarded(error, [&]() -> Status {
+  return Guarded(error, [&]() -> coppice::Status {
     if (model == nullptr || row == nullptr || row->schema != &model->schema) {
       return InvalidArgumentError("the model is missing, or the row is not one of its own");
     }

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "client/device/grpc/connect.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
@@ -109,7 +108,7 @@ grpc::ChannelArguments MakeArguments(const ServerAddress& server) {
 StatusOr<std::string> ReadTokenFile(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadNamedFile("token file", path));
   std::string token(StripAsciiWhitespace(text));
-  const auto is_good = [](unsigned char c) { return absl::ascii_isgraph(c); };
+  const auto is_good = [](char c) { return IsAsciiGraph(c); };
   if (token.empty() || !std::all_of(token.begin(), token.end(), is_good)) {
     return InvalidArgumentError(
         StrCat("the token file ", path, " must hold one token on one line"));

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "common/base/printable.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
@@ -37,7 +35,7 @@ bool IsExcepted(const std::string& host) {
     entry = StripAsciiWhitespace(entry);
     if (entry == "*") return true;
     ConsumePrefix(&entry, "*");  // "*.example.org"
-    if (!entry.empty() && absl::EndsWithIgnoreCase(host, entry)) return true;
+    if (!entry.empty() && EndsWithIgnoreCase(host, entry)) return true;
   }
   return false;
 }
@@ -45,9 +43,8 @@ bool IsExcepted(const std::string& host) {
 std::string PercentDecoded(std::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool escaped = text[i] == '%' && i + 2 < text.size() &&
-                         absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 1])) &&
-                         absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 2]));
+    const bool escaped = text[i] == '%' && i + 2 < text.size() && IsAsciiXdigit(text[i + 1]) &&
+                         IsAsciiXdigit(text[i + 2]);
     if (escaped) {
       decoded += HexStringToBytes(text.substr(i + 1, 2));
       i += 2;
@@ -65,7 +62,7 @@ std::optional<Proxy> ParseProxy(const Variable& variable) {
   Proxy proxy;
   proxy.variable = variable.name;
   if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
-    proxy.authorization = StrCat("Basic ", absl::Base64Escape(PercentDecoded(rest.substr(0, at))));
+    proxy.authorization = StrCat("Basic ", Base64Escape(PercentDecoded(rest.substr(0, at))));
     proxy.url = std::string(rest.substr(0, at + 1));
     rest.remove_prefix(at + 1);
   }

@@ -55,24 +55,22 @@ absl::Duration Backoff(const RetryOptions& retry, int tries) {
 // value that is no number means the same, as in gRPC's own retries. A busy server names a wait, so
 // ResourceExhausted without one is a limit that stays.
 std::optional<absl::Duration> Pushback(const Status& status) {
-  const std::optional<absl::Cord> asked = status.GetPayload(kRetryPushback);
+  const std::optional<int64_t> asked = status.retry_after_milliseconds();
   if (!asked.has_value()) {
     if (status.code() == StatusCode::kResourceExhausted) return std::nullopt;
     return absl::ZeroDuration();
   }
-  int64_t milliseconds = 0;
-  if (!SimpleAtoi(std::string(*asked), &milliseconds) || milliseconds < 0) {
-    return std::nullopt;
-  }
-  return absl::Milliseconds(milliseconds);
+  return *asked < 0 ? std::nullopt : std::optional(absl::Milliseconds(*asked));
 }
 
 void KeepPushback(const grpc::ClientContext& context, Status& status) {
   const auto& metadata = context.GetServerTrailingMetadata();
   const auto found = metadata.find(kRetryPushback);
   if (status.ok() || found == metadata.end()) return;
-  status.SetPayload(kRetryPushback,
-                    absl::Cord(std::string_view(found->second.data(), found->second.size())));
+  int64_t milliseconds = -1;
+  const bool is_number =
+      SimpleAtoi(std::string_view(found->second.data(), found->second.size()), &milliseconds);
+  status.set_retry_after_milliseconds(is_number ? milliseconds : -1);
 }
 
 bool IsTransient(StatusCode code) {

@@ -16,7 +16,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/escaping.h"
 #include "common/base/read_file.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -132,7 +131,7 @@ StatusOr<Pairs> ReadPairs(const std::string& path) {
   Pairs pairs;
   for (const auto& [key, value] : records.items()) {
     std::string bytes;
-    if (!value.is_string() || !absl::Base64Unescape(value.get<std::string>(), &bytes)) {
+    if (!value.is_string() || !Base64Unescape(value.get<std::string>(), &bytes)) {
       return Damaged(path);
     }
     pairs[key] = bytes;
@@ -142,7 +141,7 @@ StatusOr<Pairs> ReadPairs(const std::string& path) {
 
 Status WritePairs(const std::string& path, const Pairs& pairs) {
   nlohmann::ordered_json records = nlohmann::ordered_json::object();
-  for (const auto& [key, value] : pairs) records[key] = absl::Base64Escape(value);
+  for (const auto& [key, value] : pairs) records[key] = Base64Escape(value);
   const nlohmann::ordered_json file = {
       {"format", kFormat}, {"version", kVersion}, {"records", records}};
   return WriteFileAtomically(path, file.dump(1) + "\n", {.replace = true, .mode = kSecretFileMode});

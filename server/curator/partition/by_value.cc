@@ -18,7 +18,7 @@ namespace {
 // Quotes a name that contains a character which could be taken for the text after it.
 std::string PlainOrQuoted(std::string_view name) {
   if (name.find_first_of(" =\"\\") == std::string_view::npos) return std::string(name);
-  return StrCat("\"", absl::Utf8SafeCEscape(name), "\"");
+  return StrCat("\"", absl::Utf8SafeCEscape(std::string(name)), "\"");
 }
 
 template <typename Wanted>

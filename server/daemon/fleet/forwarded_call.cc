@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "common/base/text.h"
 #include "server/daemon/fleet/leader_gate.h"
 #include "server/daemon/transport/access.h"
@@ -42,8 +41,7 @@ bool MayBeTheConnections(const grpc::Status& status) {
 }  // namespace
 
 std::string SendableAuthorization(std::string value) {
-  const bool is_sendable =
-      !value.empty() && std::all_of(value.begin(), value.end(), absl::ascii_isprint);
+  const bool is_sendable = !value.empty() && std::all_of(value.begin(), value.end(), IsAsciiPrint);
   return is_sendable ? std::move(value) : std::string(kNoToken);
 }
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/daemon/transport/fronts.h"
 #include "server/serving/grpc/status_conversion.h"
 
@@ -100,7 +100,7 @@ std::optional<Sha256Digest> CertificateSha256(std::string_view pem) {
   if (end < begin + kBegin.size()) return std::nullopt;
   std::string der;
   const size_t body = begin + kBegin.size();
-  if (!absl::Base64Unescape(pem.substr(body, end - body), &der)) return std::nullopt;
+  if (!Base64Unescape(pem.substr(body, end - body), &der)) return std::nullopt;
   return Sha256({der});
 }
 

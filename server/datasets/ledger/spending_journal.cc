@@ -13,7 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -41,9 +40,8 @@ std::string TextOf(const SpendingLine& line) {
 
 std::optional<Sha256Digest> ParseDigest(std::string_view text) {
   Sha256Digest digest{};
-  if (text.size() != 2 * digest.size() || !std::all_of(text.begin(), text.end(), [](char c) {
-        return absl::ascii_isxdigit(static_cast<unsigned char>(c));
-      })) {
+  if (text.size() != 2 * digest.size() ||
+      !std::all_of(text.begin(), text.end(), [](char c) { return IsAsciiXdigit(c); })) {
     return std::nullopt;
   }
   const std::string bytes = HexStringToBytes(text);

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -80,7 +79,7 @@ StatusOr<std::string> MakeDeviceToken() {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t byte, random.UniformBelow(256));
     bytes.push_back(static_cast<char>(byte));
   }
-  return StrCat("coppice_", absl::WebSafeBase64Escape(bytes));
+  return StrCat("coppice_", WebSafeBase64Escape(bytes));
 }
 
 // Returns -1, or the exit code once help or an error message is printed.

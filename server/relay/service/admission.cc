@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "absl/strings/ascii.h"
 #include "common/base/file_permissions.h"
 #include "common/base/read_file.h"
 #include "common/base/status.h"
@@ -35,8 +34,7 @@ StatusOr<std::string> DrawHashKey() {
 }
 
 std::optional<Sha256Digest> DigestFromHex(std::string_view hex) {
-  const bool is_hex =
-      std::all_of(hex.begin(), hex.end(), [](unsigned char c) { return absl::ascii_isxdigit(c); });
+  const bool is_hex = std::all_of(hex.begin(), hex.end(), [](char c) { return IsAsciiXdigit(c); });
   Sha256Digest digest{};
   if (!is_hex || hex.size() != 2 * digest.size()) return std::nullopt;
   const std::string bytes = HexStringToBytes(hex);

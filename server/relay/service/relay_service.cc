@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/terms/pem.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "coppice/v1/relay.pb.h"
@@ -64,7 +65,7 @@ std::optional<std::string> TokenOf(const CallbackServerContext& context) {
   const auto [first, end] = context.client_metadata().equal_range("authorization");
   if (first == end || std::next(first) != end) return std::nullopt;
   std::string_view value(first->second.data(), first->second.size());
-  if (!absl::StartsWithIgnoreCase(value, "bearer ")) return std::nullopt;
+  if (!StartsWithIgnoreCase(value, "bearer ")) return std::nullopt;
   return std::string(value.substr(7));
 }
 

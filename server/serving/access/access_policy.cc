@@ -89,7 +89,7 @@ const PolicyEntry* AccessPolicy::FindToken(const Sha256Digest& hash) const {
 
 StatusOr<const PolicyEntry*> AccessPolicy::CheckToken(std::string_view authorization,
                                                       absl::Time now) const {
-  if (!absl::StartsWithIgnoreCase(authorization, kScheme)) {
+  if (!StartsWithIgnoreCase(authorization, kScheme)) {
     return UnauthenticatedError(
         "the authorization is no bearer token: send \"authorization: Bearer ...\"");
   }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 
@@ -18,9 +17,9 @@ StatusOr<std::string> MakeBearerToken() {
   if (RAND_priv_bytes(secret.data(), static_cast<int>(secret.size())) != 1) {
     return UnavailableError("the system random source failed");
   }
-  std::string token = StrCat(
-      kTokenPrefix,
-      absl::WebSafeBase64Escape({reinterpret_cast<const char*>(secret.data()), secret.size()}));
+  std::string token =
+      StrCat(kTokenPrefix,
+             WebSafeBase64Escape({reinterpret_cast<const char*>(secret.data()), secret.size()}));
   OPENSSL_cleanse(secret.data(), secret.size());
   return token;
 }

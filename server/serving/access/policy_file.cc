@@ -11,7 +11,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/ascii.h"
 #include "common/base/nearest_word.h"
 #include "common/base/read_file.h"
 #include "common/base/status.h"
@@ -102,7 +101,7 @@ StatusOr<Sha256Digest> HashOfEntry(const json& entry, const std::string& where) 
   Sha256Digest digest{};
   if (text.size() != 2 * digest.size()) return error;
   for (const char digit : text) {
-    if (!absl::ascii_isxdigit(static_cast<unsigned char>(digit))) return error;
+    if (!IsAsciiXdigit(digit)) return error;
   }
   const std::string bytes = HexStringToBytes(text);
   std::copy(bytes.begin(), bytes.end(), digest.begin());

@@ -4,20 +4,14 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/cord.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 
 namespace coppice::service {
-namespace {
-
-constexpr char kPayload[] = "coppice/retry-after-ms";
-
-}  // namespace
 
 Status AskToWait(Status status, absl::Duration wait) {
   const int64_t milliseconds = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));
-  status.SetPayload(kPayload, absl::Cord(StrCat(milliseconds)));
+  status.set_retry_after_milliseconds(milliseconds);
   return status;
 }
 
@@ -27,11 +21,8 @@ Status AskToWaitForLoad(Status status) {
 }
 
 std::optional<absl::Duration> WaitOf(const Status& status) {
-  if (status.ok()) return std::nullopt;
-  const auto payload = status.GetPayload(kPayload);
-  int64_t milliseconds = 0;
-  if (!payload || !SimpleAtoi(std::string(*payload), &milliseconds)) return std::nullopt;
-  return absl::Milliseconds(milliseconds);
+  if (status.ok() || !status.retry_after_milliseconds().has_value()) return std::nullopt;
+  return absl::Milliseconds(*status.retry_after_milliseconds());
 }
 
 }  // namespace coppice::service

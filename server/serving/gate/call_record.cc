@@ -74,8 +74,8 @@ CallWeight WeightOf(std::string_view method, StatusCode code) {
 }
 
 std::string CodeName(StatusCode code) {
-  const std::string name = absl::StatusCodeToString(code);
-  return name.empty() ? "UNKNOWN" : name;
+  const std::string_view name = StatusCodeName(code);
+  return std::string(name.empty() ? "UNKNOWN" : name);
 }
 
 }  // namespace coppice::calls

@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "server/store/store_record.h"
 
 namespace coppice::audit {
@@ -31,8 +32,8 @@ ActorScope::ActorScope(std::string name) : before_(std::exchange(current_actor, 
 ActorScope::~ActorScope() { current_actor = std::move(before_); }
 
 std::string CodeName(StatusCode code) {
-  const std::string name = absl::StatusCodeToString(code);
-  return name.empty() ? "UNKNOWN" : name;
+  const std::string_view name = StatusCodeName(code);
+  return std::string(name.empty() ? "UNKNOWN" : name);
 }
 
 AuditEvent NewAuditEvent(std::string_view actor, std::string_view action, std::string_view resource,

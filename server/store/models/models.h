@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -161,7 +162,7 @@ class Models {
   mutable ById models_ ABSL_GUARDED_BY(mutex_);
   StringSet claimed_ids_ ABSL_GUARDED_BY(mutex_);
   // Model and holder.
-  absl::btree_multiset<std::pair<std::string, std::string>> pins_ ABSL_GUARDED_BY(mutex_);
+  std::multiset<std::pair<std::string, std::string>> pins_ ABSL_GUARDED_BY(mutex_);
   // "models/ID", or a source for all its models.
   StringSet removals_ ABSL_GUARDED_BY(mutex_);
 };

@@ -68,7 +68,7 @@ StatusOr<bool> HoldsPrivateRecords(const storage::Store& store) {
   for (const std::string_view prefix : PrivatePrefixes()) {
     const Status scanned = store.Scan(prefix, [&](std::string_view key, std::string_view) {
       holds = UnitOf(key).has_value();
-      return holds ? CancelledError() : OkStatus();
+      return holds ? CancelledError("") : OkStatus();
     });
     if (holds) return true;
     COPPICE_RETURN_IF_ERROR(scanned);

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "common/base/file_permissions.h"
 #include "common/base/read_file.h"
 #include "common/base/status.h"
@@ -41,8 +40,7 @@ MasterKey ToMasterKey(const SecretKey& key) {
 
 bool IsKey(std::string_view line) {
   return line.size() == kHexDigits &&
-         std::all_of(line.begin(), line.end(),
-                     [](unsigned char digit) { return absl::ascii_isxdigit(digit); });
+         std::all_of(line.begin(), line.end(), [](char digit) { return IsAsciiXdigit(digit); });
 }
 
 Status InLine(size_t number, std::string_view what) {

@@ -91,7 +91,7 @@ StatusOr<KeyRing> LoadKeyRing(const storage::Store& store, const KeyFile& keys, 
         const std::string_view unit = StripPrefix(key, kWrappedKeyPrefix);
         const StatusOr<SecretKey> unwrapped = UnwrapKey(keys, unit, bytes);
         if (!unwrapped.ok()) return skip_damaged ? OkStatus() : unwrapped.status();
-        ring[unit] = std::make_shared<const SecretKey>(*unwrapped);
+        ring[std::string(unit)] = std::make_shared<const SecretKey>(*unwrapped);
         return OkStatus();
       }));
   return ring;
@@ -112,7 +112,7 @@ StatusOr<std::shared_ptr<const SecretKey>> KeyFor(const std::string& unit, const
   if (found != ring.end()) return found->second;
   COPPICE_ASSIGN_OR_RETURN(const SecretKey made, SecretKey::Make());
   COPPICE_RETURN_IF_ERROR(PutWrappedKey(master, unit, made, batch));
-  return ring[unit] = std::make_shared<const SecretKey>(made);
+  return ring[std::string(unit)] = std::make_shared<const SecretKey>(made);
 }
 
 }  // namespace coppice::vault

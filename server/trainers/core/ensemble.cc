@@ -257,8 +257,11 @@ StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, 
       options.epsilon ? InWords(info.neighbours) : "none: trained without privacy";
   certificate.public_inputs = {"the schema: bounds, vocabularies and classes",
                                "the algorithm and its settings"};
-  certificate.estimator = StrCat(info.name, options.settings.empty() ? "" : " ",
-                                 StrJoin(options.settings, " ", absl::PairFormatter("=")));
+  certificate.estimator =
+      StrCat(info.name, options.settings.empty() ? "" : " ",
+             StrJoin(options.settings, " ", [](std::string* out, const auto& setting) {
+               StrAppend(out, setting.first, "=", setting.second);
+             }));
   certificate.diagnosis = std::move(chosen);
   certificate.code_version = COPPICE_VERSION;
   if (info.neighbours == Neighbours::kChangeLabel) {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/escaping.h"
 #include "common/base/text.h"
 
 namespace coppice::daemon {
@@ -20,7 +19,7 @@ constexpr Clock::time_point kStart = Clock::time_point() + std::chrono::hours(5)
 
 // The hashed bytes need not be a certificate.
 std::string Pem(const std::string& der) {
-  return StrCat("-----BEGIN CERTIFICATE-----\n", absl::Base64Escape(der),
+  return StrCat("-----BEGIN CERTIFICATE-----\n", Base64Escape(der),
                 "\n-----END CERTIFICATE-----\n");
 }
 

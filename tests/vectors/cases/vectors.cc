@@ -39,7 +39,7 @@ std::string Render(const Json& header, const Lists& lists) {
   return text + "\n}\n";
 }
 
-std::string CodeName(const Status& status) { return absl::StatusCodeToString(status.code()); }
+std::string CodeName(const Status& status) { return std::string(StatusCodeName(status.code())); }
 
 Ticket NumberedTicket(uint64_t number) {
   const Sha256Digest digest = Sha256({BigEndian(number)});

@@ -232,7 +232,7 @@ TEST_F(HttpFrontCertificateTest, TheLeaderKnowsTheCertificateOfTheConnectionAndN
   const std::string bytes(reinterpret_cast<const char*>(digest.data()), digest.size());
   EXPECT_EQ(liar.Send("POST", kList,
                       {{"Content-Type", "application/json"},
-                       {kClientCertificateKey, absl::Base64Escape(bytes)}},
+                       {kClientCertificateKey, Base64Escape(bytes)}},
                       "{}")
                 .status,
             401);

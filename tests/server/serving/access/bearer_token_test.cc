@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "absl/strings/escaping.h"
 #include "common/base/text.h"
 #include "tests/support/status_matchers.h"
 
@@ -15,7 +14,7 @@ TEST(BearerTokenTest, IsAPrefixAnd256BitsInBase64Url) {
   ASSERT_OK_AND_ASSIGN(const std::string token, MakeBearerToken());
   EXPECT_THAT(token, MatchesRegex("coppice_[A-Za-z0-9_-]{43}"));
   std::string secret;
-  ASSERT_TRUE(absl::WebSafeBase64Unescape(token.substr(kTokenPrefix.size()), &secret));
+  ASSERT_TRUE(WebSafeBase64Unescape(token.substr(kTokenPrefix.size()), &secret));
   EXPECT_EQ(secret.size(), 32u);
 }
 

@@ -3,7 +3,6 @@
 
 #include <ctime>
 
-#include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/process/metrics_page.h"
@@ -303,7 +302,7 @@ TEST(MetricsPageTest, APasswordKeepsOutWhoDoesNotKnowIt) {
     const std::string header =
         user_and_password.empty()
             ? ""
-            : "Authorization: Basic " + absl::Base64Escape(user_and_password) + "\r\n";
+            : "Authorization: Basic " + Base64Escape(user_and_password) + "\r\n";
     return coppice::testing::GetPage(page->port(), "/metrics", header);
   };
   EXPECT_THAT(get("prometheus:correct horse battery"), HasSubstr("process_start_time_seconds"));
@@ -353,7 +352,7 @@ TEST(MetricsPageTest, APasswordServesItUnderAnyNameAndNoOtherPage) {
   ASSERT_OK_AND_ASSIGN(const auto page,
                        MetricsPage::Serve("127.0.0.1:0", {readings}, "correct horse battery"));
   const std::string shown =
-      "Authorization: Basic " + absl::Base64Escape("x:correct horse battery") + "\r\n";
+      "Authorization: Basic " + Base64Escape("x:correct horse battery") + "\r\n";
   const auto get = [&](const std::string& headers) {
     return coppice::testing::GetPage(page->port(), "/metrics", shown + headers);
   };
