@@ -182,9 +182,9 @@ typedef struct {
   size_t struct_size;
   const char* study; /* as long as the callback runs */
   uint64_t epsilon_nanos;
-  int32_t delivered;
-  int32_t forgotten;      /* delivered, and its bytes made room for others */
-  const uint8_t* payload; /* what was or will be sent, randomized; NULL if forgotten */
+  int32_t delivered;      /* counted, refused for good, given up, or past the end of its deal */
+  int32_t forgotten;      /* the same: what was sent of a delivered answer is not kept */
+  const uint8_t* payload; /* what will be sent, randomized; NULL if delivered */
   size_t payload_size;
   int32_t
       sealed; /* through a relay: the payload is sealed, so that the curator alone can read it */

@@ -322,8 +322,9 @@ class Journal:
         Returns
         -------
         list of dict
-            ``"subject"``, ``"study"``, ``"epsilon"``, ``"payload_bytes"`` (of the randomized report, or of
-            what was sealed), ``"delivered"``, and ``"relayed"``, whether it is for a relay.
+            ``"subject"``, ``"study"``, ``"epsilon"``, ``"delivered"``, ``"payload_bytes"`` of what waits (the
+            randomized report or, for a relay, the encrypted one), and ``"relayed"``, whether it waits for a
+            relay. What was sent is forgotten once an answer is delivered, refused or given up.
         """
 
 class Privatizer:
