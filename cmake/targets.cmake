@@ -62,7 +62,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
 set(COPPICE_PARSING_ROOMS
-  ldp schema model terms encrypt table wire/proto device/session device/c serving/access
+  ldp schema model terms encrypt wire table wire/proto device/session device/c serving/access
   store/vault store/audit_log datasets/ledger store/models datasets curator/keys curator/study curator/studies http
   relay/epoch daemon/config daemon/commands)
 

@@ -70,6 +70,8 @@ class JournalStore {
     std::unique_lock<std::mutex> lock_;
   };
   StatusOr<Held> Hold();
+  // For what outlives a Held, as sessions do. It may be used only while it is held.
+  Journal& journal() { return *journal_; }
 
   // Makes one change and stores it.
   Status Change(absl::FunctionRef<Status(Journal&)> change);

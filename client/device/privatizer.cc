@@ -133,4 +133,14 @@ StatusOr<PrivateReport> Privatizer::Privatize(const LabelledRow& row, const Tick
   return Privatize(row, std::move(blank), random);
 }
 
+LabelledRow EncodeText(const Terms& terms, const TextRow& text) {
+  const Schema& schema = *terms.schema;
+  if (terms.joined_by.empty()) return schema.EncodeTotally(text);
+  TextRow asked;
+  if (const auto label = text.find(schema.label()); label != text.end()) asked.insert(*label);
+  LabelledRow row = schema.EncodeTotally(asked);
+  if (const auto id = text.find(terms.joined_by); id != text.end()) row.id = id->second;
+  return row;
+}
+
 }  // namespace coppice

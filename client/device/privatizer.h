@@ -44,8 +44,7 @@ struct PrivateReport {
 //            differ in private features and label (the payload's leaves, and so its mechanism and
 //            column, follow from the ticket and the public values); where a study is joined by an
 //            id, any two labels of that id.
-//            Calls add up, so a row must be randomized once: use Device or Responder, which keep a
-//            journal.
+//            Calls add up, so a row must be randomized once: use DeviceSession, which keeps a journal.
 // Errors     Create(): InvalidArgument. BlankFor(), and Privatize() for a ticket:
 //            FailedPrecondition if the ticket's tree is not here. Privatize(): InvalidArgument if
 //            the study is joined by an id and the row has none that a report can show, which its id
@@ -102,6 +101,10 @@ class Privatizer {
   // label alone where the study is joined by an id.
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;
 };
+
+// The part of a device's text that a study asks for, whatever it says: its features and its label, or
+// its id and its label where the study is joined by an id.
+LabelledRow EncodeText(const Terms& terms, const TextRow& text);
 
 }  // namespace coppice
 

@@ -86,10 +86,10 @@ Json DescribeRelease(const v1::Release& release) {
 }
 
 Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& curator_key) {
-  const Certificate certificate = FromProto(model.certificate());
+  const Certificate certificate = ParseCertificate(model.certificate());
   const StatusOr<uint64_t> cost = TotalCost(certificate.releases);
   Verdict verdict;
-  const StatusOr<Model> read = FromProto(model);
+  const StatusOr<Model> read = ParseModel(model);
   verdict.status = cost.ok() ? read.status() : cost.status();
   Json promises = Json::object();
   if (verdict.status.ok()) verdict.status = CheckShuffledPromises(*read, promises);

@@ -277,6 +277,8 @@ class FieldsWriter {
   }
   template <typename Element>
   void Each(uint32_t field, const char* name, FieldCount, std::vector<Element>& elements) {
+    static_assert(!std::is_arithmetic_v<Element>,
+                  "no message that is written has a list of numbers");
     for (Element& element : elements) {
       if constexpr (std::is_convertible_v<Element, std::string_view>) {
         writer_.Element(field, element);

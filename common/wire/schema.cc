@@ -65,7 +65,7 @@ StatusOr<Schema> MakeSchema(SchemaMessage message) {
   return schema;
 }
 
-StatusOr<Schema> ReadSchema(std::string_view bytes) {
+StatusOr<Schema> ReadSchemaMessage(std::string_view bytes) {
   StatusOr<SchemaMessage> message = ReadFields<SchemaMessage>(bytes);
   if (!message.ok()) return InField("schema", message.status());
   return MakeSchema(*std::move(message));

@@ -21,7 +21,7 @@
 namespace coppice {
 
 StatusOr<Terms> ReadTerms(std::string_view bytes);
-StatusOr<Schema> ReadSchema(std::string_view bytes);
+StatusOr<Schema> ReadSchemaMessage(std::string_view bytes);
 
 // The tree must fit the schema. A node takes a byte or two on the wire and 64 in memory, so that
 // callers bound the bytes of foreign trees.

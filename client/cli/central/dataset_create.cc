@@ -127,7 +127,7 @@ Status Upload(const UploadFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(v1::Dataset dataset,
                            GetDataset(remote, MakeName("datasets", flags.dataset)));
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(dataset.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(dataset.schema()));
   COPPICE_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags.schema_file, schema));
   COPPICE_ASSIGN_OR_RETURN(
       const Table table,

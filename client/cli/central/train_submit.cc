@@ -101,7 +101,7 @@ struct PreviewFlags : SpecFlags {
 StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset,
                            GetDataset(remote, MakeName("datasets", flags.dataset)));
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(dataset.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(dataset.schema()));
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
   COPPICE_ASSIGN_OR_RETURN(const TableFile file,
                            ReadTable(path, std::make_shared<const Schema>(std::move(schema)),

@@ -32,7 +32,7 @@ std::vector<std::string> Formats() {
 
 StatusOr<std::string> ToFile(const v1::Model& proto, const std::string& format) {
   if (format.empty()) return ModelFileText(proto);  // what --file of every command accepts
-  COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
+  COPPICE_ASSIGN_OR_RETURN(const Model model, ParseModel(proto));
   if (format == kMessage) return ModelMessageBytes(proto);
   return formats::ExportModel(model, IdOf(proto.name()), format);
 }

@@ -45,7 +45,7 @@ class LocalSource final : public ModelSource {
   Status PredictRows(const google::protobuf::RepeatedPtrField<v1::Row>& rows,
                      google::protobuf::RepeatedPtrField<v1::Prediction>& predictions) const {
     for (const v1::Row& proto : rows) {
-      COPPICE_ASSIGN_OR_RETURN(const Row row, FromProto(proto, *schema()));
+      COPPICE_ASSIGN_OR_RETURN(const Row row, ParseRow(proto, *schema()));
       *predictions.Add() = ToProto(model_.Predict(row));
     }
     return OkStatus();
@@ -123,7 +123,7 @@ StatusOr<std::string> ServedBy(const Remote& remote, const std::string& endpoint
 
 StatusOr<std::unique_ptr<ModelSource>> OpenFile(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, ReadModelFile(path));
-  StatusOr<Model> model = FromProto(proto);
+  StatusOr<Model> model = ParseModel(proto);
   if (!model.ok()) {
     return InvalidArgumentError(StrCat(path, ": ", model.status().message()));
   }
@@ -207,7 +207,7 @@ StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags& flag
   }
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, id));
   COPPICE_RETURN_IF_ERROR(CheckReadable(model));
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(model.schema()));
   return std::make_unique<RemoteSource>(
       std::move(remote), std::move(id), std::make_shared<const Schema>(std::move(schema)),
       LeavesAreTerms(static_cast<LeafKind>(model.leaf_kind()), model.forest().trees_size()),

@@ -58,7 +58,7 @@ Json DescribeImportances(const Model& model) {
 
 Status Show(const ShowFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, GetModel(flags));
-  COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
+  COPPICE_ASSIGN_OR_RETURN(const Model model, ParseModel(proto));
   COPPICE_ASSIGN_OR_RETURN(const std::string drawing, Draw(flags, IdOf(proto.name()), model));
   Json json = DescribeModel(proto);
   if (!IsSummary(flags, model) && flags.format != kHtml) json["tree"] = flags.tree.value_or(0);

@@ -71,20 +71,19 @@ Status ResumeJournal(const ResumeFlags& flags) {
     COPPICE_ASSIGN_OR_RETURN(relay.policy.relay_key, ReadPublicKey(flags.relay.key));
   }
   COPPICE_ASSIGN_OR_RETURN(const auto store, JournalStore::Open(flags.journal_file));
-  COPPICE_ASSIGN_OR_RETURN(Journal* const journal, JournalOf(*store));
   const Policy policy = DeliveringPolicy();
   const OfferPolicy offers;
   OpenSslRandom random;
   const SessionParts device{.policy = policy,
                             .offers = offers,
-                            .journal = *journal,
+                            .journal = store->journal(),
                             .random = random,
                             .relay = &relay};
   GatewayCounts counts;
   const Status status = flags.relay.is_given() ? ResumeAtRelay(flags, *store, device, counts)
                                                : ResumeAtCurator(flags, *store, device, counts);
   Json json = flags.relay.is_given() ? DescribeRelayCounts(counts) : DescribeCounts(counts);
-  json["waiting"] = journal->CountUndelivered();
+  json["waiting"] = store->journal().CountUndelivered();
   PrintObject(json, flags.output.json);
   return flags.relay.is_given() ? CloseRelayWith(status, counts, flags.journal_file)
                                 : CloseWith(status, counts, flags.gateway, flags.journal_file);
@@ -92,8 +91,7 @@ Status ResumeJournal(const ResumeFlags& flags) {
 
 Status History(const HistoryFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto store, JournalStore::Open(flags.journal_file));
-  COPPICE_ASSIGN_OR_RETURN(Journal* const journal, JournalOf(*store));
-  std::vector<JournalEntry> entries = journal->Entries();
+  std::vector<JournalEntry> entries = store->journal().Entries();
   if (!flags.subject.empty()) {
     std::erase_if(entries, [&](const JournalEntry& e) { return e.subject != flags.subject; });
   }
@@ -139,11 +137,6 @@ Status WithAdvice(const Status& status, std::string_view command) {
 }
 
 }  // namespace
-
-StatusOr<Journal*> JournalOf(JournalStore& store) {
-  COPPICE_ASSIGN_OR_RETURN(const JournalStore::Held held, store.Hold());
-  return &*held;
-}
 
 Json DescribeCounts(const GatewayCounts& counts) {
   Json refused = Json::object();

@@ -16,7 +16,6 @@
 #include "client/cli/studies/gateway.h"
 #include "client/device/grpc/grpc_carrier.h"
 #include "client/device/journal.h"
-#include "client/device/journal_store.h"
 #include "common/base/status.h"
 #include "common/command_line/command_line.h"
 
@@ -40,9 +39,6 @@ struct RelayTarget {
 // server. Its flag --server, given as `server`, is required only without a relay. Returns --relay.
 Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& curator,
                     Flag server);
-
-// The journal of a store that this process opened, and which nobody else uses between sessions.
-StatusOr<Journal*> JournalOf(JournalStore& store);
 
 // Describes the counts as JSON, of a curator or of a relay.
 Json DescribeCounts(const GatewayCounts& counts);

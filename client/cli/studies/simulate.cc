@@ -176,12 +176,14 @@ struct SimulatedDevices {
   KnownRelay relay = {};
   std::string journal_file = {};
   std::unique_ptr<JournalStore> store = nullptr;
-  Journal* journal = nullptr;
   OpenSslRandom random = {};
 
   SessionParts parts() {
-    return {
-        .policy = policy, .offers = offers, .journal = *journal, .random = random, .relay = &relay};
+    return {.policy = policy,
+            .offers = offers,
+            .journal = store->journal(),
+            .random = random,
+            .relay = &relay};
   }
 };
 
@@ -203,7 +205,6 @@ StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& fla
   }
   COPPICE_ASSIGN_OR_RETURN(devices->journal_file, JournalFileOf(flags));
   COPPICE_ASSIGN_OR_RETURN(devices->store, JournalStore::Open(devices->journal_file));
-  COPPICE_ASSIGN_OR_RETURN(devices->journal, JournalOf(*devices->store));
   return devices;
 }
 
@@ -252,7 +253,7 @@ Status SimulateRows(const SimulateFlags& flags) {
   CatchInterrupts();
   const size_t rows = CountRows(flags, file);
   COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
-  COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *devices->journal, devices->journal_file));
+  COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, devices->store->journal(), devices->journal_file));
   if (flags.journal_file.empty()) Note(StrCat("the journal is ", devices->journal_file));
   const GatewayParts parts = PartsOf(flags, *devices, carrier);
   GatewayCounts counts;

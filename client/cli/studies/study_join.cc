@@ -51,7 +51,7 @@ StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& sch
 
 // Reads all rows before any is sent.
 StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& terms) {
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(terms.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(terms.schema()));
   COPPICE_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags.schema_file, schema));
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
   const ReadingNote reading(path);

@@ -116,10 +116,10 @@ StatusOr<SessionPlan> ReadPlan(coppice_device& device, const coppice_visit_optio
 }
 
 std::unique_ptr<coppice_visit> OpenVisit(coppice_device& device, SessionPlan plan,
-                                         const coppice_visit_options& options, Journal& journal) {
+                                         const coppice_visit_options& options) {
   const SessionParts parts{.policy = device.policy,
                            .offers = device.offers,
-                           .journal = journal,
+                           .journal = device.journal->journal(),
                            .random = device.random,
                            .relay = device.knows_relay ? &device.relay : nullptr};
   auto visit = std::make_unique<coppice_visit>(device, parts, std::move(plan));
@@ -253,7 +253,7 @@ int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* 
     }
     COPPICE_ASSIGN_OR_RETURN(const JournalStore::Held journal, device->journal->Hold());
     COPPICE_RETURN_IF_ERROR(journal->CheckOptedIn());
-    *visit = OpenVisit(*device, std::move(plan), read, *journal).release();
+    *visit = OpenVisit(*device, std::move(plan), read).release();
     device->has_visit = true;
     return OkStatus();
   });

@@ -19,6 +19,7 @@
 #include "common/privacy/openssl_random.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/packed_forest.h"
+#include "common/wire/terms.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
@@ -125,7 +126,7 @@ class Devices {
 
   // Terms and trees are the same in every offer.
   Status Read(const curator::Studies::Offer& offer) {
-    COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
+    COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(*offer.terms_bytes));
     COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(terms, *offer.forest));
     COPPICE_ASSIGN_OR_RETURN(
         Privatizer privatizer,

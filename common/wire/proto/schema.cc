@@ -41,7 +41,7 @@ v1::Schema ToProto(const Schema& schema) {
 }
 
 StatusOr<Schema> ParseSchema(const v1::Schema& proto) {
-  return ReadSchema(proto.SerializeAsString());
+  return ReadSchemaMessage(proto.SerializeAsString());
 }
 
 v1::Row ToProto(RowView row) {

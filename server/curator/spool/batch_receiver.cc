@@ -13,7 +13,7 @@
 #include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
 #include "common/terms/merkle.h"
-#include "common/wire/proto/relay_promise.h"
+#include "common/wire/calls.h"
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/spool/sealed_reports.h"
@@ -58,7 +58,7 @@ StatusOr<RelayBatch> ReadHeader(const Study& study, const BatchPart& part) {
   if (!relay.has_value()) {
     return NotTaken(study, "it has no relay, and takes reports from devices themselves");
   }
-  COPPICE_ASSIGN_OR_RETURN(BatchHeader header, ParseBatchHeader(part.header));
+  COPPICE_ASSIGN_OR_RETURN(BatchHeader header, ReadBatchHeader(part.header));
   RelayBatch batch{.id = Sha256({part.header}), .header = std::move(header)};
   COPPICE_RETURN_IF_ERROR(CheckSignature(*relay, part, batch.signature));
   COPPICE_RETURN_IF_ERROR(CheckHeader(study, *relay, batch.header));

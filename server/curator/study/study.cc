@@ -9,6 +9,8 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/proto/packed_forest.h"
+#include "common/wire/terms.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/study/study_sealing.h"
 
@@ -71,7 +73,7 @@ StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedFor
                                               PartitionOptions partition) {
   StudyDefinition definition;
   definition.partition = std::move(partition);
-  COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(terms_bytes));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(terms_bytes));
   definition.terms = std::make_shared<const Terms>(std::move(terms));
   definition.fingerprint = FingerprintOf(terms_bytes);
   definition.terms_bytes = std::make_shared<const std::string>(std::move(terms_bytes));

@@ -8,13 +8,12 @@
 
 #include "absl/types/span.h"
 #include "common/base/status.h"
+#include "common/wire/messages.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/studies/studies.h"
 
 namespace coppice::service {
-
-inline constexpr int kMaxReportsPerRequest = 1000;
 
 struct SubmitRequest {
   std::string study;        // its id
@@ -46,13 +45,10 @@ struct StreamRequest {
   curator::ReportBatch reports;
 };
 
-// Parses without building a message: the reports stay where they were received, in one block. A
+// Reads without a message of protobuf's: the reports stay where they were received, in one block. A
 // protobuf message copies each ticket and payload into a string of its own, which costs more than
 // counting a report of one bit per leaf.
 //
-// Guarantee  Reads what protobuf's parser accepts to the same values, skips unknown fields, and
-//            rejects what it rejects, except text that is not UTF-8, which the reader of the name
-//            must reject.
 // Errors     InvalidArgument: the bytes are no such message, or have more reports than a request
 //            may.
 StatusOr<StreamRequest> ParseStreamRequest(std::string message);

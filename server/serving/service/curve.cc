@@ -20,8 +20,8 @@
 #include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
 #include "common/table/table.h"
-#include "common/wire/proto/convert.h"
 #include "common/wire/field_error.h"
+#include "common/wire/proto/convert.h"
 #include "server/datasets/ledger/accounting.h"
 #include "server/datasets/row_block.h"
 #include "server/serving/calls/progress_stream.h"
@@ -111,7 +111,7 @@ StatusOr<CurveRequest> Check(const central::Jobs& jobs, const v1::MeasureCurveRe
 }
 
 StatusOr<std::shared_ptr<const Table>> TableOf(const v1::MeasureCurveRequest& request) {
-  StatusOr<Schema> schema = coppice::FromProto(request.schema());
+  StatusOr<Schema> schema = ParseSchema(request.schema());
   if (!schema.ok()) return InField("schema", schema.status());
   COPPICE_ASSIGN_OR_RETURN(
       Table rows,

@@ -8,8 +8,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/wire/proto/convert.h"
 #include "common/wire/field_error.h"
+#include "common/wire/proto/convert.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/study/partition_message.h"
@@ -104,14 +104,14 @@ Status AppendLabelled(const v1::CreateStudyRequest& request, int i, const Row& r
 }
 
 StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(Schema parsed, coppice::FromProto(request.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Schema parsed, ParseSchema(request.schema()));
   const auto schema = std::make_shared<const Schema>(std::move(parsed));
   COPPICE_RETURN_IF_ERROR(CheckLabelCounts(request, schema->target().has_value()));
   if (request.partition().from_schema()) return RowsFromSchemaOf(request, schema);
   auto table = std::make_shared<Table>(schema);
   table->Reserve(request.public_rows_size());
   for (int i = 0; i < request.public_rows_size(); ++i) {
-    const StatusOr<Row> row = FromProto(request.public_rows(i), *schema);
+    const StatusOr<Row> row = ParseRow(request.public_rows(i), *schema);
     if (!row.ok()) return InField(ElementName("public_rows", i), row.status());
     COPPICE_RETURN_IF_ERROR(AppendLabelled(request, i, *row, *table));
   }
@@ -120,7 +120,7 @@ StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest
 
 std::optional<NumberRange> RoundingOf(const v1::CreateStudyRequest& request) {
   if (!request.has_rounding()) return std::nullopt;
-  return coppice::FromProto(request.rounding());
+  return ParseNumberRange(request.rounding());
 }
 
 // Adds the outcomes that have occurred to a study, a batch or a step.
@@ -264,7 +264,7 @@ StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
                            curator::FromProto(request.partition()));
   std::optional<MechanismKind> mechanism;
   if (!request.has_choose_mechanism()) {
-    COPPICE_ASSIGN_OR_RETURN(mechanism, coppice::FromProto(request.mechanism()));
+    COPPICE_ASSIGN_OR_RETURN(mechanism, ParseMechanism(request.mechanism()));
   }
   const StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
@@ -291,7 +291,7 @@ StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
                                          const Budget& epsilon) {
   std::optional<MechanismKind> mechanism;
   if (!request.has_choose_mechanism()) {
-    COPPICE_ASSIGN_OR_RETURN(mechanism, coppice::FromProto(request.mechanism()));
+    COPPICE_ASSIGN_OR_RETURN(mechanism, ParseMechanism(request.mechanism()));
   }
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
   curator::PartitionOptions partition = {.rule = curator::SplitRule::kHybrid,
