@@ -5,31 +5,10 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 
 namespace coppice {
 namespace {
-
-bool HaveSameBounds(const std::optional<Target>& one, const std::optional<Target>& other) {
-  if (!one.has_value() || !other.has_value()) return one.has_value() == other.has_value();
-  return one->min == other->min && one->max == other->max;
-}
-
-// In a joined study a device has a label and no features.
-Status CheckLabelAgrees(const Schema& study, const Schema& own) {
-  if (study.label() == own.label() && study.classes() == own.classes() &&
-      HaveSameBounds(study.target(), own.target())) {
-    return OkStatus();
-  }
-  return FailedPreconditionError(
-      StrCat("label \"", Printable(study.label()), "\", its bounds or its classes (",
-             Printable(ListOf(study.classes())), ") are not those of this device's own schema, \"",
-             Printable(own.label()), "\" (", Printable(ListOf(own.classes())), ")"));
-}
-
-Status CheckAgrees(const Terms& terms, const Schema& own) {
-  if (!terms.joined_by.empty()) return CheckLabelAgrees(*terms.schema, own);
-  return terms.schema->CheckAgreesWith(own);
-}
 
 // Whether a column of a device's rows is about what its schema names, and so is no id.
 bool HasColumn(const Schema& own, std::string_view name) {
@@ -54,42 +33,37 @@ Status Policy::AllowsFetch(uint64_t waiting) const {
 
 Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent,
                       DeliveryRoute route) const {
+  const ReportForm& form = ReportForm::Of(terms);
   if (own_schema != nullptr) {
-    if (const Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
+    if (const Status agrees = form.CheckAgrees(*terms.schema, *own_schema); !agrees.ok()) {
       return FailedPreconditionError(
           StrCat("study ", terms.study, " is declined: ", agrees.message()));
     }
   }
-  COPPICE_RETURN_IF_ERROR(terms.joined_by.empty() ? AllowsFeaturesInClear(terms)
-                                                  : AllowsJoin(terms));
+  COPPICE_RETURN_IF_ERROR(AllowsInClear(terms));
   return AllowsEpsilon(terms.epsilon, spent, route);
 }
 
-Status Policy::AllowsFeaturesInClear(const Terms& terms) const {
-  for (const uint32_t feature : terms.schema->public_features()) {
-    const std::string& name = terms.schema->features()[feature].name;
-    if (absl::c_linear_search(allowed_in_clear, name)) continue;
+Status Policy::AllowsInClear(const Terms& terms) const {
+  const ReportForm& form = ReportForm::Of(terms);
+  const std::vector<std::string>& allowed = form.ShowsId() ? join_ids : allowed_in_clear;
+  for (const std::string& name : form.NamesInClear(terms)) {
+    if (form.ShowsId() && own_schema != nullptr && HasColumn(*own_schema, name)) {
+      return FailedPreconditionError(
+          StrCat("study ", terms.study, " is declined: it would have \"", Printable(name),
+                 "\" sent as an id, in the clear and as it is, and this device's own schema has "
+                 "it as a feature or the label"));
+    }
+    if (absl::c_linear_search(allowed, name)) continue;
     return FailedPreconditionError(
-        StrCat("study ", terms.study, " is declined: it would have feature \"", Printable(name),
-               "\" sent in the clear, which this device does not allow (Policy::allowed_in_clear; "
-               "--allow-in-clear at the terminal)"));
+        StrCat("study ", terms.study, " is declined: it would have ",
+               form.ShowsId() ? "the id" : "feature", " \"", Printable(name),
+               "\" sent in the clear, which this device does not allow (",
+               form.ShowsId() ? "Policy::join_ids; --allow-join-id"
+                              : "Policy::allowed_in_clear; --allow-in-clear",
+               " at the terminal)"));
   }
   return OkStatus();
-}
-
-Status Policy::AllowsJoin(const Terms& terms) const {
-  const std::string& id = terms.joined_by;
-  if (own_schema != nullptr && HasColumn(*own_schema, id)) {
-    return FailedPreconditionError(StrCat(
-        "study ", terms.study, " is declined: it would have \"", Printable(id),
-        "\" sent as an id, in the clear and as it is, and this device's own schema has it as "
-        "a feature or the label"));
-  }
-  if (absl::c_linear_search(join_ids, id)) return OkStatus();
-  return FailedPreconditionError(
-      StrCat("study ", terms.study, " is declined: it would have the id \"", Printable(id),
-             "\" sent in the clear, by which this device does not let studies join "
-             "(Policy::join_ids; --allow-join-id at the terminal)"));
 }
 
 Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,

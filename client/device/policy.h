@@ -78,8 +78,7 @@ struct Policy {
                 DeliveryRoute route = DeliveryRoute::kDirect) const;
 
  private:
-  Status AllowsFeaturesInClear(const Terms& terms) const;
-  Status AllowsJoin(const Terms& terms) const;
+  Status AllowsInClear(const Terms& terms) const;
   Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
                        DeliveryRoute route) const;
 };
