@@ -116,8 +116,8 @@ void AddBuild(const Command& noun) {
           .Check(CheckLambda, "NUMBER");
   const Flag evidence = verb.Add("--evidence", flags->evidence,
                                  "For smooth: both; reports, if public labels cannot be trusted; "
-                                 "or public, to see what "
-                                 "there is without reports (default: the curator's choice)")
+                                 "or public, to see what there is without reports (default: the "
+                                 "curator's choice)")
                             .OneOf({"both", "reports", "public"});
   const Flag where =
       verb.Add("--where", flags->where,

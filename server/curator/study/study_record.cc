@@ -163,11 +163,11 @@ StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, std::string
 
 // Loads the spent tickets of a study that still looks tickets up.
 Status LoadSpent(const storage::Store& store, Study& study) {
-  if (study.Life().state != StudyState::kOpen && !study.batches().has_stored()) {
+  if (study.life().Get().state != StudyState::kOpen && !study.batches().has_stored()) {
     return OkStatus();
   }
-  COPPICE_ASSIGN_OR_RETURN(study.spent(), LoadSpentTickets(store, study.id()));
-  if (study.spent().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
+  COPPICE_ASSIGN_OR_RETURN(study.committer().spent, LoadSpentTickets(store, study.id()));
+  if (study.committer().spent.size() == study.sums().counts().of(ReportOutcome::kAccepted)) {
     return OkStatus();
   }
   return storage::CorruptRecord(SpentPrefix(study.id()),
@@ -175,13 +175,13 @@ Status LoadSpent(const storage::Store& store, Study& study) {
 }
 
 Status LoadSealingKeys(const storage::Store& store, Study& study) {
-  const StudyLife life = study.Life();
+  const StudyLife life = study.life().Get();
   if (!study.definition().settings.relay.has_value() || life.retired) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(SealingKeys keys, SealingKeys::Load(store, study.id()));
   if (keys.erased() && life.state == StudyState::kOpen) {
     return storage::CorruptRecord(SealingPrefix(study.id()), "is erased, and the study is open");
   }
-  study.SetSealingKeys(std::move(keys));
+  study.keys().Set(std::move(keys));
   return OkStatus();
 }
 
@@ -189,9 +189,9 @@ Status LoadSealingKeys(const storage::Store& store, Study& study) {
 Status LoadJoined(const storage::Store& store, Study& study) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t rows, LoadJoinCount(store, study.id()));
   study.SetJoinRows(rows);
-  if (study.Life().state != StudyState::kOpen) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(study.answered_ids(), LoadAnsweredIds(store, study.id()));
-  if (study.answered_ids().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
+  if (study.life().Get().state != StudyState::kOpen) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(study.committer().answered_ids, LoadAnsweredIds(store, study.id()));
+  if (study.committer().answered_ids.size() == study.sums().counts().of(ReportOutcome::kAccepted)) {
     return OkStatus();
   }
   return storage::CorruptRecord(LabelsPrefix(study.id()), "does not have one id a counted report");

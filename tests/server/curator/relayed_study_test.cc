@@ -252,7 +252,7 @@ TEST_F(RelayedStudyTest, AnOpenStudyKeepsItsKeys) {
                        LoadStudy(store_, "one", **store_.Get(StudyKey("one"))));
   EXPECT_THAT(EraseSealingKeys(store_, *study),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is open")));
-  EXPECT_FALSE(study->sealing_keys()->erased());
+  EXPECT_FALSE(study->keys().Get()->erased());
 }
 
 TEST_F(RelayedStudyTest, DeletingItDeletesItsKeysAndPurgesThem) {
