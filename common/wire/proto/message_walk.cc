@@ -24,7 +24,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::io::CodedInputStream;
 using WireFormat = google::protobuf::internal::WireFormatLite;
 
-constexpr int kMaxDepth = 100;         // where protobuf stops
+constexpr int kMostNested = 100;         // where protobuf stops
 constexpr size_t kAllocation = 16;     // what malloc adds to an object
 constexpr size_t kPointer = 16;        // in a list of objects that grows by doubling
 constexpr size_t kGrowth = 3;          // a list of numbers that doubles: the old one and the new
@@ -117,8 +117,8 @@ class WireWalk {
 
   // To the end of the message that `plan` is of.
   Status Message(const Plan& plan, int depth) {
-    if (depth > kMaxDepth) {
-      return InvalidArgumentError(StrCat("the request is nested deeper than ", kMaxDepth));
+    if (depth > kMostNested) {
+      return InvalidArgumentError(StrCat("the request is nested deeper than ", kMostNested));
     }
     uint64_t seen = 0;  // singular fields, by number
     while (const uint32_t tag = input_.ReadTag()) {
