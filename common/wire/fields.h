@@ -214,7 +214,8 @@ class FieldsReader {
     if constexpr (std::is_same_v<Number, double>) return std::bit_cast<double>(bits);
     if constexpr (std::is_same_v<Number, bool>) return bits != 0;
     // Of an enumerator in one byte, all that do not fit are alike: unknown.
-    if constexpr (sizeof(Number) == 1) return static_cast<Number>(std::min<uint64_t>(bits, 0xff));
+    if constexpr (sizeof(Number) == 1)
+      return static_cast<Number>(std::min<uint32_t>(static_cast<uint32_t>(bits), 0xff));
     return static_cast<Number>(bits);
   }
 
