@@ -75,7 +75,8 @@ class FieldsReader {
 
   template <typename Message>
   void ReadAll(Message& message) {
-    ListFields(*this, message);  // no field comes yet: says what the message is
+    ListFields(*this, message);  // no field comes yet
+    stage_ = Stage::kFields;
     while (reading_.ok() && reader_.Next()) {
       is_known_ = false;
       ListFields(*this, message);
@@ -83,7 +84,7 @@ class FieldsReader {
     }
     if (reader_.failed()) reading_.malformed = true;
     if (!reading_.ok()) return;
-    at_end_ = true;
+    stage_ = Stage::kEnd;
     ListFields(*this, message);
   }
 
@@ -93,6 +94,7 @@ class FieldsReader {
 
   template <typename Value>
   void Number(uint32_t field, const char* name, Value& value) {
+    if (stage_ == Stage::kBegin) value = Value{};  // a type of ours may begin with another
     if (Comes(field)) TakeOnce(name, reader_.Read(value));
   }
 
@@ -118,7 +120,7 @@ class FieldsReader {
   template <size_t kSize>
   void Exactly(uint32_t field, const char* name, std::array<uint8_t, kSize>& value) {
     std::string_view bytes;
-    if (at_end_ && !WasSeen(field)) return Refuse(name, MustHave(kSize, 0));
+    if (stage_ == Stage::kEnd && !WasSeen(field)) return Refuse(name, MustHave(kSize, 0));
     if (!Comes(field) || !TakeOnce(name, reader_.ReadBytes(bytes))) return;
     if (bytes.size() != kSize) return Refuse(name, MustHave(kSize, bytes.size()));
     std::copy(bytes.begin(), bytes.end(), value.begin());
@@ -139,7 +141,7 @@ class FieldsReader {
 
   template <typename Element>
   void Each(uint32_t field, const char* name, FieldCount count, std::vector<Element>& elements) {
-    if (at_end_ && elements.size() < count.least) {
+    if (stage_ == Stage::kEnd && elements.size() < count.least) {
       return Refuse(name, StrCat("must be at least ", count.least, ", are ", elements.size()));
     }
     if (!Comes(field)) return;
@@ -152,8 +154,9 @@ class FieldsReader {
 
  private:
   static constexpr const char* kTwice = "occurs twice";
+  enum class Stage : uint8_t { kBegin, kFields, kEnd };  // what the table is gone through for
 
-  bool Comes(uint32_t field) const { return !at_end_ && reader_.field() == field; }
+  bool Comes(uint32_t field) const { return stage_ == Stage::kFields && reader_.field() == field; }
   uint64_t Bit(uint32_t field) const { return uint64_t{1} << (field & 63); }
   bool WasSeen(uint32_t field) const { return (seen_ & Bit(field)) != 0; }
 
@@ -243,7 +246,7 @@ class FieldsReader {
   MessageReader reader_;
   MessageReading& reading_;
   bool is_known_ = false;
-  bool at_end_ = false;
+  Stage stage_ = Stage::kBegin;
   uint64_t seen_ = 0;  // singular fields, by their numbers, which are below 64
 };
 

@@ -71,6 +71,19 @@ TEST(FieldsTest, ReadsNumbersPackedOrNot) {
   EXPECT_THAT(sample.numbers, ElementsAre(5, 6, 300, 7));
 }
 
+struct BeginsWithOne {
+  uint64_t times = 1;
+};
+template <typename Fields>
+void ListFields(Fields& fields, BeginsWithOne& message) {
+  fields.Of("test.BeginsWithOne");
+  fields.Number(1, "times", message.times);
+}
+
+TEST(FieldsTest, ReadsANumberThatIsLeftOutAsZero) {
+  EXPECT_EQ(ReadFields<BeginsWithOne>("")->times, 0u);
+}
+
 TEST(FieldsTest, SkipsFieldsThatItDoesNotKnow) {
   // A number, eight bytes, four bytes, and bytes; then the flag.
   const std::string unknown("\x78\x01\x79........\x7d....\x7a\x02..", 20);
