@@ -23,6 +23,7 @@
 #include "common/table/schema_file.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/public_values.h"
+#include "common/terms/report_form.h"
 
 namespace coppice::cli {
 namespace {
@@ -99,7 +100,7 @@ StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
 // Names the column that identifies a row's owner. If a study is joined by an id, that is the id.
 StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms) {
   const std::string& asked = flags.id_column;
-  if (terms.joined_by.empty()) {
+  if (!ReportForm::Of(terms).ShowsId()) {
     if (asked.empty() && !flags.journal_file.empty()) {
       Note(
           "devices are told apart by their row's number; if the journal outlives this order of "
@@ -115,7 +116,7 @@ StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms)
 
 // Runs before any row is answered, on the ids alone, which are sent in the clear.
 Status CheckIds(const Terms& terms, const TableFile& file) {
-  if (terms.joined_by.empty()) return OkStatus();
+  if (!ReportForm::Of(terms).ShowsId()) return OkStatus();
   for (size_t row = 0; row < file.ids.size(); ++row) {
     const Status status = CheckJoinId(file.ids[row]);
     if (status.ok()) continue;
