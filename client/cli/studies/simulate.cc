@@ -34,7 +34,7 @@ struct SimulateFlags {
   uint64_t min_batch = kLeastMinBatch;
   OutputFlags output;
   std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
-  std::string max_epsilon = "20";
+  std::optional<Budget> max_epsilon = *Budget::FromNanos(kMaxStudyEpsilonNanos);
   std::vector<std::string> allowed_in_clear;
   std::vector<std::string> join_ids;
   std::string curator_key;
@@ -192,7 +192,7 @@ StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& fla
   COPPICE_ASSIGN_OR_RETURN(SchemaFile own, CheckOwnRows(flags));
   auto devices = std::unique_ptr<SimulatedDevices>(
       new SimulatedDevices{.own = std::move(own),
-                           .policy = {.max_epsilon = EpsilonOf(flags.max_epsilon),
+                           .policy = {.max_epsilon = *flags.max_epsilon,
                                       .own_schema = nullptr,
                                       .allowed_in_clear = flags.allowed_in_clear,
                                       .join_ids = flags.join_ids}});
@@ -324,8 +324,7 @@ void AddCollectSimulate(const Command& collect) {
   tokens.ExistingFile();
   verb.Add("--limit", flags->limit, "Only the first N rows").Positive();
   AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
-                 "Largest epsilon of one report that the devices agree to")
-      .ShowDefault();
+                 "Largest epsilon of one report that the devices agree to (default: 20)");
   const Flag allowed_in_clear =
       verb.Add("--allow-in-clear,--show", flags->allowed_in_clear,
                "Features that the devices agree to send in the clear; a study that asks for any "
