@@ -129,7 +129,7 @@ TEST_F(StudyServiceTest, StudySaysWhatItAdmitsHowFarItHasComeAndWhatItCounted) {
   EXPECT_EQ(study.final_model(), "models/last");
   EXPECT_EQ(study.settings().retention_days(), 30u);
   EXPECT_TRUE(study.retired());
-  EXPECT_EQ(study.sums().received(), 9u);
+  EXPECT_EQ(study.received(), 9u);
   EXPECT_EQ(study.failed(), 2u);
   EXPECT_EQ(study.in_sums(), 7u);
 }
