@@ -11,6 +11,7 @@
 #include "common/base/text.h"
 #include "common/encrypt/sealing_key.h"
 #include "common/terms/envelope.h"
+#include "common/terms/report_form.h"
 #include "common/wire/calls.h"
 #include "common/wire/terms.h"
 
@@ -67,7 +68,7 @@ StatusOr<Terms> VerifyTerms(const DealMessage& offer, const RelayTerms& relay) {
     return Malformed(relay.study, StrCat("has bad terms: ", Quoted(terms.status())));
   }
   if (terms->study != relay.study) return Malformed(relay.study, "has another study's terms");
-  if (!terms->joined_by.empty() || terms->shows_values()) {
+  if (ReportForm::Of(*terms).ShowsSomething()) {
     return Declined(relay.study,
                     "its reports would show features or an id, by which the curator could tell "
                     "whose answer is whose");

@@ -23,6 +23,7 @@
 #include "common/table/schema_file.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/public_values.h"
+#include "common/terms/report_form.h"
 
 namespace coppice::cli {
 namespace {
@@ -33,7 +34,7 @@ struct SimulateFlags {
   uint64_t min_batch = kLeastMinBatch;
   OutputFlags output;
   std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
-  std::string max_epsilon = "20";
+  std::optional<Budget> max_epsilon = *Budget::FromNanos(kMaxStudyEpsilonNanos);
   std::vector<std::string> allowed_in_clear;
   std::vector<std::string> join_ids;
   std::string curator_key;
@@ -99,7 +100,7 @@ StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
 // Names the column that identifies a row's owner. If a study is joined by an id, that is the id.
 StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms) {
   const std::string& asked = flags.id_column;
-  if (terms.joined_by.empty()) {
+  if (!ReportForm::Of(terms).ShowsId()) {
     if (asked.empty() && !flags.journal_file.empty()) {
       Note(
           "devices are told apart by their row's number; if the journal outlives this order of "
@@ -115,7 +116,7 @@ StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms)
 
 // Runs before any row is answered, on the ids alone, which are sent in the clear.
 Status CheckIds(const Terms& terms, const TableFile& file) {
-  if (terms.joined_by.empty()) return OkStatus();
+  if (!ReportForm::Of(terms).ShowsId()) return OkStatus();
   for (size_t row = 0; row < file.ids.size(); ++row) {
     const Status status = CheckJoinId(file.ids[row]);
     if (status.ok()) continue;
@@ -191,7 +192,7 @@ StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& fla
   COPPICE_ASSIGN_OR_RETURN(SchemaFile own, CheckOwnRows(flags));
   auto devices = std::unique_ptr<SimulatedDevices>(
       new SimulatedDevices{.own = std::move(own),
-                           .policy = {.max_epsilon = EpsilonOf(flags.max_epsilon),
+                           .policy = {.max_epsilon = *flags.max_epsilon,
                                       .own_schema = nullptr,
                                       .allowed_in_clear = flags.allowed_in_clear,
                                       .join_ids = flags.join_ids}});
@@ -323,8 +324,7 @@ void AddCollectSimulate(const Command& collect) {
   tokens.ExistingFile();
   verb.Add("--limit", flags->limit, "Only the first N rows").Positive();
   AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
-                 "Largest epsilon of one report that the devices agree to")
-      .ShowDefault();
+                 "Largest epsilon of one report that the devices agree to (default: 20)");
   const Flag allowed_in_clear =
       verb.Add("--allow-in-clear,--show", flags->allowed_in_clear,
                "Features that the devices agree to send in the clear; a study that asks for any "

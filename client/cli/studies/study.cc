@@ -27,7 +27,8 @@ struct CreateFlags {
   ServerFlags server;
   OutputFlags output;
   PublicRowsFlags rows;
-  std::string study, epsilon, joined_by;
+  std::string study, joined_by;
+  std::optional<Budget> epsilon;
   v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // auto
   uint32_t max_payload = 0;
   uint64_t devices = 0;
@@ -58,7 +59,7 @@ StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
   request.set_study_id(flags.study);
   SetPartition(flags, *request.mutable_partition());
-  request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  request.set_epsilon_nanos(flags.epsilon->nanos());
   if (flags.mechanism != v1::MECHANISM_UNSPECIFIED) {
     request.set_mechanism(flags.mechanism);
   } else if (flags.max_payload > 0) {

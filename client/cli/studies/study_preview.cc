@@ -33,7 +33,7 @@ struct PreviewFlags : ForecastOutput {
   ServerFlags server;
   PublicRowsFlags rows;
   std::string mechanism = "auto";
-  std::vector<double> epsilons;
+  std::vector<Budget> epsilons;
   std::vector<uint64_t> devices;
   uint32_t max_payload = 0;
   std::optional<uint64_t> seed;
@@ -56,10 +56,7 @@ StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
   } else if (flags.max_payload > 0) {
     study.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
   }
-  for (const double epsilon : flags.epsilons) {
-    COPPICE_ASSIGN_OR_RETURN(const Budget budget, Budget::FromEpsilon(epsilon));
-    request.add_epsilon_nanos(budget.nanos());
-  }
+  for (const Budget& epsilon : flags.epsilons) request.add_epsilon_nanos(epsilon.nanos());
   request.mutable_devices()->Add(flags.devices.begin(), flags.devices.end());
   COPPICE_RETURN_IF_ERROR(SetRelay(flags.relay, *study.mutable_settings()));
   request.set_with_page(!flags.html_file.empty());
@@ -222,10 +219,8 @@ void AddStudyPreview(const Command& noun) {
       "coppice study preview --public public.csv --schema schema.json "
       "--epsilon 1,2,4 --devices 10000");
   AddPublicRowsFlags(verb, flags->rows);
-  verb.Add("--epsilon", flags->epsilons,
-           "What one report may cost, several by commas (default: the curator's choice)")
-      .SplitAt(',')
-      .InRange(0.01, 20.0);
+  AddEpsilonsFlag(verb, "--epsilon", flags->epsilons,
+                  "What one report may cost, several by commas (default: the curator's choice)");
   AddDevicesFlag(verb, flags->devices);
   verb.Add("--mechanism", flags->mechanism, "One by name, or auto: the best for each")
       .Check([](const std::string& name) {
