@@ -83,19 +83,18 @@ StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path) {
   return keys;
 }
 
-Status CheckLocation(const DaemonFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
-                           LocationOf(flags.store, flags.data_dir));
+Status CheckLocation(const StoreOptions& options) {
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location, LocationOf(options));
   return location.is_postgres() ? OkStatus() : CheckDataDir(location.address());
 }
 
-Status CheckOutsideStore(std::string_view flag, const std::string& path, const DaemonFlags& flags) {
+Status CheckOutsideStore(std::string_view flag, const std::string& path,
+                         const StoreOptions& options) {
   if (path.empty()) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
-                           LocationOf(flags.store, flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location, LocationOf(options));
   const std::pair<std::string_view, std::string> folders[] = {
       {"--data-dir", location.is_postgres() ? "" : location.address()},
-      {"--backup-dir", flags.backup_dir}};
+      {"--backup-dir", options.backups.folder}};
   for (const auto& [folder_flag, folder_path] : folders) {
     if (folder_path.empty()) continue;
     std::error_code error;
@@ -111,20 +110,19 @@ Status CheckOutsideStore(std::string_view flag, const std::string& path, const D
   return OkStatus();
 }
 
-StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
+StatusOr<vault::KeyedStore> OpenStore(const StoreOptions& options, const Log& log,
                                       const storage::Lease* lease) {
-  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
-                           LocationOf(flags.store, flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location, LocationOf(options));
   if (!location.is_postgres()) COPPICE_RETURN_IF_ERROR(MakeDataDir(location.address()));
-  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
-  vault::KeyOptions options;
-  COPPICE_ASSIGN_OR_RETURN(options.keys, LoadKeyFile(flags.key_file));
-  options.tell = [&log](vault::VaultStep step, std::string_view former_key) {
+  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", options.key_file, options));
+  vault::KeyOptions keys;
+  COPPICE_ASSIGN_OR_RETURN(keys.keys, LoadKeyFile(options.key_file));
+  keys.tell = [&log](vault::VaultStep step, std::string_view former_key) {
     LogStep(step, former_key, log);
   };
   StatusOr<vault::KeyedStore> store = lease == nullptr
-                                          ? vault::OpenKeyedStore(location, options)
-                                          : OpenLeasedStore(location.address(), *lease, options);
+                                          ? vault::OpenKeyedStore(location, keys)
+                                          : OpenLeasedStore(location.address(), *lease, keys);
   if (!store.ok()) {
     return Status(store.status().code(), StrCat(location.is_postgres() ? "--store " : "--data-dir ",
                                                 location.Shown(), ": ", store.status().message()));
@@ -140,8 +138,8 @@ StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
   return store;
 }
 
-Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log) {
-  COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(flags.key_file));
+Status ReloadKeyFile(const std::string& key_file, vault::SealedStore& store, const Log& log) {
+  COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(key_file));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> former, store.Rewrap(std::move(keys)));
   if (former.has_value()) LogRotation(*former, log);
   return OkStatus();

@@ -128,7 +128,7 @@ v1::GetStatusResponse StatusReport::Read() const {
   const absl::Time now = absl::Now();
   if (daemon_.certificates != nullptr) add(ExpiryAlarm(daemon_.certificates->expires(), now));
   if (access_ != nullptr) add(TokenAlarm(access_->policy()->tokens(), now));
-  const auto location = LocationOf(daemon_.flags.store, daemon_.flags.data_dir);
+  const auto location = LocationOf(daemon_.location);
   if (location.ok()) status.set_store(location->is_postgres() ? "postgresql" : "rocksdb");
   if (location.ok() && !location->is_postgres()) {
     if (const auto space = SpaceAt(location->address()); space.has_value()) {
