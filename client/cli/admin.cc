@@ -5,12 +5,12 @@
 
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "coppice/v1/admin.grpc.pb.h"
 
 namespace coppice::cli {

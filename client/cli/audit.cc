@@ -13,7 +13,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "client/cli/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/read_file.h"
@@ -21,6 +20,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/base/write_file.h"
+#include "common/describe/text.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/signature.h"
 #include "common/wire/proto/audit_chain.h"

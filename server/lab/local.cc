@@ -8,7 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/curator/partition/forest_size.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/lab/commands.h"
 #include "server/lab/grid.h"
 #include "server/lab/report.h"
@@ -20,8 +20,6 @@
 namespace coppice::lab {
 namespace {
 
-constexpr uint32_t kDefaultDepth = 6;
-constexpr uint32_t kDefaultMinLeaf = 1;
 constexpr char kPaper[] = "lpct";
 constexpr char kAuto[] = "auto";
 
@@ -29,13 +27,20 @@ constexpr char kAuto[] = "auto";
 // settings if these are asked for.
 bool TakesPaper(const LocalFlags& flags) { return !flags.paper.empty() || flags.grid; }
 
-std::string SplitRuleOf(const LocalFlags& flags) {
-  if (!flags.split_rule.empty()) return flags.split_rule;
-  const bool other_partition =
-      !flags.depths.empty() || !flags.min_leaves.empty() || flags.trees.has_value();
-  const bool edges = TakesPaper(flags) || (other_partition && !flags.without_labels());
-  return std::string(
-      curator::SplitRuleName(edges ? curator::SplitRule::kMaxEdge : curator::SplitRule::kHybrid));
+// What the flags ask for; the curator chooses the rest, as it does for a study.
+StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
+  curator::PartitionRequest asked = {.trees = flags.trees,
+                                     .use_labels = !flags.without_labels(),
+                                     .from_schema = flags.without_rows()};
+  COPPICE_ASSIGN_OR_RETURN(asked.criterion, curator::ParseCriterion(flags.criterion));
+  if (!flags.split_rule.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(asked.rule, curator::ParseSplitRule(flags.split_rule));
+  } else if (TakesPaper(flags)) {
+    asked.rule = curator::SplitRule::kMaxEdge;
+  }
+  if (!flags.depths.empty()) asked.max_depth = flags.depths.front();
+  if (!flags.min_leaves.empty()) asked.min_leaf = flags.min_leaves.front();
+  return asked;
 }
 
 std::string EstimatorOf(const LocalFlags& flags) {
@@ -122,18 +127,10 @@ StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const LocalFl
 StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
   RunOptions run;
-  curator::PartitionOptions& partition = run.collect.partition;
-  COPPICE_ASSIGN_OR_RETURN(partition.rule, curator::ParseSplitRule(SplitRuleOf(flags)));
-  COPPICE_ASSIGN_OR_RETURN(partition.criterion, curator::ParseCriterion(flags.criterion));
-  const bool hybrid = partition.rule == curator::SplitRule::kHybrid;
-  if (hybrid) partition.criterion = curator::Criterion::kEntropy;
-  partition.use_labels = !flags.without_labels();
-  partition.from_schema = flags.without_rows();
-  const uint32_t forest =
-      partition.use_labels ? curator::kForestTrees : curator::kForestTreesWithoutLabels;
-  partition.trees = flags.trees.value_or(hybrid ? forest : 1);
-  run.collect.choose_size =
-      hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked, AskedPartition(flags));
+  const curator::PartitionChoice partition = curator::ChoosePartition(asked);
+  run.collect.partition = partition.options;
+  run.collect.choose_size = partition.choose_size && !flags.grid;
   COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanismOrAuto(flags.mechanism));
   COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseReportEpsilon(flags.epsilon));
   if (!flags.attack.empty()) {
@@ -143,9 +140,10 @@ StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
     run.collect.liars = {
         .attack = attack, .share = flags.liars, .aim = aim, .target = flags.target, .claim = claim};
   }
-  run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
+  run.grid.depths =
+      ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), partition.options.max_depth);
   run.grid.min_leaves =
-      ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), kDefaultMinLeaf);
+      ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), partition.options.min_leaf);
   COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags));
   if (!flags.rounding.empty()) {
     COPPICE_ASSIGN_OR_RETURN(run.collect.rounding, ParseNumberRange(flags.rounding));
@@ -172,8 +170,8 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .OneOf({kPaper});
   command
       .Add("--split-rule", flags.split_rule,
-           "max_edge, random_max_edge, cart or hybrid (default: hybrid if no other flag asks for a "
-           "partition; max_edge with --depth, --min-leaf, --trees or --paper)")
+           "max_edge, random_max_edge, cart or hybrid (default: as the curator chooses; max_edge "
+           "with --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
       .ForResearch();
   command.Add("--criterion", flags.criterion, "gini or entropy")
@@ -190,7 +188,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .ForResearch();
   command
       .Add("--trees", flags.trees,
-           "public partitions; each device answers in one (1; 64 for hybrid, 256 without labels)")
+           "public partitions; each device answers in one (default: as the curator chooses)")
       .InRange(1u, 1024u)
       .ForResearch();
   command
@@ -278,7 +276,10 @@ Status CheckLocalFlags(const LocalFlags& flags) {
     return InvalidArgumentError(
         "--depth, --min-leaf and --lambda take several values only with --grid");
   }
-  const std::string estimator = EstimatorOf(flags), rule = SplitRuleOf(flags);
+  const std::string estimator = EstimatorOf(flags);
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked, AskedPartition(flags));
+  const std::string_view rule =
+      curator::SplitRuleName(curator::ChoosePartition(asked).options.rule);
   if (estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
       !flags.lambdas.empty()) {
     return InvalidArgumentError(

@@ -22,7 +22,7 @@
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "server/curator/estimation/plan.h"
-#include "server/curator/partition/forest_size.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/planning/plan_json.h"
 #include "server/lab/batch_bound.h"
@@ -302,17 +302,17 @@ Status RunPlan(const PlanFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckBatchSchema(flags, *schema.schema));
   COPPICE_ASSIGN_OR_RETURN(const Table public_rows, ReadPublicRows(flags, schema));
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
-  curator::Planner::Options options{.partition = {.rule = curator::SplitRule::kHybrid,
-                                                  .trees = curator::kForestTrees,
-                                                  .seed = flags.seed},
+  const curator::PartitionChoice partition =
+      curator::ChoosePartition({.rule = curator::SplitRule::kHybrid,
+                                .seed = flags.seed,
+                                .use_labels = !WithoutLabels(flags),
+                                .from_schema = flags.public_file == kNone});
+  curator::Planner::Options options{.partition = partition.options,
                                     .expected_devices = static_cast<double>(flags.devices.front()),
                                     .seed = flags.seed};
   if (!flags.rounding.empty()) {
     COPPICE_ASSIGN_OR_RETURN(options.rounding, ParseNumberRange(flags.rounding));
   }
-  options.partition.use_labels = !WithoutLabels(flags);
-  options.partition.from_schema = flags.public_file == kNone;
-  if (!options.partition.use_labels) options.partition.trees = curator::kForestTreesWithoutLabels;
   COPPICE_ASSIGN_OR_RETURN(const curator::Planner planner,
                            curator::Planner::Create(public_rows, first, options));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::PlannedStudy> rows,

@@ -10,12 +10,12 @@
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
-#include "client/cli/central/describe_dataset.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 

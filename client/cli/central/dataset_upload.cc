@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/cli/terminal/describe.h"
 #include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/text.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 
 namespace coppice::cli {

@@ -2,13 +2,13 @@
 #include <vector>
 
 #include "client/cli/central/commands.h"
-#include "client/cli/central/describe_job.h"
 #include "client/cli/central/train_watch.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/training.pb.h"
 

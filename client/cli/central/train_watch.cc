@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/cli/central/describe_job.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "coppice/v1/training.grpc.pb.h"
 
 namespace coppice::cli {

@@ -2,11 +2,13 @@
 #include <vector>
 
 #include "client/cli/models/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/time_text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 
@@ -23,22 +25,6 @@ void AddEndpointFlags(const Command& verb, EndpointFlags& flags) {
   AddIdFlag(verb, "--endpoint", flags.endpoint, "Id of the endpoint");
   AddOutputFlags(verb, flags.output);
   AddServerFlags(verb, flags.server);
-}
-
-// Has endpoint, version, model, created and restored of one version.
-Json DescribeVersion(const v1::Endpoint& endpoint, const v1::EndpointVersion& version) {
-  Json json = {{"endpoint", IdOf(endpoint.name())},
-               {"version", version.number()},
-               {"model", IdOf(version.model())},
-               {"created", TimeText(version.created_unix_seconds())}};
-  json["restored"] = version.restored_version() == 0 ? Json() : Json(version.restored_version());
-  return json;
-}
-
-// Describes the version that the endpoint serves.
-Json DescribeServed(const v1::Endpoint& endpoint) {
-  return DescribeVersion(endpoint, endpoint.versions_size() == 0 ? v1::EndpointVersion()
-                                                                 : *endpoint.versions().rbegin());
 }
 
 // ---- set and rollback
@@ -71,7 +57,7 @@ Status Set(const ChangeFlags& flags) {
   SetOptions(flags, request);
   request.set_model(MakeName(kModels, flags.model));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::SetServingModelResponse>(request));
-  PrintObject(DescribeServed(response.endpoint()), flags.output.json);
+  PrintObject(DescribeEndpoint(response.endpoint()), flags.output.json);
   return OkStatus();
 }
 
@@ -81,7 +67,7 @@ Status RollBack(const ChangeFlags& flags) {
   SetOptions(flags, request);
   request.set_to_version(flags.to_version);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::RollBackResponse>(request));
-  PrintObject(DescribeServed(response.endpoint()), flags.output.json);
+  PrintObject(DescribeEndpoint(response.endpoint()), flags.output.json);
   return OkStatus();
 }
 
@@ -136,7 +122,7 @@ Status List(const EndpointFlags& flags) {
   COPPICE_RETURN_IF_ERROR(
       remote.ForEachPage<v1::ListEndpointsResponse>(request, [&](const auto& page) {
         for (const v1::Endpoint& endpoint : page.endpoints())
-          rows.push_back(DescribeServed(endpoint));
+          rows.push_back(DescribeEndpoint(endpoint));
       }));
   PrintRows(rows, flags.output.json);
   return OkStatus();

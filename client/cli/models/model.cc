@@ -5,12 +5,12 @@
 
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "common/describe/verdict.h"
 #include "common/pages/pages.h"
 #include "common/terms/public_key_file.h"
@@ -27,8 +27,7 @@ struct BuildFlags {
   OutputFlags output;
   std::string study, model;
   std::string estimator;
-  std::string lambda = "1";
-  std::string evidence = "both";
+  std::string lambda, evidence;
   std::string where, where_other;
   uint64_t max_model_bytes = 0;
 };
@@ -46,6 +45,20 @@ std::string CheckLambda(const std::string& text) {
   return ParseLambda(text, lambda)
              ? ""
              : "wants a number from 0 (private reports only) to inf (public rows only)";
+}
+
+// Leaves to the curator what no flag says.
+void SetEstimator(const BuildFlags& flags, v1::BuildModelRequest& request) {
+  if (flags.estimator == "prune") request.mutable_prune();
+  if (flags.estimator == "smooth" && !flags.evidence.empty()) {
+    request.mutable_smooth()->set_evidence(kEvidence.at(flags.evidence));
+  } else if (flags.estimator == "smooth") {
+    request.mutable_smooth();
+  }
+  if (flags.estimator != "weighted") return;
+  v1::WeightedEstimator& weighted = *request.mutable_weighted();
+  double lambda = 0;
+  if (ParseLambda(flags.lambda, lambda)) weighted.set_lambda(lambda);
 }
 
 // Checks "plan=gold"; "plan=" selects rows where the value is missing.
@@ -77,15 +90,7 @@ Status Build(const BuildFlags& flags) {
   v1::BuildModelRequest request;
   request.set_study(MakeName(kStudies, flags.study));
   request.set_model_id(flags.model);
-  if (flags.estimator == "prune") {
-    request.mutable_prune();
-  } else if (flags.estimator == "smooth") {
-    request.mutable_smooth()->set_evidence(kEvidence.at(flags.evidence));
-  } else {
-    double lambda = 0;
-    ParseLambda(flags.lambda, lambda);
-    request.mutable_weighted()->set_lambda(lambda);
-  }
+  SetEstimator(flags, request);
   SetWhere(flags, request);
   request.set_max_model_bytes(flags.max_model_bytes);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::BuildModelResponse>(request));
@@ -101,19 +106,19 @@ void AddBuild(const Command& noun) {
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   const Flag estimator =
       verb.Add("--estimator", flags->estimator,
-               "smooth: all trees as one, nothing to tune (default). The paper's: weighted "
-               "by --lambda (default if that is given), or prune")
+               "smooth: all trees as one, nothing to tune. The paper's: weighted by --lambda, or "
+               "prune (default: the one that another flag is for, or the curator's choice)")
           .OneOf({"weighted", "prune", "smooth"});
   const Flag lambda =
       verb.Add("--lambda", flags->lambda,
-               "For weighted: how many private rows a public row counts as; 0 to inf")
-          .Check(CheckLambda, "NUMBER")
-          .ShowDefault();
+               "For weighted: how many private rows a public row counts as; 0 to inf (default: the "
+               "curator's choice)")
+          .Check(CheckLambda, "NUMBER");
   const Flag evidence = verb.Add("--evidence", flags->evidence,
                                  "For smooth: both; reports, if public labels cannot be trusted; "
-                                 "or public, to see what there is without reports")
-                            .OneOf({"both", "reports", "public"})
-                            .ShowDefault();
+                                 "or public, to see what there is without reports (default: the "
+                                 "curator's choice)")
+                            .OneOf({"both", "reports", "public"});
   const Flag where =
       verb.Add("--where", flags->where,
                "For smooth: use only the reports with this value of a public feature; FEATURE= "
@@ -138,7 +143,12 @@ void AddBuild(const Command& noun) {
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   verb.CheckFlags([flags, estimator, lambda, evidence, where, where_other] {
-    if (!estimator.IsGiven()) flags->estimator = lambda.IsGiven() ? "weighted" : "smooth";
+    if (!estimator.IsGiven()) {
+      if (evidence.IsGiven() || where.IsGiven() || where_other.IsGiven()) {
+        flags->estimator = "smooth";
+      }
+      if (lambda.IsGiven()) flags->estimator = "weighted";
+    }
     const auto only_for = [&](const std::string& name, const Flag& flag) -> Status {
       if (flags->estimator == name || !flag.IsGiven()) return OkStatus();
       return InvalidArgumentError(StrCat(flag.name(), ": is for --estimator ", name, " only"));

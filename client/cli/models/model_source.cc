@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/text.h"
 #include "common/model/explain.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/model_file.h"

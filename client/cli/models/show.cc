@@ -5,11 +5,12 @@
 
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "common/model/render.h"
 #include "common/model/summary.h"
 #include "common/pages/pages.h"

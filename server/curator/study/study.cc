@@ -136,11 +136,10 @@ Manifest Study::MakeManifest() const {
                     .fingerprint = definition_.fingerprint,
                     .epsilon = definition_.terms->epsilon,
                     .mechanism = definition_.terms->mechanism,
-                    .expires_unix_seconds = definition_.settings.expires_unix_seconds,
-                    .min_reports = definition_.settings.min_reports,
                     .sequence = 1,
                     .issued_unix_seconds = std::max<int64_t>(0, definition_.created_unix_seconds),
                     .public_features = definition_.terms->num_public_features()};
+  PromiseToDevices(definition_.settings, manifest);
   const std::shared_ptr<const SealingKeys> keys = keys_.Get();
   if (keys == nullptr) return manifest;
   const StoredSealingKey& key = keys->current();

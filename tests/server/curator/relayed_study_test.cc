@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "common/wire/proto/manifest.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
 #include "server/curator/study/study_sealing.h"

@@ -1,12 +1,13 @@
-#include "client/cli/terminal/describe.h"
-
 #include <gtest/gtest.h>
 
 #include "common/base/text.h"
+#include "common/base/time_text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 
-namespace coppice::cli {
+namespace coppice {
 namespace {
 
 v1::Study SampleStudy() {
@@ -38,7 +39,7 @@ void AddCount(v1::Study& study, v1::ReportOutcome outcome, uint64_t reports) {
 }
 
 TEST(DescribeTest, NewStudyStartsWithWhatScriptsRead) {
-  EXPECT_EQ(JsonLine(DescribeNewStudy(SampleStudy())),
+  EXPECT_EQ(DescribeNewStudy(SampleStudy()).dump(),
             R"({"study":"s1","leaves":4,"fingerprint":"01ab","epsilon":0.5,)"
             R"("mechanism":"laplace_joint","trees":2,"public_rows":50,)"
             R"("partition":"hybrid, depth 7, at least 2 public rows a leaf","min_reports":0})");
@@ -61,16 +62,16 @@ TEST(DescribeTest, StudySaysWhichBatchesItsRelayHasHandedOver) {
     count.set_outcome(v1::REPORT_OUTCOME_BAD_SEAL);
     count.set_reports(2);
   }
-  const Json json = DescribeStudy(study);
+  const Description json = DescribeStudy(study);
   EXPECT_EQ(json["batches"], 12);
   EXPECT_EQ(json["waiting"], 7);
   EXPECT_EQ(json["least_accepted"], 998);
   ASSERT_EQ(json["newest_batches"].size(), 12u);
-  EXPECT_EQ(JsonLine(json["newest_batches"][1]),
+  EXPECT_EQ(json["newest_batches"][1].dump(),
             StrCat(R"({"batch":")", BytesToHexString(std::string(32, '\1')),
                    R"(","state":"counted","reports":1000,)",
                    R"("created":"1970-01-02T00:00:00Z","outcomes":{"bad_seal":2}})"));
-  const Json people = DescribeStudyForPeople(study);
+  const Description people = DescribeStudyForPeople(study);
   EXPECT_FALSE(people.contains("newest_batches"));
   EXPECT_TRUE(people.contains("batch 0b0b0b0b")) << "the newest ten";
   EXPECT_TRUE(people.contains("batch 02020202"));
@@ -88,7 +89,7 @@ TEST(DescribeTest, StudySaysByWhichFeatureItIsIfByAny) {
 TEST(DescribeTest, StudySaysWhatItAdmitsAndHowFarItHasCome) {
   v1::Study study = SampleStudy();
   study.mutable_settings()->set_min_reports(100);
-  Json json = DescribeStudy(study);
+  Description json = DescribeStudy(study);
   EXPECT_EQ(json["min_reports"], 100);
   for (const char* absent : {"expires", "sealed", "expired", "final_model"}) {
     EXPECT_FALSE(json.contains(absent)) << absent;
@@ -115,7 +116,7 @@ TEST(DescribeTest, ARelayedStudySaysWhoseAndWhichKeyItHas) {
   relay.set_dishonest_millionths(100'000);
   relay.set_delta_atto(10'000'000'000);
   study.mutable_relay()->set_sealing_key_id(std::string(15, '\0') + "\xab");
-  Json json = DescribeStudy(study);
+  Description json = DescribeStudy(study);
   EXPECT_EQ(json["relay_key"], "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
   EXPECT_EQ(json["min_batch"], 2000);
   EXPECT_EQ(json["dishonest"], 0.1);
@@ -155,11 +156,11 @@ TEST(DescribeTest, StudyCountsAreByReason) {
   AddCount(study, v1::REPORT_OUTCOME_ACCEPTED, 7);
   AddCount(study, v1::REPORT_OUTCOME_BAD_TICKET, 2);
   AddCount(study, v1::REPORT_OUTCOME_STUDY_SEALED, 1);
-  const Json json = DescribeStudy(study);
+  const Description json = DescribeStudy(study);
   EXPECT_EQ(json["state"], "sealed");
   EXPECT_EQ(json["accepted"], 7);
   EXPECT_EQ(json["duplicate"], 0);
-  EXPECT_EQ(JsonLine(json["rejected"]), R"({"bad_ticket":2,"study_sealed":1})");
+  EXPECT_EQ(json["rejected"].dump(), R"({"bad_ticket":2,"study_sealed":1})");
   EXPECT_EQ(json["created"], "1970-01-02T00:00:00Z");
 }
 
@@ -175,17 +176,17 @@ TEST(DescribeTest, ScriptsSeeAllAlarmsAndPeopleThoseRaised) {
   v1::Study study = SampleStudy();
   AddAlarm(study, "tree", false);
   AddAlarm(study, "column", true);
-  EXPECT_EQ(JsonLine(DescribeStudyWithAlarms(study)["alarms"]),
+  EXPECT_EQ(DescribeStudyWithAlarms(study)["alarms"].dump(),
             R"([{"name":"tree","value":7.0,"raised":false,"text":"the tree"},)"
             R"({"name":"column","value":7.0,"raised":true,"text":"the column"}])");
-  const Json for_people = DescribeStudyForPeople(study);
+  const Description for_people = DescribeStudyForPeople(study);
   EXPECT_EQ(for_people["ALARM column"], "the column");
   EXPECT_FALSE(for_people.contains("ALARM tree"));
   EXPECT_FALSE(for_people.contains("alarms"));
 }
 
 TEST(DescribeTest, ListOfStudiesLeavesOutTheTerms) {
-  const Json json = DescribeStudyBriefly(SampleStudy());
+  const Description json = DescribeStudyBriefly(SampleStudy());
   EXPECT_EQ(json["study"], "s1");
   EXPECT_FALSE(json.contains("epsilon"));
 }
@@ -200,7 +201,7 @@ TEST(DescribeTest, ModelShowsItsCertificate) {
   certificate.set_reports(10);
   certificate.set_diagnosis("they agree");
   certificate.add_public_inputs("the partition");
-  const Json json = DescribeModel(model);
+  const Description json = DescribeModel(model);
   EXPECT_EQ(json.begin().key(), "model");
   EXPECT_EQ(json["model"], "m1");
   EXPECT_EQ(json["epsilon"], 2.0);
@@ -220,7 +221,7 @@ TEST(DescribeTest, AModelBehindARelaySaysWhatHoldsTowardsTheCuratorAfterItsEpsil
   relay.set_delta_atto(10'000'000'000);
   relay.set_honest_reports(9000);
   relay.set_batches(2);
-  const Json json = DescribeModel(model);
+  const Description json = DescribeModel(model);
   EXPECT_EQ(json["epsilon"], 4.0);
   EXPECT_EQ(json["relay_epsilon"], 0.118000001);
   EXPECT_EQ(json["relay_delta"], 1e-8);
@@ -236,7 +237,7 @@ TEST(DescribeTest, ModelOfAJobIsDescribedWithoutAStudysTerms) {
   model.mutable_certificate()->set_estimator("spe trees=10");
   model.mutable_certificate()->add_releases();
   model.mutable_certificate()->add_releases();
-  const Json json = DescribeModel(model);
+  const Description json = DescribeModel(model);
   for (const char* of_a_study : {"study", "reports", "public_rows", "fingerprint"}) {
     EXPECT_FALSE(json.contains(of_a_study)) << of_a_study;
   }
@@ -247,5 +248,19 @@ TEST(DescribeTest, ModelOfAJobIsDescribedWithoutAStudysTerms) {
   EXPECT_EQ(DescribeModelBriefly(model)["study"], "");
 }
 
+TEST(DescribeTest, ValueThatThisVersionDoesNotKnowStaysANumber) {
+  EXPECT_EQ(EnumText(v1::REPORT_OUTCOME_BAD_TICKET), "bad_ticket");
+  EXPECT_EQ(EnumText(static_cast<v1::StudyState>(77)), "77");
+}
+
+TEST(DescribeTest, BytesAreDescribedAsTheirMessage) {
+  const v1::Study study = SampleStudy();
+  const StatusOr<Description> described = DescribeBytes("study", study.SerializeAsString());
+  ASSERT_TRUE(described.ok());
+  EXPECT_EQ(*described, DescribeStudyWithAlarms(study));
+  EXPECT_EQ(DescribeBytes("study", "\xff").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(DescribeBytes("weather", "").status().code(), StatusCode::kInvalidArgument);
+}
+
 }  // namespace
-}  // namespace coppice::cli
+}  // namespace coppice

@@ -1,10 +1,9 @@
-#include "client/cli/central/describe_dataset.h"
-
 #include <gtest/gtest.h>
 
+#include "common/describe/describe.h"
 #include "coppice/v1/dataset.pb.h"
 
-namespace coppice::cli {
+namespace coppice {
 namespace {
 
 v1::LedgerEntry& AddEntry(v1::Dataset& dataset, v1::LedgerEntryKind kind, const char* job,
@@ -56,7 +55,7 @@ v1::Dataset ZeroConcentrated() {
 }
 
 TEST(DescribeDatasetTest, BudgetIsInAllSpentAndLeft) {
-  EXPECT_EQ(JsonLine(DescribeDataset(SampleDataset())),
+  EXPECT_EQ(DescribeDataset(SampleDataset()).dump(),
             R"({"dataset":"d1","state":"ready","rows":100,"epsilon_total":4.0,)"
             R"("epsilon_spent":1.0,"epsilon_left":3.0,"delta_total":0.0,"delta_spent":0.0,)"
             R"("composition":"basic","neighbours":"add_or_remove_row",)"
@@ -75,7 +74,7 @@ TEST(DescribeDatasetTest, AHoldIsShownWithWhatIsLostAndNoHead) {
 }
 
 TEST(DescribeDatasetTest, RhoIsShownWhereItIsWhatAddsUp) {
-  const Json json = DescribeDataset(ZeroConcentrated());
+  const Description json = DescribeDataset(ZeroConcentrated());
   EXPECT_EQ(json["composition"], "zcdp");
   EXPECT_EQ(json["rho_spent"], 0.5);
   EXPECT_EQ(json["delta_total"], 1e-6);
@@ -87,10 +86,10 @@ TEST(DescribeDatasetTest, RhoIsShownWhereItIsWhatAddsUp) {
 }
 
 TEST(DescribeDatasetTest, ScriptsSeeSchemaAndWholeLedger) {
-  const Json json = DescribeDatasetWithLedger(SampleDataset());
-  EXPECT_EQ(JsonLine(json["schema"]), R"({"label":"y","features":["x"],"classes":["no"]})");
+  const Description json = DescribeDatasetWithLedger(SampleDataset());
+  EXPECT_EQ(json["schema"].dump(), R"({"label":"y","features":["x"],"classes":["no"]})");
   ASSERT_EQ(json["ledger"].size(), 4);
-  EXPECT_EQ(JsonLine(json["ledger"][2]),
+  EXPECT_EQ(json["ledger"][2].dump(),
             R"({"time":"1970-01-02T00:00:00Z","entry":"settled","job":"j1","epsilon":1.0,)"
             R"("delta":0.0,"releases":[{"what":"made","mechanism":"geometric","epsilon":0.5,)"
             R"("times":2,"part":"all"}],"hash":"01ab"})");
@@ -100,10 +99,10 @@ TEST(DescribeDatasetTest, TheLedgerSaysByWhomWhereThatIsKnown) {
   v1::Dataset dataset = SampleDataset();
   EXPECT_FALSE(LedgerTable(dataset)[1].contains("by"));
   dataset.mutable_ledger(1)->set_submitter("lab");
-  const std::vector<Json> lines = LedgerTable(dataset);
+  const std::vector<Description> lines = LedgerTable(dataset);
   EXPECT_EQ(lines[0]["by"], "");
   EXPECT_EQ(lines[1]["by"], "lab");
-  const Json json = DescribeDatasetWithLedger(dataset);
+  const Description json = DescribeDatasetWithLedger(dataset);
   EXPECT_EQ(json["ledger"][1]["submitter"], "lab");
   EXPECT_FALSE(json["ledger"][2].contains("submitter"));
 }
@@ -112,15 +111,15 @@ TEST(DescribeDatasetTest, RegressionHasATargetAndNoClasses) {
   v1::Dataset dataset = SampleDataset();
   dataset.mutable_schema()->clear_classes();
   dataset.mutable_schema()->mutable_target()->set_max(2);
-  const Json schema = DescribeDatasetWithLedger(dataset)["schema"];
+  const Description schema = DescribeDatasetWithLedger(dataset)["schema"];
   EXPECT_EQ(schema["target_max"], 2.0);
   EXPECT_FALSE(schema.contains("classes"));
 }
 
 TEST(DescribeDatasetTest, PeopleSeeAPlanOnlyUntilItIsKnownWhatWasMade) {
-  const std::vector<Json> lines = LedgerTable(SampleDataset());
+  const std::vector<Description> lines = LedgerTable(SampleDataset());
   std::vector<std::string> texts;
-  for (const Json& line : lines) {
+  for (const Description& line : lines) {
     texts.push_back(line["entry"].get<std::string>() + line["release"].get<std::string>());
     EXPECT_EQ(line.size(), lines[0].size());
   }
@@ -133,4 +132,4 @@ TEST(DescribeDatasetTest, PeopleSeeAPlanOnlyUntilItIsKnownWhatWasMade) {
 }
 
 }  // namespace
-}  // namespace coppice::cli
+}  // namespace coppice

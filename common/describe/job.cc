@@ -1,30 +1,23 @@
-#include "client/cli/central/describe_job.h"
+// Training jobs, their cost, and the algorithms that they can run.
 
 #include <cmath>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/cli/central/describe_dataset.h"
-#include "client/cli/terminal/describe.h"
 #include "common/base/text.h"
-#include "common/describe/verdict.h"
+#include "common/base/time_text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "coppice/v1/training.pb.h"
 
-namespace coppice::cli {
+namespace coppice {
 namespace {
 
-std::string StateText(v1::JobState state) {
-  return EnumText(v1::JobState_Name(state), "JOB_STATE_");
-}
-
-Json TimeOrNull(int64_t unix_seconds) {
-  return unix_seconds == 0 ? Json() : Json(TimeText(unix_seconds));
-}
-
-std::string TypeText(v1::ParameterType type) {
-  return EnumText(v1::ParameterType_Name(type), "PARAMETER_TYPE_");
+Description TimeOrNull(int64_t unix_seconds) {
+  return unix_seconds == 0 ? Description() : Description(TimeText(unix_seconds));
 }
 
 std::vector<std::string> TasksOf(const v1::Algorithm& algorithm) {
@@ -34,8 +27,8 @@ std::vector<std::string> TasksOf(const v1::Algorithm& algorithm) {
   return tasks;
 }
 
-Json DescribeParameter(const v1::Parameter& parameter) {
-  Json json = {{"name", parameter.name()}, {"type", TypeText(parameter.type())}};
+Description DescribeParameter(const v1::Parameter& parameter) {
+  Description json = {{"name", parameter.name()}, {"type", EnumText(parameter.type())}};
   if (parameter.type() == v1::PARAMETER_TYPE_CHOICE) {
     json["choices"] = parameter.choices();
   } else {
@@ -79,9 +72,9 @@ std::string Wrap(std::string_view text, size_t indent) {
 
 }  // namespace
 
-Json DescribeJobBriefly(const v1::Job& job) {
+Description DescribeJobBriefly(const v1::Job& job) {
   return {{"job", IdOf(job.name())},
-          {"state", StateText(job.state())},
+          {"state", EnumText(job.state())},
           {"dataset", IdOf(job.spec().dataset())},
           {"algorithm", job.spec().algorithm()},
           {"epsilon", EpsilonNumber(job.spec().epsilon_nanos())},
@@ -90,20 +83,21 @@ Json DescribeJobBriefly(const v1::Job& job) {
           {"created", TimeText(job.created_unix_seconds())}};
 }
 
-Json DescribeJob(const v1::Job& job) {
+Description DescribeJob(const v1::Job& job) {
   const std::map<std::string, std::string> settings(job.spec().settings().begin(),
                                                     job.spec().settings().end());
-  Json json = {{"job", IdOf(job.name())},
-               {"model", IdOf(job.model())},
-               {"state", StateText(job.state())},
-               {"dataset", IdOf(job.spec().dataset())},
-               {"algorithm", job.spec().algorithm()},
-               {"settings", settings}};
+  Description json = {{"job", IdOf(job.name())},
+                      {"model", IdOf(job.model())},
+                      {"state", EnumText(job.state())},
+                      {"dataset", IdOf(job.spec().dataset())},
+                      {"algorithm", job.spec().algorithm()},
+                      {"settings", settings}};
   json["epsilon"] = EpsilonNumber(job.spec().epsilon_nanos());
   json["delta"] = DeltaNumber(job.spec().delta_atto());
   json["cost"] = DescribeCost(job.cost());
   json["progress"] = job.progress();
-  json["seconds_left"] = job.state() == v1::JOB_STATE_RUNNING ? Json(job.seconds_left()) : Json();
+  json["seconds_left"] =
+      job.state() == v1::JOB_STATE_RUNNING ? Description(job.seconds_left()) : Description();
   json["created"] = TimeText(job.created_unix_seconds());
   json["started"] = TimeOrNull(job.started_unix_seconds());
   json["ended"] = TimeOrNull(job.ended_unix_seconds());
@@ -114,7 +108,7 @@ Json DescribeJob(const v1::Job& job) {
 }
 
 std::string JobLine(const v1::Job& job) {
-  std::string line = StrCat(IdOf(job.name()), " ", StateText(job.state()));
+  std::string line = StrCat(IdOf(job.name()), " ", EnumText(job.state()));
   if (job.state() != v1::JOB_STATE_RUNNING) return line;
   StrAppend(&line, ", ", std::floor(100 * job.progress()), " %");
   if (job.seconds_left() > 0 && std::isfinite(job.seconds_left())) {
@@ -124,11 +118,11 @@ std::string JobLine(const v1::Job& job) {
   return line;
 }
 
-Json DescribePreview(const v1::PreviewJobResponse& preview) {
-  Json json = {{"fits", preview.fits()}};
+Description DescribePreview(const v1::PreviewJobResponse& preview) {
+  Description json = {{"fits", preview.fits()}};
   if (!preview.fits()) json["reason"] = preview.reason();
   json.update(DescribeCost(preview.cost()));
-  json["releases"] = Json::array();
+  json["releases"] = Description::array();
   for (const v1::Release& release : preview.releases()) {
     json["releases"].push_back(DescribeRelease(release));
   }
@@ -136,14 +130,12 @@ Json DescribePreview(const v1::PreviewJobResponse& preview) {
   return json;
 }
 
-Json DescribeAlgorithm(const v1::Algorithm& algorithm) {
-  Json json = {{"algorithm", algorithm.name()},
-               {"summary", algorithm.summary()},
-               {"tasks", TasksOf(algorithm)},
-               {"neighbours", EnumText(v1::Neighbours_Name(algorithm.neighbours()), "NEIGHBOURS_")},
-               {"delta", algorithm.delta()},
-               {"source", algorithm.source()},
-               {"parameters", Json::array()}};
+Description DescribeAlgorithm(const v1::Algorithm& algorithm) {
+  Description json = {
+      {"algorithm", algorithm.name()},     {"summary", algorithm.summary()},
+      {"tasks", TasksOf(algorithm)},       {"neighbours", EnumText(algorithm.neighbours())},
+      {"delta", algorithm.delta()},        {"source", algorithm.source()},
+      {"parameters", Description::array()}};
   for (const v1::Parameter& parameter : algorithm.parameters()) {
     json["parameters"].push_back(DescribeParameter(parameter));
   }
@@ -154,8 +146,7 @@ std::string AlgorithmText(const v1::Algorithm& algorithm) {
   std::string text = StrCat(algorithm.name(), "\n", Wrap(algorithm.summary(), 2));
   StrAppend(&text, Wrap(StrCat("For ", StrJoin(TasksOf(algorithm), " and "), "; ",
                                algorithm.delta() ? "epsilon, or epsilon and delta" : "pure epsilon",
-                               "; neighbours: ",
-                               EnumText(v1::Neighbours_Name(algorithm.neighbours()), "NEIGHBOURS_"),
+                               "; neighbours: ", EnumText(algorithm.neighbours()),
                                ". Source: ", algorithm.source()),
                         2));
   for (const v1::Parameter& parameter : algorithm.parameters()) {
@@ -165,4 +156,4 @@ std::string AlgorithmText(const v1::Algorithm& algorithm) {
   return text;
 }
 
-}  // namespace coppice::cli
+}  // namespace coppice

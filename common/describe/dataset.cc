@@ -1,34 +1,29 @@
-#include "client/cli/central/describe_dataset.h"
+// Datasets: their budget, and the ledger of what was spent.
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/algorithm/container.h"
-#include "client/cli/terminal/describe.h"
-#include "common/base/text.h"
-#include "common/describe/verdict.h"
+#include "absl/strings/escaping.h"
+#include "common/base/time_text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "coppice/v1/dataset.pb.h"
 
-namespace coppice::cli {
+namespace coppice {
 namespace {
-
-double RhoNumber(uint64_t pico) { return static_cast<double>(pico) / 1e12; }
 
 bool IsZeroConcentrated(const v1::Dataset& dataset) {
   return dataset.cap().composition() == v1::COMPOSITION_ZERO_CONCENTRATED;
 }
 
-std::string KindText(v1::LedgerEntryKind kind) {
-  return EnumText(v1::LedgerEntryKind_Name(kind), "LEDGER_ENTRY_KIND_");
-}
-
 std::string CompositionText(v1::Composition composition) {
-  return composition == v1::COMPOSITION_ZERO_CONCENTRATED
-             ? "zcdp"
-             : EnumText(v1::Composition_Name(composition), "COMPOSITION_");
+  return composition == v1::COMPOSITION_ZERO_CONCENTRATED ? "zcdp" : EnumText(composition);
 }
 
-Json DescribeSchema(const v1::Schema& schema) {
-  Json json = {{"label", schema.label()}, {"features", Json::array()}};
+Description DescribeSchema(const v1::Schema& schema) {
+  Description json = {{"label", schema.label()}, {"features", Description::array()}};
   for (const v1::Feature& feature : schema.features()) json["features"].push_back(feature.name());
   if (schema.has_target()) {
     json["target_min"] = schema.target().min();
@@ -37,7 +32,7 @@ Json DescribeSchema(const v1::Schema& schema) {
   } else {
     json["classes"] = schema.classes();
   }
-  Json leaked = Json::array();
+  Description leaked = Description::array();
   for (const v1::Feature& feature : schema.features()) {
     if (feature.from_private_rows()) leaked.push_back(feature.name());
   }
@@ -46,17 +41,17 @@ Json DescribeSchema(const v1::Schema& schema) {
   return json;
 }
 
-Json DescribeEntry(const v1::LedgerEntry& entry) {
-  Json json = {{"time", TimeText(entry.unix_seconds())},
-               {"entry", KindText(entry.kind())},
-               {"job", IdOf(entry.job())}};
+Description DescribeEntry(const v1::LedgerEntry& entry) {
+  Description json = {{"time", TimeText(entry.unix_seconds())},
+                      {"entry", EnumText(entry.kind())},
+                      {"job", IdOf(entry.job())}};
   if (!entry.submitter().empty()) json["submitter"] = entry.submitter();
   json.update(DescribeCost(entry.cost()));
-  json["releases"] = Json::array();
+  json["releases"] = Description::array();
   for (const v1::Release& release : entry.releases()) {
     json["releases"].push_back(DescribeRelease(release));
   }
-  json["hash"] = BytesToHexString(entry.hash());
+  json["hash"] = absl::BytesToHexString(entry.hash());
   return json;
 }
 
@@ -66,8 +61,8 @@ bool HasSubmitters(const v1::Dataset& dataset) {
 }
 
 // Every line of the ledger's table has these cells.
-Json BlankLine(const v1::Dataset& dataset) {
-  Json line = {{"time", ""}, {"entry", ""}, {"job", ""}};
+Description BlankLine(const v1::Dataset& dataset) {
+  Description line = {{"time", ""}, {"entry", ""}, {"job", ""}};
   if (HasSubmitters(dataset)) line["by"] = "";
   line["epsilon"] = "";
   if (dataset.cap().delta_atto() > 0) line["delta"] = "";
@@ -76,10 +71,10 @@ Json BlankLine(const v1::Dataset& dataset) {
   return line;
 }
 
-Json EntryLine(const v1::Dataset& dataset, const v1::LedgerEntry& entry) {
-  Json line = BlankLine(dataset);
+Description EntryLine(const v1::Dataset& dataset, const v1::LedgerEntry& entry) {
+  Description line = BlankLine(dataset);
   line["time"] = TimeText(entry.unix_seconds());
-  line["entry"] = KindText(entry.kind());
+  line["entry"] = EnumText(entry.kind());
   line["job"] = IdOf(entry.job());
   if (line.contains("by")) line["by"] = entry.submitter();
   if (entry.kind() == v1::LEDGER_ENTRY_KIND_OPENED) return line;
@@ -89,8 +84,8 @@ Json EntryLine(const v1::Dataset& dataset, const v1::LedgerEntry& entry) {
   return line;
 }
 
-Json ReleaseLine(const v1::Dataset& dataset, const v1::Release& release) {
-  Json line = BlankLine(dataset);
+Description ReleaseLine(const v1::Dataset& dataset, const v1::Release& release) {
+  Description line = BlankLine(dataset);
   line["release"] = release.what();
   line["mechanism"] = release.mechanism();
   line["times"] = release.times();
@@ -101,20 +96,21 @@ Json ReleaseLine(const v1::Dataset& dataset, const v1::Release& release) {
 
 }  // namespace
 
-Json DescribeCost(const v1::Cost& cost) {
-  Json json = {{"epsilon", EpsilonNumber(cost.epsilon_nanos())},
-               {"delta", DeltaNumber(cost.delta_atto())}};
+Description DescribeCost(const v1::Cost& cost) {
+  Description json = {{"epsilon", EpsilonNumber(cost.epsilon_nanos())},
+                      {"delta", DeltaNumber(cost.delta_atto())}};
   if (cost.rho_pico() > 0 && cost.rho_pico() != UINT64_MAX)
     json["rho"] = RhoNumber(cost.rho_pico());
   return json;
 }
 
-Json DescribeDatasetBriefly(const v1::Dataset& dataset) {
+Description DescribeDatasetBriefly(const v1::Dataset& dataset) {
   const v1::BudgetCap& cap = dataset.cap();
-  const Json rows = dataset.rows_hidden() ? Json("hidden") : Json(dataset.rows());
+  const Description rows =
+      dataset.rows_hidden() ? Description("hidden") : Description(dataset.rows());
   return {
       {"dataset", IdOf(dataset.name())},
-      {"state", EnumText(v1::DatasetState_Name(dataset.state()), "DATASET_STATE_")},
+      {"state", EnumText(dataset.state())},
       {"rows", rows},
       {"epsilon_total", EpsilonNumber(cap.epsilon_nanos())},
       {"epsilon_spent", EpsilonNumber(dataset.spent().epsilon_nanos())},
@@ -123,32 +119,32 @@ Json DescribeDatasetBriefly(const v1::Dataset& dataset) {
       // Under zCDP rhos are spent: the jobs' deltas do not add up.
       {"delta_spent", IsZeroConcentrated(dataset) ? 0 : DeltaNumber(dataset.spent().delta_atto())},
       {"composition", CompositionText(cap.composition())},
-      {"neighbours", EnumText(v1::Neighbours_Name(cap.neighbours()), "NEIGHBOURS_")},
+      {"neighbours", EnumText(cap.neighbours())},
       {"created", TimeText(dataset.created_unix_seconds())}};
 }
 
-Json DescribeDataset(const v1::Dataset& dataset) {
-  Json json = DescribeDatasetBriefly(dataset);
+Description DescribeDataset(const v1::Dataset& dataset) {
+  Description json = DescribeDatasetBriefly(dataset);
   if (IsZeroConcentrated(dataset)) {
     json["rho_spent"] = RhoNumber(dataset.spent().rho_pico());
     json["epsilon_left_with_delta"] = EpsilonNumber(dataset.epsilon_left_at_delta_nanos());
   }
   if (dataset.hold() != v1::LEDGER_HOLD_UNSPECIFIED) {
-    json["hold"] = EnumText(v1::LedgerHold_Name(dataset.hold()), "LEDGER_HOLD_");
+    json["hold"] = EnumText(dataset.hold());
   }
   if (!dataset.owner().empty()) json["owner"] = dataset.owner();
   if (dataset.has_hold_lost()) json["hold_lost"] = DescribeCost(dataset.hold_lost());
   if (!dataset.ledger().empty() && !dataset.ledger().rbegin()->hash().empty()) {
-    json["ledger_head"] = BytesToHexString(dataset.ledger().rbegin()->hash());
+    json["ledger_head"] = absl::BytesToHexString(dataset.ledger().rbegin()->hash());
   }
   return json;
 }
 
-Json DescribeDatasetWithLedger(const v1::Dataset& dataset) {
-  Json json = DescribeDataset(dataset);
+Description DescribeDatasetWithLedger(const v1::Dataset& dataset) {
+  Description json = DescribeDataset(dataset);
   if (dataset.has_schema()) json["schema"] = DescribeSchema(dataset.schema());
   json["ledger_entries"] = dataset.ledger_entries();
-  json["ledger"] = Json::array();
+  json["ledger"] = Description::array();
   for (const v1::LedgerEntry& entry : dataset.ledger()) {
     json["ledger"].push_back(DescribeEntry(entry));
     if (!IsZeroConcentrated(dataset)) json["ledger"].back().erase("rho");
@@ -156,12 +152,12 @@ Json DescribeDatasetWithLedger(const v1::Dataset& dataset) {
   return json;
 }
 
-std::vector<Json> LedgerTable(const v1::Dataset& dataset) {
+std::vector<Description> LedgerTable(const v1::Dataset& dataset) {
   std::set<std::string> settled;
   for (const v1::LedgerEntry& entry : dataset.ledger()) {
     if (entry.kind() == v1::LEDGER_ENTRY_KIND_SETTLED) settled.insert(entry.job());
   }
-  std::vector<Json> lines;
+  std::vector<Description> lines;
   for (const v1::LedgerEntry& entry : dataset.ledger()) {
     lines.push_back(EntryLine(dataset, entry));
     const bool is_plan = entry.kind() == v1::LEDGER_ENTRY_KIND_RESERVED;
@@ -173,4 +169,4 @@ std::vector<Json> LedgerTable(const v1::Dataset& dataset) {
   return lines;
 }
 
-}  // namespace coppice::cli
+}  // namespace coppice

@@ -1,18 +1,28 @@
-#include "client/cli/central/describe_job.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <string_view>
 
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "coppice/v1/training.pb.h"
-#include "tests/client/cli/fake_datasets.h"
 
-namespace coppice::cli {
+namespace coppice {
 namespace {
 
-using ::coppice::testing::JobAt;
+v1::Job JobAt(v1::JobState state, double progress = 0) {
+  v1::Job job;
+  job.set_name("jobs/j1");
+  job.set_model("models/m1");
+  job.mutable_spec()->set_dataset("datasets/d1");
+  job.mutable_spec()->set_algorithm("spe");
+  job.set_state(state);
+  job.set_progress(progress);
+  job.mutable_cost()->set_epsilon_nanos(1'500'000'000);
+  return job;
+}
+
+using ::coppice::JobAt;
 
 TEST(DescribeJobTest, JobStartsWithWhatScriptsRead) {
   v1::Job job = JobAt(v1::JOB_STATE_QUEUED);
@@ -20,7 +30,7 @@ TEST(DescribeJobTest, JobStartsWithWhatScriptsRead) {
   (*job.mutable_spec()->mutable_settings())["trees"] = "10";
   (*job.mutable_spec()->mutable_settings())["depth"] = "4";
   job.add_warnings("small");
-  EXPECT_EQ(JsonLine(DescribeJob(job)),
+  EXPECT_EQ(DescribeJob(job).dump(),
             R"({"job":"j1","model":"m1","state":"queued","dataset":"d1","algorithm":"spe",)"
             R"("settings":{"depth":"4","trees":"10"},"epsilon":2.0,"delta":0.0,)"
             R"("cost":{"epsilon":1.5,"delta":0.0},"progress":0.0,)"
@@ -40,7 +50,7 @@ TEST(DescribeJobTest, FailedJobSaysWhyAndZeroConcentratedCostHasRho) {
   job.set_reason("no memory");
   job.set_ended_unix_seconds(86400);
   job.mutable_cost()->set_rho_pico(1'000'000'000'000);
-  const Json json = DescribeJob(job);
+  const Description json = DescribeJob(job);
   EXPECT_EQ(json["reason"], "no memory");
   EXPECT_EQ(json["ended"], "1970-01-02T00:00:00Z");
   EXPECT_EQ(json["cost"]["rho"], 1.0);
@@ -61,7 +71,7 @@ TEST(DescribePreviewTest, SaysWhyAJobDoesNotFit) {
   preview.mutable_cost()->set_epsilon_nanos(2'000'000'000);
   preview.set_reason("only 1 is left");
   preview.add_releases()->set_what("counts");
-  const Json json = DescribePreview(preview);
+  const Description json = DescribePreview(preview);
   EXPECT_EQ(json["fits"], false);
   EXPECT_EQ(json["reason"], "only 1 is left");
   EXPECT_EQ(json["epsilon"], 2.0);
@@ -95,14 +105,14 @@ v1::Algorithm SampleAlgorithm() {
 }
 
 TEST(DescribeAlgorithmTest, ScriptsSeeEveryParameterWithItsRange) {
-  const Json json = DescribeAlgorithm(SampleAlgorithm());
-  EXPECT_EQ(JsonLine(json["tasks"]), R"(["classification","regression"])");
+  const Description json = DescribeAlgorithm(SampleAlgorithm());
+  EXPECT_EQ(json["tasks"].dump(), R"(["classification","regression"])");
   EXPECT_EQ(json["neighbours"], "change_label");
   EXPECT_EQ(json["parameters"][0]["type"], "integer");
   EXPECT_EQ(json["parameters"][0]["max"], 20.0);
   EXPECT_EQ(json["parameters"][0]["default"], "4");
   EXPECT_FALSE(json["parameters"][0].contains("choices"));
-  EXPECT_EQ(JsonLine(json["parameters"][1]["choices"]), R"(["one_rule","top_down"])");
+  EXPECT_EQ(json["parameters"][1]["choices"].dump(), R"(["one_rule","top_down"])");
   EXPECT_FALSE(json["parameters"][1].contains("min"));
 }
 
@@ -122,4 +132,4 @@ TEST(DescribeAlgorithmTest, PeopleSeeWhatToTypeInLinesThatFit) {
 }
 
 }  // namespace
-}  // namespace coppice::cli
+}  // namespace coppice
