@@ -25,11 +25,10 @@ Status FileError(std::string_view flag, const std::string& path, int error) {
 }
 
 void LogRotation(std::string_view former_key, const Log& log) {
-  log.Info("key rotated",
-           {{"former_key", std::string(former_key)},
-            {"advice",
-             "the store opens without the former key; remove it from --key-file once no backup "
-             "that was made before is to be restored"}});
+  log.Info("key rotated", {{"former_key", std::string(former_key)},
+                           {"advice",
+                            "the store no longer needs the former key; remove it from --key-file "
+                            "once you no longer need earlier backups"}});
 }
 
 void LogStep(vault::VaultStep step, std::string_view former_key, const Log& log) {
@@ -37,8 +36,8 @@ void LogStep(vault::VaultStep step, std::string_view former_key, const Log& log)
     case vault::VaultStep::kSealing:
       log.Info("sealing the store",
                {{"advice",
-                 "private records are written anew, once; backups made before hold them plain: "
-                 "remove those when there is a newer one"}});
+                 "private records are being encrypted, once; earlier backups hold them "
+                 "unencrypted: remove those once there is a newer one"}});
       return;
     case vault::VaultStep::kRewrapped:
       LogRotation(former_key, log);
@@ -130,10 +129,9 @@ StatusOr<vault::KeyedStore> OpenStore(const StoreOptions& options, const Log& lo
   if (store->sealed() != nullptr) {
     log.Info("store is sealed", {{"key", store->sealed()->master_id()}});
   } else {
-    log.Info("store is plain",
-             {{"advice",
-               "whoever reads the disk or a backup reads private rows and keys; --key-file seals "
-               "them"}});
+    log.Info("store is plain", {{"advice",
+                                 "anyone who can read the disk or a backup can read private rows "
+                                 "and keys; encrypt them with --key-file"}});
   }
   return store;
 }

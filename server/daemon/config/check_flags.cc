@@ -14,13 +14,13 @@ namespace {
 // Origins must be written as browsers send them: scheme, host and port alone.
 Status CheckHttpFlags(const WebOptions& web) {
   if (web.listen.empty() && !web.allow_origin.empty()) {
-    return InvalidArgumentError("--http-allow-origin wants --http-listen HOST:PORT beside it");
+    return InvalidArgumentError("--http-allow-origin needs --http-listen HOST:PORT");
   }
   for (const auto& [flag, folder] :
        {std::pair("--console", web.console), std::pair("--site", web.site)}) {
     if (web.listen.empty() && folder.value_or(kNoFolder) != kNoFolder) {
       return InvalidArgumentError(
-          StrCat(flag, " wants --http-listen HOST:PORT beside it, where browsers find it"));
+          StrCat(flag, " needs --http-listen HOST:PORT, where browsers connect"));
     }
   }
   for (const std::string& origin : web.allow_origin) {
@@ -30,7 +30,7 @@ Status CheckHttpFlags(const WebOptions& web) {
                           AsciiStrToLower(origin) == origin;
     if (is_web && is_plain && origin.size() > scheme + 3) continue;
     return InvalidArgumentError(StrCat(
-        "--http-allow-origin wants an origin as browsers send it, such as https://lab.example or "
+        "--http-allow-origin must be an origin as browsers send it, such as https://lab.example or "
         "http://127.0.0.1:3000, in lower case and without a path; it is \"",
         origin, "\""));
   }
@@ -42,19 +42,20 @@ Status CheckFleetFlags(const DaemonFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location, LocationOf(flags.store));
   if (!location.is_postgres()) {
     return InvalidArgumentError(
-        "--fleet-address wants --store postgresql://...: the curators of a fleet share a database");
+        "--fleet-address needs --store postgresql://...: the curators of a fleet share a database");
   }
   COPPICE_ASSIGN_OR_RETURN(const HostPort address,
                            ParseListen("--fleet-address", flags.fleet.address));
   if (address.port == 0 || address.host == "0.0.0.0" || address.host == "[::]") {
     return InvalidArgumentError(
-        StrCat("--fleet-address wants the host and port by which this curator is known, such as "
+        StrCat("--fleet-address must be the host and port by which this curator is known, such as "
                "a.example:8443, not \"",
                flags.fleet.address, "\""));
   }
   if (flags.self_test) {
     return InvalidArgumentError(
-        "--self-test wants no --fleet-address: the curator that leads works on the store");
+        "--self-test cannot be used with --fleet-address: the curator that leads works on the "
+        "store");
   }
   return OkStatus();
 }
@@ -70,7 +71,7 @@ StatusOr<storage::StoreLocation> LocationOf(const std::string& store, const std:
   if (store.empty()) return storage::StoreLocation::DataDir(data_dir);
   if (!data_dir.empty()) {
     return InvalidArgumentError(
-        "--store and --data-dir both say where the store is: leave one of them out");
+        "--store and --data-dir both name the store; give only one of them");
   }
   StatusOr<storage::StoreLocation> location = storage::StoreLocation::Parse(store);
   if (location.ok()) return location;
@@ -81,7 +82,8 @@ Status CheckFlags(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LocationOf(flags.store).status());
   if (flags.signing.break_chain && (flags.signing.key.empty() || !flags.signing.next_key.empty())) {
     return InvalidArgumentError(
-        "--break-key-chain wants --signing-key FILE, the new key, and no --next-signing-key");
+        "--break-key-chain needs --signing-key FILE, the new key, and cannot be used with "
+        "--next-signing-key");
   }
   COPPICE_RETURN_IF_ERROR(CheckFleetFlags(flags));
   COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--listen", flags.listen.address));
@@ -92,8 +94,8 @@ Status CheckFlags(const DaemonFlags& flags) {
                        !flags.listen.client_ca.empty();
   if (flags.listen.insecure && any_tls) {
     return InvalidArgumentError(
-        "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
-        "others");
+        "--insecure cannot be used with --tls-cert, --tls-key or --client-ca; leave out one or the "
+        "other");
   }
   const bool has_http = !flags.web.listen.empty();
   HostPort http_listen{.host = "localhost"};
@@ -105,14 +107,14 @@ Status CheckFlags(const DaemonFlags& flags) {
   const bool is_http_local = IsLoopback(http_listen.host);
   if (flags.listen.insecure && !(is_local && is_http_local)) {
     return InvalidArgumentError(StrCat(
-        "--insecure wants a loopback address in ", is_local ? "--http-listen" : "--listen",
+        "--insecure needs a loopback address in ", is_local ? "--http-listen" : "--listen",
         ", such as 127.0.0.1:8443, not \"", is_local ? flags.web.listen : flags.listen.address,
         "\"; to serve other machines use --tls-cert and --tls-key"));
   }
   if (flags.listen.insecure && !flags.listen.policy.empty()) {
     return InvalidArgumentError(
-        "--insecure wants no --policy: without TLS, whoever listens would read the tokens; use "
-        "--tls-cert and --tls-key");
+        "--insecure cannot be used with --policy: without TLS anyone on the network could read the "
+        "tokens; use --tls-cert and --tls-key");
   }
   if (!flags.listen.insecure && flags.listen.tls_cert.empty() && flags.listen.tls_key.empty()) {
     return InvalidArgumentError(
@@ -122,15 +124,16 @@ Status CheckFlags(const DaemonFlags& flags) {
   }
   if (!flags.listen.insecure && (flags.listen.tls_cert.empty() || flags.listen.tls_key.empty())) {
     return InvalidArgumentError(StrCat(
-        flags.listen.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
-        " FILE beside it: TLS needs a certificate and its key"));
+        flags.listen.tls_cert.empty() ? "--tls-key needs --tls-cert" : "--tls-cert needs --tls-key",
+        " FILE: TLS needs a certificate and its key"));
   }
   if (flags.listen.policy.empty() && !(is_local && is_http_local)) {
-    return InvalidArgumentError(StrCat(
-        is_local ? "--http-listen " : "--listen ",
-        is_local ? flags.web.listen : flags.listen.address,
-        " is open to other machines, and so wants --policy FILE, which says who may do what "
-        "(coppiced --help shows one); without it take a loopback address, such as 127.0.0.1:8443"));
+    return InvalidArgumentError(
+        StrCat(is_local ? "--http-listen " : "--listen ",
+               is_local ? flags.web.listen : flags.listen.address,
+               " is open to other machines and therefore needs --policy FILE, which says who may "
+               "do what (coppiced --help shows one); without a policy use a loopback address, such "
+               "as 127.0.0.1:8443"));
   }
   return OkStatus();
 }

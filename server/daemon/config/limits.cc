@@ -36,21 +36,23 @@ void AddLimitFlags(CLI::App& app, TransportLimits& transport, CuratorLimits& lim
   constexpr uint64_t kMost = uint64_t{1} << 40;
   constexpr uint64_t kMostOnDisk = uint64_t{1} << 50;
   AddBytes(app, "--max-message-bytes", transport.max_message_bytes, kMebibyte, 2047 * kMebibyte,
-           "Largest request, also of a stream; uploads of rows come in blocks of up to 64 MiB");
+           "Largest request, or message of a stream; rows are uploaded in blocks of up to 64 MiB");
   AddBytes(app, "--max-queued-bytes", limits.max_queued_bytes, kMebibyte, kMost,
-           "Reports that wait to be written; more are refused, with a hint when to come again");
+           "Memory for reports waiting to be stored; further ones are refused, with a hint when to "
+           "retry");
   AddBytes(app, "--max-spool-bytes", limits.spool.bytes, kMebibyte, kMostOnDisk,
-           "Disk for relays' batches that are not counted yet; a further batch waits at its relay");
+           "Disk space for relays' batches that are not counted yet; further batches wait at their "
+           "relays");
   AddBytes(app, "--max-relay-spool-bytes", limits.spool.bytes_per_relay, kMebibyte, kMostOnDisk,
-           "The same of the batches that one relay's key signs");
+           "The same for the batches signed by one relay's key");
   AddBytes(app, "--max-model-bytes", limits.max_model_bytes, kMebibyte, 2047 * kMebibyte,
            "Largest model, as a message; a job whose model might be larger is refused before it is "
-           "charged. More than 63 MiB is not exported by the daemon");
+           "charged. The daemon does not export models above 63 MiB");
   AddBytes(app, "--model-cache-bytes", limits.model_cache_bytes, kMebibyte, kMost,
-           "Memory for models in use, some six times their message; the others stay in the store");
+           "Memory for models in use, each about six times its message; others stay in the store");
   app.add_option("--max-report-rate", limits.max_report_rate,
-                 "Reports a second of one study, at least 1000; more are refused, with a hint "
-                 "when to come again (0: no limit)")
+                 "Reports per second of one study, at least 1000; more are refused, with a hint "
+                 "when to retry (0: no limit)")
       ->type_name("N")
       ->check(CheckRate)
       ->capture_default_str();

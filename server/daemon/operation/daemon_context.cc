@@ -106,7 +106,7 @@ Status RunStartupSelfTest(const DaemonContext& daemon, absl::Duration clock_tole
   }
   if (!failures.empty()) {
     return FailedPreconditionError(
-        StrCat(failures.size(), " of ", tests.size(), " self-tests failed: nothing is served"));
+        StrCat(failures.size(), " of ", tests.size(), " self-tests failed; nothing is served"));
   }
   log.Info("self-test passed",
            {{"milliseconds", StrCat(absl::ToInt64Milliseconds(absl::Now() - begun))}});

@@ -51,10 +51,11 @@ void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
                        any_spent |= dataset.account.spent != ledger::Cost();
                      });
   if (!any_spent) return;
-  log.Warning("spending journal is new",
-              {{"advice",
-                "datasets have spent before it began: if there was one, stop, find it (is its disk "
-                "mounted?) and remove this one; it vouches only for what comes"}});
+  log.Warning(
+      "spending journal is new",
+      {{"advice",
+        "datasets were charged before it began. If there was an earlier journal, stop, find it (is "
+        "its disk mounted?) and remove this one: it covers only later charges"}});
 }
 
 void WarnOfFailover(const std::vector<std::string>& held, const Log& log) {
@@ -76,16 +77,16 @@ void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& da
                                  {{"dataset", dataset.id},
                                   {"epsilon_lost", ledger::EpsilonText(lost->epsilon_nanos)},
                                   {"advice",
-                                   "the spending journal knows of charges that the store has "
-                                   "lost; coppice dataset write-off charges them"}});
+                                   "the spending journal lists charges that the store has lost; "
+                                   "coppice dataset write-off charges them"}});
                      });
   for (const auto& [dataset, spent] : ledger.LostAccounts()) {
     log.Write(LogLevel::kWarning, "ledger lost",
               {{"dataset", dataset},
                {"epsilon_spent", ledger::EpsilonText(spent.epsilon_nanos)},
                {"advice",
-                "the spending journal keeps its name taken; coppice dataset free-name "
-                "lets a dataset of other people have it"}});
+                "the spending journal reserves its name; coppice dataset free-name releases it for "
+                "a dataset about other people"}});
   }
 }
 

@@ -242,10 +242,9 @@ class CuratorServer final : public DaemonServer {
 }  // namespace
 
 Status CannotListen(const std::string& listen) {
-  return UnavailableError(
-      StrCat("--listen ", listen,
-             ": cannot be had. Is another process on this port, or the address of another "
-             "machine? Port 0 takes a free port"));
+  return UnavailableError(StrCat("--listen ", listen,
+                                 ": cannot listen there. Does another process use this port, or is "
+                                 "it another machine's address? Port 0 picks a free port"));
 }
 
 StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,

@@ -123,23 +123,23 @@ void AddDealFlags(CLI::App& app, RelayFlags& flags) {
 
 void AddOperatingFlags(CLI::App& app, RelayFlags& flags) {
   AddText(app, "--port-file", flags.port_file, "FILE",
-          "Write the port here once serving, in the place of what is there");
+          "Write the port to this file once serving; replaces the file");
   app.add_option_function<std::string>(
          "--log-level", [&flags](const std::string& name) { flags.log_level = kLevels.at(name); },
-         "Least level to log: debug, info, warning, error")
+         "Lowest level to log: debug, info, warning, error")
       ->type_name("LEVEL")
       ->check(CheckLevel);
-  app.add_flag("--json", flags.json, "Log one JSON object a line (always to stderr)");
+  app.add_flag("--json", flags.json, "Log one JSON object per line (always to stderr)");
   AddText(app, "--metrics-listen", flags.metrics_listen, "HOST:PORT",
-          "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and for whoever "
-          "reaches it: a loopback address, or a network of its own. Off unless given");
+          "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and to anyone who "
+          "can reach it: use a loopback address or a separate network. Off by default");
   AddText(app, "--metrics-password-file", flags.metrics_password_file, "FILE",
-          "Ask for the first line of this file as the password of the metrics page (HTTP Basic, "
+          "Require the first line of this file as the password of the metrics page (HTTP Basic, "
           "any user name). Default: none");
   app.add_flag("--self-test", flags.self_test, "Run the start-up self-test on --data-dir, and exit")
       ->configurable(false);
   app.add_flag("--check-config,--check", flags.check_config,
-               "Check all of this, files too, and exit")
+               "Check all settings and the files that they name, and exit")
       ->configurable(false);
 }
 

@@ -40,7 +40,7 @@ TEST(LocationOfTest, OneFlagSaysWhereTheStoreIs) {
   ASSERT_OK_AND_ASSIGN(const storage::StoreLocation database, LocationOf("postgresql://h/db", ""));
   EXPECT_TRUE(database.is_postgres());
   EXPECT_THAT(LocationOf("", "").status(), IsWrong("--store is missing"));
-  EXPECT_THAT(LocationOf("rocksdb:dir", "dir").status(), IsWrong("leave one of them out"));
+  EXPECT_THAT(LocationOf("rocksdb:dir", "dir").status(), IsWrong("give only one of them"));
   EXPECT_THAT(LocationOf("dir", "").status(), IsWrong("--store: a store is rocksdb:DIR"));
 }
 
@@ -61,14 +61,14 @@ TEST(CheckFlagsTest, WithoutAPolicyTlsServesTheLoopbackOnly) {
   }
   for (const char* listen : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "curator.example:1"}) {
     flags.listen.address = listen;
-    EXPECT_THAT(CheckFlags(flags), IsWrong("wants --policy FILE")) << listen;
+    EXPECT_THAT(CheckFlags(flags), IsWrong("needs --policy FILE")) << listen;
   }
 }
 
 TEST(CheckFlagsTest, InsecureTakesNoPolicy) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
   flags.listen.policy = "policy.json";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --policy"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure cannot be used with --policy"));
 }
 
 TEST(CheckFlagsTest, InsecureServesTheLoopbackOnly) {
@@ -77,7 +77,7 @@ TEST(CheckFlagsTest, InsecureServesTheLoopbackOnly) {
   }
   for (const char* listen :
        {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "localhost.example:1", "127.example:1"}) {
-    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--insecure wants a loopback address"))
+    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--insecure needs a loopback address"))
         << listen;
   }
 }
@@ -87,7 +87,7 @@ TEST(CheckFlagsTest, HttpHasTheRulesOfTheOtherPort) {
   flags.web.listen = "127.0.0.1:2";
   EXPECT_OK(CheckFlags(flags));
   flags.web.listen = "0.0.0.0:2";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants a loopback address in --http-listen"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure needs a loopback address in --http-listen"));
   flags = WithTls();
   flags.web.listen = "0.0.0.0:2";
   EXPECT_THAT(CheckFlags(flags), IsWrong("--http-listen 0.0.0.0:2 is open to other machines"));
@@ -170,7 +170,8 @@ TEST(CheckFlagsTest, AFleetSharesADatabaseAndItsCuratorsHaveAddresses) {
       {[](DaemonFlags& flags) { flags.fleet.address = "a.example:0"; }, "is known"},
       {[](DaemonFlags& flags) { flags.fleet.address = "0.0.0.0:8443"; }, "is known"},
       {[](DaemonFlags& flags) { flags.fleet.address = "[::]:8443"; }, "is known"},
-      {[](DaemonFlags& flags) { flags.self_test = true; }, "--self-test wants no --fleet-address"},
+      {[](DaemonFlags& flags) { flags.self_test = true; },
+       "--self-test cannot be used with --fleet-address"},
   };
   for (const auto& one : cases) {
     DaemonFlags flags = InFleet();
@@ -182,7 +183,7 @@ TEST(CheckFlagsTest, AFleetSharesADatabaseAndItsCuratorsHaveAddresses) {
 TEST(CheckFlagsTest, OriginsAreAsBrowsersSendThem) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
   flags.web.allow_origin = {"https://lab.example"};
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-allow-origin wants --http-listen"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-allow-origin needs --http-listen"));
   flags.web.listen = "127.0.0.1:2";
   flags.web.allow_origin = {"https://lab.example", "http://127.0.0.1:3000", "https://[::1]:1"};
   EXPECT_OK(CheckFlags(flags));
@@ -204,26 +205,26 @@ TEST(CheckFlagsTest, WithoutCertificatesItSaysHowToMakeThem) {
 TEST(CheckFlagsTest, ABrokenKeyChainNeedsTheNewKeyAlone) {
   DaemonFlags flags = WithTls();
   flags.signing.break_chain = true;
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--break-key-chain wants --signing-key"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--break-key-chain needs --signing-key"));
   flags.signing.key = "new.pem";
   EXPECT_OK(CheckFlags(flags));
   flags.signing.next_key = "next.pem";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("no --next-signing-key"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("cannot be used with --next-signing-key"));
 }
 
 TEST(CheckFlagsTest, CertificateAndKeyComeTogether) {
   DaemonFlags flags = WithTls();
   flags.listen.tls_key.clear();
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-cert wants --tls-key"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-cert needs --tls-key"));
   flags = WithTls();
   flags.listen.tls_cert.clear();
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-key wants --tls-cert"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-key needs --tls-cert"));
 }
 
 TEST(CheckFlagsTest, InsecureAndCertificatesContradict) {
   DaemonFlags flags = WithTls();
   flags.listen.insecure = true;
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --tls-cert"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure cannot be used with --tls-cert"));
 }
 
 TEST(CheckFlagsTest, ListenWantsHostAndPort) {

@@ -47,7 +47,7 @@ TEST(RelayFlagsTest, WhatIsMissingIsNamed) {
               IsWrong("--curator-key is missing"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.studies.clear(); }), IsWrong("--study is missing"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.tickets = 0; }), IsWrong("--tickets is missing"));
-  EXPECT_THAT(Spoiled([](auto& flags) { flags.tls_cert.clear(); }), IsWrong("--tls-key wants"));
+  EXPECT_THAT(Spoiled([](auto& flags) { flags.tls_cert.clear(); }), IsWrong("--tls-key needs"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.tls_cert = flags.tls_key = ""; }),
               IsWrong("--tls-cert and --tls-key are missing"));
 }
@@ -76,7 +76,7 @@ TEST(RelayFlagsTest, InsecureIsForLoopbackAndForEverybody) {
                 insecure(flags);
                 flags.listen = "0.0.0.0:0";
               }),
-              IsWrong("--insecure wants a loopback address"));
+              IsWrong("--insecure needs a loopback address"));
   EXPECT_THAT(Spoiled([&](auto& flags) {
                 insecure(flags);
                 flags.admit_all = false;
@@ -87,7 +87,7 @@ TEST(RelayFlagsTest, InsecureIsForLoopbackAndForEverybody) {
                 insecure(flags);
                 flags.client_ca = "ca.crt";
               }),
-              IsWrong("--insecure wants no --tls-cert"));
+              IsWrong("--insecure cannot be used with --tls-cert"));
 }
 
 TEST(RelayFlagsTest, TheCuratorIsCalledWithTlsBeyondLoopback) {
