@@ -56,7 +56,7 @@ TEST_F(AnsweredRowsTest, TheSameRowsAreRefusedTheSecondTimeAndTheirJournalNamed)
   EXPECT_OK(NoteAnswering(rows_));
 }
 
-TEST_F(AnsweredRowsTest, OtherRowsStudiesAndCuratorsAreOthers) {
+TEST_F(AnsweredRowsTest, OtherRowsStudiesOrCuratorsAreNotRefused) {
   ASSERT_OK(NoteAnswering(rows_));
   AnsweringRows other = rows_;
   other.study = "s2";
@@ -94,9 +94,9 @@ TEST_F(AnsweredRowsTest, WhatCannotBeNotedIsSaidWithWhatToDo) {
   setenv("XDG_STATE_HOME", rows_.data_file.c_str(), 1);  // not a folder
   EXPECT_THAT(
       NoteAnswering(rows_),
-      StatusIs(StatusCode::kUnavailable,
-               AllOf(HasSubstr("cannot record that these rows answered"), HasSubstr("Not a directory"),
-                     HasSubstr("name a --journal, or give --again"))));
+      StatusIs(StatusCode::kUnavailable, AllOf(HasSubstr("cannot record that these rows answered"),
+                                               HasSubstr("Not a directory"),
+                                               HasSubstr("name a --journal, or give --again"))));
   rows_.refuse_again = false;  // as with --journal or --again
   EXPECT_THAT(NoteAnswering(rows_),
               StatusIs(StatusCode::kUnavailable, Not(HasSubstr("--journal"))));

@@ -116,7 +116,7 @@ TEST(CheckFlagsTest, TheDocumentationIsServedByHttp) {
   EXPECT_OK(CheckFlags(flags));
 }
 
-TEST(LoadSiteTest, ReadsWhatTheFlagNamesOrNothing) {
+TEST(LoadSiteTest, ReadsTheFolderThatTheFlagNamesIfAny) {
   const coppice::testing::TempDir folder;
   DaemonFlags flags = Insecure("127.0.0.1:1");
   flags.web.listen = "127.0.0.1:2";
@@ -133,7 +133,7 @@ TEST(LoadSiteTest, ReadsWhatTheFlagNamesOrNothing) {
   EXPECT_NE(*LoadSite(flags.web), nullptr);
 }
 
-TEST(LoadConsoleTest, ReadsWhatTheFlagNamesOrNothing) {
+TEST(LoadConsoleTest, ReadsTheFolderThatTheFlagNamesIfAny) {
   const coppice::testing::TempDir folder;
   DaemonFlags flags = Insecure("127.0.0.1:1");
   flags.web.console = folder.path() + "/none";
@@ -202,7 +202,7 @@ TEST(CheckFlagsTest, WithoutCertificatesItSaysHowToMakeThem) {
   EXPECT_THAT(CheckFlags(flags), IsWrong("deploy/make-certs.sh DIR"));
 }
 
-TEST(CheckFlagsTest, ABrokenKeyChainNeedsTheNewKeyAlone) {
+TEST(CheckFlagsTest, BreakingTheKeyChainNeedsANewKeyAndNoNextKey) {
   DaemonFlags flags = WithTls();
   flags.signing.break_chain = true;
   EXPECT_THAT(CheckFlags(flags), IsWrong("--break-key-chain needs --signing-key"));
@@ -234,7 +234,7 @@ TEST(CheckFlagsTest, ListenWantsHostAndPort) {
   }
 }
 
-TEST(ParseFlagsTest, FillsWhatIsGiven) {
+TEST(ParseFlagsTest, SetsTheFieldsOfTheFlagsGiven) {
   const char* argv[] = {"coppiced", "--data-dir",  "d",     "--insecure", "--listen",
                         "[::1]:0",  "--log-level", "error", "--json"};
   DaemonFlags flags;

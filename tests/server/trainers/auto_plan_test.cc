@@ -143,7 +143,7 @@ TEST(AutoBudgetsTest, PartsAreTheWholeAndDeltaIsSpentOnce) {
   EXPECT_TRUE(BudgetsOf(*schema, "1", kSmallDelta, true).states_rho);
 }
 
-TEST(ClassStartTest, FewRowsBuyABetterNumberAndNoOdds) {
+TEST(ClassStartTest, WithFewRowsSpendsOnTheirNumberAndNotOnOdds) {
   const auto schema = OneColour(2);
   const AutoBudgets budgets = BudgetsOf(*schema, "0.1");
   const Started few = StartFor(2, 300, budgets, {{400}}, std::vector<uint32_t>(7));
@@ -157,7 +157,7 @@ TEST(ClassStartTest, FewRowsBuyABetterNumberAndNoOdds) {
   EXPECT_THAT(few.start.scores, IsEmpty());
 }
 
-TEST(ClassStartTest, ManyRowsBuyTheirOddsAlone) {
+TEST(ClassStartTest, WithManyRowsSpendsOnTheirOddsAlone) {
   const auto schema = OneColour(2);
   const AutoBudgets budgets = BudgetsOf(*schema, "1");
   std::vector<uint32_t> labels = {0, 1, 1, kUnlabelled};
@@ -193,7 +193,7 @@ TEST(ClassStartTest, RareClassesBeginAtTheirOdds) {
           ChoiceFor(StartFor(2, 11'000, budgets, {{5'500, 5'500}}).start, budgets, *schema).rounds);
 }
 
-TEST(ClassStartTest, WithRowsInPlentyNothingIsBought) {
+TEST(ClassStartTest, SpendsNothingOnCountsWithManyRows) {
   const auto schema = OneColour(2);
   const AutoBudgets budgets = BudgetsOf(*schema, "1");
   const Started many = StartFor(2, 20'000, budgets, {});

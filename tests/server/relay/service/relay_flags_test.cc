@@ -38,7 +38,7 @@ Status Spoiled(Change change) {
 
 auto IsWrong(const char* text) { return StatusIs(StatusCode::kInvalidArgument, HasSubstr(text)); }
 
-TEST(RelayFlagsTest, AWholeLineIsGood) { EXPECT_OK(CheckRelayFlags(Good())); }
+TEST(RelayFlagsTest, AcceptsACompleteCommandLine) { EXPECT_OK(CheckRelayFlags(Good())); }
 
 TEST(RelayFlagsTest, WhatIsMissingIsNamed) {
   EXPECT_THAT(Spoiled([](auto& flags) { flags.data_dir.clear(); }), IsWrong("keygen"));
@@ -160,7 +160,7 @@ TEST(RelayKeyTest, IsMadeOnceForItsOwnerAlone) {
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is not a folder")));
 }
 
-TEST(RelayKeyTest, AnotherFileIsNoKey) {
+TEST(RelayKeyTest, RefusesAFileThatIsNotAKey) {
   const TempDir dir;
   std::ofstream(dir.path() + "/relay.key") << "nonsense";
   std::filesystem::permissions(dir.path() + "/relay.key",
