@@ -26,8 +26,7 @@ void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags) {
       .ShowDefault();
   verb.Add("--rounding", flags.rounding,
            "For numbers: the range to which devices clamp a number before they round it to one of "
-           "the ends (default: two standard deviations around the public mean; without public "
-           "numbers, the target's bounds)")
+           "the ends (default: the curator's choice)")
       .Takes("LOW:HIGH")
       .Check([](const std::string& text) {
         return std::string(ParseNumberRange(text).status().message());

@@ -237,7 +237,7 @@ void AddStudyPreview(const Command& noun) {
   verb.Add("--max-payload", flags->max_payload, "For auto: largest payload of a report, in bytes")
       .ForResearch();
   AddBatchFlags(verb, flags->relay);
-  verb.Add("--seed", flags.seed,
+  verb.Add("--seed", flags->seed,
            "Seed of partitions and of the simulation; public (default: the curator's choice)")
       .ForResearch();
   AddPageFlags(verb, *flags);
