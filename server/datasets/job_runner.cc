@@ -154,8 +154,8 @@ Status JobRunner::CancelQueued(Job& job, std::string_view why) {
   const Status refunded = finalizer_.CancelAndRefund(job, StrCat(why, "; its cost is refunded"));
   if (refunded.ok()) return CancelledError();
   if (WriteOutcomeUnknown(refunded)) return refunded;
-  // A ledger on hold, for one, refuses refunds. The job ends all the same, or its line would try for
-  // ever; its cost stays spent, which is the safe side.
+  // A ledger on hold, for one, refuses refunds. The job ends all the same, or its line would try
+  // for ever; its cost stays spent, which is the safe side.
   const Status refused =
       FailedPreconditionError(StrCat(why, "; the ledger refuses its refund: ", refunded.message()));
   const Status written = finalizer_.FinishWithoutModel(job, refused);
