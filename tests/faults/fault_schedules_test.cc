@@ -69,7 +69,7 @@ TEST(FaultSchedulesTest, NothingAcknowledgedIsLostAndNothingIsCountedTwice) {
 }
 
 // A daemon answers on another thread than the one that commits.
-TEST(FaultSchedulesTest, SoItIsWhereAnswersGoOutBesideCommits) {
+TEST(FaultSchedulesTest, NothingIsLostIfAnswersAreSentBesideCommits) {
   const Folder folder;
   Tally tally;
   for (uint64_t seed = 1; seed <= kSchedules / 3; ++seed) {
@@ -84,7 +84,7 @@ TEST(FaultSchedulesTest, SoItIsWhereAnswersGoOutBesideCommits) {
 
 class PlantedBugTest : public ::testing::TestWithParam<Bug> {};
 
-TEST_P(PlantedBugTest, IsFoundByTheFixedSeeds) {
+TEST_P(PlantedBugTest, TheFixedSeedsFindTheBug) {
   const Folder folder;
   for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
     const RunResult result = RunSchedule(MakeSchedule(seed), folder.path(), {.bug = GetParam()});
@@ -126,7 +126,7 @@ TEST(ScheduleTest, IsPrintedAndParsed) {
               StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("below 36")));
 }
 
-TEST(ScheduleTest, ShrinksToWhatFails) {
+TEST(ScheduleTest, ShrinksToTheStepsThatFail) {
   const Schedule schedule = MakeSchedule(7);
   const auto has_send = [](absl::Span<const Step> steps) {
     for (const Step& step : steps) {

@@ -31,7 +31,7 @@ Schedule ScheduleFor(Bug bug, uint64_t seed) {
 
 class FleetTwinTest : public ::testing::TestWithParam<Bug> {};
 
-TEST_P(FleetTwinTest, IsFound) {
+TEST_P(FleetTwinTest, TheSchedulesFindTheBug) {
   SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
   SKIP_UNLESS_INSTALLED(testing::Balancer::IsInstalled(), testing::Balancer::kMissing);
   const testing::TempDir folder;

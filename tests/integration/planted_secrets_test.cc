@@ -183,7 +183,7 @@ class PlantedSecretsTest : public ::testing::Test {
   std::string metrics_;
 };
 
-TEST_F(PlantedSecretsTest, AreNowhere) {
+TEST_F(PlantedSecretsTest, DoNotAppearInAnyFileOrOutput) {
   SubmitPlantedReports();
   PredictPlantedRow();
   SendPlantedJson();

@@ -199,7 +199,7 @@ TEST_F(RelayProgramTest, WrongFilesStopItAndSaySo) {
   EXPECT_THAT(usage.err, HasSubstr("--tickets"));
 }
 
-TEST_F(RelayProgramTest, OneFolderIsOneRelays) {
+TEST_F(RelayProgramTest, OnlyOneRelayUsesAFolder) {
   ASSERT_TRUE(relay_.Start());
   const Outcome second = RunProgram(relay_.CommandLine());
   EXPECT_EQ(second.exit_code, 1);

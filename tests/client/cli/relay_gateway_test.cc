@@ -164,7 +164,7 @@ TEST_F(RelayGatewayTest, StopsBetweenBatches) {
 }
 
 // Neither a curator nor another relay is sent answers that belong to a relay.
-TEST_F(RelayGatewayTest, WhatIsARelaysGoesToItAlone) {
+TEST_F(RelayGatewayTest, CallsOfTheRelayGoOnlyToIt) {
   relay_.room = 0;
   EXPECT_THAT(Answer(4), StatusIs(StatusCode::kUnavailable, "down"));
   relay_.room = 1000;

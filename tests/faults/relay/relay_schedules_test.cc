@@ -70,7 +70,7 @@ TEST(RelaySchedulesTest, NothingIsLostCountedTwiceOrSplit) {
 
 class RelayBugTest : public ::testing::TestWithParam<Bug> {};
 
-TEST_P(RelayBugTest, IsFoundByTheFixedSeeds) {
+TEST_P(RelayBugTest, TheFixedSeedsFindTheBug) {
   const Folder folder;
   for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
     const RunResult result = RunSchedule(MakeSchedule(seed), folder.path(), GetParam());
@@ -107,7 +107,7 @@ TEST(RelayScheduleTest, IsPrintedAndParsed) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("below 24")));
 }
 
-TEST(RelayScheduleTest, ShrinksToWhatFails) {
+TEST(RelayScheduleTest, ShrinksToTheStepsThatFail) {
   const auto ends = [](absl::Span<const Step> steps) {
     for (const Step& step : steps) {
       if (step.kind == StepKind::kEnd) return true;

@@ -381,7 +381,7 @@ TEST_F(AuditedCallsTest, ACallThatFindsAllAsItAskedIsNotEntered) {
   EXPECT_EQ(Log().size(), before.size() + 1);
 }
 
-TEST_F(AuditedCallsTest, WhatIsNoNameIsNotRepeated) {
+TEST_F(AuditedCallsTest, TextThatIsNotANameIsNotRepeated) {
   for (const std::string& name :
        {std::string("studies/\xc3\xa4"), "studies/" + std::string(10'000, 'x'),
         std::string("studies/a\nb"), std::string("Bearer coppice_0123")}) {

@@ -87,7 +87,7 @@ constexpr char kList[] = "/coppice.v1.StudyService/ListStudies";
 constexpr char kPreview[] = "/coppice.v1.StudyService/PreviewStudy";
 constexpr char kWatch[] = "/coppice.v1.TrainingService/WatchJob";
 
-TEST_F(HttpServerTest, NothingLeavesThatMayNot) {
+TEST_F(HttpServerTest, NoAnswerLeavesOnceTheDaemonMayNotAnswer) {
   testing::HttpClient client(server_->port(), nullptr);
   const std::string watch("\0\0\0\0\2{}", 7);
   EXPECT_THAT(Send(client, kList, "application/json", "{}").body, HasSubstr("secret"));
@@ -114,7 +114,7 @@ TEST_F(HttpServerTest, LongWorkStopsWhenItsClientGoes) {
   EXPECT_TRUE(handlers_.ended);
 }
 
-TEST_F(HttpServerTest, ACallWhoseTimeIsOverIsAnsweredAndItsConnectionGoesOn) {
+TEST_F(HttpServerTest, ACallPastItsDeadlineIsAnsweredAndItsConnectionStaysOpen) {
   testing::HttpClient client(server_->port(), nullptr);
   const testing::HttpResponse late =
       client.Send("POST", kPreview,
@@ -141,7 +141,7 @@ TEST_F(HttpServerTest, AnAnswerThatCameInTimeIsNotCutOff) {
   EXPECT_EQ(Send(client, kPreview, "application/json", "{\"nme\":1}").status, 400);
 }
 
-TEST_F(HttpServerTest, ABodyThatDripsEndsWithItsCall) {
+TEST_F(HttpServerTest, ABodyThatArrivesTooSlowlyEndsWithItsCall) {
   testing::HttpClient client(server_->port(), nullptr);
   ASSERT_TRUE(client.Connect());
   client.WriteAll(std::string("POST ") + kList +

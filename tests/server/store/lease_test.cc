@@ -507,7 +507,7 @@ void Contend(Contest& contest, const Contender& contender, int number, LeaseCand
   if (end == 1) mine->Release().IgnoreError();
 }
 
-TEST_F(LeaseTest, NeverAreTwoProvenAtOnce) {
+TEST_F(LeaseTest, AtMostOneLeaseIsProvenAtATime) {
   constexpr int kCurators = 3;
   Contest contest(kCurators);
   std::atomic<bool> done = false;

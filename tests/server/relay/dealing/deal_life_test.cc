@@ -140,7 +140,7 @@ TEST_F(DealLifeTest, TheKeyOfTheDealIsGoneOnceItIsFrozen) {
   EXPECT_THAT(FilesOfEpochs(), ::testing::Not(::testing::Contains("deal")));
 }
 
-TEST_F(DealLifeTest, WhoIsLateIsTooLateForGood) {
+TEST_F(DealLifeTest, AReportAfterTheEndIsRefusedForGood) {
   OpenDeal();
   std::vector<Offered> all = TakeAll();
   const Offered late = all.back();
@@ -262,7 +262,7 @@ TEST_F(DealLifeTest, AnotherKeyOfTheRelayIsRefusedAndNothingIsLost) {
   EXPECT_EQ(OnlyBatch().size(), 12u);
 }
 
-TEST_F(DealLifeTest, AStudyThatIsServedNoMoreIsSaidToHaveReports) {
+TEST_F(DealLifeTest, WarnsThatAStudyNoLongerServedStillHasReports) {
   OpenDeal();
   relay_.reset();
   options_.studies = {"springs"};
@@ -272,7 +272,7 @@ TEST_F(DealLifeTest, AStudyThatIsServedNoMoreIsSaidToHaveReports) {
 }
 
 // Runs with the program's own threads and clock.
-TEST_F(DealLifeTest, WorksByItself) {
+TEST_F(DealLifeTest, RunsOnItsOwnThread) {
   options_.deal_for = absl::Seconds(5);
   options_.collect_for = absl::Seconds(6);
   Manifest manifest = RelayedManifest(RelayedTerms());

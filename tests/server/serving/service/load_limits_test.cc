@@ -96,7 +96,7 @@ TEST_F(LoadLimitsTest, StreamRefusedForLoadSaysWhenToComeAgain) {
   EXPECT_EQ(PushbackOf(stream.context()), "1000");
 }
 
-TEST_F(LoadLimitsTest, WhatIsNoRequestEndsTheStream) {
+TEST_F(LoadLimitsTest, AMalformedRequestEndsTheStream) {
   grpc::GenericStub generic(channel_);
   grpc::CompletionQueue queue;
   const auto call =

@@ -85,7 +85,7 @@ TEST_F(SubmitReportsTest, AThousandReportsAreTakenAndNotOneMore) {
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("are 1001")));
 }
 
-TEST_F(SubmitReportsTest, AStudyThatIsNoNameIsRefused) {
+TEST_F(SubmitReportsTest, RefusesAnInvalidStudyName) {
   request_.set_study("s1");
   EXPECT_THAT(Submit(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("study: a name here is")));
 }

@@ -104,7 +104,7 @@ TEST_F(ReportStreamTest, NothingSentIsNoError) {
   EXPECT_THAT(stream_->Finish(), IsGrpcOk());
 }
 
-TEST_F(ReportStreamTest, EmptyStudyAndFingerprintMeanAsBefore) {
+TEST_F(ReportStreamTest, AnEmptyStudyAndFingerprintRepeatTheFormerOnes) {
   v1::StreamReportsRequest other = Next("1");
   other.set_study("studies/s2");
   ASSERT_TRUE(stream_->Write(First("1")));

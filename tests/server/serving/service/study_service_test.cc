@@ -194,7 +194,7 @@ TEST_F(StudyServiceTest, CreateRefusesALongRequestId) {
   ExpectRefused("has 129");
 }
 
-TEST_F(StudyServiceTest, CreateRefusesAnIdThatIsNone) {
+TEST_F(StudyServiceTest, CreateRefusesAnInvalidId) {
   create_.set_study_id("S 1");
   ExpectRefused("study_id");
 }
@@ -214,7 +214,7 @@ TEST_F(StudyServiceTest, CreateNeedsOneLabelARow) {
   ExpectRefused("public_labels: must be one a public row (2), are 1");
 }
 
-TEST_F(StudyServiceTest, CreateRefusesALabelThatIsNoClass) {
+TEST_F(StudyServiceTest, CreateRefusesALabelOutsideTheClasses) {
   create_.set_public_labels(1, 2);
   ExpectRefused("public_labels[1]: must be below 2");
 }
@@ -248,7 +248,7 @@ TEST_F(StudyServiceTest, CreateRefusesANumberOutsideItsBounds) {
   ExpectRefused("public_numbers[1]: must be from 0 to 9");
 }
 
-TEST_F(StudyServiceTest, CreateRefusesANumberThatIsNone) {
+TEST_F(StudyServiceTest, CreateRefusesANumberThatIsNotFinite) {
   PredictNumbers(create_, {1, std::nan("")});
   ExpectRefused("public_numbers[1]: must be from 0 to 9");
 }
