@@ -26,7 +26,8 @@ namespace coppice::daemon {
 
 // Studies, models, endpoints, datasets, jobs, the ledger and the audit log of one store.
 //
-// Guarantee  A store of a newer version stays untouched. Once it is loaded, no part returns an error with the
+// Guarantee  A store of a newer version stays untouched. Once it is loaded, no part returns an
+// error with the
 //            words of the store's engine; these are in `log`.
 // Errors     Those of each part's Open(). DataLoss names the record.
 class LoadedCurator {
@@ -46,7 +47,7 @@ class LoadedCurator {
   LoadedCurator() = default;
 
   Status OpenStudies(const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
-                     storage::Store& store, const Log& log);
+                     storage::Store& store);
   Status OpenDatasets(const DaemonFlags& flags, storage::Store& store, const Log& log);
 
   // The owner of the study or job that made a model.
