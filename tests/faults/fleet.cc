@@ -13,6 +13,7 @@
 #include "common/table/table.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
+#include "tests/faults/cast.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {
@@ -25,16 +26,7 @@ static_assert(kDevices / kSlots <= 2 * kLeaves);
 constexpr uint64_t kMinReports = 2;
 constexpr std::string_view kCurator = "curator:1";
 
-class NoNoise final : public PrivateRandom {
- public:
-  StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
-  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
-  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
-  Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
-    std::fill(out.begin(), out.end(), SignedSteps{0});
-    return OkStatus();
-  }
-};
+using faults::NoNoise;
 
 std::shared_ptr<const Table> EightRows() {
   auto schema = std::make_shared<const Schema>(

@@ -17,17 +17,7 @@ constexpr uint32_t kCrowdLeaves = 8;  // after the devices' leaves
 constexpr size_t kAgain = 40;
 constexpr size_t kOthers = 3;
 
-// Draws no noise: nothing here is private.
-class NoNoise final : public PrivateRandom {
- public:
-  StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
-  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
-  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
-  Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
-    std::fill(out.begin(), out.end(), SignedSteps{0});
-    return OkStatus();
-  }
-};
+using faults::NoNoise;
 
 class DeviceClock final : public SendClock {
  public:

@@ -53,11 +53,11 @@ struct CrowdDeal {
   std::string payload;
 };
 
-class World {
+class World final : public faults::World<Step> {
  public:
   World(const std::string& folder, Bug bug);
 
-  RunResult Run(absl::Span<const Step> schedule);
+  Tally MakeTally() const;
 
   // ---- world_relay.cc: what the relay's link calls
   StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
@@ -71,11 +71,12 @@ class World {
 
  private:
   // ---- world.cc
-  void Begin(bool expires);
-  void Do(const Step& step);
+  void Begin(absl::Span<const Step> schedule) override;
+  void Do(const Step& step) override;
   void DoRelay(const Step& step);
   void DoCurator(const Step& step);
-  void EndStep();
+  void EndStep() override;
+  void TellBook();
   void Pass(int64_t seconds);
   void NoteTime();
   uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
@@ -125,7 +126,7 @@ class World {
 
   // ---- world_end.cc
   void Heal();
-  void Finish();
+  void Finish() override;
   void LetRelayFinish();
   void CheckFinished();
   void FinishStudy();
@@ -169,7 +170,6 @@ class World {
   std::deque<v1::DeliverBatchRequest> requests_;
   std::set<std::string> given_up_;  // headers, with the bug kLostIsRefused
 
-  std::string where_ = "the beginning";
   Tally tally_;
 };
 
