@@ -33,11 +33,11 @@ add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 # Rooms that a device program needs: coppice::device_session is everything but its transport, coppice::device_grpc the transport,
 # also through a relay. cmake/install.cmake says what `cmake --install` does with them.
 set(COPPICE_CLIENT_ROOMS
-  base privacy ldp schema model terms device/session)
-set(COPPICE_COLLECTOR_ROOMS
-  encrypt proto wire/proto device/messages device/relay device/grpc)
+  base privacy ldp schema model terms encrypt wire device/session)
+set(COPPICE_CARRIER_ROOMS
+  device/grpc)
 # Rooms that the C interface (client/device/c) links, in the order of cmake/layers.txt. None needs protobuf.
-set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} encrypt device/messages device/relay device/c)
+set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} device/c)
 
 # Rooms in which tests spend their time. Only these, and the tests in folders of their names, are optimized under a
 # sanitizer: in the others a build would spend most of its time on the templates of gRPC and CLI11.
@@ -62,7 +62,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
 set(COPPICE_PARSING_ROOMS
-  ldp schema model terms encrypt table wire/proto device/session device/messages device/c device/relay serving/access
+  ldp schema model terms encrypt wire table wire/proto device/session device/c serving/access
   store/vault store/audit_log datasets/ledger store/models datasets curator/keys curator/study curator/studies http
   relay/epoch daemon/config daemon/commands)
 

@@ -5,12 +5,12 @@
 
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "coppice/v1/admin.grpc.pb.h"
 
 namespace coppice::cli {
@@ -143,11 +143,10 @@ Status ListTokens(const TokensFlags& flags) {
 
 void AddStatus(const Command& noun) {
   const auto flags = std::make_shared<StatusFlags>();
-  const Command verb =
-      noun.AddCommand("status",
-                      "Show how the curator is: version, store, what an operator should look at "
-                      "now, and who leads a fleet",
-                      "coppice admin status");
+  const Command verb = noun.AddCommand("status",
+                                       "Show the curator's state: version, store, what needs the "
+                                       "operator's attention, and who leads a fleet",
+                                       "coppice admin status");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, ShowStatus);
@@ -155,9 +154,8 @@ void AddStatus(const Command& noun) {
 
 void AddBackups(const Command& noun) {
   const auto flags = std::make_shared<BackupsFlags>();
-  const Command verb = noun.AddCommand(
-      "backups", "List the backups in the curator's folder for them, the newest first",
-      "coppice admin backups --json");
+  const Command verb = noun.AddCommand("backups", "List the curator's backups, newest first",
+                                       "coppice admin backups --json");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, ListBackups);
@@ -166,7 +164,7 @@ void AddBackups(const Command& noun) {
 }  // namespace
 
 void AddAdminCommands(CommandLine& line) {
-  const Command noun = line.AddGroup("admin", "For whoever runs the curator");
+  const Command noun = line.AddGroup("admin", "For the curator's operator");
   const auto flags = std::make_shared<BackupFlags>();
   const Command verb =
       noun.AddCommand("backup",
@@ -181,8 +179,8 @@ void AddAdminCommands(CommandLine& line) {
   const auto tokens = std::make_shared<TokensFlags>();
   const Command list =
       noun.AddCommand("tokens",
-                      "List the entries of the access policy: what each may do, when it ends, and "
-                      "on which day it was used last. No token is shown",
+                      "List the entries of the access policy: what each may do, when it expires, "
+                      "and the day it was last used. Tokens are not shown",
                       "coppice admin tokens");
   AddOutputFlags(list, tokens->output);
   AddServerFlags(list, tokens->server);

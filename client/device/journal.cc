@@ -1,394 +1,387 @@
 #include "client/device/journal.h"
 
-#include <string_view>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
-#include "absl/synchronization/mutex.h"
-#include "client/device/compacted_journal.h"
-#include "client/device/journal_file.h"
-#include "client/device/journal_format.h"
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 
 namespace coppice {
 namespace {
 
-// A subject and a study.
-using Key = std::pair<std::string, std::string>;
-Key KeyOf(std::string_view subject, std::string_view study) {
-  return {std::string(subject), std::string(study)};
-}
+// Answers that follow each other are written anew together, in records of about this length: so
+// that their frames cost little, and that no record of many answers comes near kMaxFrameBody.
+constexpr size_t kRewrittenRecordBytes = size_t{1} << 16;
 
-// What the journal holds, in memory: entries in order of arrival, and two ways to find them.
-class Index {
- public:
-  const std::vector<JournalEntry>& entries() const { return entries_; }
-  uint64_t undelivered() const { return undelivered_.size(); }
-
-  // The entries that are not delivered yet and that `wanted` accepts, oldest first.
-  std::vector<JournalEntry> Undelivered(absl::FunctionRef<bool(const JournalEntry&)> wanted) const {
-    std::vector<JournalEntry> found;
-    for (const size_t position : undelivered_) {
-      if (wanted(entries_[position])) found.push_back(entries_[position]);
-    }
-    return found;
-  }
-
-  const JournalEntry* Find(std::string_view subject, std::string_view study) const {
-    const auto found = positions_.find(KeyOf(subject, study));
-    return found == positions_.end() ? nullptr : &entries_[found->second];
-  }
-
-  std::optional<Budget> Spent(std::string_view subject) const {
-    const auto found = spent_.find(subject);
-    return found == spent_.end() ? std::nullopt : std::make_optional(found->second);
-  }
-
-  // AlreadyExists, or OutOfRange if a subject's sum is above the largest budget. Changes nothing.
-  Status CheckNew(absl::Span<const JournalEntry> entries) const;
-  // NotFound if a subject did not answer the study. Changes nothing.
-  Status CheckAnswered(const DeliveredMark& mark) const;
-
-  // Must be called after the checks above.
-  void Add(absl::Span<const JournalEntry> entries);
-  void Apply(const DeliveredMark& mark);
-
- private:
-  std::vector<JournalEntry> entries_;
-  absl::btree_set<size_t> undelivered_;  // by their positions
-  absl::flat_hash_map<Key, size_t> positions_;
-  StringMap<Budget> spent_;
-};
-
-Status Index::CheckNew(absl::Span<const JournalEntry> entries) const {
-  absl::flat_hash_set<Key> seen;
+// A record holds answers of one form.
+Status CheckOneForm(absl::Span<const JournalEntry> entries) {
   for (const JournalEntry& entry : entries) {
-    const std::string& study = entry.report.study;
-    const bool repeated = !seen.insert(KeyOf(entry.subject, study)).second;
-    if (repeated || Find(entry.subject, study) != nullptr) {
-      return AlreadyExistsError(
-          StrCat("a subject has answered study ", study, " already; send that answer again"));
-    }
-    if (const std::optional<Budget> spent = Spent(entry.subject)) {
-      COPPICE_RETURN_IF_ERROR(spent->Plus(entry.epsilon).status());
-    }
-  }
-  return OkStatus();
-}
-
-Status Index::CheckAnswered(const DeliveredMark& mark) const {
-  for (const std::string& subject : mark.subjects) {
-    if (Find(subject, mark.study) == nullptr) {
-      return NotFoundError(
-          StrCat("a subject has no answer to study ", mark.study, " in the journal"));
-    }
-  }
-  return OkStatus();
-}
-
-void Index::Add(absl::Span<const JournalEntry> entries) {
-  const Budget largest = *Budget::FromNanos(Budget::kMaxNanos);
-  for (const JournalEntry& entry : entries) {
-    positions_.emplace(KeyOf(entry.subject, entry.report.study), entries_.size());
-    if (!entry.delivered) undelivered_.insert(entries_.size());
-    entries_.push_back(entry);
-    const auto [spent, first] = spent_.try_emplace(entry.subject, entry.epsilon);
-    // One batch may hold a subject's answers to several studies; a sum above the largest budget
-    // counts as the largest.
-    if (!first) spent->second = spent->second.Plus(entry.epsilon).value_or(largest);
-  }
-}
-
-void Index::Apply(const DeliveredMark& mark) {
-  for (const std::string& subject : mark.subjects) {
-    const size_t position = positions_.at(KeyOf(subject, mark.study));
-    entries_[position].delivered = true;
-    undelivered_.erase(position);
-  }
-}
-
-// A record holds sealed answers or unsealed ones, never both.
-Status CheckOneWay(absl::Span<const JournalEntry> entries) {
-  for (const JournalEntry& entry : entries) {
-    if (entry.sealed.has_value() == entries[0].sealed.has_value()) continue;
+    if (HaveOneForm(entry, entries[0])) continue;
     return InvalidArgumentError(
-        "some of the answers are sealed and some are not; append them in two calls");
+        "some of the answers go through a relay and some do not; append them in two calls");
   }
   return OkStatus();
 }
 
-class FileJournal final : public Journal {
+// What stays of an answer that is final.
+JournalEntry FinalAnswer(const JournalEntry& entry) {
+  PrivateReport report;
+  report.study = entry.report.study;
+  report.fingerprint = entry.report.fingerprint;
+  return {.subject = entry.subject,
+          .epsilon = entry.epsilon,
+          .report = std::move(report),
+          .delivered = true,
+          .curator = entry.curator};
+}
+
+// Writes a journal from its header on, record by record.
+class JournalWriter {
  public:
-  FileJournal(ProcessMark mark, JournalFile file)
-      : mark_(std::move(mark)), file_(std::move(file)) {}
-
-  // Reads what the file holds, cuts off a torn end, and writes the header of a new file.
-  Status Load();
-
-  StatusOr<std::optional<JournalEntry>> Find(std::string_view subject,
-                                             std::string_view study) const override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    const JournalEntry* entry = index_.Find(subject, study);
-    return entry == nullptr ? std::nullopt : std::make_optional(*entry);
-  }
-
-  StatusOr<std::vector<JournalEntry>> Entries() const override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    return index_.entries();
-  }
-
-  StatusOr<std::vector<JournalEntry>> Undelivered() const override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    return index_.Undelivered([](const JournalEntry&) { return true; });
-  }
-
-  StatusOr<std::vector<JournalEntry>> Undelivered(std::string_view subject) const override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    return index_.Undelivered([&](const JournalEntry& entry) { return entry.subject == subject; });
-  }
-
-  StatusOr<uint64_t> CountUndelivered() const override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    return index_.undelivered();
-  }
-
-  StatusOr<std::optional<Budget>> Spent(std::string_view subject) const override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    return index_.Spent(subject);
-  }
-
-  std::optional<SeenManifest> OfStudy(std::string_view study) const override {
-    if (!mark_.IsMine()) return std::nullopt;  // Remember() makes Admit() fail then
-    absl::MutexLock lock(&mutex_);
-    return seen_.OfStudy(study);
-  }
-
-  std::optional<PublicKey> RootOf(std::string_view curator) const override {
-    if (!mark_.IsMine()) return std::nullopt;  // Remember() makes Admit() fail then
-    absl::MutexLock lock(&mutex_);
-    return seen_.RootOf(curator);
-  }
-
-  std::optional<PublicKey> LastKeyOf(const PublicKey& root) const override {
-    if (!mark_.IsMine()) return std::nullopt;  // Remember() makes Admit() fail then
-    absl::MutexLock lock(&mutex_);
-    return seen_.LastKeyOf(root);
-  }
-
-  Status Remember(const SeenManifest& seen) override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeSeen(seen)));
-    seen_.Add(seen);
+  Status Add(const JournalRecord& record) {
+    COPPICE_ASSIGN_OR_RETURN(const Frame frame, MakeFrame(last_, EncodeRecord(record)));
+    bytes_.append(frame.bytes);
+    last_ = frame.digest;
     return OkStatus();
   }
 
-  Status Append(absl::Span<const JournalEntry> entries) override {
-    if (entries.empty()) return OkStatus();
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    COPPICE_RETURN_IF_ERROR(CheckOneWay(entries));
-    absl::MutexLock lock(&mutex_);
-    COPPICE_RETURN_IF_ERROR(index_.CheckNew(entries));
-    COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeAnswers(entries)));
-    AddAnswers(entries);
+  // Collects answers of one form into one record.
+  Status AddAnswer(JournalEntry entry) {
+    if (!answers_.empty() && !HaveOneForm(entry, answers_[0])) COPPICE_RETURN_IF_ERROR(Flush());
+    answers_bytes_ += Journal::BytesOf(entry);
+    answers_.push_back(std::move(entry));
+    return answers_bytes_ < kRewrittenRecordBytes ? OkStatus() : Flush();
+  }
+  // Must be called before any other record, and at the end.
+  Status Flush() {
+    if (answers_.empty()) return OkStatus();
+    COPPICE_RETURN_IF_ERROR(Add(std::exchange(answers_, {})));
+    answers_bytes_ = 0;
     return OkStatus();
   }
 
-  StatusOr<uint64_t> SizeBytes() const override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    return file_.size();
-  }
-
-  Status MakeRoom(uint64_t max_bytes) override;
-
-  StatusOr<bool> OptedOut() const override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    return opted_out_;
-  }
-
-  Status SetOptedOut(bool opted_out) override {
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    if (opted_out == opted_out_) return OkStatus();
-    COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeOptOut({opted_out})));
-    opted_out_ = opted_out;
-    return OkStatus();
-  }
-
-  Status MarkDelivered(std::string_view study, absl::Span<const std::string> subjects) override {
-    if (subjects.empty()) return OkStatus();
-    const DeliveredMark mark{std::string(study), {subjects.begin(), subjects.end()}};
-    COPPICE_RETURN_IF_ERROR(CheckOwner());
-    absl::MutexLock lock(&mutex_);
-    COPPICE_RETURN_IF_ERROR(index_.CheckAnswered(mark));
-    COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeDelivered(mark)));
-    index_.Apply(mark);
-    return OkStatus();
-  }
+  std::string Take() { return std::move(bytes_); }
 
  private:
-  Status StartFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Adds them with their curators, which follow from the frames before.
-  void AddAnswers(absl::Span<const JournalEntry> entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Status Replay(std::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Replays all frames of `bytes`; returns how many bytes they take, without a torn one.
-  StatusOr<size_t> ReplayAll(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Status WriteFrame(std::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  // Called before the mutex is touched, as another thread may have held it at a fork().
-  Status CheckOwner() const;
-
-  const ProcessMark mark_;
-  mutable absl::Mutex mutex_;
-  JournalFile file_ ABSL_GUARDED_BY(mutex_);
-  FrameDigest last_ ABSL_GUARDED_BY(mutex_) = FirstFrameDigest();
-  Index index_ ABSL_GUARDED_BY(mutex_);
-  SeenManifests seen_ ABSL_GUARDED_BY(mutex_);
-  bool opted_out_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string bytes_ = JournalHeader();
+  FrameDigest last_ = FirstFrameDigest();
+  AnswersRecord answers_;
+  uint64_t answers_bytes_ = 0;
 };
-
-Status FileJournal::CheckOwner() const {
-  if (mark_.IsMine()) return OkStatus();
-  return FailedPreconditionError(
-      "the journal was opened before a fork(), and this is the child: open the journal in the "
-      "process that answers");
-}
-
-Status FileJournal::StartFile() {
-  COPPICE_RETURN_IF_ERROR(file_.Truncate(0));
-  COPPICE_RETURN_IF_ERROR(file_.Append(JournalHeader()));
-  return file_.SyncDirectory();
-}
-
-void FileJournal::AddAnswers(absl::Span<const JournalEntry> entries) {
-  std::vector<JournalEntry> added(entries.begin(), entries.end());
-  StringMap<std::optional<PublicKey>> curators;
-  for (JournalEntry& entry : added) {
-    const auto [curator, first] = curators.try_emplace(entry.report.study);
-    if (first) {
-      if (const std::optional<SeenManifest> seen = seen_.OfStudy(entry.report.study)) {
-        curator->second = seen->root;
-      }
-    }
-    entry.curator = curator->second;
-  }
-  index_.Add(added);
-}
-
-Status FileJournal::Replay(std::string_view body) {
-  COPPICE_ASSIGN_OR_RETURN(const JournalRecord record, DecodeBody(body));
-  if (const auto* entries = std::get_if<std::vector<JournalEntry>>(&record)) {
-    COPPICE_RETURN_IF_ERROR(index_.CheckNew(*entries));
-    AddAnswers(*entries);
-    return OkStatus();
-  }
-  if (const auto* seen = std::get_if<SeenManifest>(&record)) {
-    seen_.Add(*seen);
-    return OkStatus();
-  }
-  if (const auto* owner = std::get_if<OptOutMark>(&record)) {
-    opted_out_ = owner->opted_out;
-    return OkStatus();
-  }
-  const DeliveredMark& mark = std::get<DeliveredMark>(record);
-  COPPICE_RETURN_IF_ERROR(index_.CheckAnswered(mark));
-  index_.Apply(mark);
-  return OkStatus();
-}
-
-Status FileJournal::Load() {
-  absl::MutexLock lock(&mutex_);
-  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file_.ReadAll());
-  const std::string header = JournalHeader();
-  if (bytes.size() < header.size() && header.compare(0, bytes.size(), bytes) == 0) {
-    return StartFile();  // New, or torn while it was made: nothing was acknowledged.
-  }
-  COPPICE_RETURN_IF_ERROR(CheckHeader(bytes));
-  // The process that made it may have stopped before its name was durable.
-  if (bytes.size() == header.size()) COPPICE_RETURN_IF_ERROR(file_.SyncDirectory());
-  COPPICE_ASSIGN_OR_RETURN(const size_t whole, ReplayAll(bytes));
-  return whole < bytes.size() ? file_.Truncate(whole) : OkStatus();
-}
-
-StatusOr<size_t> FileJournal::ReplayAll(std::string_view bytes) {
-  size_t at = JournalHeader().size();
-  while (at < bytes.size()) {
-    COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame, ParseFrame(last_, bytes.substr(at)));
-    if (frame.torn) return at;
-    if (const Status replayed = Replay(frame.body); !replayed.ok()) {
-      if (IsFailedPrecondition(replayed)) return replayed;  // a newer version wrote it
-      return DataLossError(StrCat("the journal is corrupt: ", replayed.message()));
-    }
-    last_ = frame.digest;
-    at += frame.size;
-  }
-  return at;
-}
-
-Status FileJournal::MakeRoom(uint64_t max_bytes) {
-  COPPICE_RETURN_IF_ERROR(CheckOwner());
-  absl::MutexLock lock(&mutex_);
-  if (file_.size() > max_bytes) {
-    COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file_.ReadAll());
-    COPPICE_ASSIGN_OR_RETURN(const std::string compacted, CompactedJournal(bytes, max_bytes));
-    if (compacted.size() < bytes.size()) {
-      COPPICE_RETURN_IF_ERROR(file_.Replace(compacted));
-      last_ = FirstFrameDigest();
-      index_ = Index();
-      seen_ = SeenManifests();
-      COPPICE_RETURN_IF_ERROR(ReplayAll(compacted).status());
-    }
-  }
-  if (file_.size() <= max_bytes) return OkStatus();
-  return ResourceExhaustedError(
-      StrCat("the journal has ", file_.size(), " bytes where ", max_bytes,
-             " are allowed, and all of them are needed: deliver the answers that wait, or "
-             "allow more"));
-}
-
-Status FileJournal::WriteFrame(std::string_view body) {
-  COPPICE_ASSIGN_OR_RETURN(const Frame frame, MakeFrame(last_, body));
-  COPPICE_RETURN_IF_ERROR(file_.Append(frame.bytes));
-  last_ = frame.digest;
-  return OkStatus();
-}
 
 }  // namespace
 
-uint64_t Journal::BytesOf(const JournalEntry& entry) {
-  return EncodeAnswers({entry}).size() + kFrameOverhead;
+struct Journal::Staged {
+  JournalWrite write;
+  JournalRecord record;                   // of an append
+  FrameDigest digest{};                   // the same
+  std::optional<State> replacement = {};  // of a replacement
+};
+
+Journal::Journal() = default;
+Journal::~Journal() = default;
+
+std::string Journal::NewBytes() {
+  JournalWriter writer;
+  (void)writer.Add(OwnersChoice{});  // fails for longer records alone
+  return writer.Take();
+}
+
+StatusOr<std::unique_ptr<Journal>> Journal::Open(std::string_view bytes) {
+  COPPICE_RETURN_IF_ERROR(CheckHeader(bytes));
+  std::unique_ptr<Journal> journal(new Journal);
+  State& state = journal->state_;
+  state.last = FirstFrameDigest();
+  state.size = JournalHeader().size();
+  const uint64_t first = state.size;
+  while (state.size < bytes.size()) {
+    COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame,
+                             ParseFrame(state.last, bytes.substr(state.size)));
+    if (frame.torn) break;
+    COPPICE_ASSIGN_OR_RETURN(JournalRecord record, DecodeRecord(frame.body));
+    COPPICE_RETURN_IF_ERROR(journal->Replay(std::move(record)));
+    state.last = frame.digest;
+    state.size += frame.size;
+  }
+  // It was stored as a whole, with a first record in it.
+  if (state.size == first) {
+    return DataLossError(StrCat("the journal is corrupt: only ", bytes.size(),
+                                " bytes are left of it; restore it from a copy, as it is the "
+                                "memory of what was spent"));
+  }
+  return journal;
+}
+
+// ---- What was committed
+
+const JournalEntry* Journal::Lookup(std::string_view subject, std::string_view study) const {
+  const auto found = state_.positions.find(std::pair(subject, study));
+  return found == state_.positions.end() ? nullptr : &state_.entries[found->second];
+}
+
+std::optional<JournalEntry> Journal::Find(std::string_view subject, std::string_view study) const {
+  const JournalEntry* entry = Lookup(subject, study);
+  return entry == nullptr ? std::nullopt : std::make_optional(*entry);
+}
+
+std::vector<JournalEntry> Journal::Undelivered() const {
+  std::vector<JournalEntry> found;
+  for (const size_t place : state_.waiting) found.push_back(state_.entries[place]);
+  return found;
+}
+
+std::vector<JournalEntry> Journal::Undelivered(std::string_view subject) const {
+  std::vector<JournalEntry> found;
+  for (const size_t place : state_.waiting) {
+    if (state_.entries[place].subject == subject) found.push_back(state_.entries[place]);
+  }
+  return found;
+}
+
+std::optional<Budget> Journal::Spent(std::string_view subject) const {
+  const auto found = state_.spent.find(subject);
+  return found == state_.spent.end() ? std::nullopt : std::make_optional(found->second);
 }
 
 Status Journal::CheckOptedIn() const {
-  COPPICE_ASSIGN_OR_RETURN(const bool opted_out, OptedOut());
-  if (!opted_out) return OkStatus();
+  if (!state_.opted_out) return OkStatus();
   return FailedPreconditionError(
-      "this device's owner has opted out, says the journal; nothing is fetched, answered or "
-      "sent");
+      "this device's owner has opted out, says the journal; nothing is fetched, answered or sent");
 }
 
-StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
-  COPPICE_ASSIGN_OR_RETURN(JournalFile file, JournalFile::Open(path));
-  COPPICE_ASSIGN_OR_RETURN(ProcessMark mark, ProcessMark::Make());
-  auto journal = std::make_unique<FileJournal>(std::move(mark), std::move(file));
-  if (const Status loaded = journal->Load(); !loaded.ok()) {
-    return Status(loaded.code(), StrCat(path, ": ", loaded.message()));
+uint64_t Journal::BytesOf(const JournalEntry& entry) {
+  return EncodeRecord(AnswersRecord{entry}).size() + kFrameOverhead;
+}
+
+// ---- Records
+
+Status Journal::CheckUnanswered(absl::Span<const JournalEntry> entries) const {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const JournalEntry& entry : entries) {
+    const std::string& study = entry.report.study;
+    const bool repeated = !seen.emplace(entry.subject, study).second;
+    if (repeated || Lookup(entry.subject, study) != nullptr) {
+      return AlreadyExistsError(
+          StrCat("a subject has answered study ", study, " already; send that answer again"));
+    }
   }
-  return journal;
+  return OkStatus();
+}
+
+Status Journal::CheckSums(absl::Span<const JournalEntry> entries) const {
+  for (const JournalEntry& entry : entries) {
+    const std::optional<Budget> spent = Spent(entry.subject);
+    if (spent.has_value()) COPPICE_RETURN_IF_ERROR(spent->Plus(entry.epsilon).status());
+  }
+  return OkStatus();
+}
+
+Status Journal::CheckAnswered(const DeliveredMark& mark) const {
+  for (const std::string& subject : mark.subjects) {
+    if (Lookup(subject, mark.study) != nullptr) continue;
+    return NotFoundError(
+        StrCat("a subject has no answer to study ", mark.study, " in the journal"));
+  }
+  return OkStatus();
+}
+
+Status Journal::Replay(JournalRecord record) {
+  Status possible;
+  if (const auto* entries = std::get_if<AnswersRecord>(&record))
+    possible = CheckUnanswered(*entries);
+  if (const auto* mark = std::get_if<DeliveredMark>(&record)) possible = CheckAnswered(*mark);
+  if (!possible.ok()) {
+    return DataLossError(StrCat("the journal is corrupt: ", possible.message()));
+  }
+  Apply(std::move(record));
+  return OkStatus();
+}
+
+void Journal::Apply(JournalRecord record) {
+  if (auto* entries = std::get_if<AnswersRecord>(&record)) {
+    ApplyAnswers(std::move(*entries));
+  } else if (const auto* mark = std::get_if<DeliveredMark>(&record)) {
+    ApplyDelivered(*mark);
+  } else if (auto* seen = std::get_if<SeenManifest>(&record)) {
+    state_.manifest_places.push_back(state_.entries.size());
+    state_.manifests.Add(std::move(*seen));
+  } else {
+    state_.opted_out = std::get<OwnersChoice>(record).opted_out;
+  }
+}
+
+void Journal::ApplyAnswers(std::vector<JournalEntry> entries) {
+  const Budget largest = *Budget::FromNanos(Budget::kMaxNanos);
+  std::map<std::string, std::optional<PublicKey>> curators;  // by study
+  for (JournalEntry& entry : entries) {
+    const auto [curator, first] = curators.try_emplace(entry.report.study);
+    if (first) {
+      const std::optional<SeenManifest> seen = state_.manifests.OfStudy(entry.report.study);
+      if (seen.has_value()) curator->second = seen->root;
+    }
+    entry.curator = curator->second;
+    // One batch may hold a subject's answers to several studies; a sum above the largest budget
+    // counts as the largest.
+    const auto [spent, is_new] = state_.spent.try_emplace(entry.subject, entry.epsilon);
+    if (!is_new) spent->second = spent->second.Plus(entry.epsilon).value_or(largest);
+    const size_t place = state_.entries.size();
+    state_.positions.emplace(std::pair(entry.subject, entry.report.study), place);
+    if (!entry.delivered) state_.waiting.insert(place);
+    state_.entries.push_back(std::move(entry));
+  }
+}
+
+void Journal::ApplyDelivered(const DeliveredMark& mark) {
+  for (const std::string& subject : mark.subjects) {
+    const size_t place = state_.positions.find(std::pair(subject, mark.study))->second;
+    state_.entries[place] = FinalAnswer(state_.entries[place]);
+    state_.waiting.erase(place);
+  }
+  state_.holds_final_reports = true;
+}
+
+// ---- Changes
+
+Status Journal::CheckIdle() const {
+  if (staged_ == nullptr) return OkStatus();
+  return FailedPreconditionError(
+      "the journal's last write is not known to be stored yet; finish it first");
+}
+
+Status Journal::StageRecord(JournalRecord record) {
+  COPPICE_ASSIGN_OR_RETURN(Frame frame, MakeFrame(state_.last, EncodeRecord(record)));
+  staged_.reset(new Staged{.write = {JournalWrite::Kind::kAppend, std::move(frame.bytes)},
+                           .record = std::move(record),
+                           .digest = frame.digest});
+  return OkStatus();
+}
+
+// Reads what it is about to write, as the next opening will.
+Status Journal::StageReplacement(std::string bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Journal> replacement, Open(bytes));
+  staged_.reset(new Staged{.write = {JournalWrite::Kind::kReplace, std::move(bytes)},
+                           .record = {},
+                           .replacement = std::move(replacement->state_)});
+  return OkStatus();
+}
+
+Status Journal::Append(absl::Span<const JournalEntry> entries) {
+  if (entries.empty()) return OkStatus();
+  COPPICE_RETURN_IF_ERROR(CheckIdle());
+  COPPICE_RETURN_IF_ERROR(CheckOneForm(entries));
+  COPPICE_RETURN_IF_ERROR(CheckUnanswered(entries));
+  COPPICE_RETURN_IF_ERROR(CheckSums(entries));
+  return StageRecord(AnswersRecord(entries.begin(), entries.end()));
+}
+
+Status Journal::MarkDelivered(std::string_view study, absl::Span<const std::string> subjects) {
+  COPPICE_RETURN_IF_ERROR(CheckIdle());
+  DeliveredMark mark{std::string(study), {subjects.begin(), subjects.end()}};
+  COPPICE_RETURN_IF_ERROR(CheckAnswered(mark));
+  std::erase_if(mark.subjects,
+                [&](const std::string& subject) { return Lookup(subject, study)->delivered; });
+  return mark.subjects.empty() ? OkStatus() : StageRecord(std::move(mark));
+}
+
+Status Journal::Remember(const SeenManifest& seen) {
+  COPPICE_RETURN_IF_ERROR(CheckIdle());
+  return StageRecord(seen);
+}
+
+Status Journal::SetOptedOut(bool opted_out) {
+  COPPICE_RETURN_IF_ERROR(CheckIdle());
+  return opted_out == state_.opted_out ? OkStatus() : StageRecord(OwnersChoice{opted_out});
+}
+
+// ---- Writing anew
+
+// The manifests that decide a look-up or an answer's curator; later ones made the others void.
+std::set<size_t> Journal::NeededManifests() const {
+  const std::vector<SeenManifest>& all = state_.manifests.all();
+  std::map<std::string_view, size_t> of_study, of_curator;
+  std::map<PublicKey, size_t> of_root;
+  std::set<size_t> needed;
+  size_t next = 0;
+  const auto see_until = [&](size_t place) {
+    for (; next < all.size() && state_.manifest_places[next] <= place; ++next) {
+      of_study[all[next].manifest.study] = next;
+      of_curator[all[next].curator] = next;
+      of_root[all[next].root] = next;
+    }
+  };
+  for (size_t place = 0; place < state_.entries.size(); ++place) {
+    see_until(place);
+    const auto seen = of_study.find(state_.entries[place].report.study);
+    if (seen != of_study.end()) needed.insert(seen->second);
+  }
+  see_until(state_.entries.size());
+  for (const auto& [study, last] : of_study) needed.insert(last);
+  for (const auto& [curator, last] : of_curator) needed.insert(last);
+  for (const auto& [root, last] : of_root) needed.insert(last);
+  return needed;
+}
+
+StatusOr<std::string> Journal::Rewritten(const std::set<size_t>& ended) const {
+  JournalWriter writer;
+  COPPICE_RETURN_IF_ERROR(writer.Add(OwnersChoice{state_.opted_out}));
+  const std::set<size_t> needed = NeededManifests();
+  auto manifest = needed.begin();
+  const auto write_manifests_until = [&](size_t place) -> Status {
+    for (; manifest != needed.end() && state_.manifest_places[*manifest] <= place; ++manifest) {
+      COPPICE_RETURN_IF_ERROR(writer.Flush());
+      COPPICE_RETURN_IF_ERROR(writer.Add(state_.manifests.all()[*manifest]));
+    }
+    return OkStatus();
+  };
+  for (size_t place = 0; place < state_.entries.size(); ++place) {
+    COPPICE_RETURN_IF_ERROR(write_manifests_until(place));
+    const JournalEntry& entry = state_.entries[place];
+    COPPICE_RETURN_IF_ERROR(writer.AddAnswer(ended.count(place) > 0 ? FinalAnswer(entry) : entry));
+  }
+  COPPICE_RETURN_IF_ERROR(write_manifests_until(state_.entries.size()));
+  COPPICE_RETURN_IF_ERROR(writer.Flush());
+  return writer.Take();
+}
+
+Status Journal::Forget(int64_t now) {
+  COPPICE_RETURN_IF_ERROR(CheckIdle());
+  std::set<size_t> ended;
+  for (const size_t place : state_.waiting) {
+    const std::optional<SealedAnswer>& sealed = state_.entries[place].sealed;
+    if (sealed.has_value() && sealed->closes_unix_seconds <= now) ended.insert(place);
+  }
+  if (ended.empty() && !state_.holds_final_reports) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(std::string bytes, Rewritten(ended));
+  return StageReplacement(std::move(bytes));
+}
+
+Status Journal::MakeRoom(uint64_t max_bytes) {
+  COPPICE_RETURN_IF_ERROR(CheckIdle());
+  if (state_.size <= max_bytes) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(std::string bytes, Rewritten(/*ended=*/{}));
+  if (bytes.size() <= max_bytes) return StageReplacement(std::move(bytes));
+  return ResourceExhaustedError(
+      StrCat("the journal needs ", bytes.size(), " bytes where ", max_bytes,
+             " are allowed: deliver the answers that wait, or allow more"));
+}
+
+// ---- Writing
+
+const JournalWrite* Journal::pending() const {
+  return staged_ == nullptr ? nullptr : &staged_->write;
+}
+
+void Journal::Failed() { staged_.reset(); }
+
+void Journal::Committed() {
+  if (staged_ == nullptr) return;
+  const std::unique_ptr<Staged> staged = std::move(staged_);
+  if (staged->replacement.has_value()) {
+    state_ = *std::move(staged->replacement);
+    return;
+  }
+  state_.size += staged->write.bytes.size();
+  state_.last = staged->digest;
+  Apply(std::move(staged->record));
 }
 
 }  // namespace coppice

@@ -1,5 +1,4 @@
-// What a journal rests on: a file that grows by durable appends, and a mark that tells a process
-// from the children that it forks.
+// The file that a journal is kept in.
 
 #ifndef COPPICE_CLIENT_DEVICE_JOURNAL_FILE_H_
 #define COPPICE_CLIENT_DEVICE_JOURNAL_FILE_H_
@@ -9,22 +8,27 @@
 #include <string_view>
 #include <utility>
 
+#include "client/device/journal.h"
 #include "common/base/status.h"
 
 namespace coppice {
 
-// Grows by whole appends that are on disk when they are acknowledged.
+// Stores what a Journal writes.
 //
-// Guarantee  One opener at a time, in this process or another (flock). Append() is durable when it
+// Guarantee  One opener at a time, in this process or another (flock). A write is durable when it
 //            returns OK (fdatasync), and otherwise leaves the file as it was; where even that
-//            fails, every later call is refused, so nothing is built on a half-written end.
+//            fails, every later call is refused, so nothing is built on a half-written end. A file
+//            gets its name when all of it is on the disk, so that none is found cut off. What a
+//            replacement leaves out is overwritten on the disk, in this call or, after a crash, at
+//            the next opening; the file system may have copies of its own (docs/device.md).
 // Errors     Unavailable; ResourceExhausted when there is no room (disk, quota, size limit);
-//            FailedPrecondition: somebody else changed, replaced or removed the file.
+//            FailedPrecondition: somebody else changed, replaced or removed the file, or it has
+//            several names.
 // Threads    not safe to share.
 class JournalFile {
  public:
-  // Makes the file, readable by its owner only, if there is none.
-  static StatusOr<JournalFile> Open(const std::string& path);
+  // Makes a file of `first_bytes`, readable by its owner only, if there is none.
+  static StatusOr<JournalFile> Open(const std::string& path, std::string_view first_bytes);
   JournalFile(JournalFile&& other) noexcept;
   JournalFile& operator=(JournalFile&&) = delete;
   ~JournalFile();
@@ -32,17 +36,35 @@ class JournalFile {
   uint64_t size() const { return size_; }
   // Reads all of it, and remembers its end.
   StatusOr<std::string> ReadAll();
-  Status Append(std::string_view bytes);
-  // Puts a file of these bytes in the place of this one, whole or not at all. The new file is
-  // locked before it takes the name, so no other process ever finds the journal free.
-  Status Replace(std::string_view bytes);
+  Status Write(const JournalWrite& write);
   // Cuts the file to its first `size` bytes, durably.
   Status Truncate(uint64_t size);
-  // Makes the file's name durable.
-  Status SyncDirectory() const;
 
  private:
-  JournalFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  // A folder, and the name in it.
+  struct Place {
+    int folder = -1;  // stays the same folder, whatever the working directory becomes
+    std::string path;
+    std::string name() const;
+    std::string new_name() const;  // of a file that is to take the name
+  };
+
+  explicit JournalFile(Place place) : place_(std::move(place)) {}
+
+  Status OpenExisting(int descriptor);
+  Status CreateNew(std::string_view bytes);
+  // Makes the file that is to take the name, locked, with these bytes on the disk; returns its
+  // descriptor, and leaves nothing after an error.
+  StatusOr<int> MakeNewFile(std::string_view bytes);
+  void DropNewFile(int descriptor) const;
+  // Removes a file that an earlier process left under the new name, after overwriting it.
+  Status RemoveLeftOver();
+  // Gives the new file the name. The old one has the new file's name then, or none.
+  Status TakeName();
+  Status SyncFolder() const;
+
+  Status Append(std::string_view bytes);
+  Status Replace(std::string_view bytes);
 
   Status CheckUsable() const;
   // Checks that the file is still where it was opened, with the size and the end that it was left.
@@ -50,40 +72,12 @@ class JournalFile {
   bool IsWhereItWas() const;
   bool HasOneName() const;
   bool EndsAsLeft() const;
-  // Writes, locks and names the new file; closes it after an error.
-  Status PutInPlace(int descriptor, std::string_view bytes) const;
 
-  std::string path_;
-  int descriptor_;
-  int folder_ = -1;       // holds the file, whatever the working directory becomes
+  Place place_;
+  int descriptor_ = -1;
   std::string end_ = {};  // what was appended last, or the last bytes of it
   uint64_t size_ = 0;
   bool broken_ = false;
-};
-
-// Tells a process from the children that it forks.
-//
-// Guarantee  IsMine() is true in the process that made the mark, and in no child of any fork() or
-//            clone() with memory of its own: the kernel wipes the mark's page there
-//            (MADV_WIPEONFORK). Process ids would not do; they repeat, over time and over
-//            namespaces.
-// Errors     Make(): Unavailable.
-// Threads    safe to share.
-class ProcessMark {
- public:
-  static StatusOr<ProcessMark> Make();
-  ProcessMark(ProcessMark&& other) noexcept;
-  ProcessMark& operator=(ProcessMark&&) = delete;
-  ~ProcessMark();
-
-  bool IsMine() const { return *page_ == kMine; }
-
- private:
-  static constexpr unsigned char kMine = 1;
-
-  explicit ProcessMark(unsigned char* page) : page_(page) {}
-
-  unsigned char* page_;
 };
 
 }  // namespace coppice

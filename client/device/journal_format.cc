@@ -1,15 +1,11 @@
 #include "client/device/journal_format.h"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/terms/sha256.h"
+#include "common/wire/manifest.h"
 
 namespace coppice {
 namespace {
@@ -22,24 +18,22 @@ constexpr size_t kHeadCheckBytes = 4;
 constexpr size_t kHeadBytes = kLengthBytes + kHeadCheckBytes;
 constexpr size_t kBodyCheckBytes = 8;
 
-constexpr uint8_t kAnswers = 1;
-constexpr uint8_t kDelivered = 2;
-constexpr uint8_t kSeen = 3;
-constexpr uint8_t kShowingAnswers = 4;
-constexpr uint8_t kSeenShowing = 5;
-constexpr uint8_t kForgottenAnswers = 6;
-constexpr uint8_t kOptOut = 7;
-constexpr uint8_t kSealedAnswers = 8;
-constexpr uint8_t kSeenSealing = 9;
+enum RecordKind : uint8_t {
+  kWaitingAnswers = 1,
+  kDeliveredAnswers = 2,
+  kSeenManifest = 3,
+  kFinalAnswers = 4,
+  kOwnersChoice = 5,
+  kEncryptedAnswers = 6,
+};
 
-Status Corrupt(std::string_view what) {
+Status CorruptJournal(std::string_view what) {
   return DataLossError(StrCat("the journal is corrupt: ", what,
-                              "; restore it from a copy, as it is the memory of what "
-                              "was spent"));
+                              "; restore it from a copy, as it is the memory of what was spent"));
 }
 
 template <typename Bytes>
-std::string_view AsText(const Bytes& bytes) {
+std::string_view ArrayText(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -52,13 +46,13 @@ void PutInteger(std::string& out, Integer value) {
 
 void PutText(std::string& out, std::string_view text) {
   PutInteger(out, static_cast<uint32_t>(text.size()));
-  StrAppend(&out, text);
+  out.append(text);
 }
 
 // Takes values off the front of a body; the first that is missing makes it fail for good.
-class Reader {
+class BodyReader {
  public:
-  explicit Reader(std::string_view bytes) : left_(bytes) {}
+  explicit BodyReader(std::string_view bytes) : left_(bytes) {}
 
   std::string_view Bytes(size_t count) {
     if (failed_ || count > left_.size()) {
@@ -82,6 +76,12 @@ class Reader {
 
   std::string Text() { return std::string(Bytes(Integer<uint32_t>())); }
 
+  template <typename Array>
+  void Fill(Array& array) {
+    const std::string_view bytes = Bytes(array.size());
+    std::copy(bytes.begin(), bytes.end(), array.begin());
+  }
+
   bool failed() const { return failed_; }
   bool done() const { return !failed_ && left_.empty(); }
 
@@ -90,185 +90,159 @@ class Reader {
   bool failed_ = false;
 };
 
-template <typename Bytes>
-void ReadBytes(Reader& reader, Bytes& bytes) {
-  const std::string_view read = reader.Bytes(bytes.size());
-  std::copy(read.begin(), read.end(), bytes.begin());
+RecordKind KindOf(const JournalEntry& entry) {
+  if (entry.delivered) return kFinalAnswers;
+  return entry.sealed.has_value() ? kEncryptedAnswers : kWaitingAnswers;
 }
 
-SealedAnswer DecodeSealed(Reader& reader) {
+void PutSealed(std::string& out, const SealedAnswer& sealed) {
+  out.append(ArrayText(sealed.relay));
+  out.append(ArrayText(sealed.epoch));
+  PutInteger(out, static_cast<uint64_t>(sealed.closes_unix_seconds));
+  out.append(ArrayText(sealed.claim));
+  out.append(ArrayText(sealed.encapsulated));
+  PutText(out, sealed.ciphertext);
+}
+
+SealedAnswer ReadSealed(BodyReader& reader) {
   SealedAnswer sealed;
-  ReadBytes(reader, sealed.relay);
-  ReadBytes(reader, sealed.epoch);
-  ReadBytes(reader, sealed.claim);
-  ReadBytes(reader, sealed.encapsulated);
+  reader.Fill(sealed.relay);
+  reader.Fill(sealed.epoch);
+  sealed.closes_unix_seconds = static_cast<int64_t>(reader.Integer<uint64_t>());
+  reader.Fill(sealed.claim);
+  reader.Fill(sealed.encapsulated);
   sealed.ciphertext = reader.Text();
   return sealed;
 }
 
-StatusOr<JournalEntry> DecodeAnswer(Reader& reader, uint8_t kind) {
+// What waits of an answer: how it is sent.
+void PutReport(std::string& out, const JournalEntry& entry) {
+  out.append(entry.report.ticket.ToBytes());
+  if (entry.sealed.has_value()) return PutSealed(out, *entry.sealed);
+  PutText(out, entry.report.payload);
+  PutText(out, entry.report.public_values);
+}
+
+bool ReadReport(BodyReader& reader, RecordKind kind, JournalEntry& entry) {
+  const auto ticket = Ticket::FromBytes(reader.Bytes(kTicketIdBytes + kTicketMacBytes));
+  if (!ticket.ok()) return false;
+  entry.report.ticket = *ticket;
+  if (kind == kEncryptedAnswers) {
+    entry.sealed = ReadSealed(reader);
+  } else {
+    entry.report.payload = reader.Text();
+    entry.report.public_values = reader.Text();
+  }
+  return !reader.failed();
+}
+
+void PutAnswers(std::string& out, const AnswersRecord& entries) {
+  const RecordKind kind = entries.empty() ? kWaitingAnswers : KindOf(entries[0]);
+  PutInteger(out, static_cast<uint8_t>(kind));
+  PutInteger(out, static_cast<uint32_t>(entries.size()));
+  for (const JournalEntry& entry : entries) {
+    PutText(out, entry.subject);
+    PutInteger(out, entry.epsilon.nanos());
+    PutText(out, entry.report.study);
+    out.append(ArrayText(entry.report.fingerprint));
+    if (kind != kFinalAnswers) PutReport(out, entry);
+  }
+}
+
+StatusOr<JournalEntry> ReadAnswer(BodyReader& reader, RecordKind kind) {
   std::string subject = reader.Text();
   const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
   PrivateReport report;
   report.study = reader.Text();
-  ReadBytes(reader, report.fingerprint);
-  const auto ticket = Ticket::FromBytes(reader.Bytes(kTicketIdBytes + kTicketMacBytes));
-  std::optional<SealedAnswer> sealed;
-  if (kind == kSealedAnswers) {
-    sealed = DecodeSealed(reader);
-  } else {
-    report.payload = reader.Text();
+  reader.Fill(report.fingerprint);
+  if (reader.failed() || !epsilon.ok()) return CorruptJournal("an answer cannot be read");
+  JournalEntry entry{.subject = std::move(subject),
+                     .epsilon = *epsilon,
+                     .report = std::move(report),
+                     .delivered = kind == kFinalAnswers};
+  if (!entry.delivered && !ReadReport(reader, kind, entry)) {
+    return CorruptJournal("an answer cannot be read");
   }
-  if (kind == kShowingAnswers) report.public_values = reader.Text();
-  const uint8_t delivered = reader.Integer<uint8_t>();
-  if (reader.failed() || !epsilon.ok() || !ticket.ok() || delivered > 1) {
-    return Corrupt("an answer cannot be read");
-  }
-  report.ticket = *ticket;
-  return JournalEntry{.subject = std::move(subject),
-                      .epsilon = *epsilon,
-                      .report = std::move(report),
-                      .delivered = delivered == 1,
-                      .sealed = std::move(sealed)};
+  return entry;
 }
 
-StatusOr<JournalRecord> DecodeAnswers(Reader& reader, uint8_t kind) {
-  std::vector<JournalEntry> entries;
+StatusOr<JournalRecord> ReadAnswers(BodyReader& reader, RecordKind kind) {
+  AnswersRecord entries;
   const uint32_t count = reader.Integer<uint32_t>();
   for (uint32_t i = 0; i < count; ++i) {
-    COPPICE_ASSIGN_OR_RETURN(JournalEntry entry, DecodeAnswer(reader, kind));
+    COPPICE_ASSIGN_OR_RETURN(JournalEntry entry, ReadAnswer(reader, kind));
     entries.push_back(std::move(entry));
   }
   return JournalRecord(std::move(entries));
 }
 
-StatusOr<JournalRecord> DecodeForgotten(Reader& reader) {
-  std::vector<JournalEntry> entries;
-  const uint32_t count = reader.Integer<uint32_t>();
-  for (uint32_t i = 0; i < count; ++i) {
-    std::string subject = reader.Text();
-    const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
-    PrivateReport report;
-    report.study = reader.Text();
-    ReadBytes(reader, report.fingerprint);
-    if (reader.failed() || !epsilon.ok()) return Corrupt("an answer cannot be read");
-    entries.push_back({.subject = std::move(subject),
-                       .epsilon = *epsilon,
-                       .report = std::move(report),
-                       .delivered = true,
-                       .forgotten = true});
-  }
-  return JournalRecord(std::move(entries));
+void PutDelivered(std::string& out, const DeliveredMark& mark) {
+  PutInteger(out, static_cast<uint8_t>(kDeliveredAnswers));
+  PutText(out, mark.study);
+  PutInteger(out, static_cast<uint32_t>(mark.subjects.size()));
+  for (const std::string& subject : mark.subjects) PutText(out, subject);
 }
 
-StatusOr<JournalRecord> DecodeOptOut(Reader& reader) {
-  const uint8_t opted_out = reader.Integer<uint8_t>();
-  if (opted_out > 1) return Corrupt("an opting out cannot be read");
-  return JournalRecord(OptOutMark{.opted_out = opted_out == 1});
-}
-
-StatusOr<JournalRecord> DecodeDelivered(Reader& reader) {
+StatusOr<JournalRecord> ReadDelivered(BodyReader& reader) {
   DeliveredMark mark{.study = reader.Text(), .subjects = {}};
   const uint32_t count = reader.Integer<uint32_t>();
   for (uint32_t i = 0; i < count && !reader.failed(); ++i) mark.subjects.push_back(reader.Text());
   return JournalRecord(std::move(mark));
 }
 
-ManifestSealing DecodeSealing(Reader& reader) {
-  ManifestSealing sealing;
-  sealing.suite = reader.Integer<uint16_t>();
-  ReadBytes(reader, sealing.key);
-  sealing.min_batch = reader.Integer<uint64_t>();
-  sealing.payload_bytes = reader.Integer<uint32_t>();
-  return sealing;
+void PutSeen(std::string& out, const SeenManifest& seen) {
+  PutInteger(out, static_cast<uint8_t>(kSeenManifest));
+  PutText(out, seen.curator);
+  PutText(out, seen.bytes);
+  out.append(ArrayText(seen.key));
+  out.append(ArrayText(seen.root));
 }
 
-StatusOr<JournalRecord> DecodeSeen(Reader& reader, uint8_t kind) {
+StatusOr<JournalRecord> ReadSeen(BodyReader& reader) {
   std::string curator = reader.Text();
-  std::string study = reader.Text();
-  Fingerprint fingerprint{};
-  ReadBytes(reader, fingerprint);
-  const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
-  const auto mechanism = ParseMechanism(reader.Text());
-  const auto expires = static_cast<int64_t>(reader.Integer<uint64_t>());
-  const uint64_t min_reports = reader.Integer<uint64_t>();
-  const uint64_t sequence = reader.Integer<uint64_t>();
-  const auto issued = static_cast<int64_t>(reader.Integer<uint64_t>());
-  const uint32_t public_features = kind == kSeen ? 0 : reader.Integer<uint32_t>();
-  std::optional<ManifestSealing> sealing;
-  if (kind == kSeenSealing) sealing = DecodeSealing(reader);
-  if (reader.failed() || !epsilon.ok() || !mechanism.ok()) {
-    return Corrupt("a manifest cannot be read");
-  }
-  SeenManifest seen{.curator = std::move(curator),
-                    .manifest = {.study = std::move(study),
-                                 .fingerprint = fingerprint,
-                                 .epsilon = *epsilon,
-                                 .mechanism = *mechanism,
-                                 .expires_unix_seconds = expires,
-                                 .min_reports = min_reports,
-                                 .sequence = sequence,
-                                 .issued_unix_seconds = issued,
-                                 .public_features = public_features,
-                                 .sealing = sealing}};
-  ReadBytes(reader, seen.hash);
-  ReadBytes(reader, seen.key);
-  ReadBytes(reader, seen.root);
-  seen.manifest.key = KeyIdOf(seen.key);
-  if (!ValidateManifest(seen.manifest).ok()) return Corrupt("a manifest cannot be read");
-  return JournalRecord(std::move(seen));
+  std::string bytes = reader.Text();
+  PublicKey key{}, root{};
+  reader.Fill(key);
+  reader.Fill(root);
+  StatusOr<Manifest> manifest = ReadManifest(bytes);
+  if (reader.failed() || !manifest.ok()) return CorruptJournal("a manifest cannot be read");
+  return JournalRecord(SeenManifest{.curator = std::move(curator),
+                                    .bytes = std::move(bytes),
+                                    .manifest = *std::move(manifest),
+                                    .key = key,
+                                    .root = root});
 }
 
-StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
+void PutChoice(std::string& out, const OwnersChoice& choice) {
+  PutInteger(out, static_cast<uint8_t>(kOwnersChoice));
+  PutInteger(out, static_cast<uint8_t>(choice.opted_out ? 1 : 0));
+}
+
+StatusOr<JournalRecord> ReadChoice(BodyReader& reader) {
+  const uint8_t opted_out = reader.Integer<uint8_t>();
+  if (opted_out > 1) return CorruptJournal("the owner's choice cannot be read");
+  return JournalRecord(OwnersChoice{.opted_out = opted_out == 1});
+}
+
+StatusOr<JournalRecord> ReadRecord(uint8_t kind, BodyReader& reader) {
   switch (kind) {
-    case kAnswers:
-    case kShowingAnswers:
-    case kSealedAnswers:
-      return DecodeAnswers(reader, kind);
-    case kDelivered:
-      return DecodeDelivered(reader);
-    case kSeen:
-    case kSeenShowing:
-    case kSeenSealing:
-      return DecodeSeen(reader, kind);
-    case kForgottenAnswers:
-      return DecodeForgotten(reader);
-    case kOptOut:
-      return DecodeOptOut(reader);
+    case kWaitingAnswers:
+    case kFinalAnswers:
+    case kEncryptedAnswers:
+      return ReadAnswers(reader, static_cast<RecordKind>(kind));
+    case kDeliveredAnswers:
+      return ReadDelivered(reader);
+    case kSeenManifest:
+      return ReadSeen(reader);
+    case kOwnersChoice:
+      return ReadChoice(reader);
     case 0:
-      return Corrupt("a record is of no kind");
+      return CorruptJournal("a record is of no kind");
     default:  // its check holds, so it is as it was written
       return FailedPreconditionError(
           StrCat("a newer version of Coppice wrote it (a record is of kind ", kind,
                  "): use that version"));
   }
-}
-
-uint8_t KindOf(absl::Span<const JournalEntry> entries) {
-  const auto is_sealed = [](const JournalEntry& entry) { return entry.sealed.has_value(); };
-  const auto shows_values = [](const JournalEntry& entry) {
-    return !entry.report.public_values.empty();
-  };
-  if (absl::c_any_of(entries, is_sealed)) return kSealedAnswers;
-  return absl::c_any_of(entries, shows_values) ? kShowingAnswers : kAnswers;
-}
-
-uint8_t KindOf(const Manifest& manifest) {
-  if (manifest.sealing.has_value()) return kSeenSealing;
-  return manifest.public_features > 0 ? kSeenShowing : kSeen;
-}
-
-void PutSealed(std::string& out, const SealedAnswer& sealed) {
-  StrAppend(&out, AsText(sealed.relay), AsText(sealed.epoch), AsText(sealed.claim),
-            AsText(sealed.encapsulated));
-  PutText(out, sealed.ciphertext);
-}
-
-void PutSealing(std::string& out, const ManifestSealing& sealing) {
-  PutInteger(out, sealing.suite);
-  StrAppend(&out, AsText(sealing.key));
-  PutInteger(out, sealing.min_batch);
-  PutInteger(out, sealing.payload_bytes);
 }
 
 }  // namespace
@@ -280,11 +254,16 @@ std::string JournalHeader() {
 }
 
 Status CheckHeader(std::string_view bytes) {
-  Reader reader(bytes);
-  if (reader.Bytes(kMagic.size()) != kMagic) return DataLossError("the file is no journal");
+  if (bytes.substr(0, kMagic.size()) != kMagic.substr(0, bytes.size())) {
+    return DataLossError("the file is no journal");
+  }
+  BodyReader reader(bytes);
+  reader.Bytes(kMagic.size());
   const uint32_t version = reader.Integer<uint32_t>();
-  if (!reader.failed() && version == kVersion) return OkStatus();
-  if (reader.failed() || version < kVersion) return Corrupt("its version is none");
+  if (reader.failed())
+    return CorruptJournal(StrCat("only ", bytes.size(), " bytes are left of it"));
+  if (version == kVersion) return OkStatus();
+  if (version < kVersion) return CorruptJournal("it has no version");
   return FailedPreconditionError(StrCat("a newer version of Coppice made it (format ", version,
                                         ", this one reads ", kVersion, "): use that version"));
 }
@@ -298,108 +277,57 @@ StatusOr<Frame> MakeFrame(const FrameDigest& previous, std::string_view body) {
   }
   std::string length;
   PutInteger(length, static_cast<uint32_t>(body.size()));
-  const FrameDigest head = Sha256({AsText(previous), length});
-  const FrameDigest whole = Sha256({AsText(previous), length, body});
-  return Frame{.bytes = StrCat(length, AsText(head).substr(0, kHeadCheckBytes), body,
-                               AsText(whole).substr(0, kBodyCheckBytes)),
+  const FrameDigest head = Sha256({ArrayText(previous), length});
+  const FrameDigest whole = Sha256({ArrayText(previous), length, body});
+  return Frame{.bytes = StrCat(length, ArrayText(head).substr(0, kHeadCheckBytes), body,
+                               ArrayText(whole).substr(0, kBodyCheckBytes)),
                .digest = whole};
 }
 
 StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, std::string_view bytes) {
   if (bytes.size() < kHeadBytes) return ParsedFrame{.torn = true};
   const std::string_view length = bytes.substr(0, kLengthBytes);
-  const FrameDigest head = Sha256({AsText(previous), length});
-  if (bytes.substr(kLengthBytes, kHeadCheckBytes) != AsText(head).substr(0, kHeadCheckBytes)) {
-    return Corrupt("the head of a record does not match its check");
+  const FrameDigest head = Sha256({ArrayText(previous), length});
+  if (bytes.substr(kLengthBytes, kHeadCheckBytes) != ArrayText(head).substr(0, kHeadCheckBytes)) {
+    return CorruptJournal("the head of a record does not match its check");
   }
-  const size_t body_bytes = Reader(length).Integer<uint32_t>();
+  const size_t body_bytes = BodyReader(length).Integer<uint32_t>();
+  if (body_bytes > kMaxFrameBody) return CorruptJournal("a record is longer than any");
   const size_t size = kHeadBytes + body_bytes + kBodyCheckBytes;
   if (bytes.size() < size) return ParsedFrame{.torn = true};
 
   const std::string_view body = bytes.substr(kHeadBytes, body_bytes);
-  const FrameDigest whole = Sha256({AsText(previous), length, body});
+  const FrameDigest whole = Sha256({ArrayText(previous), length, body});
   const std::string_view check = bytes.substr(kHeadBytes + body_bytes, kBodyCheckBytes);
-  if (check != AsText(whole).substr(0, kBodyCheckBytes)) {
-    return Corrupt("a record does not match its check");
+  if (check != ArrayText(whole).substr(0, kBodyCheckBytes)) {
+    return CorruptJournal("a record does not match its check");
   }
   return ParsedFrame{.torn = false, .body = body, .size = size, .digest = whole};
 }
 
-std::string EncodeAnswers(absl::Span<const JournalEntry> entries) {
-  const uint8_t kind = KindOf(entries);
+bool HaveOneForm(const JournalEntry& one, const JournalEntry& other) {
+  return KindOf(one) == KindOf(other);
+}
+
+std::string EncodeRecord(const JournalRecord& record) {
   std::string body;
-  PutInteger(body, kind);
-  PutInteger(body, static_cast<uint32_t>(entries.size()));
-  for (const JournalEntry& entry : entries) {
-    PutText(body, entry.subject);
-    PutInteger(body, entry.epsilon.nanos());
-    PutText(body, entry.report.study);
-    StrAppend(&body, AsText(entry.report.fingerprint), entry.report.ticket.ToBytes());
-    if (entry.sealed.has_value()) {
-      PutSealed(body, *entry.sealed);
-    } else {
-      PutText(body, entry.report.payload);
-    }
-    if (kind == kShowingAnswers) PutText(body, entry.report.public_values);
-    PutInteger(body, static_cast<uint8_t>(entry.delivered ? 1 : 0));
+  if (const auto* entries = std::get_if<AnswersRecord>(&record)) {
+    PutAnswers(body, *entries);
+  } else if (const auto* mark = std::get_if<DeliveredMark>(&record)) {
+    PutDelivered(body, *mark);
+  } else if (const auto* seen = std::get_if<SeenManifest>(&record)) {
+    PutSeen(body, *seen);
+  } else {
+    PutChoice(body, std::get<OwnersChoice>(record));
   }
   return body;
 }
 
-std::string EncodeForgotten(absl::Span<const JournalEntry> entries) {
-  std::string body;
-  PutInteger(body, kForgottenAnswers);
-  PutInteger(body, static_cast<uint32_t>(entries.size()));
-  for (const JournalEntry& entry : entries) {
-    PutText(body, entry.subject);
-    PutInteger(body, entry.epsilon.nanos());
-    PutText(body, entry.report.study);
-    StrAppend(&body, AsText(entry.report.fingerprint));
-  }
-  return body;
-}
-
-std::string EncodeDelivered(const DeliveredMark& mark) {
-  std::string body;
-  PutInteger(body, kDelivered);
-  PutText(body, mark.study);
-  PutInteger(body, static_cast<uint32_t>(mark.subjects.size()));
-  for (const std::string& subject : mark.subjects) PutText(body, subject);
-  return body;
-}
-
-std::string EncodeSeen(const SeenManifest& seen) {
-  const Manifest& manifest = seen.manifest;
-  std::string body;
-  const uint8_t kind = KindOf(manifest);
-  PutInteger(body, kind);
-  PutText(body, seen.curator);
-  PutText(body, manifest.study);
-  StrAppend(&body, AsText(manifest.fingerprint));
-  PutInteger(body, manifest.epsilon.nanos());
-  PutText(body, MechanismName(manifest.mechanism));
-  PutInteger(body, static_cast<uint64_t>(manifest.expires_unix_seconds));
-  PutInteger(body, manifest.min_reports);
-  PutInteger(body, manifest.sequence);
-  PutInteger(body, static_cast<uint64_t>(manifest.issued_unix_seconds));
-  if (kind != kSeen) PutInteger(body, manifest.public_features);
-  if (manifest.sealing.has_value()) PutSealing(body, *manifest.sealing);
-  StrAppend(&body, AsText(seen.hash), AsText(seen.key), AsText(seen.root));
-  return body;
-}
-
-std::string EncodeOptOut(const OptOutMark& mark) {
-  std::string body;
-  PutInteger(body, kOptOut);
-  PutInteger(body, static_cast<uint8_t>(mark.opted_out ? 1 : 0));
-  return body;
-}
-
-StatusOr<JournalRecord> DecodeBody(std::string_view body) {
-  Reader reader(body);
+StatusOr<JournalRecord> DecodeRecord(std::string_view body) {
+  BodyReader reader(body);
   const uint8_t kind = reader.Integer<uint8_t>();
-  COPPICE_ASSIGN_OR_RETURN(JournalRecord record, DecodeKind(kind, reader));
-  if (!reader.done()) return Corrupt("a record is longer or shorter than its content");
+  COPPICE_ASSIGN_OR_RETURN(JournalRecord record, ReadRecord(kind, reader));
+  if (!reader.done()) return CorruptJournal("a record is longer or shorter than its content");
   return record;
 }
 

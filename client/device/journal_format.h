@@ -1,4 +1,4 @@
-// The bytes of a journal file: a header, then frames. No file is touched here.
+// The bytes of a journal: a header, then frames, each of which holds one record.
 //
 // The header is "coppice journal\n", then the version as 4 bytes. All integers are little-endian.
 //
@@ -9,38 +9,71 @@
 // check, and a length that was changed is not taken for a torn frame. A frame is torn if the bytes
 // end before it does: writing stopped there.
 //
-// A body is its kind (1 byte), then for kind 1 (answers): a count and each answer's subject,
-// epsilon in nano-epsilons (8), study, fingerprint (32), ticket (32), payload, delivered (1); for
-// kind 2 (delivered): the study, a count, the subjects; for kind 3 (seen manifest): the curator,
-// the manifest's study, fingerprint (32), epsilon in nano-epsilons (8), mechanism's name, expiry
-// (8), least reports (8), sequence (8), time of issue (8), the SHA-256 of its bytes (32), the key
-// that signed it (32) and the one that trust began with (32). Where features are public, answers
-// are of kind 4, with the public values (a text) after the payload, and seen manifests of kind 5,
-// with the number of public features (4) after the time of issue. Kind 6 (forgotten answers) is a
-// count and each answer's subject, epsilon (8), study and fingerprint (32): it was delivered, and
-// its report made room for others. Kind 7 (opting out) is 1 or 0 (1 byte). Kind 8 (sealed answers)
-// is a count and each answer's subject, epsilon (8), study, fingerprint (32), ticket (32), the
-// relay's key id (16), epoch (16), claim (16), ephemeral key (32), ciphertext, delivered (1). Where
-// reports are sealed, seen manifests are of kind 9: as kind 5, with the suite (2), the sealing key
-// (32), the smallest batch (8) and the payload's bytes (4) after the number of public features.
+// A body is its kind (1 byte), then
+//
+//   1  answers that wait   a count, and of each answer: subject, epsilon in nano-epsilons (8),
+//                          study, fingerprint (32), ticket (32), payload, public values
+//   2  delivered answers   the study, a count, the subjects
+//   3  a seen manifest     the curator's address, the manifest as it was signed, the key that
+//                          signed it (32) and the key that trust began with (32)
+//   4  final answers       a count, and of each answer: subject, epsilon (8), study,
+//                          fingerprint (32). Nothing else is left of them
+//   5  the owner's choice  1 if the owner opted out, or 0 (1 byte)
+//   6  encrypted answers   that wait for a relay: a count, and of each answer: subject, epsilon
+//                          (8), study, fingerprint (32), ticket (32), the relay's key id (16),
+//                          epoch (16), the end of the deal in seconds since 1970 (8), claim (16),
+//                          ephemeral key (32), ciphertext
+//
 // Counts are 4 bytes; texts are 4 bytes of length and their bytes.
 
 #ifndef COPPICE_CLIENT_DEVICE_JOURNAL_FORMAT_H_
 #define COPPICE_CLIENT_DEVICE_JOURNAL_FORMAT_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "client/device/journal.h"
+#include "client/device/privatizer.h"
+#include "client/device/seen_manifests.h"
 #include "common/base/status.h"
+#include "common/privacy/budget.h"
+#include "common/terms/relay_promise.h"
 #include "common/terms/sha256.h"
 
 namespace coppice {
+
+// A report that is encrypted for the curator: what its relay is sent besides the ticket. Neither
+// the relay nor, any longer, the device can read the report.
+struct SealedAnswer {
+  KeyId relay{};  // dealt the ticket; the answer goes to this relay alone
+  EpochId epoch{};
+  int64_t closes_unix_seconds = 0;  // the relay signed that it takes no report of the deal later
+  std::array<uint8_t, 16> claim{};  // secret: shows the relay whose ticket it is
+  std::array<uint8_t, 32> encapsulated{};
+  std::string ciphertext;
+
+  friend bool operator==(const SealedAnswer&, const SealedAnswer&) = default;
+};
+
+struct JournalEntry {
+  std::string subject;
+  Budget epsilon;
+  PrivateReport report;
+  // Final: accepted, a duplicate, refused for good, given up, or past the end of its deal. Nothing
+  // but subject, epsilon, study and fingerprint is left of it then.
+  bool delivered = false;
+  // The curator that the answer is for: the key that trust in it began with, by the last manifest
+  // of the study that the journal saw before. Set by the journal; empty if it saw none.
+  std::optional<PublicKey> curator = {};
+  // Set while the answer waits for a relay: `report` has neither payload nor public values.
+  std::optional<SealedAnswer> sealed = {};
+};
 
 std::string JournalHeader();
 // Checks that `bytes` begin with the header of this version. FailedPrecondition if a newer version
@@ -70,31 +103,31 @@ struct ParsedFrame {
 // Reads the frame at the start of `bytes`, which must not be empty. DataLoss if it does not check.
 StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, std::string_view bytes);
 
+// Answers of one form: all final, all encrypted, or neither.
+using AnswersRecord = std::vector<JournalEntry>;
+bool HaveOneForm(const JournalEntry& one, const JournalEntry& other);
+
 struct DeliveredMark {
   std::string study;
   std::vector<std::string> subjects;
 
   friend bool operator==(const DeliveredMark&, const DeliveredMark&) = default;
 };
+
 // Whether the device's owner wants nothing answered from now on.
-struct OptOutMark {
+struct OwnersChoice {
   bool opted_out = false;
 
-  friend bool operator==(const OptOutMark&, const OptOutMark&) = default;
+  friend bool operator==(const OwnersChoice&, const OwnersChoice&) = default;
 };
-using JournalRecord =
-    std::variant<std::vector<JournalEntry>, DeliveredMark, SeenManifest, OptOutMark>;
 
-// Encodes answers whose reports are kept: all of them sealed, or none.
-std::string EncodeAnswers(absl::Span<const JournalEntry> entries);
-// Encodes forgotten answers.
-std::string EncodeForgotten(absl::Span<const JournalEntry> entries);
-std::string EncodeDelivered(const DeliveredMark& mark);
-std::string EncodeSeen(const SeenManifest& seen);
-std::string EncodeOptOut(const OptOutMark& mark);
-// DataLoss unless `body` is exactly what one of the five above returns; FailedPrecondition if it
-// is of a kind that only a newer version can have written.
-StatusOr<JournalRecord> DecodeBody(std::string_view body);
+using JournalRecord = std::variant<AnswersRecord, DeliveredMark, SeenManifest, OwnersChoice>;
+
+// The body of a record.
+std::string EncodeRecord(const JournalRecord& record);
+// DataLoss unless `body` is exactly what EncodeRecord() returns; FailedPrecondition if it is of a
+// kind that only a newer version can have written.
+StatusOr<JournalRecord> DecodeRecord(std::string_view body);
 
 }  // namespace coppice
 

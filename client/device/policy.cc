@@ -5,40 +5,15 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 
 namespace coppice {
 namespace {
 
-bool HaveSameBounds(const std::optional<Target>& one, const std::optional<Target>& other) {
-  if (!one.has_value() || !other.has_value()) return one.has_value() == other.has_value();
-  return one->min == other->min && one->max == other->max;
-}
-
-// In a joined study a device has a label and no features.
-Status CheckLabelAgrees(const Schema& study, const Schema& own) {
-  if (study.label() == own.label() && study.classes() == own.classes() &&
-      HaveSameBounds(study.target(), own.target())) {
-    return OkStatus();
-  }
-  return FailedPreconditionError(
-      StrCat("label \"", Printable(study.label()), "\", its bounds or its classes (",
-             Printable(ListOf(study.classes())), ") are not those of this device's own schema, \"",
-             Printable(own.label()), "\" (", Printable(ListOf(own.classes())), ")"));
-}
-
-Status CheckAgrees(const Terms& terms, const Schema& own) {
-  if (!terms.joined_by.empty()) return CheckLabelAgrees(*terms.schema, own);
-  return terms.schema->CheckAgreesWith(own);
-}
-
-// What a report shows in the clear.
-std::vector<std::string> ShownNames(const Terms& terms) {
-  if (!terms.joined_by.empty()) return {terms.joined_by};
-  std::vector<std::string> names;
-  for (const uint32_t feature : terms.schema->public_features()) {
-    names.push_back(terms.schema->features()[feature].name);
-  }
-  return names;
+// Whether a column of a device's rows is about what its schema names, and so is no id.
+bool HasColumn(const Schema& own, std::string_view name) {
+  const auto is_named = [&](const Feature& feature) { return feature.name == name; };
+  return own.label() == name || absl::c_any_of(own.features(), is_named);
 }
 
 }  // namespace
@@ -56,38 +31,51 @@ Status Policy::AllowsFetch(uint64_t waiting) const {
   return OkStatus();
 }
 
-Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, Way way) const {
+Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent,
+                      DeliveryRoute route) const {
+  const ReportForm& form = ReportForm::Of(terms);
   if (own_schema != nullptr) {
-    if (const Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
+    if (const Status agrees = form.CheckAgrees(*terms.schema, *own_schema); !agrees.ok()) {
       return FailedPreconditionError(
           StrCat("study ", terms.study, " is declined: ", agrees.message()));
     }
   }
-  COPPICE_RETURN_IF_ERROR(AllowsShowing(terms));
-  return AllowsEpsilon(terms.epsilon, spent, way);
+  COPPICE_RETURN_IF_ERROR(AllowsInClear(terms));
+  return AllowsEpsilon(terms.epsilon, spent, route);
 }
 
-Status Policy::AllowsShowing(const Terms& terms) const {
-  for (const std::string& name : ShownNames(terms)) {
-    if (absl::c_linear_search(shows, name)) continue;
+Status Policy::AllowsInClear(const Terms& terms) const {
+  const ReportForm& form = ReportForm::Of(terms);
+  const std::vector<std::string>& allowed = form.ShowsId() ? join_ids : allowed_in_clear;
+  for (const std::string& name : form.NamesInClear(terms)) {
+    if (form.ShowsId() && own_schema != nullptr && HasColumn(*own_schema, name)) {
+      return FailedPreconditionError(
+          StrCat("study ", terms.study, " is declined: it would have \"", Printable(name),
+                 "\" sent as an id, in the clear and as it is, and this device's own schema has "
+                 "it as a feature or the label"));
+    }
+    if (absl::c_linear_search(allowed, name)) continue;
     return FailedPreconditionError(
         StrCat("study ", terms.study, " is declined: it would have ",
-               terms.joined_by.empty() ? "feature" : "the id", " \"", name,
-               "\" sent in the clear, which this device does not agree to show "
-               "(Policy::shows; --show at the terminal)"));
+               form.ShowsId() ? "the id" : "feature", " \"", Printable(name),
+               "\" sent in the clear, which this device does not allow (",
+               form.ShowsId() ? "Policy::join_ids; --allow-join-id"
+                              : "Policy::allowed_in_clear; --allow-in-clear",
+               " at the terminal)"));
   }
   return OkStatus();
 }
 
 Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
-                             Way way) const {
+                             DeliveryRoute route) const {
   if (epsilon > max_epsilon) {
     return FailedPreconditionError(StrCat("the study asks for epsilon ", epsilon.ToString(),
                                           " a report and this device gives at most ",
                                           max_epsilon.ToString(),
                                           "; raise the device's limit, or decline the study"));
   }
-  if (way == Way::kDirect && max_epsilon_direct.has_value() && epsilon > *max_epsilon_direct) {
+  if (route == DeliveryRoute::kDirect && max_epsilon_direct.has_value() &&
+      epsilon > *max_epsilon_direct) {
     return FailedPreconditionError(
         StrCat("the study asks for epsilon ", epsilon.ToString(),
                " a report, and this device gives more than ", max_epsilon_direct->ToString(),

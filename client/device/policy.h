@@ -19,7 +19,7 @@
 namespace coppice {
 
 // How an answer reaches the curator. A study takes reports in one of the two ways.
-enum class Way : uint8_t {
+enum class DeliveryRoute : uint8_t {
   kDirect,        // from the device itself
   kThroughRelay,  // sealed, in a relay's batch
 };
@@ -58,12 +58,16 @@ struct Policy {
   // offer is fetched.
   std::optional<uint64_t> max_journal_bytes = {};
   // The schema that the device declares for its own rows. If set, studies must agree with it; a
-  // study that is joined by an id only on the label, as devices have none of its features.
+  // study that is joined by an id only on the label, as devices have none of its features, and the
+  // id must be neither a feature nor the label of this schema.
   std::shared_ptr<const Schema> own_schema = nullptr;
-  // Names of what may be sent in the clear: a study's public features or, where it is joined by an
-  // id, that id. A study that asks for any other is declined. Listing an id lets the curator join
-  // to the report, by that id, the features that it already holds of the id's owner.
-  std::vector<std::string> shows = {};
+  // Names of features that may be sent in the clear where a study marks them as public: as the
+  // study's schema codes them, so that coarse bounds or values stay coarse.
+  std::vector<std::string> allowed_in_clear = {};
+  // Names of ids by which studies may join. A report shows the column's text as it is, which lets
+  // the curator join to it the features that it already holds of the id's owner. Apart from the
+  // list above: the same name in it would let a curator that calls the feature an id have its text.
+  std::vector<std::string> join_ids = {};
 
   // OK if an offer may be fetched while `waiting` answers wait for delivery.
   Status AllowsFetch(uint64_t waiting) const;
@@ -71,11 +75,12 @@ struct Policy {
   // OK if the subject may answer under `terms` this way. `spent` is the sum of the subject's
   // answers in the journal; empty if there are none.
   Status Allows(const Terms& terms, const std::optional<Budget>& spent,
-                Way way = Way::kDirect) const;
+                DeliveryRoute route = DeliveryRoute::kDirect) const;
 
  private:
-  Status AllowsShowing(const Terms& terms) const;
-  Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent, Way way) const;
+  Status AllowsInClear(const Terms& terms) const;
+  Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
+                       DeliveryRoute route) const;
 };
 
 }  // namespace coppice

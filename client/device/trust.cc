@@ -1,14 +1,12 @@
 #include "client/device/trust.h"
 
 #include <algorithm>
-#include <ctime>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/manifest.h"
 
 namespace coppice {
 namespace {
@@ -17,69 +15,67 @@ Status Refused(std::string_view study, std::string_view why) {
   return FailedPreconditionError(StrCat("the offer of study ", study, " is declined: ", why));
 }
 
-Status Malformed(std::string_view study, std::string_view why) {
+Status BadManifest(std::string_view study, std::string_view why) {
   return DataLossError(
       StrCat("the manifest of study ", study, " ", why, "; do not answer, and tell the curator"));
 }
 
-// A study takes reports in one way, which its manifest says.
-Status CheckWay(const Manifest& manifest, Way way) {
+// A study takes reports by one route, which its manifest names.
+Status CheckRoute(const Manifest& manifest, DeliveryRoute route) {
   const bool is_relayed = manifest.sealing.has_value();
-  if (is_relayed == (way == Way::kThroughRelay)) return OkStatus();
+  if (is_relayed == (route == DeliveryRoute::kThroughRelay)) return OkStatus();
   return Refused(manifest.study,
                  is_relayed ? "it takes reports from its relay alone, and this device would send "
                               "its own to the curator; answer through the relay"
-                            : "its reports are not sealed, so that a relay could read them; answer "
-                              "the curator itself");
+                            : "its reports are sealed for the curator alone, and no relay takes "
+                              "them; answer the curator itself");
 }
 
 }  // namespace
 
-int64_t SystemSeconds() { return static_cast<int64_t>(std::time(nullptr)); }
-
-std::optional<PublicKey> Trust::RootFor(std::string_view curator, std::string_view study) const {
+std::optional<PublicKey> Trust::RootFor(std::string_view server, std::string_view study) const {
   if (policy_.curator_key.has_value()) return policy_.curator_key;
-  if (const std::optional<PublicKey> root = memory_.RootOf(curator)) return root;
-  const std::optional<SeenManifest> seen = memory_.OfStudy(study);
+  if (const std::optional<PublicKey> root = seen_.RootOf(server)) return root;
+  const std::optional<SeenManifest> seen = seen_.OfStudy(study);
   return seen.has_value() ? std::make_optional(seen->root) : std::nullopt;
 }
 
-std::optional<Sha256Digest> Trust::Known(std::string_view curator, std::string_view study) const {
-  const StatusOr<SeenManifest> seen = Remembered(curator, study);
-  return seen.ok() ? std::make_optional(seen->hash) : std::nullopt;
+std::optional<Sha256Digest> Trust::Known(std::string_view server, std::string_view study) const {
+  const StatusOr<SeenManifest> seen = Remembered(server, study);
+  return seen.ok() ? std::make_optional(seen->hash()) : std::nullopt;
 }
 
-StatusOr<SeenManifest> Trust::Remembered(std::string_view curator, std::string_view study) const {
-  const std::optional<SeenManifest> seen = memory_.OfStudy(study);
-  if (seen.has_value() && RootFor(curator, study) == seen->root &&
-      memory_.LastKeyOf(seen->root) == seen->key) {
-    return *seen;
+StatusOr<SeenManifest> Trust::Remembered(std::string_view server, std::string_view study) const {
+  std::optional<SeenManifest> seen = seen_.OfStudy(study);
+  if (seen.has_value() && RootFor(server, study) == seen->root &&
+      seen_.LastKeyOf(seen->root) == seen->key) {
+    seen->curator = std::string(server);
+    return *std::move(seen);
   }
-  return Malformed(study, "is missing");
+  return BadManifest(study, "is missing");
 }
 
-StatusOr<SeenManifest> Trust::Verify(std::string_view curator, std::string_view study,
-                                     const SignedManifest& manifest, Parse parse) const {
-  const std::optional<PublicKey> known_root = RootFor(curator, study);
-  const PublicKey root = known_root.value_or(manifest.key);
-  COPPICE_RETURN_IF_ERROR(FollowChain(memory_.LastKeyOf(root).value_or(root), manifest.endorsements,
-                                      manifest.key, clock_()));
+StatusOr<SeenManifest> Trust::VerifySigned(std::string_view server, std::string_view study,
+                                           const SignedManifest& manifest, int64_t now) const {
+  const PublicKey root = RootFor(server, study).value_or(manifest.key);
+  COPPICE_RETURN_IF_ERROR(FollowChain(seen_.LastKeyOf(root).value_or(root), manifest.endorsements,
+                                      manifest.key, now));
   if (!IsSignedBy(manifest.key, kManifestDomain, manifest.bytes, manifest.signature)) {
-    return Malformed(study, "has a signature that does not check");
+    return BadManifest(study, "has a signature that does not check");
   }
-  StatusOr<Manifest> parsed = parse(manifest.bytes);
-  if (!parsed.ok()) return Malformed(study, StrCat("is bad: ", parsed.status().message()));
-  if (parsed->key != KeyIdOf(manifest.key)) return Malformed(study, "names another key");
-  return SeenManifest{.curator = std::string(curator),
+  StatusOr<Manifest> parsed = ReadManifest(manifest.bytes);
+  if (!parsed.ok()) return BadManifest(study, StrCat("is bad: ", parsed.status().message()));
+  if (parsed->key != KeyIdOf(manifest.key)) return BadManifest(study, "names another key");
+  return SeenManifest{.curator = std::string(server),
+                      .bytes = manifest.bytes,
                       .manifest = *std::move(parsed),
-                      .hash = Sha256({manifest.bytes}),
                       .key = manifest.key,
                       .root = root};
 }
 
-Status Trust::CheckPin(std::string_view study, Way way) const {
+Status Trust::CheckPin(std::string_view study, DeliveryRoute route) const {
   if (policy_.curator_key.has_value()) return OkStatus();
-  if (way == Way::kThroughRelay) {
+  if (route == DeliveryRoute::kThroughRelay) {
     return Refused(study,
                    "through a relay this device answers only with the curator's key pinned, as the "
                    "relay could show one of its own; give it one");
@@ -88,53 +84,51 @@ Status Trust::CheckPin(std::string_view study, Way way) const {
   return Refused(study, "this device answers only with the curator's key pinned; give it one");
 }
 
-Status Trust::CheckPromises(const Manifest& manifest) const {
+Status Trust::CheckPromises(const Manifest& manifest, int64_t now) const {
   // The clock may never have been set, but the manifest was certainly issued before now.
-  const int64_t now = std::max(clock_(), manifest.issued_unix_seconds);
+  now = std::max(now, manifest.issued_unix_seconds);
   if (manifest.expires_unix_seconds != 0 && now >= manifest.expires_unix_seconds) {
     return Refused(manifest.study, "it has expired; if not, check this device's clock");
   }
   if (manifest.min_reports < policy_.min_reports) {
-    return Refused(manifest.study, StrCat("the curator builds models of ", manifest.min_reports,
-                                          " reports, and this device wants to be one of at least ",
-                                          policy_.min_reports));
+    return Refused(manifest.study,
+                   StrCat("the curator builds models of ", manifest.min_reports,
+                          " reports, and this device wants to be one of at least ",
+                          policy_.min_reports));
   }
   return OkStatus();
 }
 
-Status Trust::Admit(std::string_view curator, std::string_view study,
-                    const Fingerprint& fingerprint, const Terms* terms,
-                    const std::optional<SignedManifest>& manifest, Parse parse, Way way) {
-  COPPICE_RETURN_IF_ERROR(CheckPin(study, way));
-  absl::MutexLock lock(&admitting_);
-  COPPICE_ASSIGN_OR_RETURN(SeenManifest now, manifest.has_value()
-                                                 ? Verify(curator, study, *manifest, parse)
-                                                 : Remembered(curator, study));
-  now.curator = std::string(curator);
-  if (now.manifest.study != study) {
+StatusOr<SeenManifest> Trust::Verify(std::string_view server, std::string_view study,
+                                     const std::optional<SignedManifest>& manifest,
+                                     DeliveryRoute route, int64_t now) const {
+  COPPICE_RETURN_IF_ERROR(CheckPin(study, route));
+  COPPICE_ASSIGN_OR_RETURN(SeenManifest verified,
+                           manifest.has_value() ? VerifySigned(server, study, *manifest, now)
+                                                : Remembered(server, study));
+  if (verified.manifest.study != study) {
     return Refused(study, "what the curator signed is about another study");
   }
-  if (now.manifest.fingerprint != fingerprint) {
-    return Refused(study, "what the curator signed is about other terms");
-  }
-  if (terms != nullptr) {
-    COPPICE_RETURN_IF_ERROR(CheckManifestIsOf(now.manifest, *terms, fingerprint));
-  }
-  COPPICE_RETURN_IF_ERROR(CheckWay(now.manifest, way));
-  const std::optional<SeenManifest> before = memory_.OfStudy(study);
-  if (before.has_value()) {
-    if (!policy_.curator_key.has_value() && before->root != now.root) {
-      return Refused(study, "it was another curator's before");
+  return verified;
+}
+
+Status Trust::Admit(const SeenManifest& manifest, const Terms& terms, DeliveryRoute route,
+                    int64_t now) const {
+  const Manifest& promised = manifest.manifest;
+  COPPICE_RETURN_IF_ERROR(CheckManifestIsOf(promised, terms, promised.fingerprint));
+  COPPICE_RETURN_IF_ERROR(CheckRoute(promised, route));
+  if (const std::optional<SeenManifest> before = seen_.OfStudy(promised.study)) {
+    if (!policy_.curator_key.has_value() && before->root != manifest.root) {
+      return Refused(promised.study, "it was another curator's before");
     }
-    COPPICE_RETURN_IF_ERROR(CheckNotWeakened(before->manifest, now.manifest));
+    COPPICE_RETURN_IF_ERROR(CheckNotWeakened(before->manifest, promised));
   }
-  COPPICE_RETURN_IF_ERROR(CheckPromises(now.manifest));
-  return memory_.Knows(now) ? OkStatus() : memory_.Remember(now);
+  return CheckPromises(promised, now);
 }
 
 Status Trust::CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
-                         const PublicKey& root) const {
-  return FollowChain(memory_.LastKeyOf(root).value_or(root), chain, key, clock_());
+                         const PublicKey& root, int64_t now) const {
+  return FollowChain(seen_.LastKeyOf(root).value_or(root), chain, key, now);
 }
 
 }  // namespace coppice

@@ -70,7 +70,7 @@ StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view byte
   }
   std::shared_ptr<const Schema> schema;
   if (record.has_schema() || record.state() != v1::DATASET_STATE_DELETED) {
-    StatusOr<Schema> read = FromProto(record.schema());
+    StatusOr<Schema> read = ParseSchema(record.schema());
     if (!read.ok()) return storage::CorruptRecord(key, read.status().message());
     schema = std::make_shared<const Schema>(*std::move(read));
   } else if (record.chunks() != 0) {

@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/row_block.h"
 #include "server/datasets/write_outcome.h"
@@ -117,7 +117,7 @@ StatusOr<DatasetInfo> Datasets::Upload(std::string_view id, uint64_t first_row, 
   if (entry.state == DatasetState::kReady) {
     if (chunk.rows == 0) return Get(id);
     return FailedPreconditionError(
-        StrCat("the dataset ", id, " is complete: it takes no more rows"));
+        StrCat("the dataset ", id, " is complete and takes no more rows"));
   }
   storage::StoreBatch batch;
   Reservation reservation(*this);
@@ -336,7 +336,7 @@ Status Datasets::CheckTakesRowsAt(std::string_view id, const DatasetEntry& entry
   }
   if (first_row == entry.rows) return OkStatus();
   return FailedPreconditionError(StrCat("first_row: the dataset ", id, " has ", entry.rows,
-                                        " rows, not ", first_row, "; go on from there"));
+                                        " rows, not ", first_row, "; continue from there"));
 }
 
 Status Datasets::AddChunk(std::string_view id, Chunk chunk, DatasetEntry& entry,

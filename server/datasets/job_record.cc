@@ -131,7 +131,7 @@ StatusOr<JobEntry> DecodeJob(std::string_view key, std::string_view bytes) {
   }
   JobEntry entry;
   entry.info = ToInfo(job, *std::move(id), *std::move(dataset), *std::move(model));
-  entry.planned = FromProto(record.planned());
+  entry.planned = ParseReleases(record.planned());
   entry.request_id = record.request_id();
   entry.request_hash = record.request_hash();
   return entry;

@@ -6,7 +6,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 
 namespace coppice::central {
 namespace {

@@ -26,7 +26,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/time/clock.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/privatizer.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/privatizer.h"
 #include "common/base/status.h"
 #include "common/base/text.h"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "tests/fleet/relay.h"
 #include "tests/fleet/schedule.h"
 #include "tests/integration/balancer.h"

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/privatizer.h"
 #include "common/base/status.h"
 #include "tests/faults/books.h"

@@ -141,14 +141,14 @@ TEST_F(ConnectionMistakesTest, NoAuthorityAndAnUnknownOne) {
                 "COPPICE_CA\n");
   EXPECT_EQ(Fault(server.at(), {"--ca", Ca("other")}),
             signed_by + "but by no CA in " + Ca("other") +
-                " (--ca); get the CA's certificate from whoever runs the server\n");
+                " (--ca); get the CA's certificate from the server's operator\n");
 }
 
 TEST_F(ConnectionMistakesTest, ACertificateThatHasExpiredOrIsNotValidYet) {
   const Stranger old = Stranger::WithTls(Certs("old"), {"-alpn", "h2"});
   EXPECT_EQ(Fault(old.at(), {"--ca", Ca("old")}),
             "coppice: cannot trust " + old.at() +
-                ": its certificate expired on 2020-02-01T00:00:00Z; whoever runs the server must "
+                ": its certificate expired on 2020-02-01T00:00:00Z; the server's operator must "
                 "renew it\n");
   const Stranger early = Stranger::WithTls(Certs("early"), {"-alpn", "h2"});
   EXPECT_EQ(Fault(early.at(), {"--ca", Ca("early")}),
@@ -161,8 +161,8 @@ TEST_F(ConnectionMistakesTest, ACertificateForAnotherName) {
   const Stranger server = Stranger::WithTls(Certs("good"), {"-alpn", "h2"});
   EXPECT_EQ(Fault(server.at("127.0.0.2"), {"--ca", Ca("good")}),
             "coppice: cannot trust " + server.at("127.0.0.2") +
-                ": its certificate is for localhost, 127.0.0.1, ::1, not for 127.0.0.2; connect "
-                "to a name that it is for (--server), or have it renewed for this one\n");
+                ": its certificate is for localhost, 127.0.0.1, ::1, not for 127.0.0.2; connect to "
+                "a name that it is valid for (--server), or have it renewed for this one\n");
 }
 
 TEST_F(ConnectionMistakesTest, AServerThatAsksForAClientCertificate) {
@@ -180,24 +180,23 @@ TEST_F(ConnectionMistakesTest, AServerThatAsksForAClientCertificate) {
                 " refuses the TLS connection: it does not accept the "
                 "certificate " +
                 certificate +
-                " (--cert); ask whoever runs the server for one that its --client-ca signed\n");
+                " (--cert); ask the server's operator for one that its --client-ca signed\n");
 }
 
 TEST_F(ConnectionMistakesTest, NoTlsWhereThereIsSomeAndTheOtherWayRound) {
   const Stranger tls = Stranger::WithTls(Certs("good"), {"-alpn", "h2"});
-  EXPECT_EQ(Fault(tls.at(), {"--insecure"}),
-            "coppice: " + tls.at() +
-                " speaks TLS, and --insecure does not; leave --insecure out, and name its CA with "
-                "--ca\n");
+  EXPECT_EQ(Fault(tls.at(), {"--insecure"}), "coppice: " + tls.at() +
+                                                 " uses TLS, which --insecure turns off; leave "
+                                                 "--insecure out, and name the CA with --ca\n");
   const Stranger web = Stranger::WithTls(Certs("good"), {"-www"});
   EXPECT_EQ(
       Fault(web.at(), {"--ca", Ca("good")}),
-      "coppice: " + web.at() + " speaks TLS, but not gRPC; name the port where coppiced listens\n");
+      "coppice: " + web.at() + " uses TLS, but not gRPC; name the port where coppiced listens\n");
   const Stranger plain({"/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", "PORT"});
   EXPECT_EQ(Fault(plain.at(), {"--ca", Ca("good")}),
             "coppice: " + plain.at() +
-                " speaks no TLS (wrong version number); name the port where coppiced listens, or "
-                "add --insecure if it runs so on this machine\n");
+                " does not use TLS (wrong version number); name the port where coppiced listens, "
+                "or add --insecure if it runs without TLS on this machine\n");
 }
 
 // The environment names a proxy for as long as this lives.
@@ -249,11 +248,10 @@ TEST_F(ConnectionMistakesTest, AProxyThatIsDownIsNotTakenForTheCurator) {
 TEST_F(ConnectionMistakesTest, AProxyThatRefuses) {
   const Stranger proxy({"/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", "PORT"});
   const ProxyVariables variables("http://" + proxy.at(), "");
-  EXPECT_THAT(
-      Fault("curator.invalid:8443", {"--ca", Ca("good")}),
-      MatchesRegex("coppice: the proxy " + proxy.at() +
-                   " \\(https_proxy\\) does not connect to curator.invalid:8443: it answers "
-                   "501 [^;]+; ask whoever runs it, or check https_proxy, .*\n"));
+  EXPECT_THAT(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
+              MatchesRegex("coppice: the proxy " + proxy.at() +
+                           " \\(https_proxy\\) does not connect to curator.invalid:8443: it "
+                           "answers 501 [^;]+; ask its operator, or check https_proxy, .*\n"));
 }
 
 TEST_F(ConnectionMistakesTest, WhatIsBehindAProxyIsExplainedAsWithoutOne) {
@@ -263,7 +261,7 @@ TEST_F(ConnectionMistakesTest, WhatIsBehindAProxyIsExplainedAsWithoutOne) {
   const ProxyVariables variables("http://" + proxy.at(), "");
   EXPECT_EQ(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
             "coppice: cannot trust curator.invalid:8443: its certificate is for localhost, "
-            "127.0.0.1, ::1, not for curator.invalid; connect to a name that it is for "
+            "127.0.0.1, ::1, not for curator.invalid; connect to a name that it is valid for "
             "(--server), or have it renewed for this one\n");
 }
 
@@ -294,7 +292,7 @@ TEST_F(ConnectionMistakesTest, ACuratorThatAsksForAClientCertificate) {
                                     Certs("other") + "/client.key"}),
             "coppice: " + daemon.server() +
                 " refuses the TLS connection: it does not accept the certificate " + certificate +
-                " (--cert); ask whoever runs the server for one that its --client-ca signed\n");
+                " (--cert); ask the server's operator for one that its --client-ca signed\n");
 }
 
 // A deadline says what waits longer.
@@ -307,9 +305,10 @@ TEST_F(ConnectionMistakesTest, AServerThatNeverAnswers) {
   const Outcome outcome =
       Coppice({"study", "list", "--server", silent.at(), "--insecure", "--timeout", "0.5"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.err, MatchesRegex("coppice: " + silent.at() +
-                                        " did not answer in time: .*; give it more time with "
-                                        "--timeout SECONDS\n"));
+  EXPECT_THAT(
+      outcome.err,
+      MatchesRegex("coppice: " + silent.at() +
+                   " did not answer in time: .*; allow more time with --timeout SECONDS\n"));
 }
 
 TEST_F(ConnectionMistakesTest, AnIdThatIsNotThere) {
@@ -338,7 +337,7 @@ TEST_F(ConnectionMistakesTest, AnIdThatIsNotThere) {
 
 TEST_F(ConnectionMistakesTest, NoServerAndAnAddressThatIsNone) {
   EXPECT_EQ(WrongUsage({"study", "list"}),
-            "coppice: --server is required (Where coppiced listens); COPPICE_SERVER can give it "
+            "coppice: --server is required (Where coppiced listens); COPPICE_SERVER can set it "
             "too. See `coppice study list --help`.\n");
   EXPECT_EQ(WrongUsage({"study", "list", "--server", "nowhere"}),
             "coppice: --server: the server must be HOST:PORT with a port from 1 to 65535, and an "
@@ -374,8 +373,8 @@ TEST_F(ConnectionMistakesTest, AnUnknownNounVerbOrFlag) {
             "coppice: unknown flag \"--sudy\"; did you mean \"--study\"? See `coppice study show "
             "--help`.\n");
   EXPECT_EQ(WrongUsage({"study", "show", "s1"}),
-            "coppice: \"s1\" follows no flag; a value is given with one, such as --study ID. See "
-            "`coppice study show --help`.\n");
+            "coppice: \"s1\" does not follow a flag; give a value after its flag, such as --study "
+            "ID. See `coppice study show --help`.\n");
   const Outcome daemon = RunProgram({BinaryPath("coppiced"), "--data-drr", "x"});
   EXPECT_EQ(daemon.exit_code, 2);
   EXPECT_EQ(daemon.err,

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/process.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <vector>
 
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/integration/daemon.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/text.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/report.grpc.pb.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "client/device/privatizer.h"
 #include "common/privacy/openssl_random.h"
 

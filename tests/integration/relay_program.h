@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "tests/integration/process.h"
 
 namespace coppice::testing {

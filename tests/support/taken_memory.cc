@@ -1,5 +1,8 @@
 #include "tests/support/taken_memory.h"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -15,13 +18,23 @@
 namespace {
 
 thread_local uint64_t requests = 0;
+thread_local int64_t taken_bytes = 0;
+thread_local int64_t most_bytes = 0;
 
 // Returns null if there is no memory.
 [[maybe_unused]] void* Take(std::size_t size,
                             std::size_t alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
   ++requests;
   // aligned_alloc() requires a multiple of the alignment; the result is never 0 bytes.
-  return std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
+  void* const memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
+  taken_bytes += static_cast<int64_t>(malloc_usable_size(memory));
+  most_bytes = std::max(most_bytes, taken_bytes);
+  return memory;
+}
+
+[[maybe_unused]] void Free(void* memory) {
+  taken_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
+  std::free(memory);
 }
 
 [[maybe_unused]] void* OrThrow(void* memory) {
@@ -55,16 +68,16 @@ void* operator new[](std::size_t size, std::align_val_t alignment, const std::no
   return Take(size, Of(alignment));
 }
 
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { Free(memory); }
+void operator delete[](void* memory) noexcept { Free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { Free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { Free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { Free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { Free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { Free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { Free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { Free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { Free(memory); }
 
 #endif
 
@@ -82,6 +95,13 @@ uint64_t MemoryTakenBy(absl::FunctionRef<void()> work) {
   const uint64_t before = requests;
   work();
   return requests - before;
+}
+
+uint64_t PeakBytesOf(absl::FunctionRef<void()> work) {
+  const int64_t before = taken_bytes;
+  most_bytes = before;
+  work();
+  return static_cast<uint64_t>(most_bytes - before);
 }
 
 }  // namespace coppice::testing

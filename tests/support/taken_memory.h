@@ -17,6 +17,10 @@ bool CountsMemory();
 // be counted.
 uint64_t MemoryTakenBy(absl::FunctionRef<void()> work);
 
+// Returns the most bytes that this thread had taken at a time while `work` ran, beyond what it had
+// before; 0 where that cannot be counted. What one thread takes and another frees is not made out.
+uint64_t PeakBytesOf(absl::FunctionRef<void()> work);
+
 }  // namespace coppice::testing
 
 #endif  // COPPICE_TESTS_SUPPORT_TAKEN_MEMORY_H_

@@ -4,10 +4,10 @@
 
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/describe/text.h"
 #include "common/export/formats.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/model_file.h"
@@ -32,7 +32,7 @@ std::vector<std::string> Formats() {
 
 StatusOr<std::string> ToFile(const v1::Model& proto, const std::string& format) {
   if (format.empty()) return ModelFileText(proto);  // what --file of every command accepts
-  COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
+  COPPICE_ASSIGN_OR_RETURN(const Model model, ParseModel(proto));
   if (format == kMessage) return ModelMessageBytes(proto);
   return formats::ExportModel(model, IdOf(proto.name()), format);
 }

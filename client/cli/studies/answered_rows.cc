@@ -15,7 +15,7 @@
 
 #include "absl/strings/escaping.h"
 #include "client/cli/studies/collect.h"
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"

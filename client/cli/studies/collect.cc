@@ -8,12 +8,11 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
-#include "client/device/grpc/collector.h"
-#include "client/device/grpc/relay_client.h"
-#include "client/device/trust.h"
 #include "common/base/status.h"
+#include "client/device/grpc/grpc_carrier.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/privacy/openssl_random.h"
 #include "common/terms/public_key_file.h"
 
 namespace coppice::cli {
@@ -33,52 +32,66 @@ struct HistoryFlags {
   bool answers = false;
 };
 
+// What delivering needs of a policy: nothing is answered.
+Policy DeliveringPolicy() { return {.max_epsilon = *Budget::FromNanos(Budget::kMaxNanos)}; }
+
 // Sends what waits for the relay; none of it goes to the curator, who is not contacted.
-Status ResumeAtRelay(const ResumeFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadPublicKey(flags.relay.key));
-  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
+Status ResumeAtRelay(const ResumeFlags& flags, JournalStore& store, const SessionParts& device,
+                     GatewayCounts& counts) {
   WarnOfOpenFiles(flags.relay.AsServer(flags.server));
-  COPPICE_ASSIGN_OR_RETURN(const RelayClient relay,
+  COPPICE_ASSIGN_OR_RETURN(GrpcCarrier carrier,
                            flags.relay.Connect(flags.server, /*patiently=*/true));
   CatchInterrupts();
-  const auto agree = []() -> StatusOr<Deal> { return InternalError("what waits needs no deal"); };
-  RelayCounts counts;
-  const Status status =
-      RelayGateway(relay, agree, *journal, {.batch = flags.gateway.batch}, Interrupted)
-          .Resume(/*study=*/"", KeyIdOf(key), counts);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal->Undelivered());
-  Json json = DescribeRelayCounts(counts);
-  json["waiting"] = waiting.size();
-  PrintObject(json, flags.output.json);
-  return CloseWith(status, counts, flags.journal_file);
+  return Resume({.device = device,
+                 .journal = store,
+                 .carrier = carrier,
+                 .server = carrier.server(),
+                 .route = DeliveryRoute::kThroughRelay,
+                 .stop = Interrupted},
+                flags.gateway, /*study=*/"", counts);
 }
 
-Status Resume(const ResumeFlags& flags) {
-  if (flags.relay.is_given()) return ResumeAtRelay(flags);
-  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
-  Trust trust(OfferPolicy(), *journal);
+Status ResumeAtCurator(const ResumeFlags& flags, JournalStore& store, const SessionParts& device,
+                       GatewayCounts& counts) {
   COPPICE_ASSIGN_OR_RETURN(
-      const Collector collector,
-      Collector::Create(flags.server.Connection(), flags.server.Patient(), &trust));
+      GrpcCarrier carrier,
+      GrpcCarrier::ToCurator(flags.server.Connection(), flags.server.Patient()));
   CatchInterrupts();
-  GatewayLink link;
-  link.deliver = [&](absl::Span<const PrivateReport> reports) {
-    return collector.Deliver(reports);
-  };
-  link.check_is = [&](const PublicKey& root) { return collector.CheckIs(root); };
+  return Resume({.device = device,
+                 .journal = store,
+                 .carrier = carrier,
+                 .server = carrier.server(),
+                 .stop = Interrupted},
+                flags.gateway, /*study=*/"", counts);
+}
+
+Status ResumeJournal(const ResumeFlags& flags) {
+  KnownRelay relay{.policy = {.max_send_delay_seconds = 0}};
+  if (flags.relay.is_given()) {
+    COPPICE_ASSIGN_OR_RETURN(relay.policy.relay_key, ReadPublicKey(flags.relay.key));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const auto store, JournalStore::Open(flags.journal_file));
+  const Policy policy = DeliveringPolicy();
+  const OfferPolicy offers;
+  OpenSslRandom random;
+  const SessionParts device{.policy = policy,
+                            .offers = offers,
+                            .journal = store->journal(),
+                            .random = random,
+                            .relay = &relay};
   GatewayCounts counts;
-  const Status status =
-      Gateway(link, *journal, flags.gateway, Interrupted).Resume(/*study=*/"", counts);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal->Undelivered());
-  Json json = DescribeCounts(counts);
-  json["waiting"] = waiting.size();
+  const Status status = flags.relay.is_given() ? ResumeAtRelay(flags, *store, device, counts)
+                                               : ResumeAtCurator(flags, *store, device, counts);
+  Json json = flags.relay.is_given() ? DescribeRelayCounts(counts) : DescribeCounts(counts);
+  json["waiting"] = store->journal().CountUndelivered();
   PrintObject(json, flags.output.json);
-  return CloseWith(status, counts, flags.gateway, flags.journal_file);
+  return flags.relay.is_given() ? CloseRelayWith(status, counts, flags.journal_file)
+                                : CloseWith(status, counts, flags.gateway, flags.journal_file);
 }
 
 Status History(const HistoryFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
-  COPPICE_ASSIGN_OR_RETURN(std::vector<JournalEntry> entries, journal->Entries());
+  COPPICE_ASSIGN_OR_RETURN(const auto store, JournalStore::Open(flags.journal_file));
+  std::vector<JournalEntry> entries = store->journal().Entries();
   if (!flags.subject.empty()) {
     std::erase_if(entries, [&](const JournalEntry& e) { return e.subject != flags.subject; });
   }
@@ -98,7 +111,7 @@ void AddResume(const Command& noun) {
   AddGatewayFlags(verb, flags->gateway);
   AddOutputFlags(verb, flags->output);
   AddRelayTarget(verb, flags->relay, flags->server, AddServerFlags(verb, flags->server));
-  SetAction(verb, flags, Resume);
+  SetAction(verb, flags, ResumeJournal);
 }
 
 void AddHistory(const Command& noun) {
@@ -109,9 +122,18 @@ void AddHistory(const Command& noun) {
   verb.Add("--journal", flags->journal_file, "The journal").Required().ExistingFile();
   verb.Add("--subject", flags->subject, "Only what this one answered");
   verb.AddSwitch("--answers", flags->answers,
-                 "Every answer itself, byte by byte, and the curator it is for");
+                 "Every answer, and the curator it is for; of one that waits, byte by byte what will "
+                 "be sent");
   AddOutputFlags(verb, flags->output);
   SetAction(verb, flags, History);
+}
+
+// What was declined is not in the journal, and what waits is not sent after opting out.
+Status WithAdvice(const Status& status, std::string_view command) {
+  if (IsFailedPrecondition(status)) return status;
+  return Status(status.code(), StrCat(status.message(),
+                                      "; what was randomized is in the journal: deliver it with `",
+                                      command, "`"));
 }
 
 }  // namespace
@@ -129,13 +151,35 @@ Json DescribeCounts(const GatewayCounts& counts) {
           {"of_relays", counts.of_relays}};
 }
 
+Json DescribeRelayCounts(const GatewayCounts& counts) {
+  Json lost = Json::object();
+  for (const auto& [reason, reports] : counts.refused) {
+    lost[StrReplaceAll(reason, {{" ", "_"}, {",", ""}, {"'", ""}})] = reports;
+  }
+  return {{"dealt", counts.dealt},
+          {"stored", counts.accepted},
+          {"lost", lost},
+          {"of_others", counts.of_relays + counts.of_other_curators}};
+}
+
+Status CloseRelayWith(const Status& status, const GatewayCounts& counts,
+                      const std::string& journal_file) {
+  if (!status.ok()) {
+    return WithAdvice(status, StrCat("coppice collect resume --relay HOST:PORT --relay-key PIN "
+                                     "--journal ",
+                                     journal_file));
+  }
+  if (counts.TotalRefused() == 0) return OkStatus();
+  return FailedPreconditionError(
+      StrCat(counts.TotalRefused(),
+             " reports are lost, as `lost` says, and their epsilon stays spent: a row is "
+             "randomized once"));
+}
+
 Status CloseWith(const Status& status, const GatewayCounts& counts, const GatewayOptions& options,
                  const std::string& journal_file) {
   if (!status.ok()) {
-    return Status(status.code(), StrCat(status.message(),
-                                        "; what was randomized is in the journal: deliver it with "
-                                        "`coppice collect resume --journal ",
-                                        journal_file, "`"));
+    return WithAdvice(status, StrCat("coppice collect resume --journal ", journal_file));
   }
   if (counts.TotalRefused() > 0) {
     return FailedPreconditionError(StrCat("the curator refused ", counts.TotalRefused(),
@@ -172,7 +216,7 @@ ServerFlags RelayTarget::AsServer(const ServerFlags& curator) const {
   return server;
 }
 
-StatusOr<RelayClient> RelayTarget::Connect(const ServerFlags& curator, bool patiently) const {
+StatusOr<GrpcCarrier> RelayTarget::Connect(const ServerFlags& curator, bool patiently) const {
   const ServerFlags server = AsServer(curator);
   RetryOptions retry = patiently ? server.Patient() : server.Once();
   retry.diagnose = [ask = std::move(retry.diagnose)] {
@@ -183,7 +227,7 @@ StatusOr<RelayClient> RelayTarget::Connect(const ServerFlags& curator, bool pati
                                                 {"(--ca)", "(--relay-ca)"},
                                                 {"coppiced ", "coppice-relay "}}));
   };
-  return RelayClient::Create(server.Connection(), retry);
+  return GrpcCarrier::ToRelay(server.Connection(), retry);
 }
 
 Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& curator,

@@ -1,38 +1,73 @@
+#include "client/cli/studies/gateway.h"
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "client/cli/studies/collect.h"
-#include "client/device/responder.h"
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/privacy/openssl_random.h"
 
 namespace coppice::cli {
 namespace {
 
-constexpr size_t kMaxCallBytes = 3 << 20;
-constexpr size_t kReportOverhead = 64;  // room for ticket, tags and lengths
+// Concurrent calls to a relay, which takes one report in each.
+constexpr size_t kRelayCalls = 32;
 
-bool SameCall(const PrivateReport& a, const PrivateReport& b) {
-  return a.study == b.study && a.fingerprint == b.fingerprint;
+SessionPlan PlanOf(const GatewayParts& parts, const GatewayOptions& options) {
+  return {.server = parts.server,
+          .route = parts.route,
+          .stop_unknown = options.end_unknown,
+          .batch = options.batch,
+          .calls_together = options.batch};
 }
 
-void Count(const DeliveryResult& result, GatewayCounts& counts) {
-  switch (result.delivery) {
-    case Delivery::kAccepted:
-      ++counts.accepted;
-      break;
-    case Delivery::kDuplicate:
-      ++counts.duplicate;
-      break;
-    case Delivery::kRefused:
-      ++counts.refused[result.reason];
-      break;
-    case Delivery::kUnknownStudy:
-      ++counts.unknown_study;
-      break;
+// Carries no call once the user wants to stop. What was answered is in the journal then.
+class StoppableCarrier final : public Carrier {
+ public:
+  explicit StoppableCarrier(const GatewayParts& parts) : parts_(parts) {}
+
+  StatusOr<std::string> Carry(const DeviceCall& call) override {
+    if (parts_.stop()) return CancelledError("stopped on request");
+    return parts_.carrier.Carry(call);
   }
+
+ private:
+  const GatewayParts& parts_;
+};
+
+Status Run(const GatewayParts& parts, DeviceSession& session, ReadSessionRow read_row) {
+  StoppableCarrier carrier(parts);
+  return RunSession(session,
+                    {.journal = parts.journal, .carrier = carrier, .threads = kRelayCalls},
+                    read_row);
+}
+
+// For sessions in which nobody answers.
+LabelledRow NoRow(size_t /*subject*/, const Terms& /*terms*/) { return {}; }
+
+Status ResultOf(const DeviceSession& session) {
+  const SessionOutcome& outcome = session.outcome();
+  return outcome.answer.ok() ? outcome.delivery : outcome.answer;
+}
+
+// Fills the plan with the unanswered ones of the rows from `first` on; returns them.
+StatusOr<std::vector<size_t>> AskRows(const GatewayParts& parts, const AnsweringFile& answering,
+                                      size_t first, size_t end, GatewayCounts& counts,
+                                      SessionPlan& plan) {
+  COPPICE_ASSIGN_OR_RETURN(const JournalStore::Held journal, parts.journal.Hold());
+  std::vector<size_t> rows;
+  for (size_t row = first; row < end; ++row) {
+    std::string subject = SubjectOf(answering.file, row);
+    if (journal->Find(subject, answering.study).has_value()) {
+      ++counts.answered_before;
+      continue;
+    }
+    rows.push_back(row);
+    plan.subjects.push_back(std::move(subject));
+    if (answering.submission_tokens.empty()) continue;
+    plan.submission_tokens.push_back(answering.submission_tokens[row]);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -52,6 +87,18 @@ LabelledRow RowOf(const TableFile& file, size_t row) {
   return read;
 }
 
+void GatewayCounts::Add(const SessionOutcome& outcome) {
+  const Deliveries& deliveries = outcome.deliveries;
+  dealt += outcome.dealt;
+  accepted += deliveries.accepted;
+  duplicate += deliveries.duplicate;
+  for (const std::string& reason : deliveries.refused) ++refused[reason];
+  unknown_study += deliveries.unknown.size();
+  of_other_curators += deliveries.of_other_curators;
+  of_relays += deliveries.of_relays;
+  payload_bytes += deliveries.payload_bytes;
+}
+
 uint64_t GatewayCounts::TotalRefused() const {
   uint64_t total = 0;
   for (const auto& [reason, reports] : refused) total += reports;
@@ -63,114 +110,49 @@ double GatewayCounts::MeanPayloadBytes() const {
   return sent == 0 ? 0 : static_cast<double>(payload_bytes) / static_cast<double>(sent);
 }
 
-size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch) {
-  size_t bytes = 0;
-  size_t size = 0;
-  while (size < std::min(batch, entries.size())) {
-    const PrivateReport& report = entries[size].report;
-    bytes += report.payload.size() + report.public_values.size() + kReportOverhead;
-    if (size > 0 && (bytes > kMaxCallBytes || !SameCall(report, entries[0].report))) break;
-    ++size;
-  }
-  return size;
+StatusOr<std::unique_ptr<DeviceSession>> FetchTerms(const GatewayParts& parts,
+                                                    const std::string& study,
+                                                    const std::string& submission_token) {
+  SessionPlan plan = PlanOf(parts, GatewayOptions());
+  plan.study = study;
+  plan.deliver = SessionPlan::Deliver::kNothing;
+  if (!submission_token.empty()) plan.submission_tokens = {submission_token};
+  auto session = std::make_unique<DeviceSession>(parts.device, std::move(plan));
+  COPPICE_RETURN_IF_ERROR(Run(parts, *session, NoRow));
+  COPPICE_RETURN_IF_ERROR(ResultOf(*session));
+  return session;
 }
 
-Gateway::Gateway(GatewayLink link, Journal& journal, const GatewayOptions& options,
-                 std::function<bool()> stop)
-    : link_(std::move(link)),
-      journal_(journal),
-      options_(options),
-      stop_(std::move(stop)),
-      curator_check_(link_.check_is) {}
-
-Status Gateway::CheckStop() const {
-  return stop_() ? CancelledError("stopped on request") : OkStatus();
+Status Resume(const GatewayParts& parts, const GatewayOptions& options, const std::string& study,
+              GatewayCounts& counts) {
+  SessionPlan plan = PlanOf(parts, options);
+  plan.deliver = SessionPlan::Deliver::kEverybody;
+  plan.deliver_study = study;
+  DeviceSession session(parts.device, std::move(plan));
+  COPPICE_RETURN_IF_ERROR(Run(parts, session, NoRow));
+  counts.Add(session.outcome());
+  return ResultOf(session);
 }
 
-Status Gateway::SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts) {
-  COPPICE_RETURN_IF_ERROR(CheckStop());
-  std::vector<PrivateReport> reports;
-  for (const JournalEntry& entry : entries) reports.push_back(entry.report);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<DeliveryResult> results, link_.deliver(reports));
-  std::vector<std::string> ended;
-  for (size_t i = 0; i < results.size(); ++i) {
-    Count(results[i], counts);
-    counts.payload_bytes += reports[i].payload.size();
-    const bool unknown = results[i].delivery == Delivery::kUnknownStudy;
-    if (!unknown || options_.end_unknown) ended.push_back(entries[i].subject);
-  }
-  return journal_.MarkDelivered(reports[0].study, ended);
-}
-
-Status Gateway::Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts) {
-  while (!entries.empty()) {
-    const size_t size = CallSize(entries, options_.batch);
-    COPPICE_RETURN_IF_ERROR(SendOneCall(entries.subspan(0, size), counts));
-    entries.remove_prefix(size);
-  }
-  return OkStatus();
-}
-
-Status Gateway::Resume(const std::string& study, GatewayCounts& counts) {
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal_.Undelivered());
-  std::vector<JournalEntry> for_this_curator;
-  for (const JournalEntry& entry : waiting) {
-    if (!study.empty() && entry.report.study != study) continue;
-    if (entry.sealed.has_value()) {
-      ++counts.of_relays;
-      continue;
+Status AnswerRows(const GatewayParts& parts, const GatewayOptions& options,
+                  const AnsweringFile& answering, const std::function<void(uint64_t)>& progress,
+                  GatewayCounts& counts) {
+  for (size_t first = 0; first < answering.rows; first += options.batch) {
+    const size_t end = std::min(first + options.batch, answering.rows);
+    SessionPlan plan = PlanOf(parts, options);
+    plan.study = plan.deliver_study = answering.study;
+    plan.known = answering.known;
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<size_t> rows,
+                             AskRows(parts, answering, first, end, counts, plan));
+    if (!rows.empty()) {
+      DeviceSession session(parts.device, std::move(plan));
+      COPPICE_RETURN_IF_ERROR(Run(parts, session, [&](size_t subject, const Terms&) {
+        return RowOf(answering.file, rows[subject]);
+      }));
+      counts.Add(session.outcome());
+      COPPICE_RETURN_IF_ERROR(ResultOf(session));
     }
-    COPPICE_ASSIGN_OR_RETURN(const bool is_for_this_curator, curator_check_.Owns(entry));
-    if (is_for_this_curator) {
-      for_this_curator.push_back(entry);
-    } else {
-      ++counts.of_other_curators;
-    }
-  }
-  return Send(for_this_curator, counts);
-}
-
-Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& policy,
-                            const TableFile& file, absl::Span<const size_t> rows,
-                            GatewayCounts& counts) {
-  COPPICE_RETURN_IF_ERROR(CheckStop());
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> tickets, link_.tickets(rows));
-  std::vector<Invitation> invitations;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    invitations.push_back({SubjectOf(file, rows[i]), tickets[i]});
-  }
-  const auto read = [&](size_t i) { return RowOf(file, rows[i]); };
-  OpenSslRandom random;
-  COPPICE_ASSIGN_OR_RETURN(
-      std::vector<PrivateReport> reports,
-      Responder(policy, journal_).Respond(privatizer, invitations, read, random));
-  std::vector<JournalEntry> entries;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    entries.push_back({std::move(invitations[i].subject), privatizer.terms().epsilon,
-                       std::move(reports[i]), /*delivered=*/false});
-  }
-  return Send(entries, counts);
-}
-
-Status Gateway::AnswerRows(const Privatizer& privatizer, const Policy& policy,
-                           const TableFile& file, size_t rows,
-                           const std::function<void(uint64_t)>& progress, GatewayCounts& counts) {
-  std::vector<size_t> batch;
-  for (size_t row = 0; row < rows; ++row) {
-    COPPICE_ASSIGN_OR_RETURN(const auto answered,
-                             journal_.Find(SubjectOf(file, row), privatizer.terms().study));
-    if (answered.has_value()) {
-      ++counts.answered_before;
-    } else {
-      batch.push_back(row);
-    }
-    const bool last = row + 1 == rows;
-    if (batch.size() < options_.batch && !last) continue;
-    if (!batch.empty()) {
-      COPPICE_RETURN_IF_ERROR(AnswerBatch(privatizer, policy, file, batch, counts));
-      batch.clear();
-    }
-    progress(row + 1);
+    progress(end);
   }
   return OkStatus();
 }

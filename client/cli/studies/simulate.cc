@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -13,13 +14,11 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
-#include "client/device/grpc/collector.h"
-#include "client/device/grpc/relay_client.h"
-#include "client/device/relay/deal.h"
-#include "client/device/trust.h"
+#include "client/device/grpc/grpc_carrier.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/privacy/openssl_random.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/terms/public_key_file.h"
@@ -35,7 +34,8 @@ struct SimulateFlags {
   OutputFlags output;
   std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
   std::string max_epsilon = "20";
-  std::vector<std::string> shows;
+  std::vector<std::string> allowed_in_clear;
+  std::vector<std::string> join_ids;
   std::string curator_key;
   bool demand_pin = false;
   uint64_t min_reports = 0;
@@ -45,45 +45,16 @@ struct SimulateFlags {
   bool again = false;
 };
 
-StatusOr<std::string> MakeTemporaryJournal() {
-  const char* folder = getenv("TMPDIR");
-  std::string path =
-      StrCat(folder == nullptr || *folder == 0 ? "/tmp" : folder, "/coppice-journal-XXXXXX");
-  const int descriptor = mkstemp(path.data());
-  if (descriptor < 0) {
-    return UnavailableError("cannot make a temporary journal; name one with --journal");
+// In a folder of its own: a journal gets its name with its first record.
+StatusOr<std::string> NameTemporaryJournal() {
+  const char* temporary = getenv("TMPDIR");
+  std::string folder =
+      StrCat(temporary == nullptr || *temporary == 0 ? "/tmp" : temporary, "/coppice-XXXXXX");
+  if (mkdtemp(folder.data()) == nullptr) {
+    return UnavailableError(
+        "cannot make a folder for a temporary journal; name one with --journal");
   }
-  close(descriptor);
-  return path;
-}
-
-// Fetches the study's terms and trees with one try: a wrong address must not take a minute to show.
-StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags, Trust& trust,
-                                const std::vector<std::string>& tokens) {
-  // If tokens are required, uses the first row's: it gets the same ticket again in its turn.
-  const auto first = absl::MakeConstSpan(tokens).subspan(0, 1);
-  COPPICE_ASSIGN_OR_RETURN(
-      const Collector collector,
-      Collector::Create(flags.server.Connection(), flags.server.Once(), &trust));
-  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchForest(flags.study, /*tickets=*/1, first));
-  return Privatizer::Create(std::move(offer.terms), offer.fingerprint, std::move(offer.trees));
-}
-
-// Row n shows token n, or none if there are none.
-GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer,
-                   const std::vector<std::string>& tokens) {
-  return {.tickets =
-              [&](absl::Span<const size_t> rows) {
-                std::vector<std::string> shown;
-                for (const size_t row : rows) {
-                  if (!tokens.empty()) shown.push_back(tokens[row]);
-                }
-                return collector.FetchTickets(privatizer.terms().study, privatizer.fingerprint(),
-                                              static_cast<uint32_t>(rows.size()), shown);
-              },
-          .deliver =
-              [&](absl::Span<const PrivateReport> reports) { return collector.Deliver(reports); },
-          .check_is = [&](const PublicKey& root) { return collector.CheckIs(root); }};
+  return StrCat(folder, "/journal");
 }
 
 StatusOr<std::vector<std::string>> ReadTokens(const SimulateFlags& flags) {
@@ -156,7 +127,7 @@ Status CheckIds(const Terms& terms, const TableFile& file) {
 // Without a journal given by a flag, nothing else would stop rows from answering twice.
 Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
                       const std::string& journal_file) {
-  const auto seen = journal.OfStudy(flags.study);
+  const auto seen = journal.manifests().OfStudy(flags.study);
   AnsweringRows rows{.study = flags.study,
                      .curator = std::nullopt,
                      .data_file = flags.data_file,
@@ -194,105 +165,122 @@ size_t CountRows(const SimulateFlags& flags, const TableFile& file) {
 }
 
 StatusOr<std::string> JournalFileOf(const SimulateFlags& flags) {
-  return flags.journal_file.empty() ? MakeTemporaryJournal() : flags.journal_file;
+  return flags.journal_file.empty() ? NameTemporaryJournal() : flags.journal_file;
 }
 
-// Simulates the devices' side of a relay, which takes the curator's place.
-Status SimulateThroughRelay(const SimulateFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
-  COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
-  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadPublicKey(flags.relay.key));
-  COPPICE_ASSIGN_OR_RETURN(const std::string journal_file, JournalFileOf(flags));
-  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
-  Trust trust(offer_policy, *journal);
-  // No random sending delay: it hides one device's work, not that of many devices.
-  const RelayPolicy relay_policy{
-      .relay_key = key, .min_batch = flags.min_batch, .max_send_delay_seconds = 0};
-  WarnOfOpenFiles(flags.relay.AsServer(flags.server));
-  const auto agree_at = [&](const RelayLink& link) -> StatusOr<Deal> {
-    COPPICE_ASSIGN_OR_RETURN(const DealOffer offer, link.GetRelayTerms(flags.study));
-    return AdmitDeal(offer, flags.study, link.address(), relay_policy, trust, SystemSeconds());
-  };
-  // One try first: a wrong address must not take a minute to show.
-  COPPICE_ASSIGN_OR_RETURN(const RelayClient once,
-                           flags.relay.Connect(flags.server, /*patiently=*/false));
-  COPPICE_ASSIGN_OR_RETURN(const Deal deal, agree_at(once));
-  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema};
-  COPPICE_RETURN_IF_ERROR(policy.Allows(deal.terms, /*spent=*/{}, Way::kThroughRelay));
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadRows(flags, deal.terms, own));
-  COPPICE_ASSIGN_OR_RETURN(const RelayClient relay,
-                           flags.relay.Connect(flags.server, /*patiently=*/true));
-  CatchInterrupts();
-  const size_t rows = CountRows(flags, file);
-  COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));
-  if (flags.journal_file.empty()) Note(StrCat("the journal is ", journal_file));
-  RelayGateway gateway(
-      relay, [&] { return agree_at(relay); }, *journal, {.batch = flags.gateway.batch},
-      Interrupted);
-  RelayCounts counts;
-  const absl::Time start = absl::Now();
-  Status status = gateway.Resume(flags.study, KeyIdOf(key), counts);
-  if (status.ok()) {
-    Progress progress("rows", rows);
-    status = gateway.AnswerRows(
-        flags.study, policy, file, rows, [&](uint64_t done) { progress.Show(done); }, counts);
+// What the devices stand on, which sessions refer to.
+struct SimulatedDevices {
+  SchemaFile own;
+  Policy policy;
+  OfferPolicy offers = {};
+  KnownRelay relay = {};
+  std::string journal_file = {};
+  std::unique_ptr<JournalStore> store = nullptr;
+  OpenSslRandom random = {};
+
+  SessionParts parts() {
+    return {.policy = policy,
+            .offers = offers,
+            .journal = store->journal(),
+            .random = random,
+            .relay = &relay};
   }
+};
+
+StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(SchemaFile own, CheckOwnRows(flags));
+  auto devices = std::unique_ptr<SimulatedDevices>(
+      new SimulatedDevices{.own = std::move(own),
+                           .policy = {.max_epsilon = EpsilonOf(flags.max_epsilon),
+                                      .own_schema = nullptr,
+                                      .allowed_in_clear = flags.allowed_in_clear,
+                                      .join_ids = flags.join_ids}});
+  devices->policy.own_schema = devices->own.schema;
+  COPPICE_ASSIGN_OR_RETURN(devices->offers, OfferPolicyOf(flags));
+  // No random delay of sending: it hides one device's work, not that of many devices.
+  devices->relay.policy.max_send_delay_seconds = 0;
+  devices->relay.policy.min_batch = flags.min_batch;
+  if (flags.relay.is_given()) {
+    COPPICE_ASSIGN_OR_RETURN(devices->relay.policy.relay_key, ReadPublicKey(flags.relay.key));
+  }
+  COPPICE_ASSIGN_OR_RETURN(devices->journal_file, JournalFileOf(flags));
+  COPPICE_ASSIGN_OR_RETURN(devices->store, JournalStore::Open(devices->journal_file));
+  return devices;
+}
+
+// With one try or, if `patiently`, as many as the time allows: a wrong address must not take a
+// minute to show.
+StatusOr<GrpcCarrier> ConnectFor(const SimulateFlags& flags, bool patiently) {
+  if (flags.relay.is_given()) return flags.relay.Connect(flags.server, patiently);
+  return GrpcCarrier::ToCurator(flags.server.Connection(),
+                                patiently ? flags.server.Patient() : flags.server.Once());
+}
+
+GatewayParts PartsOf(const SimulateFlags& flags, SimulatedDevices& devices, GrpcCarrier& carrier) {
+  return {.device = devices.parts(),
+          .journal = *devices.store,
+          .carrier = carrier,
+          .server = carrier.server(),
+          .route = flags.relay.is_given() ? DeliveryRoute::kThroughRelay : DeliveryRoute::kDirect,
+          .stop = Interrupted};
+}
+
+Json DescribeSimulation(const SimulateFlags& flags, const DeviceSession& fetched, size_t rows,
+                        const GatewayCounts& counts) {
+  const bool is_relayed = flags.relay.is_given();
   Json json = {{"study", flags.study}, {"rows", rows}};
-  json.update(DescribeRelayCounts(counts));
+  json.update(is_relayed ? DescribeRelayCounts(counts) : DescribeCounts(counts));
   json["answered_before"] = counts.answered_before;
-  json["epsilon"] = deal.terms.epsilon.epsilon();
-  json["min_batch"] = deal.relay.min_batch;
-  json["journal"] = journal_file;
-  json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);
-  PrintObject(json, flags.output.json);
-  return CloseWith(status, counts, journal_file);
+  if (!is_relayed) json["payload_bytes"] = counts.MeanPayloadBytes();
+  json["epsilon"] = fetched.privatizer()->terms().epsilon.epsilon();
+  if (is_relayed) json["min_batch"] = fetched.deal()->relay.min_batch;
+  return json;
 }
 
 Status SimulateRows(const SimulateFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
-  COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, ReadTokens(flags));
-  COPPICE_ASSIGN_OR_RETURN(const std::string journal_file, JournalFileOf(flags));
-  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
-  Trust trust(offer_policy, *journal);
-  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
-  const Policy policy{
-      .max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema, .shows = flags.shows};
-  COPPICE_RETURN_IF_ERROR(policy.Allows(privatizer.terms(), /*spent=*/{}));  // before any row
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadRows(flags, privatizer.terms(), own));
+  COPPICE_ASSIGN_OR_RETURN(const auto devices, OpenDevices(flags));
+  if (flags.relay.is_given()) WarnOfOpenFiles(flags.relay.AsServer(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(GrpcCarrier once, ConnectFor(flags, /*patiently=*/false));
+  // If tokens are required, shows the first row's: it gets the same ticket again in its turn.
   COPPICE_ASSIGN_OR_RETURN(
-      const Collector collector,
-      Collector::Create(flags.server.Connection(), flags.server.Patient(), &trust));
+      const auto fetched,
+      FetchTerms(PartsOf(flags, *devices, once), flags.study, tokens.empty() ? "" : tokens[0]));
+  const Terms& terms = fetched->privatizer()->terms();
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadRows(flags, terms, devices->own));
+  COPPICE_ASSIGN_OR_RETURN(GrpcCarrier carrier, ConnectFor(flags, /*patiently=*/true));
 
   CatchInterrupts();
   const size_t rows = CountRows(flags, file);
   COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
-  COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));
-  if (flags.journal_file.empty()) Note(StrCat("the journal is ", journal_file));
-  Gateway gateway(LinkOf(collector, privatizer, tokens), *journal, flags.gateway, Interrupted);
+  COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, devices->store->journal(), devices->journal_file));
+  if (flags.journal_file.empty()) Note(StrCat("the journal is ", devices->journal_file));
+  const GatewayParts parts = PartsOf(flags, *devices, carrier);
   GatewayCounts counts;
   const absl::Time start = absl::Now();
-  Status status = gateway.Resume(flags.study, counts);
+  Status status = Resume(parts, flags.gateway, flags.study, counts);
   if (status.ok()) {
     Progress progress("rows", rows);
-    status = gateway.AnswerRows(
-        privatizer, policy, file, rows, [&](uint64_t done) { progress.Show(done); }, counts);
+    const AnsweringFile answering{.study = flags.study,
+                                  .known = flags.relay.is_given() ? nullptr : fetched->privatizer(),
+                                  .file = file,
+                                  .rows = rows,
+                                  .submission_tokens = tokens};
+    status = AnswerRows(
+        parts, flags.gateway, answering, [&](uint64_t done) { progress.Show(done); }, counts);
   }
-  Json json = {{"study", flags.study}, {"rows", rows}};
-  json.update(DescribeCounts(counts));
-  json["answered_before"] = counts.answered_before;
-  json["payload_bytes"] = counts.MeanPayloadBytes();
-  json["epsilon"] = privatizer.terms().epsilon.epsilon();
-  json["journal"] = journal_file;
+  Json json = DescribeSimulation(flags, *fetched, rows, counts);
+  json["journal"] = devices->journal_file;
   json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);
   PrintObject(json, flags.output.json);
-  return CloseWith(status, counts, flags.gateway, journal_file);
+  return flags.relay.is_given() ? CloseRelayWith(status, counts, devices->journal_file)
+                                : CloseWith(status, counts, flags.gateway, devices->journal_file);
 }
 
 Status Simulate(const SimulateFlags& flags) {
   SimulateFlags with_file = flags;
   COPPICE_ASSIGN_OR_RETURN(with_file.data_file, InputFile(flags.data_file, /*again=*/true));
-  return flags.relay.is_given() ? SimulateThroughRelay(with_file) : SimulateRows(with_file);
+  return SimulateRows(with_file);
 }
 
 }  // namespace
@@ -337,12 +325,18 @@ void AddCollectSimulate(const Command& collect) {
   AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
                  "Largest epsilon of one report that the devices agree to")
       .ShowDefault();
-  const Flag shows = verb.Add("--show", flags->shows,
-                              "Features, or the id that a study is joined by, that the devices "
-                              "agree to send in the "
-                              "clear; a study that asks for any other is declined")
-                         .SplitAt(',')
-                         .Takes("FEATURE,...");
+  const Flag allowed_in_clear =
+      verb.Add("--allow-in-clear,--show", flags->allowed_in_clear,
+               "Features that the devices agree to send in the clear; a study that asks for any "
+               "other is declined")
+          .SplitAt(',')
+          .Takes("FEATURE,...");
+  const Flag join_ids =
+      verb.Add("--allow-join-id", flags->join_ids,
+               "Ids by which the devices let studies join; the column is then sent as it is, so "
+               "never one of their features")
+          .SplitAt(',')
+          .Takes("COLUMN,...");
   const Flag curator_key =
       AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
                        "Public key of the curator, as `coppice study key` prints it (default: the "
@@ -358,7 +352,7 @@ void AddCollectSimulate(const Command& collect) {
   AddOutputFlags(verb, flags->output);
   const Flag relay =
       AddRelayTarget(verb, flags->relay, flags->server, AddServerFlags(verb, flags->server));
-  relay.Needs(curator_key).Excludes(tokens).Excludes(shows);
+  relay.Needs(curator_key).Excludes(tokens).Excludes(allowed_in_clear).Excludes(join_ids);
   verb.Add("--min-batch", flags->min_batch,
            "Answer only if the relay sends batches of at least so many reports, and drops smaller "
            "ones")

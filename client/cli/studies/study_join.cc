@@ -36,7 +36,7 @@ StatusOr<v1::Study> GetStudy(const Remote& remote, const std::string& study) {
     return FailedPreconditionError(
         StrCat("study ", study,
                " is not joined by an id, so its devices send their own features; `coppice "
-               "study create --joined-by` makes one that is"));
+               "study create --join-id` makes one that is"));
   }
   return std::move(*response.mutable_study());
 }
@@ -51,7 +51,7 @@ StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& sch
 
 // Reads all rows before any is sent.
 StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& terms) {
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(terms.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(terms.schema()));
   COPPICE_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags.schema_file, schema));
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
   const ReadingNote reading(path);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 

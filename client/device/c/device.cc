@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/device_handle.h"
@@ -51,10 +53,13 @@ StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
     if (!direct.ok()) return InvalidArgumentError("max_epsilon_direct_nanos is above 10^18");
     policy.max_epsilon_direct = *direct;
   }
-  if (options.num_shows > 0 && options.shows == nullptr) return Missing("shows");
-  for (size_t i = 0; i < options.num_shows; ++i) {
-    if (options.shows[i] == nullptr) return Missing("a name in shows");
-    policy.shows.emplace_back(options.shows[i]);
+  COPPICE_ASSIGN_OR_RETURN(policy.allowed_in_clear,
+                           ReadNames("shows", options.shows, options.num_shows));
+  COPPICE_ASSIGN_OR_RETURN(policy.join_ids,
+                           ReadNames("join_ids", options.join_ids, options.num_join_ids));
+  if (options.num_own_columns > 0) {
+    COPPICE_ASSIGN_OR_RETURN(policy.own_schema,
+                             ReadOwnSchema(options.own_columns, options.num_own_columns));
   }
   return policy;
 }
@@ -89,7 +94,9 @@ StatusOr<OfferPolicy> ReadOfferPolicy(const coppice_device_options& options) {
 }
 
 std::function<int64_t()> ReadClock(const coppice_device_options& options) {
-  if (options.clock == nullptr) return SystemSeconds;
+  if (options.clock == nullptr) {
+    return [] { return static_cast<int64_t>(std::time(nullptr)); };
+  }
   return [clock = options.clock, context = options.clock_context] { return clock(context); };
 }
 
@@ -99,42 +106,46 @@ StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_option
   }
   if (options.subject == nullptr) return Missing("subject");
   COPPICE_ASSIGN_OR_RETURN(Policy policy, ReadPolicy(options));
-  COPPICE_ASSIGN_OR_RETURN(const RelayPolicy relay_policy, ReadRelayPolicy(options));
-  auto device = std::make_unique<coppice_device>(std::move(policy), relay_policy);
-  COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offers, ReadOfferPolicy(options));
+  auto device = std::make_unique<coppice_device>(std::move(policy));
+  device->subject = options.subject;
+  COPPICE_ASSIGN_OR_RETURN(device->relay.policy, ReadRelayPolicy(options));
+  COPPICE_ASSIGN_OR_RETURN(device->offers, ReadOfferPolicy(options));
+  device->knows_relay = options.relay_key != nullptr;
   device->max_total_nanos = Limit(options.max_total_epsilon_nanos);
   device->clock = ReadClock(options);
   // OpenSSL's generator takes its memory at the first draw: here, where there is no row yet.
   COPPICE_RETURN_IF_ERROR(device->random.UniformBelow(2).status());
-  COPPICE_ASSIGN_OR_RETURN(device->journal, Journal::Open(options.journal_path));
-  device->trust = std::make_unique<Trust>(offers, *device->journal, device->clock);
-  device->respondent =
-      std::make_unique<Respondent>(options.subject, device->policy, *device->journal);
-  if (options.relay_key != nullptr) {
-    device->relayed = std::make_unique<RelayedRespondent>(
-        options.subject, device->policy, device->relay_policy, *device->journal, *device->trust);
-  }
+  COPPICE_ASSIGN_OR_RETURN(device->journal, JournalStore::Open(options.journal_path));
+  // Where there is no room to write it anew now, the next visit does.
+  (void)device->journal->Change([&](Journal& journal) { return journal.Forget(device->clock()); });
   return device;
 }
 
 StatusOr<coppice_device_state> StateOf(const coppice_device& device) {
+  COPPICE_ASSIGN_OR_RETURN(const JournalStore::Held journal, device.journal->Hold());
   coppice_device_state state{};
-  COPPICE_ASSIGN_OR_RETURN(const auto entries, device.journal->Entries());
-  for (const JournalEntry& entry : entries) {
-    state.answers += entry.subject == device.respondent->subject() ? 1 : 0;
+  for (const JournalEntry& entry : journal->Entries()) {
+    state.answers += entry.subject == device.subject ? 1 : 0;
   }
-  COPPICE_ASSIGN_OR_RETURN(state.waiting, device.journal->CountUndelivered());
-  COPPICE_ASSIGN_OR_RETURN(const auto spent, device.journal->Spent(device.respondent->subject()));
+  state.waiting = journal->CountUndelivered();
+  const std::optional<Budget> spent = journal->Spent(device.subject);
   state.spent_epsilon_nanos = spent.has_value() ? spent->nanos() : 0;
   state.left_epsilon_nanos = UINT64_MAX;
   if (device.max_total_nanos.has_value()) {
     state.left_epsilon_nanos =
         *device.max_total_nanos - std::min(*device.max_total_nanos, state.spent_epsilon_nanos);
   }
-  COPPICE_ASSIGN_OR_RETURN(state.journal_bytes, device.journal->SizeBytes());
-  COPPICE_ASSIGN_OR_RETURN(const bool opted_out, device.journal->OptedOut());
-  state.opted_out = opted_out ? 1 : 0;
+  state.journal_bytes = journal->SizeBytes();
+  state.opted_out = journal->OptedOut() ? 1 : 0;
   return state;
+}
+
+StatusOr<std::vector<JournalEntry>> EntriesOf(const coppice_device& device) {
+  COPPICE_ASSIGN_OR_RETURN(const JournalStore::Held journal, device.journal->Hold());
+  std::vector<JournalEntry> entries = journal->Entries();
+  std::erase_if(entries,
+                [&](const JournalEntry& entry) { return entry.subject != device.subject; });
+  return entries;
 }
 
 coppice_answer AnswerOf(const JournalEntry& entry) {
@@ -144,16 +155,24 @@ coppice_answer AnswerOf(const JournalEntry& entry) {
                         .study = entry.report.study.c_str(),
                         .epsilon_nanos = entry.epsilon.nanos(),
                         .delivered = entry.delivered ? 1 : 0,
-                        .forgotten = entry.forgotten ? 1 : 0,
+                        .forgotten = entry.delivered ? 1 : 0,
                         .payload = nullptr,
                         .payload_size = sent.size(),
                         .sealed = entry.sealed.has_value() ? 1 : 0};
-  if (!entry.forgotten) answer.payload = reinterpret_cast<const uint8_t*>(sent.data());
+  if (!entry.delivered) answer.payload = reinterpret_cast<const uint8_t*>(sent.data());
   return answer;
 }
 
 }  // namespace
 }  // namespace coppice
+
+coppice::DeviceTime coppice_device::Now() const {
+  timespec since_boot{};
+  clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  return {.unix_seconds = clock(),
+          .milliseconds_since_boot =
+              int64_t{since_boot.tv_sec} * 1000 + since_boot.tv_nsec / 1'000'000};
+}
 
 using namespace coppice;  // NOLINT: below is C, which has no prefixes
 
@@ -210,7 +229,8 @@ void coppice_device_close(coppice_device* device) {
 int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out, coppice_error* error) {
   return Guarded(error, [&]() -> Status {
     if (device == nullptr) return Missing("the device");
-    return device->journal->SetOptedOut(opted_out != 0);
+    return device->journal->Change(
+        [&](Journal& journal) { return journal.SetOptedOut(opted_out != 0); });
   });
 }
 
@@ -228,9 +248,8 @@ int32_t coppice_device_history(coppice_device* device,
                                coppice_error* error) {
   return Guarded(error, [&]() -> Status {
     if (device == nullptr || answer == nullptr) return Missing("the device or the callback");
-    COPPICE_ASSIGN_OR_RETURN(const auto entries, device->journal->Entries());
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> entries, EntriesOf(*device));
     for (const JournalEntry& entry : entries) {
-      if (entry.subject != device->respondent->subject()) continue;
       const coppice_answer shown = AnswerOf(entry);
       answer(context, &shown);
     }
@@ -241,6 +260,7 @@ int32_t coppice_device_history(coppice_device* device,
 int32_t coppice_device_give_up(coppice_device* device, const char* study, coppice_error* error) {
   return Guarded(error, [&]() -> Status {
     if (device == nullptr || study == nullptr) return Missing("the device or the study");
-    return device->respondent->GiveUp(study);
+    return device->journal->Change(
+        [&](Journal& journal) { return journal.MarkDelivered(study, {device->subject}); });
   });
 }

@@ -7,32 +7,32 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "client/device/c/coppice_device.h"
-#include "client/device/journal.h"
+#include "client/device/journal_store.h"
 #include "client/device/policy.h"
-#include "client/device/relay/relayed_respondent.h"
-#include "client/device/respondent.h"
-#include "client/device/trust.h"
+#include "client/device/session.h"
 #include "common/privacy/openssl_random.h"
 
-// At a fixed place: its parts refer to each other.
+// At a fixed place: sessions refer to its parts.
 struct coppice_device {
-  coppice_device(coppice::Policy allowed, const coppice::RelayPolicy& relay)
-      : policy(std::move(allowed)), relay_policy(relay) {}
+  explicit coppice_device(coppice::Policy allowed) : policy(std::move(allowed)) {}
 
-  const coppice::Policy policy;
-  const coppice::RelayPolicy relay_policy;
+  std::string subject;
+  coppice::Policy policy;
+  coppice::OfferPolicy offers;
+  coppice::KnownRelay relay;
+  bool knows_relay = false;  // else it visits none
   std::optional<uint64_t> max_total_nanos;
-  std::function<int64_t()> clock;
-  std::unique_ptr<coppice::Journal> journal;
-  std::unique_ptr<coppice::Trust> trust;
-  std::unique_ptr<coppice::Respondent> respondent;
-  std::unique_ptr<coppice::RelayedRespondent> relayed;  // null: it visits no relay
+  std::function<int64_t()> clock;  // seconds since 1970
+  std::unique_ptr<coppice::JournalStore> journal;
   coppice::OpenSslRandom random;
   bool has_visit = false;
   bool in_callback = false;
+
+  coppice::DeviceTime Now() const;
 };
 
 #endif  // COPPICE_CLIENT_DEVICE_C_DEVICE_HANDLE_H_

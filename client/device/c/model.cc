@@ -7,9 +7,9 @@
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/handles.h"
-#include "client/device/messages/messages.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/wire/model.h"
 
 using coppice::CopyOut;
 using coppice::Guarded;
@@ -41,15 +41,15 @@ coppice_prediction PredictionOf(const Model& model, const Prediction& from) {
 int32_t coppice_model_open(const uint8_t* bytes, size_t size, coppice_model** model,
                            coppice_error* error) {
   return Guarded(error, [&]() -> coppice::Status {
-    if (model == nullptr) return InvalidArgumentError("where to put the model is missing");
+    if (model == nullptr) return coppice::InvalidArgumentError("where to put the model is missing");
     *model = nullptr;
-    if (bytes == nullptr && size > 0) return InvalidArgumentError("the bytes are missing");
+    if (bytes == nullptr && size > 0) return coppice::InvalidArgumentError("the bytes are missing");
     COPPICE_ASSIGN_OR_RETURN(coppice::Model read,
                              coppice::ReadModel({reinterpret_cast<const char*>(bytes), size}));
     auto opened = std::make_unique<coppice_model>(coppice_model{std::move(read), {}});
     opened->schema = {.schema = &opened->model.schema(), .joined_by = nullptr};
     *model = opened.release();
-    return OkStatus();
+    return coppice::OkStatus();
   });
 }
 
@@ -62,11 +62,11 @@ const coppice_schema* coppice_model_schema(const coppice_model* model) {
 int32_t coppice_model_new_row(const coppice_model* model, coppice_row** row, coppice_error* error) {
   return Guarded(error, [&]() -> coppice::Status {
     if (model == nullptr || row == nullptr) {
-      return InvalidArgumentError("the model, or where to put the row, is missing");
+      return coppice::InvalidArgumentError("the model, or where to put the row, is missing");
     }
     *row = nullptr;
     *row = new coppice_row(coppice::EmptyRow(model->schema));
-    return OkStatus();
+    return coppice::OkStatus();
   });
 }
 
@@ -81,12 +81,12 @@ int32_t coppice_model_predict(const coppice_model* model, const coppice_row* row
                               coppice_prediction* prediction, coppice_error* error) {
   return Guarded(error, [&]() -> coppice::Status {
     if (model == nullptr || row == nullptr || row->schema != &model->schema) {
-      return InvalidArgumentError("the model is missing, or the row is not one of its own");
+      return coppice::InvalidArgumentError("the model is missing, or the row is not one of its own");
     }
     const auto predicted =
         coppice::PredictionOf(model->model, model->model.Predict(row->values.row));
     return CopyOut(predicted, prediction)
-               ? OkStatus()
-               : InvalidArgumentError("the prediction is missing, or has no struct_size");
+               ? coppice::OkStatus()
+               : coppice::InvalidArgumentError("the prediction is missing, or has no struct_size");
   });
 }

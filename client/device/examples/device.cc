@@ -8,13 +8,11 @@
 // The row never leaves this program. It sends one report, which is randomized before it is written
 // to the journal; running the program again sends the same bytes.
 
-#include "client/device/device.h"
-
 #include <iostream>
 #include <string>
 
-#include "client/device/grpc/collector.h"
-#include "client/device/trust.h"
+#include "client/device/grpc/grpc_carrier.h"
+#include "client/device/run_session.h"
 #include "common/base/printable.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -26,7 +24,7 @@ namespace {
 
 using namespace coppice;  // NOLINT: an example reads better without prefixes.
 
-TextRow ReadRow(absl::Span<char*> columns) {
+TextRow ReadText(absl::Span<char*> columns) {
   TextRow row;
   for (const char* column : columns) {
     row.insert(StrSplit(column, MaxSplits('=', 1)));
@@ -37,27 +35,27 @@ TextRow ReadRow(absl::Span<char*> columns) {
 // README.md shows what stands between the two marks; a test compares them.
 Status AnswerOnce(const ConnectOptions& connect, const OfferPolicy& offer_policy,
                   const std::string& journal_file, const std::string& study,
-                  Device::ReadText read_row) {
+                  ReadSessionRow read_row) {
   // sample: a device
   COPPICE_ASSIGN_OR_RETURN(const Budget of_one, Budget::FromEpsilon(4));
   COPPICE_ASSIGN_OR_RETURN(const Budget of_all, Budget::FromEpsilon(8));
   const Policy policy{.max_epsilon = of_one, .max_total_epsilon = of_all, .max_waiting = 100};
 
-  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
-  Trust trust(offer_policy, *journal);
-  COPPICE_ASSIGN_OR_RETURN(const Collector collector,
-                           Collector::Create(connect, RetryOptions(), &trust));
-  const Device device("this device", policy, *journal, collector);
-
+  COPPICE_ASSIGN_OR_RETURN(const auto journal, JournalStore::Open(journal_file));
+  COPPICE_ASSIGN_OR_RETURN(GrpcCarrier carrier, GrpcCarrier::ToCurator(connect, RetryOptions()));
   OpenSslRandom random;
-  const Status answered = device.Answer(study, read_row, random);  // once, whatever the row
-  // Also where Answer() fails: answers to other studies may wait. The same bytes at every try.
-  COPPICE_ASSIGN_OR_RETURN(const Device::Deliveries deliveries, device.Deliver());
+  DeviceSession session(
+      {.policy = policy, .offers = offer_policy, .journal = journal->journal(), .random = random},
+      {.server = connect.server, .subjects = {"this device"}, .study = study});
+  // Answers once, whatever the row, and delivers what waits: the same report at every try.
+  COPPICE_RETURN_IF_ERROR(
+      RunSession(session, {.journal = *journal, .carrier = carrier}, read_row));
+  const Deliveries& deliveries = session.outcome().deliveries;
   // end of sample
-  std::cout << deliveries.delivered << " delivered, "
+  std::cout << deliveries.delivered() << " delivered, "
             << deliveries.of_other_curators + deliveries.unknown.size() << " waiting, "
             << deliveries.refused.size() << " refused\n";
-  return answered;
+  return session.outcome().answer;
 }
 
 Status Main(absl::Span<char*> arguments) {
@@ -68,7 +66,9 @@ Status Main(absl::Span<char*> arguments) {
   }
   if (arguments.size() < 4) return InvalidArgumentError("too few arguments");
   const ConnectOptions connect{.server = arguments[0], .ca_file = arguments[1]};
-  const auto read_row = [&] { return ReadRow(arguments.subspan(4)); };
+  const auto read_row = [&](size_t /*subject*/, const Terms& terms) {
+    return EncodeText(terms, ReadText(arguments.subspan(4)));
+  };
   return AnswerOnce(connect, offer_policy, arguments[3], arguments[2], read_row);
 }
 

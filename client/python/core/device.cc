@@ -1,4 +1,4 @@
-#include "client/device/device.h"
+#include "client/device/privatizer.h"
 
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
@@ -10,18 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "client/device/grpc/collector.h"
 #include "client/device/policy.h"
-#include "client/device/trust.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
 #include "client/python/core/journal.h"
-#include "client/python/core/turn.h"
+#include "client/python/core/visiting_device.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
-#include "common/wire/proto/convert.h"
 #include "common/wire/proto/packed_forest.h"
+#include "common/wire/terms.h"
 
 namespace coppice::python {
 namespace {
@@ -38,14 +36,17 @@ std::optional<Budget> BudgetOf(const std::optional<double>& epsilon) {
 Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_epsilon,
                   const std::optional<double>& max_epsilon_direct, bool opted_out,
                   const std::optional<uint64_t>& max_waiting, std::shared_ptr<Schema> own_schema,
-                  std::vector<std::string> shows) {
+                  std::vector<std::string> allowed_in_clear, std::vector<std::string> join_ids,
+                  const std::vector<std::string>& shows) {
+  allowed_in_clear.insert(allowed_in_clear.end(), shows.begin(), shows.end());
   return {.max_epsilon = EpsilonOf(max_epsilon),
           .max_epsilon_direct = BudgetOf(max_epsilon_direct),
           .max_total_epsilon = BudgetOf(max_total_epsilon),
           .opted_out = opted_out,
           .max_waiting = max_waiting,
           .own_schema = std::move(own_schema),
-          .shows = std::move(shows)};
+          .allowed_in_clear = std::move(allowed_in_clear),
+          .join_ids = std::move(join_ids)};
 }
 
 void BindPolicy(py::module_& module) {
@@ -53,8 +54,9 @@ void BindPolicy(py::module_& module) {
       .def(py::init(&MakePolicy), py::arg("max_epsilon"), py::kw_only(),
            py::arg("max_total_epsilon") = py::none(), py::arg("max_epsilon_direct") = py::none(),
            py::arg("opted_out") = false, py::arg("max_waiting") = py::none(),
-           py::arg("own_schema") = nullptr, py::arg("shows") = std::vector<std::string>(),
-           DocstringOf("Policy.__init__"));
+           py::arg("own_schema") = nullptr, py::arg("allow_in_clear") = std::vector<std::string>(),
+           py::arg("join_ids") = std::vector<std::string>(),
+           py::arg("shows") = std::vector<std::string>(), DocstringOf("Policy.__init__"));
 }
 
 // ---- journal
@@ -71,17 +73,23 @@ py::dict Describe(const JournalEntry& entry) {
   return described;
 }
 
+// A copy: nobody waits for the journal with the interpreter in hand.
+std::vector<JournalEntry> EntriesOf(const JournalInPython& journal) {
+  return ValueOrRaise(journal.store().Hold())->Entries();
+}
+
 void BindJournal(py::module_& module) {
   py::class_<JournalInPython, std::shared_ptr<JournalInPython>>(module, "Journal",
                                                                 DocstringOf("Journal"))
       .def(py::init([](const std::filesystem::path& path) {
-             return std::make_shared<JournalInPython>(ValueOrRaise(Journal::Open(path.native())));
+             return std::make_shared<JournalInPython>(ValueOrRaise(JournalStore::Open(path.native())));
            }),
            py::arg("path"), DocstringOf("Journal.__init__"))
       .def(
           "spent",
           [](const JournalInPython& journal, const std::string& subject) {
-            const std::optional<Budget> spent = ValueOrRaise(journal.journal().Spent(subject));
+            const std::optional<Budget> spent =
+                ValueOrRaise(journal.store().Hold())->Spent(subject);
             return spent.has_value() ? spent->epsilon() : 0.0;
           },
           py::arg("subject"), DocstringOf("Journal.spent"))
@@ -89,9 +97,7 @@ void BindJournal(py::module_& module) {
           "entries",
           [](const JournalInPython& journal) {
             py::list entries;
-            for (const JournalEntry& entry : ValueOrRaise(journal.journal().Entries())) {
-              entries.append(Describe(entry));
-            }
+            for (const JournalEntry& entry : EntriesOf(journal)) entries.append(Describe(entry));
             return entries;
           },
           DocstringOf("Journal.entries"));
@@ -100,7 +106,7 @@ void BindJournal(py::module_& module) {
 // ---- privatizer
 
 Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::string> trees) {
-  Terms terms = ValueOrRaise(ParseTerms(terms_bytes));
+  Terms terms = ValueOrRaise(ReadTerms(terms_bytes));
   Forest forest = ValueOrRaise(OpenForest(terms, PackTrees(std::move(trees))));
   return ValueOrRaise(Privatizer::Create(std::move(terms), FingerprintOf(terms_bytes),
                                          AllTrees(std::move(forest))));
@@ -136,61 +142,17 @@ void BindPrivatizer(py::module_& module) {
 
 // ---- device
 
-// A device with all that it stands on, so that Python keeps one thing alive.
-class DeviceInPython {
- public:
-  DeviceInPython(const ConnectOptions& connect, OfferPolicy offer_policy, std::string subject,
-                 std::shared_ptr<Policy> policy, std::shared_ptr<JournalInPython> journal)
-      : policy_(std::move(policy)),
-        journal_(std::move(journal)),
-        answering_(journal_->TurnOf(subject)),
-        trust_(std::move(offer_policy), journal_->journal()),
-        curator_(ValueOrRaise(Collector::Create(connect, RetryOptions(), &trust_))),
-        device_(std::move(subject), *policy_, journal_->journal(), curator_) {}
+py::dict Deliver(VisitingDevice& device) {
+  const Deliveries deliveries = device.Deliver();
+  py::dict described;
+  described["delivered"] = deliveries.delivered();
+  described["of_other_curators"] = deliveries.of_other_curators;
+  described["unknown"] = deliveries.unknown;
+  described["refused"] = deliveries.refused;
+  return described;
+}
 
-  // `read` is a dict, or what returns one. It is called once the policy has agreed, and whatever
-  // it does there is an answer: of what it fails to say all is missing.
-  void Answer(const std::string& study, const py::object& read, const std::string& token) {
-    CheckMayRead(read);
-    Status status;
-    {
-      const WithoutInterpreter without;
-      status = InTurn(answering_, [&] {
-        OpenSslRandom random;
-        return device_.Answer(
-            study, [&] { return ReadRow(read); }, random, token);
-      });
-    }
-    RaiseIfError(status);
-  }
-
-  py::dict Deliver() {
-    StatusOr<Device::Deliveries> sent = UnknownError("");
-    {
-      const WithoutInterpreter without;
-      sent = device_.Deliver();
-    }
-    const Device::Deliveries deliveries = ValueOrRaise(std::move(sent));
-    py::dict described;
-    described["delivered"] = deliveries.delivered;
-    described["of_other_curators"] = deliveries.of_other_curators;
-    described["unknown"] = deliveries.unknown;
-    described["refused"] = deliveries.refused;
-    return described;
-  }
-
-  void GiveUp(const std::string& study) { RaiseIfError(device_.GiveUp(study)); }
-
- private:
-  const std::shared_ptr<Policy> policy_;
-  const std::shared_ptr<JournalInPython> journal_;
-  Turn& answering_;
-  Trust trust_;
-  const Collector curator_;
-  const Device device_;
-};
-
-std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
+std::unique_ptr<VisitingDevice> MakeDevice(const std::string& server,
                                            std::shared_ptr<Policy> policy,
                                            std::shared_ptr<JournalInPython> journal,
                                            const std::string& subject, const OptionalPath& ca,
@@ -199,22 +161,23 @@ std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
   OfferPolicy offers{.demand_pin = demand_pin, .min_reports = min_reports};
   if (!FileOf(curator_key).empty()) offers.curator_key = ReadKey("curator_key", *curator_key);
   const ConnectOptions connect{.server = server, .ca_file = FileOf(ca), .insecure = insecure};
-  return std::make_unique<DeviceInPython>(connect, std::move(offers), subject, std::move(policy),
-                                          std::move(journal));
+  return std::make_unique<VisitingDevice>(
+      ValueOrRaise(GrpcCarrier::ToCurator(connect, RetryOptions())), std::move(offers), subject,
+      std::move(policy), std::move(journal));
 }
 
 void BindDeviceClass(py::module_& module) {
   const auto type =
-      py::class_<DeviceInPython>(module, "Device", DocstringOf("Device"))
+      py::class_<VisitingDevice>(module, "Device", DocstringOf("Device"))
           .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy").none(false),
                py::arg("journal").none(false), py::kw_only(), py::arg("subject") = "this device",
                py::arg("ca") = py::none(), py::arg("curator_key") = py::none(),
                py::arg("demand_pin") = false, py::arg("min_reports") = 0,
                py::arg("insecure") = false, DocstringOf("Device.__init__"))
-          .def("answer", &DeviceInPython::Answer, py::arg("study"), py::arg("read"),
+          .def("answer", &VisitingDevice::Answer, py::arg("study"), py::arg("read"),
                py::arg("submission_token") = "", DocstringOf("Device.answer"))
-          .def("deliver", &DeviceInPython::Deliver, DocstringOf("Device.deliver"))
-          .def("give_up", &DeviceInPython::GiveUp, py::arg("study"), DocstringOf("Device.give_up"));
+          .def("deliver", Deliver, DocstringOf("Device.deliver"))
+          .def("give_up", &VisitingDevice::GiveUp, py::arg("study"), DocstringOf("Device.give_up"));
   HideArguments(type, "answer", DocstringOf("Device.answer"));
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "client/device/journal.h"
+#include "client/device/journal_store.h"
 #include "client/python/core/turn.h"
 #include "common/base/mutex.h"
 
@@ -21,9 +21,9 @@ namespace coppice::python {
 // Threads    safe to share.
 class JournalInPython {
  public:
-  explicit JournalInPython(std::unique_ptr<Journal> journal) : journal_(std::move(journal)) {}
+  explicit JournalInPython(std::unique_ptr<JournalStore> store) : store_(std::move(store)) {}
 
-  Journal& journal() const { return *journal_; }
+  JournalStore& store() const { return *store_; }
   // As long as this lives.
   Turn& TurnOf(const std::string& subject) {
     const MutexLock lock(mutex_);
@@ -31,7 +31,7 @@ class JournalInPython {
   }
 
  private:
-  const std::unique_ptr<Journal> journal_;
+  const std::unique_ptr<JournalStore> store_;
   Mutex mutex_;
   std::map<std::string, Turn> turns_ ABSL_GUARDED_BY(mutex_);
 };

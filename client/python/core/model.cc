@@ -47,7 +47,7 @@ constexpr double kQuintillion = 1e18;
 // ---- reading and writing
 
 TrainedModel FromMessage(v1::Model message) {
-  Model model = ValueOrRaise(FromProto(message));
+  Model model = ValueOrRaise(ParseModel(message));
   return {.model = std::make_shared<Model>(std::move(model)), .message = std::move(message)};
 }
 

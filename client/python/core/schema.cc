@@ -9,6 +9,7 @@
 #include "client/python/core/bindings.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/terms.h"
 #include "coppice/v1/schema.pb.h"
 
 namespace coppice::python {
@@ -23,7 +24,7 @@ SharedSchema Shared(Schema schema) { return std::make_shared<Schema>(std::move(s
 SharedSchema FromBytes(const std::string& bytes) {
   v1::Schema proto;
   if (!proto.ParseFromString(bytes)) throw py::value_error("these bytes are not a schema");
-  return Shared(ValueOrRaise(FromProto(proto)));
+  return Shared(ValueOrRaise(ParseSchema(proto)));
 }
 
 py::object TargetOf(const Schema& schema) {

@@ -110,7 +110,7 @@ std::string SignedHeadBytes(const v1::AuditHead& head) {
 Status CheckHeadSignature(const v1::AuditHead& head, const std::optional<PublicKey>& trusted,
                           int64_t now_unix_seconds) {
   if (!head.has_signature()) return NotFoundError("the head of the audit log is not signed");
-  const StatusOr<ModelSignature> signature = FromProto(head.signature());
+  const StatusOr<ModelSignature> signature = ParseModelSignature(head.signature());
   if (!signature.ok()) return DataLossError(signature.status().message());
   if (!IsSignedBy(signature->key, kAuditDomain, SignedHeadBytes(head), signature->signature)) {
     return DataLossError(

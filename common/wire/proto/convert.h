@@ -1,7 +1,10 @@
-// Converts between messages and checked values, one pair of functions per message.
+// Converts between protobuf's messages and checked values, for programs that have protobuf: daemon,
+// terminal, Python.
 //
-// FromProto() treats its input as hostile and returns InvalidArgument that names the field; its
-// results satisfy the invariants of their types. ToProto() cannot fail. No gRPC here.
+// Parse...() treats its input as hostile and returns InvalidArgument that names the field; its
+// results satisfy the invariants of their types. What a device reads as well, it reads by the
+// reader over bytes (common/wire), so that both check the same. ToProto() cannot fail. No gRPC
+// here.
 
 #ifndef COPPICE_COMMON_WIRE_PROTO_CONVERT_H_
 #define COPPICE_COMMON_WIRE_PROTO_CONVERT_H_
@@ -25,31 +28,30 @@
 namespace coppice {
 
 v1::Schema ToProto(const Schema& schema);
-StatusOr<Schema> FromProto(const v1::Schema& proto);
+StatusOr<Schema> ParseSchema(const v1::Schema& proto);
 
 v1::Row ToProto(RowView row);
-StatusOr<Row> FromProto(const v1::Row& proto, const Schema& schema);
+StatusOr<Row> ParseRow(const v1::Row& proto, const Schema& schema);
 
 v1::Tree ToProto(const Tree& tree);
-StatusOr<Tree> FromProto(const v1::Tree& proto, const Schema& schema);
+StatusOr<Tree> ParseTree(const v1::Tree& proto, const Schema& schema);
 v1::Forest ToProto(const Forest& forest);
-StatusOr<Forest> FromProto(const v1::Forest& proto, const Schema& schema);
+StatusOr<Forest> ParseForest(const v1::Forest& proto, const Schema& schema);
 
 v1::Mechanism ToProto(MechanismKind kind);
-StatusOr<MechanismKind> FromProto(v1::Mechanism proto);
+StatusOr<MechanismKind> ParseMechanism(v1::Mechanism proto);
 
 v1::NumberRange ToProto(const NumberRange& range);
-NumberRange FromProto(const v1::NumberRange& proto);
+NumberRange ParseNumberRange(const v1::NumberRange& proto);
 v1::Terms ToProto(const Terms& terms);
-StatusOr<Terms> FromProto(const v1::Terms& proto);
-// The bytes that are sent and hashed, and back.
+StatusOr<Terms> ParseTerms(const v1::Terms& proto);
+// The bytes that are sent and hashed; ReadTerms() reads them.
 std::string SerializeTerms(const Terms& terms);
-StatusOr<Terms> ParseTerms(std::string_view bytes);
 
 v1::Release ToProto(const Release& release);
-std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Release>& releases);
+std::vector<Release> ParseReleases(const google::protobuf::RepeatedPtrField<v1::Release>& releases);
 v1::Certificate ToProto(const Certificate& certificate);
-Certificate FromProto(const v1::Certificate& proto);  // unchecked: use CheckCertificate()
+Certificate ParseCertificate(const v1::Certificate& proto);  // unchecked: use CheckCertificate()
 
 // InvalidArgument, which says to upgrade, if the model needs a later reader.
 Status CheckReadable(const v1::Model& proto);
@@ -57,7 +59,7 @@ Status CheckReadable(const v1::Model& proto);
 // Sets everything except name, study, time and signature, which belong to the curator's record of
 // the model.
 v1::Model ToProto(const Model& model);
-StatusOr<Model> FromProto(const v1::Model& proto);
+StatusOr<Model> ParseModel(const v1::Model& proto);
 
 v1::Prediction ToProto(const Prediction& prediction);
 // `tree_schema` must be the explained model's.

@@ -1,11 +1,5 @@
-#include <utility>
-
-#include "common/base/status.h"
-#include "common/base/status_macros.h"
-#include "common/base/text.h"
-#include "common/terms/preorder.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/terms.h"
 
 namespace coppice {
 namespace {
@@ -43,13 +37,8 @@ v1::Tree ToProto(const Tree& tree) {
   return proto;
 }
 
-StatusOr<Tree> FromProto(const v1::Tree& proto, const Schema& schema) {
-  return MakeTree({.kinds = {proto.kinds().begin(), proto.kinds().end()},
-                   .features = {proto.features().begin(), proto.features().end()},
-                   .thresholds = {proto.thresholds().begin(), proto.thresholds().end()},
-                   .categories = {proto.categories().begin(), proto.categories().end()},
-                   .missing_left = {proto.missing_left().begin(), proto.missing_left().end()}},
-                  schema);
+StatusOr<Tree> ParseTree(const v1::Tree& proto, const Schema& schema) {
+  return ReadTree(proto.SerializeAsString(), schema);
 }
 
 v1::Forest ToProto(const Forest& forest) {
@@ -58,19 +47,8 @@ v1::Forest ToProto(const Forest& forest) {
   return proto;
 }
 
-StatusOr<Forest> FromProto(const v1::Forest& proto, const Schema& schema) {
-  const int size = proto.trees_size();
-  if (size < 1 || size > static_cast<int>(kMaxTrees)) {
-    return FieldError("forest.trees", StrCat("must be 1 to ", kMaxTrees, ", are ", size));
-  }
-  Forest forest;
-  forest.reserve(size);
-  for (const v1::Tree& tree_proto : proto.trees()) {
-    StatusOr<Tree> tree = FromProto(tree_proto, schema);
-    if (!tree.ok()) return InField(ElementName("forest.trees", forest.size()), tree.status());
-    forest.push_back(*std::move(tree));
-  }
-  return forest;
+StatusOr<Forest> ParseForest(const v1::Forest& proto, const Schema& schema) {
+  return ReadForest(proto.SerializeAsString(), schema);
 }
 
 }  // namespace coppice

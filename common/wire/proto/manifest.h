@@ -1,14 +1,13 @@
-// Converts between the messages of a manifest and checked values. As in convert.h, all input is
-// hostile.
+// Converts between protobuf's messages of a manifest and checked values, by the readers and writers
+// over bytes (common/wire/manifest.h).
 //
-// Errors     InvalidArgument that names the field, also for a field of the wrong length, for more
-//            than kMaxManifestBytes or kMaxEndorsements, and for bytes that SerializeManifest()
-//            would not write: whoever accepts a manifest has understood all of it.
+// Errors     InvalidArgument that names the field, also for a field of the wrong length and for
+// more
+//            than kMaxManifestBytes or kMaxEndorsements. All input is hostile.
 
 #ifndef COPPICE_COMMON_WIRE_PROTO_MANIFEST_H_
 #define COPPICE_COMMON_WIRE_PROTO_MANIFEST_H_
 
-#include <string>
 #include <string_view>
 
 #include "common/base/status.h"
@@ -17,19 +16,16 @@
 
 namespace coppice {
 
-// The bytes that are sent and signed, and back.
-std::string SerializeManifest(const Manifest& manifest);
-StatusOr<Manifest> ParseManifest(std::string_view bytes);
-
 v1::KeyEndorsement ToProto(const KeyEndorsement& endorsement);
-StatusOr<KeyEndorsement> FromProto(const v1::KeyEndorsement& proto);
+StatusOr<KeyChain> ParseKeyChain(
+    const google::protobuf::RepeatedPtrField<v1::KeyEndorsement>& protos);
 
-// Neither function verifies anything, and the manifest's bytes are not parsed.
+// Neither function verifies anything, and the manifest's bytes are not looked at.
 v1::SignedManifest ToProto(const SignedManifest& manifest);
-StatusOr<SignedManifest> FromProto(const v1::SignedManifest& proto);
+StatusOr<SignedManifest> ParseSignedManifest(const v1::SignedManifest& proto);
+v1::SignedClosing ToProto(const SignedClosing& closing);
 
 StatusOr<PublicKey> ParsePublicKeyBytes(std::string_view bytes);
-StatusOr<KeyChain> FromProto(const google::protobuf::RepeatedPtrField<v1::KeyEndorsement>& protos);
 
 }  // namespace coppice
 

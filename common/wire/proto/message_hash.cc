@@ -12,7 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/model_signature.h"
 
 namespace coppice {

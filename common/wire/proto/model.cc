@@ -1,3 +1,5 @@
+#include "common/wire/model.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -5,8 +7,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
 
 namespace coppice {
 namespace {
@@ -25,53 +27,21 @@ v1::LeafPrediction ToProto(const LeafPrediction& leaf) {
   return proto;
 }
 
-// Numbers without a partner become NaN, which Model::Create() refuses.
-std::vector<OutputNoise> NoiseFromProto(const v1::LeafPrediction& proto) {
-  const int pairs = std::max(proto.noise_mean_size(), proto.noise_variance_size());
-  std::vector<OutputNoise> noise(static_cast<size_t>(pairs),
-                                 {.mean = std::nan(""), .variance = std::nan("")});
-  for (int i = 0; i < proto.noise_mean_size(); ++i) {
-    noise[static_cast<size_t>(i)].mean = proto.noise_mean(i);
-  }
-  for (int i = 0; i < proto.noise_variance_size(); ++i) {
-    noise[static_cast<size_t>(i)].variance = proto.noise_variance(i);
-  }
-  return noise;
+ReadersBound ParseReadersBound(const v1::ReadersBound& proto) {
+  return {.epsilon_nanos = proto.epsilon_nanos(),
+          .delta_atto = proto.delta_atto(),
+          .honest_reports = proto.honest_reports(),
+          .dishonest_millionths = proto.dishonest_millionths()};
 }
 
-LeafPrediction FromProto(const v1::LeafPrediction& proto) {
-  return {.probabilities = {proto.probabilities().begin(), proto.probabilities().end()},
-          .standard_error = proto.standard_error(),
-          .label = proto.label(),
-          .source_node = proto.source_node(),
-          .noise = NoiseFromProto(proto),
-          .term = proto.term()};
-}
-
-std::vector<std::vector<LeafPrediction>> FromProto(
-    const google::protobuf::RepeatedPtrField<v1::TreePredictions>& trees) {
-  std::vector<std::vector<LeafPrediction>> leaves;
-  leaves.reserve(trees.size());
-  for (const v1::TreePredictions& tree : trees) {
-    std::vector<LeafPrediction>& of_tree = leaves.emplace_back();
-    of_tree.reserve(tree.leaves_size());
-    for (const v1::LeafPrediction& leaf : tree.leaves()) of_tree.push_back(FromProto(leaf));
-  }
-  return leaves;
-}
-
-// A term without a sign gets no feature, which is refused when the schema is extended.
-std::vector<DerivedFeature> FromProto(
-    const google::protobuf::RepeatedPtrField<v1::DerivedFeature>& protos) {
-  std::vector<DerivedFeature> derived;
-  for (const v1::DerivedFeature& proto : protos) {
-    DerivedFeature& added = derived.emplace_back();
-    if (proto.features_size() != proto.minus_size()) continue;
-    for (int i = 0; i < proto.features_size(); ++i) {
-      added.push_back({.feature = proto.features(i), .minus = proto.minus(i)});
-    }
-  }
-  return derived;
+RelayBound ParseRelayBound(const v1::RelayBound& proto) {
+  return {.epsilon_nanos = proto.epsilon_nanos(),
+          .delta_atto = proto.delta_atto(),
+          .honest_reports = proto.honest_reports(),
+          .dishonest_millionths = proto.dishonest_millionths(),
+          .batches = proto.batches(),
+          .least_accepted = proto.least_accepted(),
+          .relay_key = proto.relay_key_id()};
 }
 
 }  // namespace
@@ -88,7 +58,7 @@ v1::Release ToProto(const Release& release) {
   return proto;
 }
 
-std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Release>& protos) {
+std::vector<Release> ParseReleases(const google::protobuf::RepeatedPtrField<v1::Release>& protos) {
   std::vector<Release> releases;
   for (const v1::Release& proto : protos) {
     releases.push_back({.what = proto.what(),
@@ -102,13 +72,6 @@ std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Rele
   return releases;
 }
 
-ReadersBound FromProto(const v1::ReadersBound& proto) {
-  return {.epsilon_nanos = proto.epsilon_nanos(),
-          .delta_atto = proto.delta_atto(),
-          .honest_reports = proto.honest_reports(),
-          .dishonest_millionths = proto.dishonest_millionths()};
-}
-
 v1::ReadersBound ToProto(const ReadersBound& readers) {
   v1::ReadersBound proto;
   proto.set_epsilon_nanos(readers.epsilon_nanos);
@@ -116,16 +79,6 @@ v1::ReadersBound ToProto(const ReadersBound& readers) {
   proto.set_honest_reports(readers.honest_reports);
   proto.set_dishonest_millionths(readers.dishonest_millionths);
   return proto;
-}
-
-RelayBound FromProto(const v1::RelayBound& proto) {
-  return {.epsilon_nanos = proto.epsilon_nanos(),
-          .delta_atto = proto.delta_atto(),
-          .honest_reports = proto.honest_reports(),
-          .dishonest_millionths = proto.dishonest_millionths(),
-          .batches = proto.batches(),
-          .least_accepted = proto.least_accepted(),
-          .relay_key = proto.relay_key_id()};
 }
 
 v1::RelayBound ToProto(const RelayBound& relay) {
@@ -140,10 +93,10 @@ v1::RelayBound ToProto(const RelayBound& relay) {
   return proto;
 }
 
-Certificate FromProto(const v1::Certificate& proto) {
+Certificate ParseCertificate(const v1::Certificate& proto) {
   return {.epsilon_nanos = proto.epsilon_nanos(),
           .delta_atto = proto.delta_atto(),
-          .releases = FromProto(proto.releases()),
+          .releases = ParseReleases(proto.releases()),
           .mechanism = proto.mechanism(),
           .neighbouring = proto.neighbouring(),
           .public_inputs = {proto.public_inputs().begin(), proto.public_inputs().end()},
@@ -153,8 +106,8 @@ Certificate FromProto(const v1::Certificate& proto) {
           .fingerprint = proto.fingerprint(),
           .code_version = proto.code_version(),
           .diagnosis = proto.diagnosis(),
-          .readers = FromProto(proto.readers()),
-          .relay = FromProto(proto.relay())};
+          .readers = ParseReadersBound(proto.readers()),
+          .relay = ParseRelayBound(proto.relay())};
 }
 
 v1::Certificate ToProto(const Certificate& certificate) {
@@ -207,66 +160,11 @@ v1::Model ToProto(const Model& model) {
   return proto;
 }
 
-namespace {
-
-// Checked before anything is built: a node takes a byte in the message and a hundred in memory, a
-// leaf's prediction takes more in the message. So memory is proportional to the message.
-Status CheckLeafCounts(const v1::Model& proto) {
-  const int trees = proto.forest().trees_size();
-  if (proto.predictions_size() != trees) {
-    return FieldError("model",
-                      StrCat("a model of ", trees, " trees needs as many lists of leaves, not ",
-                             proto.predictions_size()));
-  }
-  for (int t = 0; t < trees; ++t) {
-    const v1::Tree& tree = proto.forest().trees(t);
-    const auto leaves = std::count(tree.kinds().begin(), tree.kinds().end(), v1::SPLIT_KIND_LEAF);
-    const int given = proto.predictions(t).leaves_size();
-    if (tree.kinds_size() <= 2 * given && leaves == given) continue;
-    return FieldError("model",
-                      StrCat("tree ", t, ": needs ", leaves, " leaf predictions, not ", given));
-  }
-  return OkStatus();
-}
-
-// Returns "0.2.0", or words if the file contains something that a user should not read.
-std::string WriterOf(const v1::Model& proto) {
-  const std::string& version = proto.certificate().code_version();
-  const bool is_version = !version.empty() && version.size() <= 16 &&
-                          version.find_first_not_of("0123456789.") == std::string::npos;
-  return is_version ? StrCat(version, ", which made it") : "the version that made it";
-}
-
-}  // namespace
-
 Status CheckReadable(const v1::Model& proto) {
-  if (proto.min_reader() <= kModelVersion) return OkStatus();
-  return FieldError(
-      "model.min_reader",
-      StrCat("the model is in format ", proto.version(), " and needs a reader of format ",
-             proto.min_reader(), ", this program reads format ", kModelVersion,
-             ": upgrade Coppice to ", WriterOf(proto), ", or later"));
+  return CheckReader(proto.version(), proto.min_reader(), proto.certificate().code_version());
 }
 
-StatusOr<Model> FromProto(const v1::Model& proto) {
-  COPPICE_RETURN_IF_ERROR(CheckReadable(proto));
-  if (!v1::LeafKind_IsValid(proto.leaf_kind())) {
-    return FieldError("model.leaf_kind", "is none that this version knows");
-  }
-  COPPICE_RETURN_IF_ERROR(CheckLeafCounts(proto));
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
-  std::vector<DerivedFeature> derived = FromProto(proto.derived());
-  const StatusOr<Schema> tree_schema = ExtendSchema(schema, derived);
-  if (!tree_schema.ok()) return InField("model.derived", tree_schema.status());
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), *tree_schema));
-  StatusOr<Model> model = Model::Create(
-      std::move(schema), std::move(forest), FromProto(proto.predictions()),
-      FromProto(proto.certificate()), static_cast<LeafKind>(proto.leaf_kind()), std::move(derived),
-      {.trees = {proto.shared_noise().trees().begin(), proto.shared_noise().trees().end()},
-       .factor = {proto.shared_noise().factor().begin(), proto.shared_noise().factor().end()}});
-  if (!model.ok()) return InField("model", model.status());
-  return model;
-}
+StatusOr<Model> ParseModel(const v1::Model& proto) { return ReadModel(proto.SerializeAsString()); }
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
 #include "common/wire/proto/manifest.h"
 
 namespace coppice {
@@ -46,7 +46,7 @@ v1::ModelSignature ToProto(const ModelSignature& signature) {
   return proto;
 }
 
-StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto) {
+StatusOr<ModelSignature> ParseModelSignature(const v1::ModelSignature& proto) {
   ModelSignature signature;
   if (proto.signature().size() != signature.signature.size()) {
     return FieldError("signature.signature", StrCat("must have ", signature.signature.size(),
@@ -56,7 +56,7 @@ StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto) {
   const StatusOr<PublicKey> key = ParsePublicKeyBytes(proto.key());
   if (!key.ok()) return InField("signature", key.status());
   signature.key = *key;
-  StatusOr<KeyChain> endorsements = FromProto(proto.endorsements());
+  StatusOr<KeyChain> endorsements = ParseKeyChain(proto.endorsements());
   if (!endorsements.ok()) return InField("signature", endorsements.status());
   signature.endorsements = *std::move(endorsements);
   return signature;
@@ -74,7 +74,7 @@ StatusOr<std::string> SignedModelBytes(const v1::Model& model) {
 Status CheckModelSignature(const v1::Model& model, const std::optional<PublicKey>& trusted,
                            int64_t now_unix_seconds) {
   if (!model.has_signature()) return NotFoundError("it is not signed");
-  const StatusOr<ModelSignature> signature = FromProto(model.signature());
+  const StatusOr<ModelSignature> signature = ParseModelSignature(model.signature());
   if (!signature.ok()) return DataLossError(signature.status().message());
   const StatusOr<std::string> bytes = SignedModelBytes(model);
   if (!bytes.ok() || !IsSignedBy(signature->key, kModelDomain, *bytes, signature->signature)) {

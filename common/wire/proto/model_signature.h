@@ -45,7 +45,7 @@ using ModelSigner = std::function<StatusOr<ModelSignature>(std::string_view byte
 
 v1::ModelSignature ToProto(const ModelSignature& signature);
 // Verifies nothing.
-StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto);
+StatusOr<ModelSignature> ParseModelSignature(const v1::ModelSignature& proto);
 
 // The canonical bytes of a message are its fields by increasing number, then the number 0. A field
 // is its number, how many values follow, and the values. One that is not set is left out, as is a

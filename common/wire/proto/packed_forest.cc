@@ -1,6 +1,6 @@
 #include "common/wire/proto/packed_forest.h"
 
-#include <climits>
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -8,29 +8,12 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/merkle.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/terms.h"
 #include "coppice/v1/study.pb.h"
 
 namespace coppice {
-namespace {
-
-// Parses bytes that forest_root covers.
-StatusOr<Tree> ParseTree(const Terms& terms, uint32_t index, std::string_view bytes) {
-  const std::string name = ElementName("forest.trees", index);
-  v1::Tree proto;
-  if (bytes.size() > INT_MAX ||
-      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return FieldError(name, "is not a coppice.v1.Tree message");
-  }
-  StatusOr<Tree> tree = FromProto(proto, *terms.schema);
-  if (!tree.ok()) return InField(name, tree.status());
-  COPPICE_RETURN_IF_ERROR(InField(name, ValidateTree(terms, *tree)));
-  return tree;
-}
-
-}  // namespace
-
 PackedForest PackForest(const Forest& forest) {
   std::vector<std::string> trees;
   trees.reserve(forest.size());
@@ -42,18 +25,16 @@ PackedForest PackTrees(std::vector<std::string> trees) {
   MerkleTree merkle = MakeMerkleTree(trees);
   v1::GetOfferResponse response;
   response.mutable_forest()->Assign(trees.begin(), trees.end());
-  return {.trees = std::move(trees),
-          .merkle = std::move(merkle),
-          .as_field = response.SerializeAsString()};
-}
-
-StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, std::string_view tree,
-                        std::string_view path) {
-  if (!VerifyMerklePath(tree, index, terms.trees, path, terms.forest_root)) {
-    return DataLossError(StrCat("what was sent is not tree ", index, " of the ", terms.trees,
-                                " that the terms of study ", terms.study, " stand for"));
+  PackedForest packed{.trees = std::move(trees),
+                      .merkle = std::move(merkle),
+                      .as_field = response.SerializeAsString()};
+  for (const std::string& tree : packed.trees) {
+    packed.longest_tree = std::max(packed.longest_tree, tree.size());
   }
-  return ParseTree(terms, index, tree);
+  for (const std::string& path : packed.merkle.paths) {
+    packed.longest_path = std::max(packed.longest_path, path.size());
+  }
+  return packed;
 }
 
 StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed) {
@@ -64,8 +45,9 @@ StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed) {
   Forest forest;
   forest.reserve(packed.trees.size());
   for (uint32_t t = 0; t < terms.trees; ++t) {
-    COPPICE_ASSIGN_OR_RETURN(Tree tree, ParseTree(terms, t, packed.trees[t]));
-    forest.push_back(std::move(tree));
+    StatusOr<Tree> tree = ReadStudyTree(packed.trees[t], terms);
+    if (!tree.ok()) return InField(ElementName("forest.trees", t), tree.status());
+    forest.push_back(*std::move(tree));
   }
   return forest;
 }

@@ -1,6 +1,6 @@
 // A study's forest as it is sent: the bytes of each tree, and what ties them to the terms.
 //
-// Guarantee  what OpenTree() and OpenForest() return is, tree by tree, what the terms' forest_root
+// Guarantee  what OpenForest() returns is, tree by tree, what the terms' forest_root
 //            covers. A device with the terms' fingerprint accepts one forest only.
 // Errors     Foreign bytes are hostile. DataLoss if forest_root does not cover them, and
 //            InvalidArgument if it does but they are not a tree, or not one that fits the terms.
@@ -8,6 +8,7 @@
 #ifndef COPPICE_COMMON_WIRE_PROTO_PACKED_FOREST_H_
 #define COPPICE_COMMON_WIRE_PROTO_PACKED_FOREST_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,15 +25,16 @@ struct PackedForest {
   MerkleTree merkle;               // over these bytes
   // All trees as field `forest` of a GetOfferResponse, to append to the bytes of another response.
   std::string as_field;
+  // Room for any of the trees, and for any of their paths, in an envelope
+  // (common/terms/envelope.h).
+  size_t longest_tree = 0;
+  size_t longest_path = 0;
 };
 
 PackedForest PackForest(const Forest& forest);
 // Packs existing bytes, whatever they are.
 PackedForest PackTrees(std::vector<std::string> trees);
 
-// Opens tree number `index` from its bytes and its path.
-StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, std::string_view tree,
-                        std::string_view path);
 // Opens all trees.
 StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed);
 

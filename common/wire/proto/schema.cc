@@ -1,9 +1,8 @@
-#include <utility>
-
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/terms.h"
 
 namespace coppice {
 namespace {
@@ -25,30 +24,6 @@ v1::Feature ToProto(const Feature& feature) {
   return proto;
 }
 
-StatusOr<Feature> FromProto(const v1::Feature& proto) {
-  Feature feature;
-  feature.name = proto.name();
-  feature.is_public = proto.is_public();
-  feature.from_private_rows = proto.from_private_rows();
-  switch (proto.type_case()) {
-    case v1::Feature::kNumeric:
-      feature.type = FeatureType::kNumeric;
-      feature.min = proto.numeric().min();
-      feature.max = proto.numeric().max();
-      feature.unit = proto.numeric().unit();
-      feature.integer = proto.numeric().integer();
-      return feature;
-    case v1::Feature::kCategorical:
-      feature.type = FeatureType::kCategorical;
-      feature.values.assign(proto.categorical().values().begin(),
-                            proto.categorical().values().end());
-      return feature;
-    case v1::Feature::TYPE_NOT_SET:
-      break;
-  }
-  return InvalidArgumentError("must be numeric or categorical");
-}
-
 }  // namespace
 
 v1::Schema ToProto(const Schema& schema) {
@@ -65,34 +40,8 @@ v1::Schema ToProto(const Schema& schema) {
   return proto;
 }
 
-StatusOr<Schema> FromProto(const v1::Schema& proto) {
-  std::vector<Feature> features;
-  features.reserve(proto.features_size());
-  for (const v1::Feature& feature_proto : proto.features()) {
-    StatusOr<Feature> feature = FromProto(feature_proto);
-    if (!feature.ok()) {
-      return InField(ElementName("schema.features", features.size()), feature.status());
-    }
-    features.push_back(*std::move(feature));
-  }
-  if (proto.has_target() && proto.classes_size() > 0) {
-    return InvalidArgumentError("schema: must have classes or a target, not both");
-  }
-  if (proto.target().integer()) {
-    return InvalidArgumentError(
-        "schema.target: a target is not declared integer: leave it "
-        "unset");
-  }
-  StatusOr<Schema> schema = proto.has_target()
-                                ? Schema::CreateRegression(std::move(features), proto.label(),
-                                                           {.min = proto.target().min(),
-                                                            .max = proto.target().max(),
-                                                            .unit = proto.target().unit()})
-                                : Schema::Create(std::move(features), proto.label(),
-                                                 {proto.classes().begin(), proto.classes().end()});
-  if (!schema.ok()) return InField("schema", schema.status());
-  if (proto.answers_from_private_rows()) return schema->WithAnswersFromPrivateRows();
-  return schema;
+StatusOr<Schema> ParseSchema(const v1::Schema& proto) {
+  return ReadSchemaMessage(proto.SerializeAsString());
 }
 
 v1::Row ToProto(RowView row) {
@@ -101,7 +50,7 @@ v1::Row ToProto(RowView row) {
   return proto;
 }
 
-StatusOr<Row> FromProto(const v1::Row& proto, const Schema& schema) {
+StatusOr<Row> ParseRow(const v1::Row& proto, const Schema& schema) {
   Row row(proto.values().begin(), proto.values().end());
   COPPICE_RETURN_IF_ERROR(InField("row", schema.Validate(row)));
   return row;

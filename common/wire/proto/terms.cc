@@ -1,3 +1,5 @@
+#include "common/wire/terms.h"
+
 #include <algorithm>
 #include <climits>
 #include <memory>
@@ -8,8 +10,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
 
 namespace coppice {
 
@@ -17,12 +19,7 @@ v1::Mechanism ToProto(MechanismKind kind) {
   return static_cast<v1::Mechanism>(kind);  // MechanismKind has the numbers of the wire
 }
 
-StatusOr<MechanismKind> FromProto(v1::Mechanism proto) {
-  for (const MechanismKind kind : AllMechanismKinds()) {
-    if (ToProto(kind) == proto) return kind;
-  }
-  return FieldError("mechanism", "must be set, to one that this version knows");
-}
+StatusOr<MechanismKind> ParseMechanism(v1::Mechanism proto) { return MakeMechanismKind(proto); }
 
 v1::NumberRange ToProto(const NumberRange& range) {
   v1::NumberRange proto;
@@ -31,7 +28,7 @@ v1::NumberRange ToProto(const NumberRange& range) {
   return proto;
 }
 
-NumberRange FromProto(const v1::NumberRange& proto) {
+NumberRange ParseNumberRange(const v1::NumberRange& proto) {
   return {.low = proto.low(), .high = proto.high()};
 }
 
@@ -48,39 +45,9 @@ v1::Terms ToProto(const Terms& terms) {
   return proto;
 }
 
-StatusOr<Terms> FromProto(const v1::Terms& proto) {
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
-  COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(proto.mechanism()));
-  const StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
-  if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
-  if (proto.forest_root().size() != std::tuple_size_v<Sha256Digest>) {
-    return FieldError("forest_root", StrCat("must have ", std::tuple_size_v<Sha256Digest>,
-                                            " bytes, has ", proto.forest_root().size()));
-  }
-  Terms terms{.study = proto.study(),
-              .schema = std::make_shared<const Schema>(std::move(schema)),
-              .trees = proto.trees(),
-              .epsilon = *epsilon,
-              .mechanism = mechanism,
-              .joined_by = proto.joined_by()};
-  if (proto.has_rounding()) terms.rounding = FromProto(proto.rounding());
-  std::copy(proto.forest_root().begin(), proto.forest_root().end(), terms.forest_root.begin());
-  COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
-  return terms;
-}
+StatusOr<Terms> ParseTerms(const v1::Terms& proto) { return ReadTerms(proto.SerializeAsString()); }
 
 std::string SerializeTerms(const Terms& terms) { return ToProto(terms).SerializeAsString(); }
-
-StatusOr<Terms> ParseTerms(std::string_view bytes) {
-  v1::Terms proto;
-  if (bytes.size() > INT_MAX ||
-      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return FieldError("terms", "are not a coppice.v1.Terms message");
-  }
-  StatusOr<Terms> terms = FromProto(proto);
-  if (!terms.ok()) return InField("terms", terms.status());
-  return terms;
-}
 
 std::string MakeName(std::string_view collection, std::string_view id) {
   return StrCat(collection, "/", id);

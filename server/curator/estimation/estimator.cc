@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/node_evidence.h"
 #include "server/curator/estimation/prune.h"
@@ -146,7 +147,7 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows) {
     if (public_rows.schema().target()) continue;  // a number has no class
     ++counts.label[leaf * counts.classes + public_rows.label(i)];
   }
-  if (!public_rows.schema().public_features().empty()) {
+  if (ReportForm::For(public_rows.schema()).ShowsSomething()) {
     counts.consistent_share = ConsistentShares(tree, public_rows, counts.leaf);
   }
   return counts;
@@ -172,9 +173,8 @@ StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
   }
   if (private_counts.consistent.has_value()) {
     return InvalidArgumentError(
-        "a study with public features is estimated by smooth: weighted and prune count every "
-        "report "
-        "in every leaf");
+        "a study with public features needs the smooth estimator: weighted and prune count every "
+        "report in every leaf");
   }
   const NodeTable nodes(tree, private_counts.counts, public_counts);
   const PrivateNoise noise = {.variance = private_counts.noise,

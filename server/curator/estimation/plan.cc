@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/consistent_model.h"
 #include "server/curator/estimation/smooth.h"
@@ -20,8 +21,10 @@
 namespace coppice::curator {
 namespace {
 
+// Truths to simulate. The mean gain then has an eighth of a draw's deviation as its error, which is
+// less than what the unknown truth itself leaves open.
 constexpr size_t kDraws = 64;
-constexpr double kNormal90 = 1.645;
+constexpr double kNormal90 = 1.645;  // a normal variable is within so many deviations with 90 %
 
 PrivateCounts NoCounts(const Tree& tree, uint32_t classes) {
   PrivateCounts counts;
@@ -38,7 +41,8 @@ double DrawNormal(PublicRandom& random) {
   return radius * std::cos(2 * std::numbers::pi * random.Unit());
 }
 
-// The grid settings in which public labels are like private ones.
+// The grid settings in which public labels are like private ones. A plan has no reports that could
+// say otherwise: any other beta would be a guess at how different the populations are.
 std::vector<Hyperparameters> TrustingGrid(bool numbers) {
   std::vector<Hyperparameters> grid = SmoothGrid(numbers);
   std::erase_if(grid, [](const Hyperparameters& setting) { return setting.beta != 1; });
@@ -93,8 +97,9 @@ StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& test,
 StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& rows,
                                             const PartitionOptions& partition, uint64_t seed,
                                             const CancelCheck& cancel) {
-  constexpr size_t kFolds = 10;
+  constexpr size_t kFolds = 10;  // models of 90 % of the rows are nearly as good as of all
   const size_t n = rows.num_rows();
+  // A single row cannot be held out. Half right, or no error at all: there is nothing to go by.
   if (n < 2) return std::vector<double>{rows.schema().target() ? 0 : 0.5};
   PublicRandom random(seed, 1);
   std::vector<size_t> order(n);
@@ -110,17 +115,6 @@ StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& r
     scores.insert(scores.end(), of_fold.begin(), of_fold.end());
   }
   return scores;
-}
-
-// A study's terms require the same: Laplace mechanisms do not serve public features.
-Status CheckServesPublicFeatures(const Schema& schema, MechanismKind kind, const Budget& epsilon) {
-  if (schema.public_features().empty()) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(
-      const auto mechanism,
-      MakeLocalMechanism(kind, epsilon, {.leaves = 1, .classes = schema.num_outputs()}));
-  if (!mechanism->adds_laplace_noise()) return OkStatus();
-  return InvalidArgumentError(
-      StrCat("mechanism: ", MechanismName(kind), " is for studies without public features"));
 }
 
 // The public features that the forest splits by, most nodes first.
@@ -202,6 +196,8 @@ StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilo
 }
 
 Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
+  // Noise is drawn here, once, in units of its deviation: all forecasts scale the same draws, so
+  // that they differ by epsilon and devices and not by chance.
   PublicRandom random(seed);
   const std::vector<Hyperparameters> grid = TrustingGrid(basis_.has_numbers());
   const PrivateSide no_reports;
@@ -285,7 +281,9 @@ Interval Planner::public_only() const {
 StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
                                       size_t max_payload_bytes) const {
   if (mechanism.has_value()) {
-    COPPICE_RETURN_IF_ERROR(CheckServesPublicFeatures(rows_.schema(), *mechanism, epsilon));
+    // A study's terms require the same.
+    COPPICE_RETURN_IF_ERROR(
+        ReportForm::For(rows_.schema()).CheckMechanism(*mechanism, epsilon, basis_.classes()));
     return CostOf(*mechanism, epsilon, forest_, basis_.classes());
   }
   COPPICE_ASSIGN_OR_RETURN(const MechanismChoice choice,
@@ -295,7 +293,8 @@ StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon, std::optional<Mecha
 
 StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismCost& cost,
                                           const CancelCheck& cancel) const {
-  if (rows_.schema().public_features().empty()) return ForecastPrivate(devices, cost, cancel);
+  if (!ReportForm::For(rows_.schema()).ShowsSomething())
+    return ForecastPrivate(devices, cost, cancel);
   return ForecastAs(std::make_shared<const Schema>(rows_.schema()), devices, cost, cancel);
 }
 
@@ -317,6 +316,8 @@ StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mechanism
             truth.noise[k][j] * std::sqrt(reports.variance[j] + truth.setting.leaf_noise);
       }
     }
+    // In the setting that the truth was drawn from: averaging over the grid for each draw would
+    // take a hundred times as long. So a forecast does not see what it costs to learn the setting.
     const SmoothModel model(basis_, reports, /*use_labels=*/true);
     return MeanOf(basis_, model, model.Fit(truth.setting));
   };
@@ -327,7 +328,7 @@ StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mechanism
 StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> schema, double devices,
                                             const MechanismCost& cost,
                                             const CancelCheck& cancel) const {
-  if (schema->public_features().empty()) return ForecastPrivate(devices, cost, cancel);
+  if (!ReportForm::For(*schema).ShowsSomething()) return ForecastPrivate(devices, cost, cancel);
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(std::vector<ConsistentEvidence> trees,
                            ExpectEvidence(forest_, rows_.WithSchema(std::move(schema)), cost.kind,
@@ -391,6 +392,7 @@ Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cancel,
         gain.deviation * gain.deviation / static_cast<double>(truths_.size() * basis_.rows());
   }
   const MeanAndDeviation gain = Summarize(gains);
+  // The draws differ by what the truth may be, the rows by which of them happen to be public.
   // Twice the rows' variance, for the same reason as in public_only().
   const double spread = kNormal90 * std::sqrt(gain.deviation * gain.deviation + 2 * row_variance);
   if (basis_.has_numbers()) {

@@ -12,9 +12,7 @@
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
-#include "common/terms/public_values.h"
 #include "common/terms/ticket.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/join_rows.h"
@@ -29,9 +27,9 @@ namespace {
 ReportOutcome JudgeBatch(const Study* study, std::string_view fingerprint_bytes,
                          int64_t now_unix_seconds) {
   if (study == nullptr) return ReportOutcome::kUnknownStudy;
-  const ReportOutcome admission = study->AdmissionOutcome();
+  const ReportOutcome admission = study->life().Admission();
   if (admission != ReportOutcome::kAccepted) return admission;
-  if (study->IsOver(now_unix_seconds)) return ReportOutcome::kStudyExpired;
+  if (study->life().IsOver(now_unix_seconds)) return ReportOutcome::kStudyExpired;
   const Fingerprint& ours = study->definition().fingerprint;
   const bool same =
       std::equal(ours.begin(), ours.end(), fingerprint_bytes.begin(), fingerprint_bytes.end(),
@@ -77,65 +75,39 @@ std::vector<Ticket> TicketsOf(const ReportBatch& reports, absl::Span<const uint3
 }
 
 // Whether tickets draw anything; if not, their hashes need not be computed.
-bool DrawsMatter(const StudyDefinition& definition) {
-  return definition.mechanisms.size() > 1 || definition.mechanisms.front()->columns() > 1;
+bool DrawsMatter(const StudyForm& form) {
+  return form.num_trees() > 1 || form.mechanism(0).columns() > 1;
 }
 
-// The candidate for report `i`: the tree and column that its ticket draws, and the leaves that its
-// public values allow. None if its public values or its payload are bad.
-std::optional<Submission::Candidate> ReadReport(const StudyDefinition& definition,
-                                                const ReportBatch& reports, uint32_t i,
-                                                const TicketDraw& draw) {
-  const uint32_t tree = draw.Tree(static_cast<uint32_t>(definition.mechanisms.size()));
-  Submission::Candidate candidate = {.report = i, .tree = tree};
-  const LocalMechanism* mechanism = definition.mechanisms[tree].get();
-  if (definition.terms->shows_values()) {
-    const StatusOr<Row> row = DecodePublicValues(
-        *definition.terms->schema, (*definition.forest)[tree], reports.public_values(i));
-    if (!row.ok()) return std::nullopt;
-    candidate.leaves = definition.counters[tree].LeavesOf(*row);
-    mechanism = &definition.counters[tree].MechanismFor(candidate.leaves.size());
-  } else if (!reports.public_values(i).empty()) {
-    return std::nullopt;  // the study asks for none
+ReportOutcome OutcomeOf(StudyForm::Verdict verdict) {
+  switch (verdict) {
+    case StudyForm::Verdict::kGood:
+      return ReportOutcome::kAccepted;
+    case StudyForm::Verdict::kBad:
+      return ReportOutcome::kBadPayload;
+    case StudyForm::Verdict::kUnknownId:
+      return ReportOutcome::kUnknownId;
   }
-  if (!mechanism->Check(reports.payload(i)).ok()) return std::nullopt;
-  candidate.column = draw.Column(mechanism->columns());
-  return candidate;
-}
-
-// The same for a study that is joined by ids, whose features are in the store. Sets `candidate` if
-// the outcome is kAccepted.
-StatusOr<ReportOutcome> ReadJoinedReport(const StudyDefinition& definition,
-                                         const storage::Store& store, const ReportBatch& reports,
-                                         uint32_t i, const TicketDraw& draw,
-                                         Submission::Candidate& candidate) {
-  const uint32_t tree = draw.Tree(static_cast<uint32_t>(definition.mechanisms.size()));
-  const ConsistentCounter& counter = definition.counters[tree];
-  const LocalMechanism& mechanism = counter.MechanismFor(1);
-  const std::string_view id = reports.public_values(i);
-  if (!CheckJoinId(id).ok() || !mechanism.Check(reports.payload(i)).ok()) {
-    return ReportOutcome::kBadPayload;
-  }
-  candidate = {.report = i, .tree = tree, .column = draw.Column(mechanism.columns())};
-  candidate.id = JoinIdOf(definition.terms->study, id);
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<Row> row,
-                           FindJoinRow(store, definition, candidate.id));
-  if (!row.has_value()) return ReportOutcome::kUnknownId;
-  candidate.leaves = counter.LeavesOf(*row);
-  return ReportOutcome::kAccepted;
+  return ReportOutcome::kBadPayload;
 }
 
 // The outcome so far of report `i`, whose ticket is good; sets `candidate` if it is kAccepted.
 StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition, const storage::Store& store,
                                     const ReportBatch& reports, uint32_t i, const TicketDraw& draw,
                                     Submission::Candidate& candidate) {
-  if (!definition.terms->joined_by.empty()) {
-    return ReadJoinedReport(definition, store, reports, i, draw, candidate);
-  }
-  std::optional<Submission::Candidate> read = ReadReport(definition, reports, i, draw);
-  if (!read.has_value()) return ReportOutcome::kBadPayload;
-  candidate = *std::move(read);
-  return ReportOutcome::kAccepted;
+  candidate = {.report = i, .tree = draw.Tree(definition.form->num_trees())};
+  const auto features_of = [&](std::string_view id) {
+    candidate.id = JoinIdOf(definition.terms->study, id);
+    return FindJoinRow(store, definition, candidate.id);
+  };
+  COPPICE_ASSIGN_OR_RETURN(
+      StudyForm::Reading reading,
+      definition.form->Read(candidate.tree, draw,
+                            {.payload = reports.payload(i), .in_clear = reports.public_values(i)},
+                            features_of));
+  candidate.column = reading.column;
+  candidate.leaves = std::move(reading.leaves);
+  return OutcomeOf(reading.verdict);
 }
 
 // How a ticket's reports were judged so far.
@@ -152,7 +124,7 @@ Status JudgeEach(Submission& batch, const TicketAuthority& authority, const stor
   const std::vector<Ticket> tickets = TicketsOf(batch.reports, different.firsts);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::optional<TicketSerial>> issued,
                            authority.Recognize(tickets, definition.fingerprint));
-  const bool drawn = DrawsMatter(definition);
+  const bool drawn = DrawsMatter(*definition.form);
   std::vector<Looks> looks(tickets.size());
   batch.candidates.reserve(tickets.size());
   for (uint32_t i = 0; i < batch.reports.size(); ++i) {
@@ -284,34 +256,35 @@ class Group {
   // Also notes that a study expires if its judgment found a report too late.
   static ReportOutcome AdmissionNow(const Submission& batch, Tally& tally) {
     if (batch.also_write != nullptr) return AdmissionOfStored(batch, tally);
-    const ReportOutcome admission = batch.study->AdmissionOutcome();
+    const ReportOutcome admission = batch.study->life().Admission();
     if (admission != ReportOutcome::kAccepted || batch.outcomes.empty()) return admission;
     if (batch.outcomes[0] == ReportOutcome::kStudyExpired) tally.expires = true;
     return tally.expires ? ReportOutcome::kStudyExpired : admission;
   }
 
   static ReportOutcome AdmissionOfStored(const Submission& batch, Tally& tally) {
-    const ReportOutcome admission = batch.study->AdmissionOfStored();
+    const ReportOutcome admission = batch.study->life().AdmissionOfStored();
     if (admission == ReportOutcome::kAccepted) tally.also_writes = true;
     return admission;
   }
 
   static ReportOutcome Count(const Submission& batch, const Submission::Candidate& candidate,
                              Tally& tally) {
-    const bool joined = !batch.study->definition().terms->joined_by.empty();
-    if (joined && batch.study->answered_ids().contains(candidate.id)) {
+    const StudyForm& form = batch.study->form();
+    const bool joined = form.report().ShowsId();
+    if (joined && batch.study->committer().answered_ids.contains(candidate.id)) {
       return ReportOutcome::kDuplicate;
     }
-    if (!batch.study->spent().Insert(candidate.ticket)) return ReportOutcome::kDuplicate;
+    if (!batch.study->committer().spent.Insert(candidate.ticket)) return ReportOutcome::kDuplicate;
     tally.spent.push_back(candidate.ticket);
     if (joined) {
-      batch.study->answered_ids().insert(candidate.id);
+      batch.study->committer().answered_ids.insert(candidate.id);
       tally.answered.push_back(candidate.id);
     }
     const Contribution contribution = {.payload = batch.reports.payload(candidate.report),
                                        .column = candidate.column};
     tally.trees[candidate.tree].reports.push_back(contribution);
-    if (KeepsLabels(batch.study->definition())) {
+    if (form.KeepsReports()) {
       tally.labels.push_back({.public_values = joined
                                                    ? AsBytes(candidate.id)
                                                    : batch.reports.public_values(candidate.report),
@@ -326,17 +299,9 @@ class Group {
     for (uint32_t i = 0; i < tally.trees.size(); ++i) {
       Tally::Tree& tree = tally.trees[i];
       if (tree.reports.empty()) continue;
-      tree.sums = std::make_shared<TreeSums>(*study.SumsOf(i));
-      AddReports(study.definition(), i, tree);
+      tree.sums = std::make_shared<TreeSums>(*study.sums().Of(i));
+      study.form().AddAll(i, tree.reports, tree.leaves, absl::MakeSpan(tree.sums->sums));
       tree.sums->reports += tree.reports.size();
-    }
-  }
-
-  static void AddReports(const StudyDefinition& definition, uint32_t number, Tally::Tree& tree) {
-    const absl::Span<int64_t> sums = absl::MakeSpan(tree.sums->sums);
-    if (tree.leaves.empty()) return definition.mechanisms[number]->AddAll(tree.reports, sums);
-    for (size_t i = 0; i < tree.reports.size(); ++i) {
-      definition.counters[number].AddChecked(tree.leaves[i], tree.reports[i], sums);
     }
   }
 
@@ -344,23 +309,24 @@ class Group {
     storage::StoreBatch writes;
     for (const Submission& batch : batches_) {
       if (batch.also_write == nullptr || !batch.refused.ok()) continue;
-      if (batch.study->AdmissionOfStored() != ReportOutcome::kAccepted) continue;
+      if (batch.study->life().AdmissionOfStored() != ReportOutcome::kAccepted) continue;
       batch.also_write(batch.outcomes, writes);
     }
     for (const auto& [study, tally] : tallies_) {
       if (!IsWritten(tally)) continue;
-      const Counts before = study->CountsSoFar();
-      if (!tally.spent.empty() || study->store_is_behind) {
+      const Counts before = study->sums().counts();
+      if (!tally.spent.empty() || study->committer().store_is_behind) {
         writes.Put(SpentKey(study->id(), before.of(ReportOutcome::kAccepted)),
                    EncodeSpent(tally.spent));
-        if (KeepsLabels(study->definition())) {
+        if (study->form().KeepsReports()) {
           writes.Put(LabelsKey(study->id(), before.of(ReportOutcome::kAccepted)),
                      EncodeLabels(tally.labels));
         }
       }
       writes.Put(CountsKey(study->id()), EncodeCounts(before + tally.counts));
       if (tally.expires) {
-        writes.Put(StudyKey(study->id()), EncodeStudy(study->definition(), study->LifeOnceOver()));
+        writes.Put(StudyKey(study->id()),
+                   EncodeStudy(study->definition(), study->life().OnceOver()));
       }
       for (uint32_t tree = 0; tree < tally.trees.size(); ++tree) {
         const SharedSums sums = SumsToWrite(*study, tally, tree);
@@ -380,26 +346,26 @@ class Group {
   // Null if the store already holds them.
   static SharedSums SumsToWrite(const Study& study, const Tally& tally, uint32_t tree) {
     if (tally.trees[tree].sums != nullptr) return tally.trees[tree].sums;
-    return study.store_is_behind ? study.SumsOf(tree) : nullptr;
+    return study.committer().store_is_behind ? study.sums().Of(tree) : nullptr;
   }
 
   void Publish() {
     for (auto& [study, tally] : tallies_) {
-      if (IsWritten(tally)) study->store_is_behind = false;
-      if (tally.counts.answered > 0) study->counts_are_behind = !IsWritten(tally);
+      if (IsWritten(tally)) study->committer().store_is_behind = false;
+      if (tally.counts.answered > 0) study->committer().counts_are_behind = !IsWritten(tally);
       std::vector<SharedSums> sums;
       for (Tally::Tree& tree : tally.trees) sums.push_back(std::move(tree.sums));
-      study->Publish(std::move(sums), tally.counts);
-      if (tally.expires) study->Advance(study->LifeOnceOver());
+      study->sums().Publish(std::move(sums), tally.counts);
+      if (tally.expires) study->Advance(study->life().OnceOver());
     }
   }
 
   void TakeBack() {
     for (auto& [study, tally] : tallies_) {
-      for (const TicketSerial ticket : tally.spent) study->spent().Erase(ticket);
-      for (const JoinId& id : tally.answered) study->answered_ids().erase(id);
-      study->store_is_behind = true;
-      study->Publish({}, {.failed = tally.counts.answered});
+      for (const TicketSerial ticket : tally.spent) study->committer().spent.Erase(ticket);
+      for (const JoinId& id : tally.answered) study->committer().answered_ids.erase(id);
+      study->committer().store_is_behind = true;
+      study->sums().Publish({}, {.failed = tally.counts.answered});
     }
   }
 

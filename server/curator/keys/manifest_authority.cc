@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
@@ -42,7 +43,7 @@ StatusOr<SigningKey> KeyOfSeed(std::string_view bytes) {
 
 StatusOr<StoredKey> DecodeKey(const v1::ManifestKeyRecord& record) {
   const auto public_key = ParsePublicKeyBytes(record.public_key());
-  const auto endorsements = FromProto(record.endorsements());
+  const auto endorsements = ParseKeyChain(record.endorsements());
   if (!public_key.ok() || !endorsements.ok()) {
     return storage::CorruptRecord(kManifestKeyKey, "has a field of a wrong length");
   }
@@ -180,7 +181,7 @@ StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(storage::St
 
 StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest manifest) {
   manifest.key = KeyIdOf(keys_.key);
-  std::string bytes = SerializeManifest(manifest);
+  std::string bytes = WriteManifest(manifest);
   const MutexLock lock(mutex_);
   std::shared_ptr<const SignedManifest>& kept = signed_[manifest.study];
   if (kept != nullptr && kept->bytes == bytes) return kept;
@@ -190,6 +191,14 @@ StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest
                                                                .key = keys_.key,
                                                                .endorsements = keys_.endorsements});
   return kept;
+}
+
+StatusOr<SignedClosing> ManifestAuthority::Sign(Closing closing) const {
+  closing.key = KeyIdOf(keys_.key);
+  SignedClosing made{
+      .bytes = WriteClosing(closing), .key = keys_.key, .endorsements = keys_.endorsements};
+  COPPICE_ASSIGN_OR_RETURN(made.signature, key_.Sign(kClosingDomain, made.bytes));
+  return made;
 }
 
 ModelSigner ManifestAuthority::SignerOf(std::string_view domain) const {

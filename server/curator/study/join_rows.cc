@@ -9,7 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/public_values.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/store/store_record.h"
@@ -41,7 +41,7 @@ Status HasOtherFeatures(size_t i, std::string_view id) {
 }  // namespace
 
 Status CheckJoinRows(const StudyDefinition& definition, absl::Span<const JoinRow> rows) {
-  if (definition.terms->joined_by.empty()) {
+  if (!definition.form->report().ShowsId()) {
     return FailedPreconditionError(
         StrCat("study ", definition.terms->study,
                " is not joined by an id: its devices send their own features"));
@@ -84,7 +84,7 @@ StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& study,
 
 Status StoreJoinRows(storage::Store& store, Study& study, const storage::StoreBatch& batch,
                      uint64_t count) {
-  if (study.AdmissionOutcome() != ReportOutcome::kAccepted) {
+  if (study.life().Admission() != ReportOutcome::kAccepted) {
     return FailedPreconditionError(
         StrCat("the study ", study.id(), " is sealed or deleted: no id is added to it"));
   }

@@ -8,7 +8,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/wire/proto/relay_promise.h"
+#include "common/wire/calls.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/store/store_record.h"
@@ -78,7 +78,7 @@ RelayBatch Dropped(RelayBatch batch) {
 
 std::string EncodeBatch(const RelayBatch& batch) {
   v1::BatchRecord record;
-  record.set_header(SerializeBatchHeader(batch.header));
+  record.set_header(WriteBatchHeader(batch.header));
   record.mutable_signature()->assign(batch.signature.begin(), batch.signature.end());
   record.set_state(static_cast<v1::BatchState>(batch.state));
   record.set_received(batch.received);
@@ -101,7 +101,7 @@ StatusOr<RelayBatch> DecodeBatch(std::string_view study, std::string_view key,
                    .received = record.received(),
                    .judged = record.judged(),
                    .created_unix_seconds = record.created_unix_seconds()};
-  const StatusOr<BatchHeader> header = ParseBatchHeader(record.header());
+  const StatusOr<BatchHeader> header = ReadBatchHeader(record.header());
   if (!header.ok() || record.signature().size() != batch.signature.size()) {
     return storage::CorruptRecord(key, "has no header of a batch, or no signature of one");
   }

@@ -14,7 +14,6 @@
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/from_schema.h"
-#include "server/curator/partition/number_labels.h"
 #include "server/curator/study/join_rows.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"
@@ -164,11 +163,11 @@ StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, std::string
 
 // Loads the spent tickets of a study that still looks tickets up.
 Status LoadSpent(const storage::Store& store, Study& study) {
-  if (study.Life().state != StudyState::kOpen && !study.batches().has_stored()) {
+  if (study.life().Get().state != StudyState::kOpen && !study.batches().has_stored()) {
     return OkStatus();
   }
-  COPPICE_ASSIGN_OR_RETURN(study.spent(), LoadSpentTickets(store, study.id()));
-  if (study.spent().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
+  COPPICE_ASSIGN_OR_RETURN(study.committer().spent, LoadSpentTickets(store, study.id()));
+  if (study.committer().spent.size() == study.sums().counts().of(ReportOutcome::kAccepted)) {
     return OkStatus();
   }
   return storage::CorruptRecord(SpentPrefix(study.id()),
@@ -176,13 +175,13 @@ Status LoadSpent(const storage::Store& store, Study& study) {
 }
 
 Status LoadSealingKeys(const storage::Store& store, Study& study) {
-  const StudyLife life = study.Life();
+  const StudyLife life = study.life().Get();
   if (!study.definition().settings.relay.has_value() || life.retired) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(SealingKeys keys, SealingKeys::Load(store, study.id()));
   if (keys.erased() && life.state == StudyState::kOpen) {
     return storage::CorruptRecord(SealingPrefix(study.id()), "is erased, and the study is open");
   }
-  study.SetSealingKeys(std::move(keys));
+  study.keys().Set(std::move(keys));
   return OkStatus();
 }
 
@@ -190,9 +189,9 @@ Status LoadSealingKeys(const storage::Store& store, Study& study) {
 Status LoadJoined(const storage::Store& store, Study& study) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t rows, LoadJoinCount(store, study.id()));
   study.SetJoinRows(rows);
-  if (study.Life().state != StudyState::kOpen) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(study.answered_ids(), LoadAnsweredIds(store, study.id()));
-  if (study.answered_ids().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
+  if (study.life().Get().state != StudyState::kOpen) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(study.committer().answered_ids, LoadAnsweredIds(store, study.id()));
+  if (study.committer().answered_ids.size() == study.sums().counts().of(ReportOutcome::kAccepted)) {
     return OkStatus();
   }
   return storage::CorruptRecord(LabelsPrefix(study.id()), "does not have one id a counted report");
@@ -317,7 +316,7 @@ StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, std::str
   COPPICE_RETURN_IF_ERROR(LoadSealingKeys(store, *study));
   COPPICE_RETURN_IF_ERROR(study->batches().Load(store, id));
   COPPICE_RETURN_IF_ERROR(LoadSpent(store, *study));
-  if (!study->definition().terms->joined_by.empty()) {
+  if (study->form().report().ShowsId()) {
     COPPICE_RETURN_IF_ERROR(LoadJoined(store, *study));
   }
   return study;
@@ -348,8 +347,8 @@ StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
   const std::shared_ptr<const Schema>& schema = study.definition().terms->schema;
   const size_t features = schema->num_features();
   const StudyDefinition& definition = study.definition();
-  const std::optional<NumberRange>& rounding = definition.terms->rounding;
-  const auto rows = static_cast<size_t>(rounding ? record.numbers_size() : record.labels_size());
+  const auto rows = static_cast<size_t>(study.form().AnswersNumbers() ? record.numbers_size()
+                                                                      : record.labels_size());
   if (rows != (definition.partition.from_schema ? kSchemaRows : definition.public_rows) ||
       static_cast<size_t>(record.values_size()) != rows * features) {
     return storage::CorruptRecord(key, "has the wrong number of values");
@@ -362,8 +361,7 @@ StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
       return storage::CorruptRecord(key, StrCat("has a bad row ", row));
     }
   }
-  if (!rounding.has_value()) return table;
-  return CutNumbers(table, *rounding);
+  return study.form().CutToRange(std::move(table));
 }
 
 StatusOr<StudyOrigin> DecodeTombstone(std::string_view id, std::string_view bytes) {

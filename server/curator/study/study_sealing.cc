@@ -10,7 +10,6 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "server/curator/keys/sealing_keys.h"
-#include "server/curator/study/label_record.h"
 
 namespace coppice::curator {
 namespace {
@@ -24,33 +23,43 @@ Status CheckRotates(const Study& study) {
     return FailedPreconditionError(StrCat(
         "study ", study.id(), " has no relay: its reports are not sealed, and there is no key"));
   }
-  if (study.AdmissionOutcome() == ReportOutcome::kAccepted) return OkStatus();
+  if (study.life().Admission() == ReportOutcome::kAccepted) return OkStatus();
   return FailedPreconditionError(
       StrCat("the study ", study.id(), " is sealed or deleted: it gets no other sealing key"));
+}
+
+Status CheckDirectlySealable(const StudyDefinition& definition) {
+  const uint64_t longest = ReportBytesOf(definition);
+  if (longest <= kMaxDirectReportBytes) return OkStatus();
+  return InvalidArgumentError(StrCat(
+      "a report of this study may take ", longest, " bytes, and a sealed message has room for ",
+      kMaxDirectReportBytes, ": lower max_depth, or take a mechanism with shorter reports"));
 }
 
 }  // namespace
 
 seal::ReportSealing SealingOf(const StudyDefinition& definition) {
-  size_t longest = 0;
-  for (const auto& mechanism : definition.mechanisms) {
-    longest = std::max(longest, mechanism->max_payload_bytes());
-  }
-  return {.fingerprint = definition.fingerprint, .payload_bytes = longest};
+  return {.fingerprint = definition.fingerprint,
+          .payload_bytes = definition.form->MaxPayloadBytes()};
 }
 
-Status CheckRelayable(const StudyDefinition& definition) {
-  if (!definition.settings.relay.has_value()) return OkStatus();
-  const Terms& terms = *definition.terms;
-  if (terms.num_public_features() > 0) {
-    return InvalidArgumentError(
-        "settings.relay: public features would tell devices apart; declare none public, or leave "
-        "the relay out");
-  }
-  if (!terms.joined_by.empty()) {
+uint64_t ReportBytesOf(const StudyDefinition& definition) {
+  return definition.form->MaxPayloadBytes() +
+         definition.form->report().MaxBytesInClear(*definition.terms);
+}
+
+Status CheckSealable(const StudyDefinition& definition) {
+  if (!definition.settings.relay.has_value()) return CheckDirectlySealable(definition);
+  const ReportForm& report = definition.form->report();
+  if (report.ShowsId()) {
     return InvalidArgumentError(
         "settings.relay: an id in each report would tell devices apart; leave joined_by or the "
         "relay out");
+  }
+  if (report.ShowsSomething()) {
+    return InvalidArgumentError(
+        "settings.relay: public features would tell devices apart; declare none public, or leave "
+        "the relay out");
   }
   const size_t longest = SealingOf(definition).payload_bytes;
   if (longest <= kMaxSealedPayloadBytes) return OkStatus();
@@ -71,14 +80,14 @@ Status AddFirstSealingKey(Study& study, int64_t now_unix_seconds, storage::Store
   if (!study.definition().settings.relay.has_value()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(SealingKeys keys,
                            SealingKeys::Make(study.id(), now_unix_seconds, batch));
-  study.SetSealingKeys(std::move(keys));
+  study.keys().Set(std::move(keys));
   return OkStatus();
 }
 
 Status RotateSealingKey(storage::Store& store, Study& study, const SealingKeyName& current,
                         int64_t now_unix_seconds) {
   COPPICE_RETURN_IF_ERROR(CheckRotates(study));
-  const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+  const std::shared_ptr<const SealingKeys> keys = study.keys().Get();
   if (keys->current().name != current) {
     return AbortedError(
         StrCat("sealing_key_id: the study ", study.id(), " has the sealing key ",
@@ -88,25 +97,25 @@ Status RotateSealingKey(storage::Store& store, Study& study, const SealingKeyNam
   storage::StoreBatch batch;
   COPPICE_ASSIGN_OR_RETURN(SealingKeys rotated, keys->Rotate(study.id(), now_unix_seconds, batch));
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-  study.SetSealingKeys(std::move(rotated));
+  study.keys().Set(std::move(rotated));
   return OkStatus();
 }
 
 bool MustBePurged(const Study& study) {
-  return study.sealing_keys() != nullptr || KeepsLabels(study.definition());
+  return study.keys().Get() != nullptr || study.form().KeepsReports();
 }
 
 Status EraseSealingKeys(storage::Store& store, Study& study) {
-  const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+  const std::shared_ptr<const SealingKeys> keys = study.keys().Get();
   if (keys == nullptr || keys->erased()) return OkStatus();
-  if (study.AdmissionOutcome() == ReportOutcome::kAccepted) {
+  if (study.life().Admission() == ReportOutcome::kAccepted) {
     return FailedPreconditionError(
         StrCat("the study ", study.id(), " is open: seal it before its keys are erased"));
   }
   storage::StoreBatch batch;
   SealingKeys erased = keys->Erase(study.id(), batch);
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-  study.SetSealingKeys(std::move(erased));
+  study.keys().Set(std::move(erased));
   return OkStatus();
 }
 

@@ -110,7 +110,8 @@ StatusOr<std::shared_ptr<curator::Study>> CheckStudy(const storage::Store& store
                                                      std::string_view id, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<curator::Study> study,
                            curator::LoadStudy(store, id, bytes));
-  if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
+  if (!study->life().Get().retired)
+    COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
   COPPICE_RETURN_IF_ERROR(curator::CheckStoredJoinRows(store, *study));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> tombstone,
                            store.Get(curator::TombstoneKey(id)));
@@ -150,8 +151,8 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
         ++findings.counts["study"];
         const auto study = CheckStudy(store, id, bytes);
         if (study.ok()) {
-          sound[id] = {.accepted = (*study)->CountsSoFar().of(curator::ReportOutcome::kAccepted),
-                       .final_model = (*study)->Life().final_model};
+          sound[id] = {.accepted = (*study)->sums().counts().of(curator::ReportOutcome::kAccepted),
+                       .final_model = (*study)->life().Get().final_model};
           CheckBatches(store, **study, findings);
           return;
         }

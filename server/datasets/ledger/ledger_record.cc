@@ -94,7 +94,7 @@ LedgerEntry ToEntry(const v1::LedgerRecord& record, std::string_view value) {
                     .unix_seconds = record.unix_seconds(),
                     .job = record.job(),
                     .cost = CostFromProto(record.cost()),
-                    .releases = FromProto(record.releases())};
+                    .releases = ParseReleases(record.releases())};
   std::copy_n(value.begin(), kHashBytes, entry.hash.begin());
   return entry;
 }

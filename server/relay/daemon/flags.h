@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "common/base/status.h"
 #include "server/process/log.h"
 #include "server/relay/dealing/relay_options.h"

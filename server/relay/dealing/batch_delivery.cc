@@ -7,8 +7,8 @@
 #include "common/base/text.h"
 #include "common/encrypt/hpke.h"
 #include "common/terms/manifest.h"
+#include "common/wire/calls.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/relay_promise.h"
 
 namespace coppice::relay {
 namespace {
@@ -40,7 +40,7 @@ StatusOr<BatchDelivery> BatchDelivery::Create(std::shared_ptr<const Epoch> epoch
   COPPICE_RETURN_IF_ERROR(ValidateBatchHeader(header));
   v1::DeliverBatchRequest envelope;
   envelope.set_study(MakeName(kStudies, terms.study));
-  envelope.set_header(SerializeBatchHeader(header));
+  envelope.set_header(WriteBatchHeader(header));
   COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(kBatchDomain, envelope.header()));
   envelope.mutable_signature()->assign(signature.begin(), signature.end());
   return BatchDelivery(std::move(epoch), std::move(envelope), frozen.reports);

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "common/base/status.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/study.pb.h"

@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/base/write_file.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/manifest.h"
 
 namespace coppice::relay {
@@ -43,9 +44,9 @@ StatusOr<CuratorTrust> CuratorTrust::Load(std::string file, std::string_view stu
   if (bytes.size() < pinned.size()) return damaged;
   std::copy_n(bytes.begin(), pinned.size(), pinned.begin());
   if (!proto.ParseFromString(bytes.substr(pinned.size()))) return damaged;
-  const StatusOr<SignedManifest> manifest = FromProto(proto);
+  const StatusOr<SignedManifest> manifest = ParseSignedManifest(proto);
   if (!manifest.ok()) return damaged;
-  StatusOr<Manifest> parsed = ParseManifest(manifest->bytes);
+  StatusOr<Manifest> parsed = ReadManifest(manifest->bytes);
   if (!parsed.ok()) return damaged;
   return CuratorTrust(
       std::move(file), study, pin,
@@ -59,7 +60,7 @@ StatusOr<Manifest> CuratorTrust::Admit(const SignedManifest& manifest, int64_t n
   if (!IsSignedBy(manifest.key, kManifestDomain, manifest.bytes, manifest.signature)) {
     return MalformedManifest(study_, "has a signature that does not check");
   }
-  StatusOr<Manifest> parsed = ParseManifest(manifest.bytes);
+  StatusOr<Manifest> parsed = ReadManifest(manifest.bytes);
   if (!parsed.ok()) {
     return MalformedManifest(study_, StrCat("is bad: ", parsed.status().message()));
   }

@@ -7,10 +7,11 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/calls.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
-#include "common/wire/proto/relay_promise.h"
+#include "common/wire/terms.h"
 #include "coppice/v1/relay.pb.h"
 
 namespace coppice::relay {
@@ -45,10 +46,10 @@ Status DamagedDocuments() { return DataLossError("the documents of a deal are da
 }  // namespace
 
 StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& offer) {
-  COPPICE_ASSIGN_OR_RETURN(const Terms terms, ParseTerms(offer.terms()));
+  COPPICE_ASSIGN_OR_RETURN(const Terms terms, ReadTerms(offer.terms()));
   const PackedForest packed = PackTrees({offer.forest().begin(), offer.forest().end()});
   COPPICE_RETURN_IF_ERROR(OpenForest(terms, packed).status());
-  COPPICE_ASSIGN_OR_RETURN(Manifest manifest, ParseManifest(offer.manifest().manifest()));
+  COPPICE_ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(offer.manifest().manifest()));
   DealDocuments documents(std::move(manifest));
   documents.terms_ = offer.terms();
   documents.signed_manifest_ = offer.manifest();
@@ -69,7 +70,7 @@ StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& offer)
 Status DealDocuments::Promise(const RelayTerms& promise, const SigningKey& key) {
   COPPICE_RETURN_IF_ERROR(ValidateRelayTerms(promise));
   v1::GetRelayTermsResponse answer;
-  answer.set_relay_terms(SerializeRelayTerms(promise));
+  answer.set_relay_terms(WriteRelayTerms(promise));
   COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(kRelayDomain, answer.relay_terms()));
   answer.mutable_signature()->assign(signature.begin(), signature.end());
   answer.set_terms(terms_);
@@ -127,7 +128,7 @@ StatusOr<DealDocuments> DealDocuments::Unpack(std::string_view packed) {
   offer.set_terms(answer.terms());
   *offer.mutable_manifest() = answer.manifest();
   COPPICE_ASSIGN_OR_RETURN(DealDocuments documents, Create(offer));
-  COPPICE_ASSIGN_OR_RETURN(documents.promise_, ParseRelayTerms(answer.relay_terms()));
+  COPPICE_ASSIGN_OR_RETURN(documents.promise_, ReadRelayTerms(answer.relay_terms()));
   if (documents.promise_.offer_bytes != documents.offer_bytes()) return DamagedDocuments();
   documents.terms_answer_ = std::make_shared<const std::string>(answer_bytes);
   return documents;

@@ -8,8 +8,10 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
+#include "common/terms/report_form.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
+#include "common/wire/terms.h"
 
 namespace coppice::relay {
 namespace {
@@ -30,8 +32,9 @@ Status CheckRelayable(const Terms& terms, const Manifest& manifest) {
   if (!manifest.sealing.has_value()) {
     return NotRelayed(terms.study, "was created without a relay");
   }
-  if (!terms.joined_by.empty()) return NotRelayed(terms.study, "is joined by an id");
-  if (terms.shows_values()) return NotRelayed(terms.study, "has public features");
+  const ReportForm& form = ReportForm::Of(terms);
+  if (form.ShowsId()) return NotRelayed(terms.study, "is joined by an id");
+  if (form.ShowsSomething()) return NotRelayed(terms.study, "has public features");
   return OkStatus();
 }
 
@@ -46,7 +49,7 @@ StatusOr<Terms> ReadOfferedTerms(const v1::GetOfferResponse& offer, std::string_
     return DataLossError(
         StrCat("the terms of study ", study, " do not match their fingerprint; tell the curator"));
   }
-  COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(offer.terms()));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(offer.terms()));
   if (terms.study != study) {
     return DataLossError(StrCat("the curator sent the terms of study ", terms.study,
                                 " where those of ", study, " were asked for"));
@@ -91,7 +94,8 @@ Status PoolBuilder::AddFirst(const v1::GetOfferResponse& offer, int64_t now_unix
   if (!offer.has_manifest()) {
     return DataLossError(StrCat("the curator sent no manifest of study ", study_));
   }
-  COPPICE_ASSIGN_OR_RETURN(const SignedManifest signed_manifest, FromProto(offer.manifest()));
+  COPPICE_ASSIGN_OR_RETURN(const SignedManifest signed_manifest,
+                           ParseSignedManifest(offer.manifest()));
   COPPICE_ASSIGN_OR_RETURN(const Manifest manifest,
                            trust_.Admit(signed_manifest, now_unix_seconds));
   COPPICE_RETURN_IF_ERROR(CheckManifestIsOf(manifest, terms, fingerprint));

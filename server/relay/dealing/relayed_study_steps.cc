@@ -5,7 +5,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"

@@ -8,8 +8,8 @@
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
 #include "server/datasets/job_record.h"
 
 namespace coppice::service {
@@ -104,7 +104,7 @@ v1::Dataset WithLedger(const central::DatasetInfo& info,
 
 StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, CapFromProto(request.cap()));
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, coppice::FromProto(request.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(request.schema()));
   return central::DatasetSpec{.id = request.dataset_id(),
                               .request_id = request.request_id(),
                               .schema = std::make_shared<const Schema>(std::move(schema)),

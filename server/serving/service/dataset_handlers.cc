@@ -9,7 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "server/datasets/row_block.h"
 #include "server/serving/calls/stream_call.h"
 #include "server/serving/calls/unchanged.h"

@@ -15,7 +15,7 @@
 #include "common/model/summary.h"
 #include "common/pages/pages.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/model_file.h"
 #include "server/serving/service/handlers.h"
 #include "server/store/models/model_record.h"
@@ -49,8 +49,8 @@ Status TooLargeToSend(std::string_view id, std::string_view format) {
   const std::string flag = format == kOwnFormat ? "" : StrCat(" --format ", format);
   return FailedPreconditionError(
       StrCat("models/", id, " is larger as ", format, " than the ", kMaxExportBytes,
-             " bytes that the curator sends of a file: `coppice model export --model ", id, flag,
-             " --output FILE` writes it on your side"));
+             " bytes that the curator sends as a file: `coppice model export --model ", id, flag,
+             " --output FILE` writes it on your machine"));
 }
 
 StatusOr<std::string> WriteModel(const models::ModelInfo& info, const std::string& format) {

@@ -9,7 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
+#include "common/wire/field_error.h"
 #include "server/serving/calls/unchanged.h"
 #include "server/serving/service/handlers.h"
 #include "server/serving/service/messages.h"

@@ -7,8 +7,8 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/model/explain.h"
+#include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/field_error.h"
 
 namespace coppice::service {
 namespace {
@@ -75,7 +75,7 @@ bool IsQuick(const Model& model, const Rows& rows) {
 Status PredictRows(const Model& model, const Rows& rows, Predictions& predictions) {
   predictions.Reserve(rows.size());
   for (int i = 0; i < rows.size(); ++i) {
-    const StatusOr<Row> row = FromProto(rows[i], model.schema());
+    const StatusOr<Row> row = ParseRow(rows[i], model.schema());
     if (!row.ok()) return InField(ElementName("rows", i), row.status());
     *predictions.Add() = ToProto(model.Predict(*row));
   }

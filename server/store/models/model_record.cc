@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/proto/model_signature.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/store/store_record.h"
 
@@ -118,7 +119,7 @@ StatusOr<ModelSummary> DecodeSummary(std::string_view key, std::string_view byte
       .id = std::move(origin->id),
       .source = std::move(origin->source),
       .created_unix_seconds = model.created_unix_seconds(),
-      .certificate = std::make_shared<const Certificate>(FromProto(model.certificate())),
+      .certificate = std::make_shared<const Certificate>(ParseCertificate(model.certificate())),
       .bytes = record.bytes(),
       .memory = record.memory()};
 }
@@ -147,14 +148,14 @@ v1::Model ToProto(const ModelInfo& info) {
 StatusOr<ModelInfo> DecodeModel(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, storage::ParseRecord<v1::Model>(key, bytes));
   COPPICE_ASSIGN_OR_RETURN(Origin origin, OriginIn(proto, key));
-  StatusOr<Model> model = FromProto(proto);
+  StatusOr<Model> model = ParseModel(proto);
   if (!model.ok()) return storage::CorruptRecord(key, model.status().message());
   ModelInfo info{.id = std::move(origin.id),
                  .source = std::move(origin.source),
                  .created_unix_seconds = proto.created_unix_seconds(),
                  .model = std::make_shared<const Model>(*std::move(model))};
   if (!proto.has_signature()) return info;
-  const StatusOr<ModelSignature> signature = FromProto(proto.signature());
+  const StatusOr<ModelSignature> signature = ParseModelSignature(proto.signature());
   if (!signature.ok()) return storage::CorruptRecord(key, signature.status().message());
   info.signature = *signature;
   return info;

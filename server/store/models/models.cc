@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/proto/model_signature.h"
 #include "server/store/models/model_record.h"
 #include "server/store/store_record.h"
 
@@ -62,7 +63,7 @@ Status Models::SignAnew(storage::Store& store, const PublicKey& before, const Mo
     if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
       return OkStatus();
     }
-    const StatusOr<ModelSignature> signature = FromProto(model.signature());
+    const StatusOr<ModelSignature> signature = ParseModelSignature(model.signature());
     const bool is_signed = signature.ok() && signature->key == before &&
                            CheckModelSignature(model, before, /*now_unix_seconds=*/0).ok();
     if (!is_signed) return OkStatus();

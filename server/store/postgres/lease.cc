@@ -71,7 +71,7 @@ Status Lease::Check() const {
   }
   const MutexLock lock(mutex_);
   return UnavailableError(
-      lost_ ? StrCat("this curator leads no more: ", why_lost_)
+      lost_ ? StrCat("this curator no longer leads: ", why_lost_)
             : "this curator cannot prove to the database that it leads: try again");
 }
 

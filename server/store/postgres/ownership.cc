@@ -28,7 +28,8 @@ constexpr char kWaitsForClient[] =
     "  AND pid IN (SELECT pid FROM pg_stat_activity WHERE wait_event = 'ClientRead')";
 
 Status NoOwner() {
-  return DataLossError("coppice.coppice_owner has not one row: restore a base backup");
+  return DataLossError(
+      "coppice.coppice_owner does not have exactly one row: restore a base backup");
 }
 
 // Draws the amount by which a new owner raises the epoch. Two curators may take over from the same

@@ -1,4 +1,4 @@
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 
 #include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/security/server_credentials.h>

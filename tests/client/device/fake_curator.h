@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/device/grpc/collector.h"
+#include "client/device/grpc/connect.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"

@@ -61,9 +61,9 @@ TEST_F(LoadTlsFilesTest, AFileThatIsNotThere) {
 
 TEST_F(LoadTlsFilesTest, AFileOfTheWrongKind) {
   EXPECT_THAT(Load(File("server.key"), File("server.key")),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is no certificate")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not a certificate")));
   EXPECT_THAT(Load(File("server.crt"), File("server.crt")),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is no private key")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not a private key")));
 }
 
 TEST_F(LoadTlsFilesTest, EveryCertificateOfAChainMustBeOne) {
@@ -74,12 +74,12 @@ TEST_F(LoadTlsFilesTest, EveryCertificateOfAChainMustBeOne) {
   EXPECT_OK(Load(chain, File("server.key")));
   std::ofstream(chain) << server << authority.substr(0, authority.size() / 2);
   EXPECT_THAT(Load(chain, File("server.key")),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is no certificate")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not a certificate")));
 }
 
 TEST_F(LoadTlsFilesTest, AnotherCertificatesKey) {
   EXPECT_THAT(Load(File("server.crt"), File("client.key")),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not the key of")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not belong to")));
 }
 
 TEST_F(LoadTlsFilesTest, ExpiredOrNotYetValid) {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "tests/client/device/certificates.h"

@@ -201,8 +201,8 @@ TEST_F(AuditLogTest, BeginsOnAStoreThatHasLedgers) {
     ASSERT_OK(unaudited->Reserve("d", "b", Releases(5), {}));
   }
   EXPECT_THAT(OpenAudited(old, now_).status(),
-              StatusIs(StatusCode::kDataLoss,
-                       AllOf(HasSubstr(ledger::LedgerKey("d", 3)), HasSubstr("does not tell of"))));
+              StatusIs(StatusCode::kDataLoss, AllOf(HasSubstr(ledger::LedgerKey("d", 3)),
+                                                    HasSubstr("not in the audit log"))));
 }
 
 TEST_F(AuditLogTest, RefusesToRemoveLedgersByTheirPrefix) {
