@@ -11,6 +11,7 @@
 #include <set>
 
 #include "common/base/text.h"
+#include "common/wire/calls.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "grpc/health/v1/health.pb.h"
 #include "tests/integration/http_page.h"
@@ -89,7 +90,7 @@ class RelayProgramTest : public ::testing::Test {
     v1::GetRelayTermsResponse response;
     const grpc::Status status = stub_->GetRelayTerms(&context, request, &response);
     if (status.ok()) {
-      const EpochId epoch = ParseRelayTerms(response.relay_terms())->epoch;
+      const EpochId epoch = ReadRelayTerms(response.relay_terms())->epoch;
       epoch_ = {epoch.begin(), epoch.end()};
     }
     return status;

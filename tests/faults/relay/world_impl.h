@@ -21,12 +21,9 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "client/device/journal.h"
-#include "client/device/relay/relay_link.h"
-#include "client/device/relay/relayed_device.h"
-#include "client/device/trust.h"
+#include "client/device/journal_store.h"
+#include "client/device/session.h"
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "common/ldp/local_mechanism.h"
@@ -64,10 +61,11 @@ class World final : public faults::World<Step> {
   StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
   bool IsRelayDead() const { return relay_->is_dead(); }
 
-  // ---- world_devices.cc: what a device's link calls
-  StatusOr<DealOffer> DeviceAsksTerms();
-  StatusOr<std::string> DeviceTakes(const EpochId& epoch);
-  StatusOr<SubmitOutcome> DeviceSubmits(uint32_t device, const JournalEntry& entry);
+  // ---- world_devices.cc: what a device's carrier calls
+  StatusOr<v1::GetRelayTermsResponse> DeviceAsksTerms();
+  StatusOr<v1::TakeOfferResponse> DeviceTakes(const v1::TakeOfferRequest& request);
+  StatusOr<v1::SubmitSealedReportResponse> DeviceSubmits(
+      uint32_t device, const v1::SubmitSealedReportRequest& request);
 
  private:
   // ---- world.cc
@@ -99,7 +97,7 @@ class World final : public faults::World<Step> {
   // ---- world_devices.cc
   std::string JournalOf(uint32_t gateway) const;
   void OpenGateway(uint32_t gateway);
-  void WithDevice(uint32_t device, absl::FunctionRef<Status(RelayedDevice&)> act);
+  void Visit(uint32_t device, SessionPlan plan);
   void Answer(uint32_t device);
   void AnswerTorn(uint32_t device, uint32_t quarters);
   void Deliver(uint32_t device);
@@ -152,11 +150,7 @@ class World final : public faults::World<Step> {
 
   std::optional<uint64_t> checked_writes_;  // of the curator's process
 
-  struct Gateway {
-    std::unique_ptr<Journal> journal;
-    std::unique_ptr<Trust> trust;
-  };
-  std::array<Gateway, kGateways> gateways_;
+  std::array<std::unique_ptr<JournalStore>, kGateways> gateways_;
   std::optional<bool> lose_call_;  // true: a device's next answer; false: its request
   std::deque<CrowdMember> crowd_;
 
