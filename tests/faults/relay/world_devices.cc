@@ -153,7 +153,10 @@ void World::Visit(uint32_t device, SessionPlan plan) {
 }
 
 void World::Answer(uint32_t device) {
-  Visit(device, {.study = std::string(kStudy), .deliver = SessionPlan::Deliver::kNothing});
+  SessionPlan plan;
+  plan.study = std::string(kStudy);
+  plan.deliver = SessionPlan::Deliver::kNothing;
+  Visit(device, std::move(plan));
 }
 
 // A torn answer was never acknowledged, and so never sent.
@@ -167,7 +170,7 @@ void World::AnswerTorn(uint32_t device, uint32_t quarters) {
   OpenGateway(device % kGateways);
 }
 
-void World::Deliver(uint32_t device) { Visit(device, {}); }
+void World::Deliver(uint32_t device) { Visit(device, SessionPlan()); }
 
 std::vector<RelayProcess::Outcome> World::Submit(const std::vector<Sealed>& reports,
                                                  bool has_claim) {
