@@ -21,6 +21,7 @@
 #include "server/store/postgres/tables.h"
 #include "tests/integration/process.h"
 #include "tests/server/store/put.h"
+#include "tests/support/eventually.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
@@ -84,12 +85,7 @@ class LeaseTest : public ::testing::Test {
     return Within(patience, [&] { return lease.Check().ok(); });
   }
   static bool Within(absl::Duration patience, const std::function<bool()>& is_so) {
-    const absl::Time deadline = absl::Now() + patience;
-    while (!is_so()) {
-      if (absl::Now() >= deadline) return false;
-      absl::SleepFor(absl::Milliseconds(10));
-    }
-    return true;
+    return coppice::testing::Eventually(is_so, absl::ToChronoNanoseconds(patience));
   }
   void Execute(const std::string& sql) const { PostgresServer::Execute(uri_, sql); }
   int64_t Number(const std::string& sql) const { return PostgresServer::Number(uri_, sql); }
