@@ -37,7 +37,7 @@ StatusOr<Schema> MakeChecked(std::vector<Feature> features, SchemaMessage messag
     return InvalidArgumentError("must have classes or a target, not both");
   }
   if (message.target->integer) {
-    return InvalidArgumentError("a target is not declared integer: leave it unset");
+    return FieldError("target", "is not declared integer: leave it unset");
   }
   return Schema::CreateRegression(std::move(features), std::move(message.label),
                                   {.min = message.target->min,

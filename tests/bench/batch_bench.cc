@@ -26,7 +26,7 @@
 
 #include "common/privacy/openssl_random.h"
 #include "common/terms/pem.h"
-#include "common/wire/proto/manifest.h"
+#include "common/wire/manifest.h"
 #include "server/curator/estimation/study_defaults.h"
 #include "server/curator/studies/studies.h"
 #include "server/store/rocksdb/rocksdb_store.h"
@@ -75,7 +75,7 @@ testing::SealedBatch MakeBatch(curator::Studies& studies, const curator::StudyIn
   std::optional<Manifest> manifest;
   while (payloads.size() < reports) {
     const auto offer = *studies.MakeOffer(info.id, 1000);
-    manifest = *ParseManifest(offer.manifest->bytes);
+    manifest = *ReadManifest(offer.manifest->bytes);
     for (const Ticket& ticket : offer.tickets) {
       const TicketDraw draw = DrawOf(ticket);
       payloads.emplace_back(ticket.ToBytes(), *mechanisms[0]->Randomize(

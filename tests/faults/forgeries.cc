@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "common/wire/proto/manifest.h"
+#include "common/wire/manifest.h"
 #include "tests/faults/key_history.h"
 
 namespace coppice::testing {
@@ -12,9 +12,9 @@ namespace {
 // A manifest that says what `real` says, signed by the stranger.
 SignedManifest Strangers(const SignedManifest& real) {
   const SigningKey stranger = StrangersKey();
-  Manifest manifest = *ParseManifest(real.bytes);
+  Manifest manifest = *ReadManifest(real.bytes);
   manifest.key = KeyIdOf(stranger.public_key());
-  std::string bytes = SerializeManifest(manifest);
+  std::string bytes = WriteManifest(manifest);
   const Signature signature = *stranger.Sign(kManifestDomain, bytes);
   return {.bytes = std::move(bytes),
           .signature = signature,
@@ -90,10 +90,10 @@ SignedManifest Forge(ManifestForgery forgery, const SignedManifest& real, int64_
       break;
     }
     case ManifestForgery::kAlteredPromise: {
-      Manifest manifest = *ParseManifest(real.bytes);
+      Manifest manifest = *ReadManifest(real.bytes);
       manifest.min_reports = 0;
       forged = real;
-      forged.bytes = SerializeManifest(manifest);
+      forged.bytes = WriteManifest(manifest);
       break;
     }
     case ManifestForgery::kAlteredEndorser:

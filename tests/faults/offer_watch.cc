@@ -2,8 +2,9 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/manifest.h"
+#include "common/wire/terms.h"
 
 namespace coppice::testing {
 
@@ -29,8 +30,8 @@ std::string OfferWatch::FindWrong(const curator::Studies::Offer& offer,
   if (!IsSignedBy(said.key, kManifestDomain, said.bytes, said.signature)) {
     return "the signature of a manifest does not check";
   }
-  const StatusOr<Manifest> manifest = ParseManifest(said.bytes);
-  const StatusOr<Terms> terms = ParseTerms(*offer.terms_bytes);
+  const StatusOr<Manifest> manifest = ReadManifest(said.bytes);
+  const StatusOr<Terms> terms = ReadTerms(*offer.terms_bytes);
   if (!manifest.ok() || !terms.ok()) return "an offer does not parse";
   const Status fits = CheckManifestIsOf(*manifest, *terms, offer.fingerprint);
   if (!fits.ok()) return StrCat("a manifest is about others: ", fits.message());

@@ -14,10 +14,10 @@
 #include "client/device/messages/relay_messages.h"
 #include "common/encrypt/sealing_key.h"
 #include "common/terms/signature.h"
+#include "common/wire/calls.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
-#include "common/wire/proto/relay_promise.h"
 #include "coppice/v1/relay.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -218,9 +218,9 @@ std::string HonestDeal() {
       .freeze_at_unix_seconds = 2'000'003'600,
       .relay_key = coppice::KeyIdOf(RelaysKey().public_key()),
       .offer_bytes = kOfferBytes};
-  const std::string manifest_bytes = coppice::SerializeManifest(manifest);
+  const std::string manifest_bytes = coppice::WriteManifest(manifest);
   coppice::v1::GetRelayTermsResponse response;
-  response.set_relay_terms(coppice::SerializeRelayTerms(relay));
+  response.set_relay_terms(coppice::WriteRelayTerms(relay));
   const auto signature = *RelaysKey().Sign(coppice::kRelayDomain, response.relay_terms());
   response.mutable_signature()->assign(signature.begin(), signature.end());
   response.set_terms(terms_bytes);

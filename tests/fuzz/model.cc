@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   coppice::v1::Model proto;
   if (!proto.ParseFromArray(data, static_cast<int>(size))) return 0;
   (void)coppice::CheckModelSignature(proto, std::nullopt, 0);
-  const auto model = coppice::FromProto(proto);
+  const auto model = coppice::ParseModel(proto);
   if (!model.ok()) return 0;
   for (int which = 0; which < 3; ++which) {
     const coppice::Row row = RowAtEnds(model->schema(), which);

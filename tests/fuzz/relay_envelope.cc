@@ -7,7 +7,7 @@
 
 #include "client/device/relay/deal.h"
 #include "common/base/status.h"
-#include "common/wire/proto/relay_promise.h"
+#include "common/wire/calls.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/schemas.h"
 
@@ -35,8 +35,8 @@ void OpenOne(std::string_view bytes) {
 }
 
 void ReadPromise(std::string_view bytes) {
-  const StatusOr<RelayTerms> terms = ParseRelayTerms(bytes);
-  if (terms.ok()) Require(SerializeRelayTerms(*terms) == bytes, "terms are not understood in full");
+  const StatusOr<RelayTerms> terms = ReadRelayTerms(bytes);
+  if (terms.ok()) Require(WriteRelayTerms(*terms) == bytes, "terms are not understood in full");
 }
 
 }  // namespace

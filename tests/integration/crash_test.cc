@@ -60,7 +60,7 @@ Model FetchModel(const Daemon& daemon, const std::string& id) {
   request.set_name("models/" + id);
   v1::GetModelResponse response;
   EXPECT_TRUE(stub->GetModel(&context, request, &response).ok());
-  return *FromProto(response.model());
+  return *ParseModel(response.model());
 }
 
 // A curator with one study, and one report per device.

@@ -16,7 +16,7 @@
 #include "common/terms/relay_promise.h"
 #include "common/terms/signature.h"
 #include "common/terms/ticket.h"
-#include "common/wire/proto/relay_promise.h"
+#include "common/wire/calls.h"
 
 namespace coppice::testing {
 
@@ -58,7 +58,7 @@ inline SigningKey RelayKey(uint8_t seed = 7) {
 
 // Signs the header as it is.
 inline void SignHeader(SealedBatch& batch, const SigningKey& key) {
-  batch.header_bytes = SerializeBatchHeader(batch.header);
+  batch.header_bytes = WriteBatchHeader(batch.header);
   const Signature signature = *key.Sign(kBatchDomain, batch.header_bytes);
   batch.signature.assign(signature.begin(), signature.end());
 }

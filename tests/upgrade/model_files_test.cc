@@ -82,7 +82,7 @@ TEST_P(ModelFilesTest, EveryKindOfLeafPredictsAsBefore) {
     ASSERT_OK_AND_ASSIGN(const v1::Model proto, ReadModelFile(Stem(kind) + ".json"));
     EXPECT_EQ(std::to_string(proto.version()), GetParam());
     EXPECT_LE(proto.min_reader(), proto.version());
-    ASSERT_OK_AND_ASSIGN(const Model model, FromProto(proto));
+    ASSERT_OK_AND_ASSIGN(const Model model, ParseModel(proto));
     EXPECT_EQ(model.leaf_kind(), kind.leaves);
     EXPECT_EQ(model.derived().empty(), std::string("derived") != kind.file);
     ExpectPredictions(model, Stem(kind) + ".predictions.jsonl");
@@ -122,7 +122,7 @@ TEST_F(LaterFormatTest, WhatIsNewIsPassedOver) {
   model_["certificate"]["releases"][0]["new_field"] = "x";
   model_["predictions"][0]["leaves"][0]["new_field"] = Json::array({1, 2});
   ASSERT_OK_AND_ASSIGN(const v1::Model proto, ReadModelFile(Write(model_)));
-  ASSERT_OK_AND_ASSIGN(const Model model, FromProto(proto));
+  ASSERT_OK_AND_ASSIGN(const Model model, ParseModel(proto));
   ExpectPredictions(model, FixturePath("1/models/scores.predictions.jsonl"));
 }
 
@@ -130,7 +130,7 @@ TEST_F(LaterFormatTest, AFileThatWouldBeMisreadIsRefused) {
   model_["version"] = model_["min_reader"] = 9;
   model_["certificate"]["code_version"] = "4.2.0";
   ASSERT_OK_AND_ASSIGN(const v1::Model proto, ReadModelFile(Write(model_)));
-  EXPECT_THAT(FromProto(proto),
+  EXPECT_THAT(ParseModel(proto),
               StatusIs(StatusCode::kInvalidArgument, AllOf(HasSubstr("reader of format 9"),
                                                            HasSubstr("upgrade Coppice to 4.2.0"))));
 }

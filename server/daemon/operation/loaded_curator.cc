@@ -104,7 +104,7 @@ StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
   if (journal != nullptr) {
     loaded->journal_ = std::make_unique<DiscreetJournal>(std::move(journal), log);
   }
-  COPPICE_RETURN_IF_ERROR(loaded->OpenStudies(options, signing_keys, discreet, log));
+  COPPICE_RETURN_IF_ERROR(loaded->OpenStudies(options, signing_keys, discreet));
   COPPICE_RETURN_IF_ERROR(loaded->OpenDatasets(options, discreet, log));
   discreet.Hide();
   loaded->parts_.emplace(Curator{.studies = *loaded->studies_,
@@ -119,8 +119,8 @@ StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
 }
 
 Status LoadedCurator::OpenStudies(const CuratorOptions& options,
-                                  const curator::SigningKeys& signing_keys, storage::Store& store,
-                                  const Log& log) {
+                                  const curator::SigningKeys& signing_keys,
+                                  storage::Store& store) {
   // Comes first, because it detects a store made by a newer version.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(

@@ -48,7 +48,7 @@ class LoadedCurator {
   LoadedCurator() = default;
 
   Status OpenStudies(const CuratorOptions& options, const curator::SigningKeys& signing_keys,
-                     storage::Store& store, const Log& log);
+                     storage::Store& store);
   Status OpenDatasets(const CuratorOptions& options, storage::Store& store, const Log& log);
 
   // The owner of the study or job that made a model.

@@ -15,6 +15,7 @@
 #include "client/device/journal.h"
 #include "client/device/journal_format.h"
 #include "common/base/status.h"
+#include "common/wire/manifest.h"
 #include "tests/client/device/c/scripted_curator.h"
 #include "tests/client/device/fake_curator.h"
 #include "tests/support/status_matchers.h"
@@ -298,7 +299,7 @@ TEST_P(TrustTest, AManifestThatNamesAnotherKeyIsRefused) {
   Manifest manifest = FakeManifest(FakeTerms());
   manifest.key = KeyIdOf(Public(2));
   SignedManifest& sent = curator_->studies.manifest;
-  sent.bytes = SerializeManifest(manifest);
+  sent.bytes = WriteManifest(manifest);
   sent.signature = *FakeKey().Sign(kManifestDomain, sent.bytes);
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("names another key")));
 }

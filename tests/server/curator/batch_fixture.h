@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/wire/proto/manifest.h"
+#include "common/wire/manifest.h"
 #include "server/curator/estimation/study_defaults.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/studies.h"
@@ -54,7 +54,7 @@ class BatchTest : public ::testing::Test {
   }
 
   Manifest ManifestNow(const std::string& study = "one") {
-    return *ParseManifest(studies_->MakeOffer(study, 1)->manifest->bytes);
+    return *ReadManifest(studies_->MakeOffer(study, 1)->manifest->bytes);
   }
 
   // A batch of devices that answer honestly.

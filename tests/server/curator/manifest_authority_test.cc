@@ -1,7 +1,7 @@
 #include "server/curator/keys/manifest_authority.h"
 
 #include "common/base/status.h"
-#include "common/wire/proto/manifest.h"
+#include "common/wire/manifest.h"
 #include "server/curator/keys/store_keys.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
@@ -58,7 +58,7 @@ TEST_F(ManifestAuthorityTest, SignsWithItsKeyAndTheSameBytesAgain) {
   ASSERT_OK_AND_ASSIGN(const auto authority, Open());
   ASSERT_OK_AND_ASSIGN(const auto made, authority->Sign(SampleManifest()));
   EXPECT_TRUE(IsSignedBy(authority->keys().key, kManifestDomain, made->bytes, made->signature));
-  ASSERT_OK_AND_ASSIGN(const Manifest read, ParseManifest(made->bytes));
+  ASSERT_OK_AND_ASSIGN(const Manifest read, ReadManifest(made->bytes));
   EXPECT_EQ(read.key, KeyIdOf(authority->keys().key));
   EXPECT_EQ(read.min_reports, 5);
   EXPECT_EQ(*authority->Sign(SampleManifest()), made);

@@ -9,7 +9,7 @@
 
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
-#include "common/wire/proto/manifest.h"
+#include "common/wire/manifest.h"
 #include "server/curator/estimation/study_defaults.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
@@ -53,7 +53,7 @@ class RelayedStudyTest : public ::testing::Test {
   Manifest ManifestNow(const std::string& id = "one") {
     const auto offer = studies_->MakeOffer(id, 1);
     EXPECT_OK(offer);
-    return *ParseManifest(offer->manifest->bytes);
+    return *ReadManifest(offer->manifest->bytes);
   }
 
   SealingKeyName KeyNow() { return *studies_->Get("one")->relay->sealing_key; }

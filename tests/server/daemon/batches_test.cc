@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/wire/proto/manifest.h"
+#include "common/wire/manifest.h"
 #include "coppice/v1/batch.pb.h"
 #include "tests/server/daemon/owners_fixture.h"
 #include "tests/support/batch_maker.h"
@@ -32,7 +32,7 @@ class BatchesTest : public OwnersTest {
     for (const SubmittedReport& report : HonestReports(*studies_, info, 6)) {
       payloads.emplace_back(report.ticket, report.payload);
     }
-    const auto manifest = ParseManifest(studies_->MakeOffer("a-9", 1)->manifest->bytes);
+    const auto manifest = ReadManifest(studies_->MakeOffer("a-9", 1)->manifest->bytes);
     ASSERT_OK(manifest.status());
     batch_ = MakeBatch(*manifest, 1, RelayKey(), payloads);
   }

@@ -15,6 +15,7 @@
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
 #include "tests/server/http/http_fixture.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::http {
 namespace {
@@ -108,10 +109,9 @@ TEST_F(HttpServerTest, LongWorkStopsWhenItsClientGoes) {
   client.WriteAll(std::string("POST ") + kPreview +
                   " HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
                   "Content-Length: 2\r\n\r\n{}");
-  while (!handlers_.began) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_TRUE(testing::Eventually([&] { return handlers_.began.load(); }));
   client.Close();
-  for (int i = 0; i < 60000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
-  EXPECT_TRUE(handlers_.ended);
+  EXPECT_TRUE(testing::Eventually([&] { return handlers_.ended.load(); }));
 }
 
 TEST_F(HttpServerTest, ACallPastItsDeadlineIsAnsweredAndItsConnectionStaysOpen) {
@@ -122,8 +122,8 @@ TEST_F(HttpServerTest, ACallPastItsDeadlineIsAnsweredAndItsConnectionStaysOpen) 
   EXPECT_EQ(late.status, 504);
   EXPECT_THAT(late.body, HasSubstr("deadline_exceeded"));
   EXPECT_EQ(Send(client, kList, "application/json", "{}").status, 200);
-  for (int i = 0; i < 60000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
-  EXPECT_TRUE(handlers_.ended) << "nobody waits for it any more";
+  EXPECT_TRUE(testing::Eventually([&] { return handlers_.ended.load(); }))
+      << "nobody waits for it any more";
 }
 
 // The answer exceeds socket buffers, so it is still being written when the call's time is over.

@@ -7,6 +7,7 @@
 #include "client/device/trust.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "tests/vectors/cases/sample_studies.h"
@@ -56,7 +57,7 @@ SignedManifest SignPromise(
   Manifest manifest = Promise();
   manifest.key = KeyIdOf(Key(signer).public_key());
   change(manifest);
-  return SignBytes(SerializeManifest(manifest), signer, chain);
+  return SignBytes(WriteManifest(manifest), signer, chain);
 }
 KeyEndorsement Step(uint8_t from, uint8_t to, int64_t not_before = kNow - 10) {
   return *Endorse(Key(from), Key(to).public_key(), not_before);
@@ -97,13 +98,13 @@ class Judge {
     if (bytes) {
       v1::SignedManifest proto;
       auto read = proto.ParseFromString(*bytes)
-                      ? FromProto(proto)
+                      ? ParseSignedManifest(proto)
                       : StatusOr<SignedManifest>(InvalidArgumentError("no message"));
       if (!read.ok()) return DataLossError(read.status().message());
       manifest = *std::move(read);
     }
     return trust_.Admit(address, StudyTerms().study, FingerprintOf(SerializeTerms(StudyTerms())),
-                        &StudyTerms(), manifest, ParseManifest);
+                        &StudyTerms(), manifest, ReadManifest);
   }
 
   std::unique_ptr<ManifestMemory> memory_;

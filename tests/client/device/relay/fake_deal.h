@@ -10,7 +10,8 @@
 #include "client/device/relay/deal.h"
 #include "client/device/relay/relay_link.h"
 #include "common/encrypt/sealing_key.h"
-#include "common/wire/proto/relay_promise.h"
+#include "common/wire/calls.h"
+#include "common/wire/proto/packed_forest.h"
 #include "coppice/v1/relay.pb.h"
 #include "tests/client/device/fake_curator.h"
 
@@ -61,7 +62,7 @@ inline RelayTerms PromisedTerms(const Manifest& manifest = SealedManifest()) {
 inline DealOffer SignDeal(const RelayTerms& relay, const SignedManifest& manifest,
                           const Terms& terms = FakeTerms(), const SigningKey& key = RelayKey()) {
   DealOffer offer;
-  offer.relay_terms = SerializeRelayTerms(relay);
+  offer.relay_terms = WriteRelayTerms(relay);
   offer.signature = *key.Sign(kRelayDomain, offer.relay_terms);
   offer.terms = SerializeTerms(terms);
   offer.manifest = manifest;

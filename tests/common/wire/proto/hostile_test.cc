@@ -6,6 +6,7 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/terms.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
 
@@ -30,11 +31,12 @@ class HostileSchemaTest : public ::testing::Test {
   v1::Schema schema_ = ToProto(MakeSchema());
 };
 
-TEST_F(HostileSchemaTest, Empty) { EXPECT_THAT(FromProto(v1::Schema()), IsInvalid("schema")); }
+TEST_F(HostileSchemaTest, Empty) { EXPECT_THAT(ParseSchema(v1::Schema()), IsInvalid("schema")); }
 
 TEST_F(HostileSchemaTest, FeatureWithoutType) {
   schema_.mutable_features(1)->clear_type();
-  EXPECT_THAT(FromProto(schema_), IsInvalid("schema.features[1]: must be numeric or categorical"));
+  EXPECT_THAT(ParseSchema(schema_),
+              IsInvalid("schema.features[1]: must be numeric or categorical"));
 }
 
 TEST_F(HostileSchemaTest, MoreFeaturesOrClassesThanThereMayBe) {
@@ -43,29 +45,29 @@ TEST_F(HostileSchemaTest, MoreFeaturesOrClassesThanThereMayBe) {
     *wide.add_features() = schema_.features(0);
     wide.mutable_features()->rbegin()->set_name(StrCat("f", i));
   }
-  EXPECT_THAT(FromProto(wide), IsInvalid("schema: a schema has at most 65536 features"));
+  EXPECT_THAT(ParseSchema(wide), IsInvalid("schema: features: must be at most 65536"));
   for (size_t i = 0; i < kMaxClasses; ++i) schema_.add_classes(StrCat("c", i));
-  EXPECT_THAT(FromProto(schema_), IsInvalid("schema: a schema has at most 4096 classes"));
+  EXPECT_THAT(ParseSchema(schema_), IsInvalid("schema: classes: must be at most 4096"));
 }
 
 TEST_F(HostileSchemaTest, FeatureNamedTwice) {
   schema_.mutable_features(1)->set_name("age");
-  EXPECT_THAT(FromProto(schema_), IsInvalid("schema"));
+  EXPECT_THAT(ParseSchema(schema_), IsInvalid("schema"));
 }
 
 TEST_F(HostileSchemaTest, BoundsNotANumber) {
   schema_.mutable_features(0)->mutable_numeric()->set_max(kNan);
-  EXPECT_THAT(FromProto(schema_), IsInvalid("age"));
+  EXPECT_THAT(ParseSchema(schema_), IsInvalid("age"));
 }
 
 TEST_F(HostileSchemaTest, VocabularyEmpty) {
   schema_.mutable_features(1)->mutable_categorical()->clear_values();
-  EXPECT_THAT(FromProto(schema_), IsInvalid("odor"));
+  EXPECT_THAT(ParseSchema(schema_), IsInvalid("odor"));
 }
 
 TEST_F(HostileSchemaTest, OneClass) {
   schema_.mutable_classes()->RemoveLast();
-  EXPECT_THAT(FromProto(schema_), IsInvalid("class"));
+  EXPECT_THAT(ParseSchema(schema_), IsInvalid("class"));
 }
 
 class HostileRowTest : public ::testing::Test {
@@ -73,7 +75,7 @@ class HostileRowTest : public ::testing::Test {
   Status Read(std::vector<double> values) {
     v1::Row row;
     row.mutable_values()->Assign(values.begin(), values.end());
-    return FromProto(row, MakeSchema()).status();
+    return ParseRow(row, MakeSchema()).status();
   }
 };
 
@@ -98,7 +100,7 @@ class HostileForestTest : public ::testing::Test {
  protected:
   HostileForestTest() { *forest_.add_trees() = ToProto(MakeTree()); }
   v1::Tree& tree() { return *forest_.mutable_trees(0); }
-  Status Read() { return FromProto(forest_, MakeSchema()).status(); }
+  Status Read() { return ParseForest(forest_, MakeSchema()).status(); }
 
   v1::Forest forest_;
 };
@@ -110,14 +112,14 @@ TEST_F(HostileForestTest, NoTree) {
 
 TEST_F(HostileForestTest, TooManyTrees) {
   for (uint32_t t = 0; t < kMaxTrees; ++t) *forest_.add_trees() = ToProto(Tree::SingleLeaf());
-  EXPECT_THAT(Read(), IsInvalid("are 1025"));
+  EXPECT_THAT(Read(), IsInvalid("forest: trees: must be at most 1024"));
 }
 
 TEST_F(HostileForestTest, TreeWithoutNodesOrWithTooMany) {
   tree().clear_kinds();
   EXPECT_THAT(Read(), IsInvalid("forest.trees[0]: kinds: must be 1 to 1048576, are 0"));
   for (uint32_t i = 0; i <= kMaxNodes; ++i) tree().add_kinds(v1::SPLIT_KIND_NUMERIC);
-  EXPECT_THAT(Read(), IsInvalid("are 1048577"));
+  EXPECT_THAT(Read(), IsInvalid("forest: trees[0]: kinds: must be at most 1048576"));
 }
 
 TEST_F(HostileForestTest, KindUnsetOrUnknown) {
@@ -194,41 +196,43 @@ class HostileTermsTest : public ::testing::Test {
 };
 
 TEST_F(HostileTermsTest, BytesThatAreNoMessage) {
-  EXPECT_THAT(ParseTerms("\xff\xff"), IsInvalid("terms: are not a coppice.v1.Terms message"));
+  EXPECT_THAT(ReadTerms("\xff\xff"), IsInvalid("terms: is not a coppice.v1.Terms message"));
 }
 
-TEST_F(HostileTermsTest, EmptyBytes) { EXPECT_THAT(ParseTerms(""), IsInvalid("terms: schema")); }
+TEST_F(HostileTermsTest, EmptyBytes) {
+  EXPECT_THAT(ReadTerms(""), IsInvalid("terms: forest_root: must have 32 bytes, has 0"));
+}
 
 TEST_F(HostileTermsTest, StudyThatIsNoId) {
   terms_.set_study("../etc");
-  EXPECT_THAT(FromProto(terms_), IsInvalid("study"));
+  EXPECT_THAT(ParseTerms(terms_), IsInvalid("study"));
 }
 
 TEST_F(HostileTermsTest, NoTreeOrTooMany) {
   for (const uint32_t trees : {0u, kMaxTrees + 1, ~0u}) {
     terms_.set_trees(trees);
-    EXPECT_THAT(FromProto(terms_), IsInvalid("trees: must be 1 to 1024"));
+    EXPECT_THAT(ParseTerms(terms_), IsInvalid("trees: must be 1 to 1024"));
   }
 }
 
 TEST_F(HostileTermsTest, ForestRootOfAnotherLength) {
   for (const size_t size : {0, 31, 33}) {
     terms_.set_forest_root(std::string(size, 'x'));
-    EXPECT_THAT(FromProto(terms_), IsInvalid("forest_root: must have 32 bytes"));
+    EXPECT_THAT(ParseTerms(terms_), IsInvalid("forest_root: must have 32 bytes"));
   }
 }
 
 TEST_F(HostileTermsTest, EpsilonZeroHugeOrAboveAStudys) {
   for (const uint64_t nanos : {uint64_t{0}, ~uint64_t{0}, kMaxStudyEpsilonNanos + 1}) {
     terms_.set_epsilon_nanos(nanos);
-    EXPECT_THAT(FromProto(terms_), IsInvalid("epsilon_nanos"));
+    EXPECT_THAT(ParseTerms(terms_), IsInvalid("epsilon_nanos"));
   }
 }
 
 TEST_F(HostileTermsTest, MechanismUnsetOrUnknown) {
   for (const int mechanism : {0, 99, -1}) {
     terms_.set_mechanism(static_cast<v1::Mechanism>(mechanism));
-    EXPECT_THAT(FromProto(terms_), IsInvalid("mechanism: must be set"));
+    EXPECT_THAT(ParseTerms(terms_), IsInvalid("mechanism: must be set"));
   }
 }
 
@@ -241,30 +245,30 @@ class HostileModelTest : public ::testing::Test {
 
 TEST_F(HostileModelTest, PredictionsForAnotherNumberOfTreesOrLeaves) {
   model_.mutable_predictions(0)->mutable_leaves()->RemoveLast();
-  EXPECT_THAT(FromProto(model_), IsInvalid("model: tree 0"));
+  EXPECT_THAT(ParseModel(model_), IsInvalid("model: tree 0"));
   model_.clear_predictions();
-  EXPECT_THAT(FromProto(model_), IsInvalid("model"));
+  EXPECT_THAT(ParseModel(model_), IsInvalid("model"));
 }
 
 TEST_F(HostileModelTest, ProbabilitiesThatAreNone) {
   for (const double p : {kNan, -0.25, 0.5, 1.5}) {
     leaf().set_probabilities(0, p);
-    EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: probabilities")) << p;
+    EXPECT_THAT(ParseModel(model_), IsInvalid("leaf 1: probabilities")) << p;
   }
 }
 
 TEST_F(HostileModelTest, StandardErrorNegativeOrNotANumber) {
   for (const double error : {kNan, -1.0}) {
     leaf().set_standard_error(error);
-    EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: standard_error"));
+    EXPECT_THAT(ParseModel(model_), IsInvalid("leaf 1: standard_error"));
   }
 }
 
 TEST_F(HostileModelTest, LabelOrSourceNodeOutOfRange) {
   leaf().set_source_node(1000);
-  EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: source_node"));
+  EXPECT_THAT(ParseModel(model_), IsInvalid("leaf 1: source_node"));
   leaf().set_label(2);
-  EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: label"));
+  EXPECT_THAT(ParseModel(model_), IsInvalid("leaf 1: label"));
 }
 
 // Such nodes would take a hundred times the memory that they take in the message.
@@ -272,10 +276,10 @@ TEST_F(HostileModelTest, NodesWithoutTheirPredictionsBeforeAnythingIsMadeOfThem)
   v1::Tree& tree = *model_.mutable_forest()->mutable_trees(0);
   tree.clear_kinds();
   for (int i = 0; i < 1'000'000; ++i) tree.add_kinds(v1::SPLIT_KIND_MISSING);
-  EXPECT_THAT(FromProto(model_), IsInvalid("model: tree 0: needs 0 leaf predictions, not 4"));
+  EXPECT_THAT(ParseModel(model_), IsInvalid("model: tree 0: needs 0 leaf predictions, not 4"));
   tree.clear_kinds();
   for (int i = 0; i < 1'000'000; ++i) tree.add_kinds(v1::SPLIT_KIND_LEAF);
-  EXPECT_THAT(FromProto(model_), IsInvalid("needs 1000000 leaf predictions, not 4"));
+  EXPECT_THAT(ParseModel(model_), IsInvalid("needs 1000000 leaf predictions, not 4"));
 }
 
 TEST_F(HostileModelTest, MoreDerivedFeaturesThanAnyTrainerMakes) {
@@ -289,9 +293,9 @@ TEST_F(HostileModelTest, MoreDerivedFeaturesThanAnyTrainerMakes) {
     }
   }
   // A thousand derived features of one long name: quickly read, and small.
-  EXPECT_THAT(FromProto(model_), IsInvalid("forest.trees[0]"));  // its feature 1 is a number now
+  EXPECT_THAT(ParseModel(model_), IsInvalid("forest.trees[0]"));  // its feature 1 is a number now
   *model_.add_derived() = model_.derived(0);
-  EXPECT_THAT(FromProto(model_), IsInvalid("model.derived: there may be at most 1024"));
+  EXPECT_THAT(ParseModel(model_), IsInvalid("model: derived: must be at most 1024"));
 }
 
 TEST_F(HostileModelTest, TermsOfAMeanThatCancelSayThatNothingIsKnown) {
@@ -304,7 +308,7 @@ TEST_F(HostileModelTest, TermsOfAMeanThatCancelSayThatNothingIsKnown) {
       leaf.set_probabilities(1, t == 0 ? -1e9 : 1e9);
     }
   }
-  const StatusOr<Model> model = FromProto(model_);
+  const StatusOr<Model> model = ParseModel(model_);
   ASSERT_OK(model.status());
   EXPECT_EQ(model->Predict({1, 0}).probabilities, std::vector<double>({0.5, 0.5}));
 }
@@ -318,7 +322,7 @@ TEST_F(HostileModelTest, WeightsTooSmallToBeSquaredSayThatNothingIsKnown) {
       leaf.set_probabilities(1, 0);
     }
   }
-  const StatusOr<Model> model = FromProto(model_);
+  const StatusOr<Model> model = ParseModel(model_);
   ASSERT_OK(model.status());
   EXPECT_EQ(model->Predict({1, 0}).standard_error, std::numeric_limits<double>::infinity());
 }

@@ -238,11 +238,11 @@ TEST(ModelSignatureTest, ItSurvivesJsonAndBeingStoredAnew) {
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(text, &read).ok());
   EXPECT_OK(Check(read, key.public_key()));
 
-  v1::Model anew = ToProto(*FromProto(model));
+  v1::Model anew = ToProto(*ParseModel(model));
   anew.set_name(model.name());
   anew.set_study(model.study());
   anew.set_created_unix_seconds(model.created_unix_seconds());
-  *anew.mutable_signature() = ToProto(*FromProto(model.signature()));
+  *anew.mutable_signature() = ToProto(*ParseModelSignature(model.signature()));
   // A later curator writes its own version numbers.
   anew.set_version(7);
   anew.set_min_reader(0);
@@ -302,7 +302,7 @@ TEST(ModelSignatureTest, AMalformedSignatureIsRefused) {
     v1::Model model = SignedBy(key, UnsignedModel());
     break_it(*model.mutable_signature());
     EXPECT_THAT(Check(model, std::nullopt), StatusIs(StatusCode::kDataLoss, _));
-    EXPECT_THAT(FromProto(model.signature()), StatusIs(StatusCode::kInvalidArgument, _));
+    EXPECT_THAT(ParseModelSignature(model.signature()), StatusIs(StatusCode::kInvalidArgument, _));
   }
 }
 

@@ -26,7 +26,7 @@ TEST(ModelVersionTest, AModelOfBeforeThePromiseIsRead) {
   v1::Model model = ToProto(MakeModel());
   model.clear_version();
   model.clear_min_reader();
-  EXPECT_OK(FromProto(model));
+  EXPECT_OK(ParseModel(model));
 }
 
 TEST(ModelVersionTest, ALaterVersionIsReadAndWhatItAddsIsPassedOver) {
@@ -39,7 +39,7 @@ TEST(ModelVersionTest, ALaterVersionIsReadAndWhatItAddsIsPassedOver) {
   }
   v1::Model sent;
   ASSERT_TRUE(sent.ParseFromString(model.SerializeAsString()));
-  ASSERT_OK_AND_ASSIGN(const Model read, FromProto(sent));
+  ASSERT_OK_AND_ASSIGN(const Model read, ParseModel(sent));
   EXPECT_EQ(read, MakeModel());
 }
 
@@ -50,15 +50,15 @@ TEST(ModelVersionTest, AModelForLaterReadersIsRefusedAndSaysWhatToUpgradeTo) {
   model.mutable_certificate()->set_code_version("7.5.0");
   // The version is checked before anything else, which may have another shape.
   model.clear_forest();
-  EXPECT_THAT(FromProto(model),
+  EXPECT_THAT(ParseModel(model),
               StatusIs(StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("format 99"), HasSubstr("reader of format 2"),
                              HasSubstr("reads format 1"), HasSubstr("upgrade Coppice to 7.5.0"))));
   for (const char* no_version :
        {"", "what evil.example offers", "1\x1b[2J", "1.2.3.4.5.6.7.8.9.0"}) {
     model.mutable_certificate()->set_code_version(no_version);
-    EXPECT_THAT(FromProto(model), StatusIs(StatusCode::kInvalidArgument,
-                                           HasSubstr("upgrade Coppice to the version that made")));
+    EXPECT_THAT(ParseModel(model), StatusIs(StatusCode::kInvalidArgument,
+                                            HasSubstr("upgrade Coppice to the version that made")));
   }
 }
 

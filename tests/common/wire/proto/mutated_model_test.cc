@@ -124,7 +124,7 @@ void CheckPredicts(const Model& model, Mutator& mutator) {
     ASSERT_TRUE(one.importance >= 0 && one.importance <= 1 + 1e-9) << one.importance;
     ASSERT_TRUE(!one.standard_error || *one.standard_error >= 0) << *one.standard_error;
   }
-  ASSERT_OK(FromProto(ToProto(model)).status());
+  ASSERT_OK(ParseModel(ToProto(model)).status());
 }
 
 TEST(MutatedModelTest, IsRefusedOrPredictsWithoutFault) {
@@ -139,7 +139,7 @@ TEST(MutatedModelTest, IsRefusedOrPredictsWithoutFault) {
         ++no_message;
         continue;
       }
-      const StatusOr<Model> read = FromProto(proto);
+      const StatusOr<Model> read = ParseModel(proto);
       if (read.ok()) {
         ++accepted;
         CheckPredicts(*read, mutator);
@@ -180,7 +180,7 @@ TEST(MutatedModelTest, WhatChecksIsWhatWasSigned) {
       }
       ++checked;
       if (!CheckReadable(proto).ok()) continue;  // so it is not signed
-      ASSERT_OK_AND_ASSIGN(const Model read, FromProto(proto));
+      ASSERT_OK_AND_ASSIGN(const Model read, ParseModel(proto));
       ASSERT_EQ(read, model) << i;
       ASSERT_EQ(proto.name() + proto.study() + proto.job(), "models/mstudies/s") << i;
     }

@@ -4,6 +4,7 @@
 
 #include "common/base/status.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/terms.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/full_tree.h"
 #include "tests/support/status_matchers.h"
@@ -37,7 +38,7 @@ Terms TermsFor(const PackedForest& packed) {
 class PackedForestTest : public ::testing::Test {
  protected:
   Status Open(uint32_t index, const std::string& tree, const std::string& path) const {
-    return OpenTree(terms_, index, tree, path).status();
+    return ReadProvenTree(terms_, index, tree, path).status();
   }
 
   const PackedForest packed_ = PackForest(MakeForest());
@@ -50,7 +51,7 @@ TEST_F(PackedForestTest, OpensToWhatWasPacked) {
   ASSERT_OK_AND_ASSIGN(const Forest forest, OpenForest(terms_, packed_));
   EXPECT_EQ(forest, MakeForest());
   for (uint32_t t = 0; t < 2; ++t) {
-    ASSERT_OK_AND_ASSIGN(const Tree tree, OpenTree(terms_, t, trees_[t], paths_[t]));
+    ASSERT_OK_AND_ASSIGN(const Tree tree, ReadProvenTree(terms_, t, trees_[t], paths_[t]));
     EXPECT_EQ(tree, MakeForest()[t]);
   }
 }
@@ -82,7 +83,7 @@ TEST_F(PackedForestTest, TamperedBytes) {
 
 TEST_F(PackedForestTest, TermsOfAnotherForest) {
   const Terms other = TermsFor(PackForest({MakeTree(), MakeTree()}));
-  EXPECT_THAT(OpenTree(other, 0, trees_[0], paths_[0]), IsOfAnotherForest());
+  EXPECT_THAT(ReadProvenTree(other, 0, trees_[0], paths_[0]), IsOfAnotherForest());
   EXPECT_THAT(OpenForest(other, packed_), IsOfAnotherForest());
 }
 
@@ -101,7 +102,7 @@ TEST_F(PackedForestTest, ForestWithATreeMoreLessOrMoved) {
 // A curator may have committed to nonsense.
 TEST(HostilePackedForestTest, BytesThatAreNoTree) {
   const PackedForest packed = PackTrees({"\xff\xff"});
-  EXPECT_THAT(OpenTree(TermsFor(packed), 0, packed.trees[0], ""),
+  EXPECT_THAT(ReadProvenTree(TermsFor(packed), 0, packed.trees[0], ""),
               IsInvalidForest("forest.trees[0]: is not a coppice.v1.Tree message"));
   EXPECT_THAT(OpenForest(TermsFor(packed), packed), IsInvalidForest("forest.trees[0]"));
 }
@@ -112,8 +113,8 @@ TEST(HostilePackedForestTest, ATreeThatDoesNotFitTheSchema) {
   const PackedForest packed =
       PackTrees({ToProto(MakeTree()).SerializeAsString(), tree.SerializeAsString()});
   const Terms terms = TermsFor(packed);
-  EXPECT_OK(OpenTree(terms, 0, packed.trees[0], packed.merkle.paths[0]));
-  EXPECT_THAT(OpenTree(terms, 1, packed.trees[1], packed.merkle.paths[1]),
+  EXPECT_OK(ReadProvenTree(terms, 0, packed.trees[0], packed.merkle.paths[0]));
+  EXPECT_THAT(ReadProvenTree(terms, 1, packed.trees[1], packed.merkle.paths[1]),
               IsInvalidForest("forest.trees[1]: tree node 0: feature"));
   EXPECT_THAT(OpenForest(terms, packed), IsInvalidForest("forest.trees[1]: tree node 0: feature"));
 }
@@ -126,7 +127,7 @@ TEST(HostilePackedForestTest, ATreeWhoseReportsAreTooLarge) {
   ASSERT_GT(classes.size() * 2048, kMaxCells);
   terms.schema = std::make_shared<const Schema>(
       *Schema::Create(MakeSchema().features(), "edible", std::move(classes)));
-  EXPECT_THAT(OpenTree(terms, 0, packed.trees[0], ""), IsInvalidForest("grow it less deep"));
+  EXPECT_THAT(ReadProvenTree(terms, 0, packed.trees[0], ""), IsInvalidForest("grow it less deep"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/terms.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
 
@@ -41,23 +42,23 @@ Tree RandomTree(std::mt19937& random, size_t splits) {
 }
 
 TEST(RoundTripTest, Schema) {
-  ASSERT_OK_AND_ASSIGN(const Schema read, FromProto(ToProto(MakeSchema())));
+  ASSERT_OK_AND_ASSIGN(const Schema read, ParseSchema(ToProto(MakeSchema())));
   EXPECT_EQ(read, MakeSchema());
 }
 
 TEST(RoundTripTest, RowWithMissingAndOtherValues) {
   const Row row = {kMissingValue, 2};
-  ASSERT_OK_AND_ASSIGN(const Row read, FromProto(ToProto(RowView(row)), MakeSchema()));
+  ASSERT_OK_AND_ASSIGN(const Row read, ParseRow(ToProto(RowView(row)), MakeSchema()));
   ASSERT_EQ(read.size(), 2u);
   EXPECT_TRUE(IsMissing(read[0]));
   EXPECT_EQ(read[1], 2);
 }
 
 TEST(RoundTripTest, TreeAndForest) {
-  ASSERT_OK_AND_ASSIGN(const Tree tree, FromProto(ToProto(MakeTree()), MakeSchema()));
+  ASSERT_OK_AND_ASSIGN(const Tree tree, ParseTree(ToProto(MakeTree()), MakeSchema()));
   EXPECT_EQ(tree, MakeTree());
   const Forest forest = {Tree::SingleLeaf(), MakeTree()};
-  ASSERT_OK_AND_ASSIGN(const Forest read, FromProto(ToProto(forest), MakeSchema()));
+  ASSERT_OK_AND_ASSIGN(const Forest read, ParseForest(ToProto(forest), MakeSchema()));
   EXPECT_EQ(read, forest);
 }
 
@@ -69,7 +70,7 @@ TEST(RoundTripTest, RandomTrees) {
     const v1::Tree proto = ToProto(tree);
     v1::Tree parsed;
     ASSERT_TRUE(parsed.ParseFromString(proto.SerializeAsString()));
-    ASSERT_OK_AND_ASSIGN(const Tree read, FromProto(parsed, MakeSchema()));
+    ASSERT_OK_AND_ASSIGN(const Tree read, ParseTree(parsed, MakeSchema()));
     EXPECT_EQ(read, tree);
     for (uint32_t node = 0; node < tree.nodes().size(); ++node) {
       ASSERT_EQ(read.first_leaf(node), tree.first_leaf(node));
@@ -90,7 +91,7 @@ TEST(RoundTripTest, EveryMechanismKeepsItsStableNumber) {
     EXPECT_EQ(static_cast<int>(ToProto(kind)), static_cast<int>(kind));
     EXPECT_EQ(v1::Mechanism_Name(ToProto(kind)),
               StrCat("MECHANISM_", AsciiStrToUpper(MechanismName(kind))));
-    ASSERT_OK_AND_ASSIGN(const MechanismKind read, FromProto(ToProto(kind)));
+    ASSERT_OK_AND_ASSIGN(const MechanismKind read, ParseMechanism(ToProto(kind)));
     EXPECT_EQ(read, kind);
   }
 }
@@ -106,10 +107,10 @@ TEST(RoundTripTest, TermsSayWhatIdTheyAreJoinedBy) {
   EXPECT_EQ(bytes, before +
                        "\x42\x08"
                        "customer");
-  ASSERT_OK_AND_ASSIGN(const Terms read, ParseTerms(bytes));
+  ASSERT_OK_AND_ASSIGN(const Terms read, ReadTerms(bytes));
   EXPECT_EQ(read.joined_by, "customer");
-  EXPECT_THAT(ParseTerms(before + "\x42\x02"
-                                  "x\n")
+  EXPECT_THAT(ReadTerms(before + "\x42\x02"
+                                 "x\n")
                   .status()
                   .message(),
               ::testing::HasSubstr("joined_by"));
@@ -118,7 +119,7 @@ TEST(RoundTripTest, TermsSayWhatIdTheyAreJoinedBy) {
 TEST(RoundTripTest, TermsAndTheirBytes) {
   const Terms terms = MakeTerms();
   const std::string bytes = SerializeTerms(terms);
-  ASSERT_OK_AND_ASSIGN(const Terms read, ParseTerms(bytes));
+  ASSERT_OK_AND_ASSIGN(const Terms read, ReadTerms(bytes));
   EXPECT_EQ(read.study, terms.study);
   EXPECT_EQ(*read.schema, *terms.schema);
   EXPECT_EQ(read.trees, terms.trees);
@@ -131,7 +132,7 @@ TEST(RoundTripTest, TermsAndTheirBytes) {
 TEST(RoundTripTest, ModelWithInfiniteStandardError) {
   v1::Model proto;
   ASSERT_TRUE(proto.ParseFromString(ToProto(MakeModel()).SerializeAsString()));
-  ASSERT_OK_AND_ASSIGN(const Model read, FromProto(proto));
+  ASSERT_OK_AND_ASSIGN(const Model read, ParseModel(proto));
   EXPECT_EQ(read, MakeModel());
 }
 
@@ -163,7 +164,7 @@ TEST(RoundTripTest, RegressionModelOfWeights) {
       {{{.probabilities = {-2.5, 7}, .standard_error = 1, .label = 1}}}, {}, LeafKind::kWeights);
   v1::Model proto;
   ASSERT_TRUE(proto.ParseFromString(ToProto(model).SerializeAsString()));
-  ASSERT_OK_AND_ASSIGN(const Model read, FromProto(proto));
+  ASSERT_OK_AND_ASSIGN(const Model read, ParseModel(proto));
   EXPECT_EQ(read, model);
 }
 
@@ -179,20 +180,20 @@ Model OfScores() {
 TEST(RoundTripTest, ModelOfScoresWithTheirNoise) {
   v1::Model proto;
   ASSERT_TRUE(proto.ParseFromString(ToProto(OfScores()).SerializeAsString()));
-  ASSERT_OK_AND_ASSIGN(const Model read, FromProto(proto));
+  ASSERT_OK_AND_ASSIGN(const Model read, ParseModel(proto));
   EXPECT_EQ(read, OfScores());
 }
 
-TEST(FromProtoTest, RefusesNoiseThatIsNotInPairs) {
+TEST(ParseModelTest, RefusesNoiseThatIsNotInPairs) {
   v1::Model proto = ToProto(OfScores());
   proto.mutable_predictions(0)->mutable_leaves(0)->mutable_noise_variance()->RemoveLast();
-  EXPECT_THAT(FromProto(proto), StatusIs(StatusCode::kInvalidArgument, HasSubstr("finite")));
+  EXPECT_THAT(ParseModel(proto), StatusIs(StatusCode::kInvalidArgument, HasSubstr("finite")));
 }
 
 TEST(RoundTripTest, ASchemaHasClassesOrATarget) {
   v1::Schema proto = ToProto(MakeModel().schema());
   proto.mutable_target()->set_max(1);
-  EXPECT_THAT(FromProto(proto), StatusIs(StatusCode::kInvalidArgument, HasSubstr("not both")));
+  EXPECT_THAT(ParseSchema(proto), StatusIs(StatusCode::kInvalidArgument, HasSubstr("not both")));
 }
 
 TEST(NameTest, ReadsBackWhatItMakes) {

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/terms.h"
 #include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
 
@@ -55,31 +56,31 @@ TEST(SchemaNotesTest, TheTermsAndTheirFingerprintStayAsTheyWere) {
 
 TEST(SchemaNotesTest, AUnitIsOfTheTerms) {
   EXPECT_NE(TermsOf(kWithUnit), TermsOf(kPlain));
-  ASSERT_OK_AND_ASSIGN(const Terms terms, ParseTerms(TermsOf(kWithUnit)));
+  ASSERT_OK_AND_ASSIGN(const Terms terms, ReadTerms(TermsOf(kWithUnit)));
   EXPECT_EQ(terms.schema->features()[0].unit, "years");
 }
 
 TEST(SchemaNotesTest, WhatIsFromPrivateRowsIsMarkedWhereverTheSchemaGoes) {
-  ASSERT_OK_AND_ASSIGN(const Terms terms, ParseTerms(TermsOf(kLeaking)));
+  ASSERT_OK_AND_ASSIGN(const Terms terms, ReadTerms(TermsOf(kLeaking)));
   EXPECT_THAT(terms.schema->ColumnsFromPrivateRows(), ::testing::ElementsAre("age", "edible"));
   ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kLeaking));
-  ASSERT_OK_AND_ASSIGN(const Schema received, FromProto(ToProto(*file.schema)));
+  ASSERT_OK_AND_ASSIGN(const Schema received, ParseSchema(ToProto(*file.schema)));
   EXPECT_EQ(received, *file.schema);
 }
 
 TEST(SchemaNotesTest, WholeNumbersAreOfTheTerms) {
   EXPECT_NE(TermsOf(kWhole), TermsOf(kPlain));
-  ASSERT_OK_AND_ASSIGN(const Terms terms, ParseTerms(TermsOf(kWhole)));
+  ASSERT_OK_AND_ASSIGN(const Terms terms, ReadTerms(TermsOf(kWhole)));
   EXPECT_TRUE(terms.schema->features()[0].integer);
 }
 
 TEST(SchemaNotesTest, ATargetIsNotDeclaredWholeOnTheWire) {
   v1::Schema proto = ToProto(*Schema::CreateRegression({ParseSchema(kPlain)->schema->features()[0]},
                                                        "y", {.min = 0, .max = 9}));
-  EXPECT_OK(FromProto(proto));
+  EXPECT_OK(ParseSchema(proto));
   proto.mutable_target()->set_integer(true);
-  EXPECT_THAT(FromProto(proto), testing::StatusIs(StatusCode::kInvalidArgument,
-                                                  ::testing::HasSubstr("schema.target")));
+  EXPECT_THAT(ParseSchema(proto), testing::StatusIs(StatusCode::kInvalidArgument,
+                                                    ::testing::HasSubstr("schema: target")));
 }
 
 TEST(SchemaNotesTest, MessagesOfDatasetsAndModelsDoNotHoldThem) {

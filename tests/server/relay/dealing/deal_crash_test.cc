@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/wire/calls.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 #include "tests/server/relay/epoch/simulated_disk.h"
 
@@ -76,7 +77,7 @@ class DealCrashTest : public RelayTest {
   void Check() {
     std::set<std::string> epochs;
     for (const auto& [header_bytes, reports] : curator_.batches.batches) {
-      const BatchHeader header = *ParseBatchHeader(header_bytes);
+      const BatchHeader header = *ReadBatchHeader(header_bytes);
       const std::string epoch(header.epoch.begin(), header.epoch.end());
       EXPECT_TRUE(epochs.insert(epoch).second) << "two batches of one deal";
       EXPECT_EQ(reports.size(), header.reports);

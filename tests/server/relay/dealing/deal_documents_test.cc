@@ -8,6 +8,8 @@
 #include <set>
 
 #include "common/base/status.h"
+#include "common/wire/calls.h"
+#include "common/wire/terms.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -55,7 +57,8 @@ TEST(DealDocuments, EveryEnvelopeHasOneLengthAndHoldsTheTicketsTree) {
     EXPECT_EQ(offer.ticket(), TicketNumber(number));
     EXPECT_EQ(offer.claim(), std::string(dealt.claim.begin(), dealt.claim.end()));
     const uint32_t tree = TreeOfTicket(dealt.ticket, terms.trees);
-    ASSERT_OK_AND_ASSIGN(const Tree opened, OpenTree(terms, tree, offer.tree(), offer.tree_path()));
+    ASSERT_OK_AND_ASSIGN(const Tree opened,
+                         ReadProvenTree(terms, tree, offer.tree(), offer.tree_path()));
     trees.insert(tree);
   }
   EXPECT_EQ(trees.size(), terms.trees);
@@ -79,7 +82,7 @@ TEST(DealDocuments, TermsAreSignedByTheRelayAndManifestByTheCurator) {
   ASSERT_EQ(answer.signature().size(), signature.size());
   std::copy(answer.signature().begin(), answer.signature().end(), signature.begin());
   EXPECT_TRUE(IsSignedBy(KeyOf(9).public_key(), kRelayDomain, answer.relay_terms(), signature));
-  ASSERT_OK_AND_ASSIGN(const RelayTerms terms, ParseRelayTerms(answer.relay_terms()));
+  ASSERT_OK_AND_ASSIGN(const RelayTerms terms, ReadRelayTerms(answer.relay_terms()));
   EXPECT_EQ(terms, documents.promise());
   EXPECT_EQ(answer.terms(), SerializeTerms(RelayedTerms()));
   EXPECT_EQ(answer.manifest().SerializeAsString(), WholeOffer().manifest().SerializeAsString());

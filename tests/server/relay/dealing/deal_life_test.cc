@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::relay::testing {
 namespace {
@@ -280,10 +281,7 @@ TEST_F(DealLifeTest, RunsOnItsOwnThread) {
   curator_.offers.manifest = SignManifest(KeyOf(1), manifest);
   seams_ = {};
   Open();
-  const auto wait = [](auto until) {
-    for (int i = 0; i < 30000 && !until(); ++i) absl::SleepFor(absl::Milliseconds(10));
-    EXPECT_TRUE(until());
-  };
+  const auto wait = [](auto until) { EXPECT_TRUE(coppice::testing::Eventually(until)); };
   wait([&] { return relay_->Ready().ok(); });
   SubmitAll(TakeAll());
   wait([&] { return Totals().delivered == 1; });

@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/wire/calls.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -113,7 +114,7 @@ TEST_F(DeliveryTest, TheHeaderSaysWhatDevicesWereToldAndTheRelaySigns) {
   Work();
   const auto requests = Requests();
   ASSERT_FALSE(requests.empty());
-  ASSERT_OK_AND_ASSIGN(const BatchHeader header, ParseBatchHeader(requests[0].header()));
+  ASSERT_OK_AND_ASSIGN(const BatchHeader header, ReadBatchHeader(requests[0].header()));
   std::vector<std::string> leaves = OnlyBatch();
   EXPECT_EQ(header.root, MakeMerkleTree(leaves).root);
   EXPECT_EQ(header.reports, 4u);
@@ -393,7 +394,7 @@ TEST_F(DeliveryTest, TwoRelaysMakeTwoBatches) {
   ASSERT_EQ(curator_.batches.batches.size(), 2u);
   std::vector<BatchHeader> headers;
   for (const auto& [bytes, reports] : curator_.batches.batches) {
-    headers.push_back(*ParseBatchHeader(bytes));
+    headers.push_back(*ReadBatchHeader(bytes));
     EXPECT_EQ(reports.size(), 4u);
   }
   EXPECT_NE(headers[0].relay_key, headers[1].relay_key);

@@ -22,10 +22,10 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
+#include "common/wire/calls.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
-#include "common/wire/proto/relay_promise.h"
 #include "coppice/v1/batch.grpc.pb.h"
 #include "coppice/v1/relay.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
@@ -87,7 +87,7 @@ inline Manifest RelayedManifest(const Terms& terms) {
 inline SignedManifest SignManifest(const SigningKey& key, Manifest manifest,
                                    KeyChain endorsements = {}) {
   manifest.key = KeyIdOf(key.public_key());
-  std::string bytes = SerializeManifest(manifest);
+  std::string bytes = WriteManifest(manifest);
   const Signature signature = *key.Sign(kManifestDomain, bytes);
   return {std::move(bytes), signature, key.public_key(), std::move(endorsements)};
 }
@@ -154,7 +154,7 @@ class FakeBatches final : public v1::SealedReportService::Service {
                         request->ciphertexts().substr(bytes * i, bytes));
       }
     }
-    const BatchHeader header = *ParseBatchHeader(request->header());
+    const BatchHeader header = *ReadBatchHeader(request->header());
     response->set_received(batch.size());
     response->set_state(batch.size() == header.reports ? at_the_end : v1::BATCH_STATE_RECEIVING);
     return lose_answers > 0 && lose_answers-- > 0
@@ -267,7 +267,7 @@ class RelayTest : public ::testing::Test {
     EXPECT_TRUE(bytes.ok() && answer.ParseFromString(**bytes));
     return answer;
   }
-  RelayTerms Promised() { return *ParseRelayTerms(Answer().relay_terms()); }
+  RelayTerms Promised() { return *ReadRelayTerms(Answer().relay_terms()); }
   std::string OpenEpoch() {
     const RelayTerms terms = Promised();
     return {terms.epoch.begin(), terms.epoch.end()};
