@@ -74,6 +74,22 @@ Status CheckShape(absl::Span<const Node> nodes) {
   return OkStatus();
 }
 
+// Whether the nodes are in preorder already, as those of a message are: then they are not copied.
+bool IsInPreorder(absl::Span<const Node> nodes) {
+  std::vector<uint32_t> ends(nodes.size());  // past each node's subtree
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Node& node = nodes[i];
+    if (node.kind == SplitKind::kLeaf) {
+      ends[i] = static_cast<uint32_t>(i + 1);
+    } else if (node.left == i + 1 && node.right == ends[node.left]) {
+      ends[i] = ends[node.right];
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Returns the same tree with its nodes in preorder.
 std::vector<Node> InPreorder(absl::Span<const Node> nodes) {
   struct Waiting {
@@ -124,7 +140,7 @@ StatusOr<Tree> Tree::Create(std::vector<Node> nodes, const Schema& schema) {
   }
   COPPICE_RETURN_IF_ERROR(CheckShape(nodes));
   Tree tree;
-  tree.nodes_ = InPreorder(nodes);
+  tree.nodes_ = IsInPreorder(nodes) ? std::move(nodes) : InPreorder(nodes);
   tree.Index();
   return tree;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -39,6 +40,10 @@ Status CheckUnit(const std::string& unit, std::string_view what) {
   if (Printable(unit) == unit) return OkStatus();
   return InvalidArgumentError(
       StrCat(what, ": its unit must be UTF-8 without control or invisible characters"));
+}
+
+bool IsBefore(std::string_view a, std::string_view b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
 // All whole numbers up to this are doubles.
@@ -140,6 +145,9 @@ std::vector<std::string> NamesOf(const std::vector<Feature>& features) {
 Status CheckColumns(const std::vector<Feature>& features, const std::string& label) {
   if (features.empty()) return InvalidArgumentError("a schema needs at least one feature");
   COPPICE_RETURN_IF_ERROR(CheckAtMost(kMaxFeatures, features.size(), "features"));
+  size_t categories = 0;
+  for (const Feature& feature : features) categories += feature.values.size();
+  COPPICE_RETURN_IF_ERROR(CheckAtMost(kMaxCategories, categories, "categories in all"));
   std::vector<std::string> columns = NamesOf(features);
   columns.push_back(label);
   COPPICE_RETURN_IF_ERROR(CheckDistinct(columns, "feature or label name"));
@@ -197,6 +205,7 @@ StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string label
   schema.features_ = std::move(features);
   schema.label_ = std::move(label);
   schema.classes_ = std::move(classes);
+  schema.IndexTexts();
   schema.FindPublicFeatures();
   return schema;
 }
@@ -214,8 +223,32 @@ StatusOr<Schema> Schema::CreateRegression(std::vector<Feature> features, std::st
   schema.features_ = std::move(features);
   schema.label_ = std::move(label);
   schema.target_ = std::move(target);
+  schema.IndexTexts();
   schema.FindPublicFeatures();
   return schema;
+}
+
+TextIndex::TextIndex(const std::vector<std::string>& texts) : order_(texts.size()) {
+  std::iota(order_.begin(), order_.end(), 0u);
+  std::sort(order_.begin(), order_.end(),
+            [&](uint32_t a, uint32_t b) { return IsBefore(texts[a], texts[b]); });
+}
+
+size_t TextIndex::Find(const std::vector<std::string>& texts, std::string_view text) const {
+  size_t first = 0;
+  for (size_t left = order_.size(); left > 1;) {  // halves, whatever is compared
+    const size_t half = left / 2;
+    if (!IsBefore(text, texts[order_[first + half]])) first += half;
+    left -= half;
+  }
+  const bool found = !order_.empty() && texts[order_[first]] == text;
+  return found ? order_[first] : texts.size();
+}
+
+void Schema::IndexTexts() {
+  values_index_.clear();
+  for (const Feature& feature : features_) values_index_.emplace_back(feature.values);
+  classes_index_ = TextIndex(classes_);
 }
 
 void Schema::FindPublicFeatures() {
@@ -295,9 +328,9 @@ EncodedField Schema::EncodeOrMissing(size_t feature, std::string_view text) cons
   const Feature& f = features_[feature];
   if (text.empty()) return {kMissingValue, FieldNote::kMissing};
   if (f.type == FeatureType::kCategorical) {
-    const auto found = std::find(f.values.begin(), f.values.end(), text);
-    if (found == f.values.end()) return {f.other(), FieldNote::kUnknownCategory};
-    return {static_cast<double>(found - f.values.begin()), FieldNote::kNone};
+    const size_t found = values_index_[feature].Find(f.values, text);
+    const bool is_known = found < f.values.size();
+    return {static_cast<double>(found), is_known ? FieldNote::kNone : FieldNote::kUnknownCategory};
   }
   const std::optional<double> number = ParseFinite(text);
   return number.has_value() ? EncodeNumber(f, *number) : kUnreadableField;
@@ -361,8 +394,8 @@ bool Schema::IsSameButForUnsaidUnits(const Schema& other) const {
 }
 
 uint32_t Schema::ClassOrUnlabelled(std::string_view text) const {
-  const auto found = std::find(classes_.begin(), classes_.end(), text);
-  return found == classes_.end() ? kUnlabelled : static_cast<uint32_t>(found - classes_.begin());
+  const size_t found = classes_index_.Find(classes_, text);
+  return found == classes_.size() ? kUnlabelled : static_cast<uint32_t>(found);
 }
 
 StatusOr<uint32_t> Schema::ClassOf(std::string_view text) const {

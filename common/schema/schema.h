@@ -51,6 +51,9 @@ using TextRow = std::map<std::string, std::string, std::less<>>;
 // Maximum number of features and classes of a schema: models, sums and messages grow with them.
 inline constexpr size_t kMaxFeatures = 65'536;
 inline constexpr size_t kMaxClasses = 4'096;
+// Of all features together: a category takes two bytes on the wire and fifty in memory. At twice as
+// many, a device would need 100 MiB for a hostile study's schema.
+inline constexpr size_t kMaxCategories = size_t{1} << 20;
 
 // A unit is a word next to a number, not a text.
 inline constexpr size_t kMaxUnitBytes = 64;
@@ -113,6 +116,26 @@ struct NumberRange {
 
 // Parses "LOW:HIGH". InvalidArgument unless these are finite numbers, the lower one first.
 StatusOr<NumberRange> ParseNumberRange(std::string_view text);
+
+// Finds a text in a list in as many steps wherever it stands. A device looks its own value up in a
+// list that the curator wrote: were the first found sooner than the last, the time of its answer
+// would tell the value.
+class TextIndex {
+ public:
+  TextIndex() = default;
+  explicit TextIndex(const std::vector<std::string>& texts);
+
+  // The position of `text` in the list that this was made for; the list's size if it is not there.
+  size_t Find(const std::vector<std::string>& texts, std::string_view text) const;
+
+  // It follows from the list.
+  friend bool operator==(const TextIndex&, const TextIndex&) { return true; }
+
+ private:
+  // Positions by length, then by bytes: texts of another length are told apart without a look at
+  // them, so that a long common prefix costs no more than the text's own length a step.
+  std::vector<uint32_t> order_;
+};
 
 // Threads    immutable after Create(); safe to share.
 class Schema {
@@ -203,9 +226,12 @@ class Schema {
  private:
   Schema() = default;
   void FindPublicFeatures();  // fills public_features_ from features_
+  void IndexTexts();          // fills values_index_ and classes_index_
 
   std::vector<Feature> features_;
   std::vector<uint32_t> public_features_;
+  std::vector<TextIndex> values_index_;  // per feature
+  TextIndex classes_index_;
   std::string label_;
   std::vector<std::string> classes_;
   std::optional<Target> target_;

@@ -104,6 +104,7 @@ class CallBase : public Call {
   }
   Status MayAnswer() const { return service::MayAnswer(basis_.served.may_answer); }
   service::WorkerPool* lane() const { return basis_.served.lanes.Of(basis_.method.path); }
+  service::MessageIntake& intake() const { return basis_.served.lanes.intake; }
   service::Caller FindCaller() const {
     return basis_.served.gate.CallerOf(basis_.method.path, basis_.credentials);
   }
@@ -124,12 +125,11 @@ class UnaryHttpCall final : public CallBase,
 
   void Start(std::string body, std::shared_ptr<Carrier> carrier) override {
     carrier_ = std::move(carrier);
-    std::unique_ptr<Message> request(basis_.method.request->New());
-    const Status parsed = ParseMessage(basis_.kind.encoding, body, *request);
-    if (!parsed.ok()) return Fail(parsed);
-    std::string().swap(body);
-    service::RunUnaryCall(basis_.method, lane(), FindCaller(), std::move(request),
-                          shared_from_this());
+    const auto kept = std::make_shared<std::string>(std::move(body));
+    const Status queued =
+        intake().Run(kept->size(), FindCaller().name,
+                     [call = shared_from_this(), kept] { call->ParseAndRun(*kept); });
+    if (!queued.ok()) Fail(queued);
   }
   void Cancel(const Status& why) override {
     unwanted_.store(true);
@@ -153,6 +153,19 @@ class UnaryHttpCall final : public CallBase,
   }
 
  private:
+  // Frees `body` once it is parsed.
+  void ParseAndRun(std::string& body) {
+    const Status wanted = CheckWanted();
+    if (!wanted.ok()) return Fail(wanted);
+    std::unique_ptr<Message> request(basis_.method.request->New());
+    StatusOr<HeldBytes> held = ParseMessage(basis_.kind.encoding, body, intake(), *request);
+    if (!held.ok()) return Fail(held.status());
+    held_ = *std::move(held);
+    std::string().swap(body);
+    service::RunUnaryCall(basis_.method, lane(), FindCaller(), std::move(request),
+                          shared_from_this());
+  }
+
   void AnswerWith(StatusOr<std::string> bytes) {
     if (!bytes.ok()) return Fail(bytes.status());
     HeldBytes held;
@@ -181,6 +194,7 @@ class UnaryHttpCall final : public CallBase,
   }
 
   std::atomic<bool> unwanted_{false};
+  HeldBytes held_;  // of the request
 };
 
 // The handler writes one message at a time, so at most one waits for a slow reader.
@@ -194,24 +208,29 @@ class StreamHttpCall final : public CallBase,
     carrier_ = std::move(carrier);
     self_ = shared_from_this();
     carrier_->Respond({.head = HeadOf(basis_.kind, OkStatus(), {}), .is_stream = true});
-    const Status started = StartHandler(body);
-    if (!started.ok()) End(started);
+    const auto kept = std::make_shared<std::string>(std::move(body));
+    const Status queued = intake().Run(kept->size(), FindCaller().name, [call = self_, kept] {
+      const Status started = call->StartHandler(*kept);
+      if (!started.ok()) return call->End(started);
+      if (call->cancelled_.load()) call->Handler()->OnCancel();  // while it waited for the lane
+    });
+    if (!queued.ok()) End(queued);
   }
   void Cancel(const Status& why) override {
     if (IsDeadlineExceeded(why)) is_late_.store(true);
-    if (!has_ended() && handler_ != nullptr) handler_->OnCancel();
+    cancelled_.store(true);
+    const service::StreamHandlerPtr handler = Handler();
+    if (!has_ended() && handler != nullptr) handler->OnCancel();
   }
-  void OnWritten(bool sent) override { handler_->OnWritten(sent); }
+  void OnWritten(bool sent) override { Handler()->OnWritten(sent); }
   void OnEnded() override {
-    if (handler_ != nullptr) handler_->OnDone();
-    handler_ = nullptr;
+    if (const service::StreamHandlerPtr handler = Handler()) handler->OnDone();
     carrier_ = nullptr;
     self_ = nullptr;
   }
 
   void Read() override {}
   Status ParseTo(Message&) override { return UnimplementedError(""); }
-  StatusOr<std::string> TakeBytes() override { return UnimplementedError(""); }
   Status Write(const Message& message) override {
     COPPICE_RETURN_IF_ERROR(MayAnswer());
     COPPICE_ASSIGN_OR_RETURN(const std::string bytes,
@@ -240,15 +259,25 @@ class StreamHttpCall final : public CallBase,
   Status StartHandler(std::string_view body) {
     COPPICE_ASSIGN_OR_RETURN(const std::string_view bytes, MessageIn(body));
     const std::unique_ptr<Message> request(basis_.method.request->New());
-    COPPICE_RETURN_IF_ERROR(ParseMessage(basis_.kind.encoding, bytes, *request));
+    COPPICE_ASSIGN_OR_RETURN(const HeldBytes held,
+                             ParseMessage(basis_.kind.encoding, bytes, intake(), *request));
     const auto& start = std::get<service::StreamStarter>(basis_.method.handler);
+    const MutexLock lock(starting_);
     COPPICE_ASSIGN_OR_RETURN(handler_, start(FindCaller(), request.get(), *this));
     return OkStatus();
   }
 
+  // Null until it has started. Waits while it starts, which a large request does on a lane.
+  service::StreamHandlerPtr Handler() {
+    const MutexLock lock(starting_);
+    return handler_;
+  }
+
   std::shared_ptr<StreamHttpCall> self_;  // until OnEnded(), because the handler holds no share
-  service::StreamHandlerPtr handler_;     // null if the handler did not start
+  Mutex starting_;
+  service::StreamHandlerPtr handler_ ABSL_GUARDED_BY(starting_);  // null if it did not start
   std::atomic<bool> is_late_{false};
+  std::atomic<bool> cancelled_{false};
 };
 
 StatusOr<absl::Duration> DeadlineOf(const RequestHead& head, std::string_view path) {

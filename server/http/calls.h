@@ -23,12 +23,12 @@
 #include "server/http/protocol.h"
 #include "server/http/request_parser.h"
 #include "server/serving/calls/answer_check.h"
+#include "server/serving/calls/byte_load.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/stream_call.h"
 #include "server/serving/calls/unary_call.h"
 #include "server/serving/calls/worker_pool.h"
 #include "server/serving/gate/access_gate.h"
-#include "server/serving/gate/byte_load.h"
 #include "server/serving/gate/call_record.h"
 
 namespace coppice::http {
@@ -43,26 +43,7 @@ struct ServedCalls {
   service::AnswerCheck may_answer{};  // null: all may be sent
 };
 
-// Bytes that return to the limit on destruction.
-class HeldBytes {
- public:
-  HeldBytes() = default;
-  HeldBytes(calls::ByteLoad& load, size_t bytes) : load_(&load), bytes_(bytes) {}
-  HeldBytes(HeldBytes&& other) noexcept
-      : load_(std::exchange(other.load_, nullptr)), bytes_(other.bytes_) {}
-  HeldBytes& operator=(HeldBytes&& other) noexcept {
-    std::swap(load_, other.load_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~HeldBytes() {
-    if (load_ != nullptr) load_->Release(bytes_);
-  }
-
- private:
-  calls::ByteLoad* load_ = nullptr;
-  size_t bytes_ = 0;
-};
+using calls::HeldBytes;
 
 struct Response {
   int status = 200;

@@ -1,5 +1,6 @@
 #include "server/http/protocol.h"
 
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
@@ -9,8 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/json_message.h"
+#include "common/wire/proto/message_walk.h"
 #include "server/serving/calls/unary_call.h"
 
 namespace coppice::http {
@@ -139,15 +142,27 @@ StatusOr<absl::Duration> ParseTimeout(std::string_view milliseconds) {
       "the header Connect-Timeout-Ms must be milliseconds, at most 10 digits");
 }
 
-Status ParseMessage(Encoding encoding, std::string_view bytes, Message& message) {
+StatusOr<calls::HeldBytes> ParseMessage(Encoding encoding, std::string_view bytes,
+                                        service::MessageIntake& intake, Message& message) {
+  const google::protobuf::Descriptor& type = *message.GetDescriptor();
   if (encoding == Encoding::kProto) {
-    const bool parsed = message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-    return parsed ? OkStatus() : service::UnreadableRequest(message);
+    const auto size = static_cast<int>(bytes.size());
+    google::protobuf::io::ArrayInputStream stream(bytes.data(), size);
+    COPPICE_ASSIGN_OR_RETURN(const size_t memory, MeasureMessage(stream, type));
+    COPPICE_ASSIGN_OR_RETURN(calls::HeldBytes held, intake.Admit(memory));
+    if (message.ParseFromArray(bytes.data(), size)) return held;
+    return service::UnreadableRequest(message);
   }
-  const Status status = ParseJsonMessage(bytes, message);
-  if (status.ok()) return status;
-  return InvalidArgumentError(
-      StrCat("the request is no ", message.GetDescriptor()->full_name(), ": ", status.message()));
+  const auto refuse = [&](const Status& status) {
+    return InvalidArgumentError(
+        StrCat("the request is no ", type.full_name(), ": ", status.message()));
+  };
+  const StatusOr<size_t> memory = MeasureJsonMessage(bytes, type);
+  if (!memory.ok()) return refuse(memory.status());
+  COPPICE_ASSIGN_OR_RETURN(calls::HeldBytes held, intake.Admit(*memory));
+  const Status status = ParseMeasuredJson(bytes, message);
+  if (!status.ok()) return refuse(status);
+  return held;
 }
 
 StatusOr<std::string> SerializeMessage(Encoding encoding, const Message& message) {

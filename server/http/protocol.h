@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "server/serving/calls/handler_registry.h"
+#include "server/serving/calls/message_intake.h"
 
 namespace coppice::http {
 
@@ -56,7 +57,11 @@ StatusOr<absl::Duration> ParseTimeout(std::string_view milliseconds);
 
 // Units      bytes. JSON names are lowerCamelCase or as in the .proto; unknown ones are rejected.
 // Errors     InvalidArgument, naming the field and quoting no value: values are private.
-Status ParseMessage(Encoding encoding, std::string_view bytes, google::protobuf::Message& message);
+//            ResourceExhausted if `intake` has no room. The result is to be kept as long as the
+//            message.
+StatusOr<calls::HeldBytes> ParseMessage(Encoding encoding, std::string_view bytes,
+                                        service::MessageIntake& intake,
+                                        google::protobuf::Message& message);
 
 // Internal if the message is too large to serialize: 2 GB.
 StatusOr<std::string> SerializeMessage(Encoding encoding, const google::protobuf::Message& message);

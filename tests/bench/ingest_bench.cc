@@ -279,10 +279,14 @@ int Main(int argc, char** argv) {
   service::HandlerRegistry registry(guard);
   count.Register(registry);
   service::WorkerPool pool(/*threads=*/1, /*max_waiting=*/16);
-  rpc::Services services(registry, service::Lanes{.pool = pool, .builds = pool, .previews = pool, .openings = pool},
-                         [](const grpc::CallbackServerContext&, std::string_view) {
-                           return owners::Caller::Operator();
-                         });
+  service::MessageIntake intake;
+  rpc::Services services(
+      registry,
+      service::Lanes{
+          .pool = pool, .builds = pool, .previews = pool, .openings = pool, .intake = intake},
+      [](const grpc::CallbackServerContext&, std::string_view) {
+        return owners::Caller::Operator();
+      });
   Server dropping =
       Serve([&](grpc::ServerBuilder& builder) { builder.RegisterService(&drop); }, flags.certs);
   Server counting =

@@ -52,11 +52,16 @@ class Curator {
     studies_ = *curator::Studies::Open(store_, models_, [] { return int64_t{0}; });
     handlers_ = std::make_unique<service::StudyHandlers>(*studies_, limiter_);
     handlers_->Register(registry_);
-    services_ = std::make_unique<rpc::Services>(
-        registry_, service::Lanes{.pool = pool_, .builds = pool_, .previews = pool_, .openings = pool_},
-        [](const grpc::CallbackServerContext&, std::string_view) {
-          return owners::Caller::Operator();
-        });
+    services_ =
+        std::make_unique<rpc::Services>(registry_,
+                                        service::Lanes{.pool = pool_,
+                                                       .builds = pool_,
+                                                       .previews = pool_,
+                                                       .openings = pool_,
+                                                       .intake = intake_},
+                                        [](const grpc::CallbackServerContext&, std::string_view) {
+                                          return owners::Caller::Operator();
+                                        });
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -108,6 +113,7 @@ class Curator {
  private:
   testing::MemoryStore store_;
   service::WorkerPool pool_{1, 16};
+  service::MessageIntake intake_;
   RateLimiter limiter_{{.rate = 0}, absl::Now};
   models::Models models_;
   std::unique_ptr<curator::Studies> studies_;

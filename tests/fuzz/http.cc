@@ -56,13 +56,14 @@ Read ReadInParts(std::string_view bytes, size_t step) {
 }
 
 void ReadMessages(const Read& read) {
+  static service::MessageIntake& intake = *new service::MessageIntake;
   for (const Encoding encoding : {Encoding::kJson, Encoding::kProto}) {
     v1::SubmitJobRequest request;
-    if (!ParseMessage(encoding, read.body, request).ok()) continue;
+    if (!ParseMessage(encoding, read.body, intake, request).ok()) continue;
     const auto written = SerializeMessage(encoding, request);
     Require(written.ok(), "a message that was read is not written");
     v1::SubmitJobRequest again;
-    Require(ParseMessage(encoding, *written, again).ok(), "what was written is not read");
+    Require(ParseMessage(encoding, *written, intake, again).ok(), "what was written is not read");
   }
   (void)MessageIn(read.body);
   (void)ParseTimeout(read.body);

@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/proto/message_walk.h"
 
 namespace coppice {
 namespace {
@@ -64,11 +65,15 @@ bool IsNumber(const FieldDescriptor& field) {
 // That one also takes single quotes and names without quotes; both are refused here, so that both
 // read every other text alike.
 //
+// It also adds up what the message will take, as MeasureMessage() does.
+//
 // Guarantee  memory for kMaxDepth levels, whatever the text; time linear in it.
 class Walk {
  public:
   Walk(std::string_view json, const Descriptor& type, UnknownFields unknown)
-      : rest_(json), type_(type), unknown_(unknown) {}
+      : rest_(json), type_(type), unknown_(unknown), bytes_(BytesOfMessage(type)) {}
+
+  size_t bytes() const { return bytes_; }
 
   Status Run() {
     ConsumePrefix(&rest_, "\xEF\xBB\xBF");  // the parser skips it, too
@@ -88,6 +93,7 @@ class Walk {
         nullptr;             // whose value comes; null before a name, and if unknown
     bool wants_name = true;  // a text is a name, and no value
     size_t index = 0;        // of a kList: which element comes
+    size_t value_bytes = 0;  // what a value of `field` takes
     std::vector<const FieldDescriptor*> seen = {};
   };
 
@@ -128,7 +134,9 @@ class Walk {
     if (end >= rest_.size()) return NoJson();
     const std::string_view text = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
-    return WantsName() ? TakeName(text) : OkStatus();
+    if (WantsName()) return TakeName(text);
+    AddValue(text.size());
+    return OkStatus();
   }
 
   // A number, true, false or null.
@@ -141,7 +149,22 @@ class Walk {
     const std::string_view word = rest_.substr(0, end);
     rest_.remove_prefix(end);
     if (word.empty() || WantsName()) return NoJson();
-    return word == "null" ? TakeNull() : OkStatus();
+    if (word == "null") return TakeNull();
+    AddNumber();
+    return OkStatus();
+  }
+
+  // A value of the field that comes. Protobuf's parser writes it as bytes first.
+  void AddValue(size_t text_bytes) {
+    constexpr size_t kWritten = 32;
+    if (skipped_levels_ > 0 || levels_.empty()) return;
+    bytes_ += levels_.back().value_bytes + 2 * text_bytes + kWritten;
+  }
+
+  void AddNumber() {
+    constexpr size_t kWritten = 10;
+    if (skipped_levels_ > 0 || levels_.empty()) return;
+    bytes_ += 2 * levels_.back().value_bytes + kWritten;
   }
 
   bool WantsName() const {
@@ -160,6 +183,7 @@ class Walk {
       return Unknown(path.empty() ? std::string(name) : StrCat(path, ".", name));
     }
     level.field = field;
+    level.value_bytes = BytesOfElement(*field);
     if (std::count(level.seen.begin(), level.seen.end(), field) > 0) {
       return Refusal(Path(), "occurs twice");
     }
@@ -182,8 +206,11 @@ class Walk {
     if (level.field == nullptr) return Skip();
     const Descriptor* type = level.field->message_type();
     if (type == nullptr) return OtherType(Path());
+    AddValue(0);
     if (level.field->is_map() && level.kind == Level::kMessage) {
-      return Push({.kind = Level::kMap, .field = type->map_value()});
+      return Push({.kind = Level::kMap,
+                   .field = type->map_value(),
+                   .value_bytes = BytesOfElement(*level.field)});
     }
     return Push({.kind = Level::kMessage, .type = type});
   }
@@ -195,7 +222,10 @@ class Walk {
     if (level.kind == Level::kList) return Refusal(Path(), "is a list in a list");
     const bool is_list = level.kind == Level::kMessage && level.field->is_repeated();
     if (!is_list || level.field->is_map()) return OtherType(Path());
-    return Push({.kind = Level::kList, .field = level.field, .wants_name = false});
+    return Push({.kind = Level::kList,
+                 .field = level.field,
+                 .wants_name = false,
+                 .value_bytes = level.value_bytes});
   }
 
   Status Push(Level level) {
@@ -228,6 +258,7 @@ class Walk {
   const UnknownFields unknown_;
   std::vector<Level> levels_;
   size_t skipped_levels_ = 0;  // of the value of an unknown field
+  size_t bytes_ = 0;
 };
 
 // JsonUtil's messages quote rejected values. This keeps only the field.
@@ -248,8 +279,19 @@ google::protobuf::StringPiece PieceOf(std::string_view text) { return {text.data
 
 }  // namespace
 
+StatusOr<size_t> MeasureJsonMessage(std::string_view json, const Descriptor& type,
+                                    UnknownFields unknown) {
+  Walk walk(json, type, unknown);
+  COPPICE_RETURN_IF_ERROR(walk.Run());
+  return walk.bytes();
+}
+
 Status ParseJsonMessage(std::string_view json, Message& message, UnknownFields unknown) {
-  COPPICE_RETURN_IF_ERROR(Walk(json, *message.GetDescriptor(), unknown).Run());
+  COPPICE_RETURN_IF_ERROR(MeasureJsonMessage(json, *message.GetDescriptor(), unknown).status());
+  return ParseMeasuredJson(json, message, unknown);
+}
+
+Status ParseMeasuredJson(std::string_view json, Message& message, UnknownFields unknown) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = unknown == UnknownFields::kSkipped;
   const auto status = google::protobuf::util::JsonStringToMessage(PieceOf(json), &message, options);

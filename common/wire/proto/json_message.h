@@ -29,6 +29,14 @@ enum class UnknownFields { kRefused, kSkipped };
 Status ParseJsonMessage(std::string_view json, google::protobuf::Message& message,
                         UnknownFields unknown = UnknownFields::kRefused);
 
+// The two steps of ParseJsonMessage(): the first refuses what is listed above and returns what the
+// message will take in memory, as MeasureMessage() (message_walk.h), without allocating; the second
+// reads a text that the first took.
+StatusOr<size_t> MeasureJsonMessage(std::string_view json, const google::protobuf::Descriptor& type,
+                                    UnknownFields unknown = UnknownFields::kRefused);
+Status ParseMeasuredJson(std::string_view json, google::protobuf::Message& message,
+                         UnknownFields unknown = UnknownFields::kRefused);
+
 }  // namespace coppice
 
 #endif  // COPPICE_COMMON_WIRE_PROTO_JSON_MESSAGE_H_

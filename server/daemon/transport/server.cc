@@ -25,7 +25,7 @@
 #include "server/serving/calls/audited_calls.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/worker_pool.h"
-#include "server/serving/gate/byte_load.h"
+#include "server/serving/calls/byte_load.h"
 #include "server/serving/gate/token_use.h"
 #include "server/serving/grpc/services.h"
 #include "server/serving/reports/report_handlers.h"
@@ -230,8 +230,12 @@ class CuratorServer final : public DaemonServer {
   // After the handlers, which work that is left uses when the server is gone.
   service::WorkerPool openings_{std::max(2u, std::thread::hardware_concurrency()),
                                 kMaxWaitingOpenings};
-  const service::Lanes lanes_{
-      .pool = pool_, .builds = builds_, .previews = previews_, .openings = openings_};
+  service::MessageIntake intake_;
+  const service::Lanes lanes_{.pool = pool_,
+                              .builds = builds_,
+                              .previews = previews_,
+                              .openings = openings_,
+                              .intake = intake_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_), may_answer_};
   // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;

@@ -111,7 +111,6 @@ class AuditedStream final : public StreamCall, public StreamHandler {
     COPPICE_RETURN_IF_ERROR(call_.ParseTo(message));
     return begun_.has_value() ? OkStatus() : BeginWith(message);
   }
-  StatusOr<std::string> TakeBytes() override { return call_.TakeBytes(); }
   Status Write(const google::protobuf::Message& message) override { return call_.Write(message); }
   void End(const Status& status) override {
     Enter(status);

@@ -22,10 +22,10 @@ class StreamCall {
   // OnMessage() or OnNoMoreMessages() follows.
   virtual void Read() = 0;
 
-  // Takes the message that OnMessage() announced, once and before the next Read(): parsed, or as
-  // its bytes. InvalidArgument if it does not parse.
+  // Takes the message that OnMessage() announced, once and before the next Read(). InvalidArgument
+  // if it does not parse; ResourceExhausted if it has no room (MessageIntake), which lasts until the
+  // next call or the stream's end.
   virtual Status ParseTo(google::protobuf::Message& message) = 0;
-  virtual StatusOr<std::string> TakeBytes() = 0;
 
   // OnWritten() follows, unless the message is too large: Internal. `message` may go afterwards.
   virtual Status Write(const google::protobuf::Message& message) = 0;

@@ -62,12 +62,16 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-// The threads of the method table's lanes, except the first, which is the transport's own.
+class MessageIntake;
+
+// The threads of the method table's lanes, except the first, which is the transport's own, and what
+// parses large messages.
 struct Lanes {
   WorkerPool& pool;
   WorkerPool& builds;
   WorkerPool& previews;
   WorkerPool& openings;
+  MessageIntake& intake;
 
   // The lane of the method's entry; null for kInline. With a policy, nobody may call a method
   // without an entry.

@@ -12,6 +12,7 @@
 
 #include "server/serving/calls/answer_check.h"
 #include "server/serving/calls/handler_registry.h"
+#include "server/serving/calls/message_intake.h"
 #include "server/serving/calls/worker_pool.h"
 
 namespace coppice::rpc {
@@ -23,6 +24,7 @@ using service::MayAnswer;
 struct Route {
   const service::RegisteredMethod& method;
   service::WorkerPool* lane;  // null: the thread that the call arrives on
+  service::MessageIntake& intake;
   const AnswerCheck& may_answer;
 };
 

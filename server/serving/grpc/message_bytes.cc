@@ -1,12 +1,15 @@
 #include "server/serving/grpc/message_bytes.h"
 
 #include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/slice.h>
 
 #include <memory>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/wire/proto/message_walk.h"
 #include "server/serving/calls/unary_call.h"
 
 namespace coppice::rpc {
@@ -29,29 +32,24 @@ Status CheckSize(grpc::ByteBuffer& bytes, size_t most_bytes) {
   return service::TooLargeRequest(most_bytes);
 }
 
-}  // namespace
-
-Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, Message& message) {
-  const Status fits = CheckSize(bytes, most_bytes);
-  if (!fits.ok()) return fits;
-  const bool parsed = MessageTraits::Deserialize(&bytes, &message).ok();
-  bytes.Clear();
-  if (parsed) return OkStatus();
-  return service::UnreadableRequest(message);
+StatusOr<calls::HeldBytes> Admit(grpc::ByteBuffer& bytes, service::MessageIntake& intake,
+                                 const Message& message) {
+  grpc::ProtoBufferReader reader(&bytes);
+  if (!reader.status().ok()) return service::UnreadableRequest(message);
+  COPPICE_ASSIGN_OR_RETURN(const size_t size, MeasureMessage(reader, *message.GetDescriptor()));
+  return intake.Admit(size);
 }
 
-StatusOr<std::string> ToString(grpc::ByteBuffer& bytes, size_t most_bytes) {
-  const Status fits = CheckSize(bytes, most_bytes);
-  if (!fits.ok()) return fits;
-  std::vector<grpc::Slice> slices;
-  if (!bytes.Dump(&slices).ok()) return InvalidArgumentError("the request is not readable");
-  std::string text;
-  text.reserve(bytes.Length());
-  for (const grpc::Slice& slice : slices) {
-    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  }
+}  // namespace
+
+StatusOr<calls::HeldBytes> Parse(grpc::ByteBuffer& bytes, size_t most_bytes,
+                                 service::MessageIntake& intake, Message& message) {
+  COPPICE_RETURN_IF_ERROR(CheckSize(bytes, most_bytes));
+  StatusOr<calls::HeldBytes> held = Admit(bytes, intake, message);
+  const bool parsed = held.ok() && MessageTraits::Deserialize(&bytes, &message).ok();
   bytes.Clear();
-  return text;
+  if (parsed || !held.ok()) return held;
+  return service::UnreadableRequest(message);
 }
 
 Status Serialize(const Message& message, grpc::ByteBuffer& bytes) {

@@ -8,20 +8,19 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstddef>
-#include <limits>
-#include <string>
 
 #include "common/base/status.h"
 #include "server/serving/calls/handler_registry.h"
+#include "server/serving/calls/message_intake.h"
 
 namespace coppice::rpc {
 
-// Both free `bytes`, whatever they return. ResourceExhausted if there are more than `most_bytes`,
-// before anything of them is read; InvalidArgument if they cannot be read or are no message of this
-// type.
-Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, google::protobuf::Message& message);
-StatusOr<std::string> ToString(grpc::ByteBuffer& bytes,
-                               size_t most_bytes = std::numeric_limits<size_t>::max());
+// Frees `bytes`, whatever it returns, which is to be kept as long as the message. ResourceExhausted
+// if there are more than `most_bytes`, before anything of them is read, or `intake` has no room;
+// InvalidArgument if they are no message of this type.
+StatusOr<calls::HeldBytes> Parse(grpc::ByteBuffer& bytes, size_t most_bytes,
+                                 service::MessageIntake& intake,
+                                 google::protobuf::Message& message);
 
 // Internal if the message is too large to serialize: 2 GB.
 Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);

@@ -45,7 +45,10 @@ class Services::Service final : public grpc::Service {
   }
 
   Route RouteOf(const service::RegisteredMethod& method) const {
-    return {.method = method, .lane = lanes_.Of(method.path), .may_answer = may_answer_};
+    return {.method = method,
+            .lane = lanes_.Of(method.path),
+            .intake = lanes_.intake,
+            .may_answer = may_answer_};
   }
 
   MethodHandler* MakeUnaryHandler(const service::RegisteredMethod& method) {

@@ -3,7 +3,9 @@
 #include <utility>
 #include <variant>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "server/serving/calls/retry_after.h"
 #include "server/serving/calls/stream_call.h"
 #include "server/serving/grpc/calls.h"
@@ -16,35 +18,34 @@ namespace {
 using google::protobuf::Message;
 using grpc::ByteBuffer;
 
-// The common part of the three kinds of reactors. It has no lock: messages are read and written one
-// at a time, and a handler driven by several threads calls it under its own lock.
+// The common part of the three kinds of reactors. Messages are read and written one at a time, and
+// a handler driven by several threads calls it under its own lock.
 template <typename Reactor>
 class StreamReactor : public Reactor, public service::StreamCall {
  public:
-  StreamReactor(const Route& route, grpc::CallbackServerContext& context)
-      : route_(route), context_(context) {}
+  StreamReactor(const Route& route, const service::Caller& caller,
+                grpc::CallbackServerContext& context)
+      : route_(route), caller_(caller), context_(context) {}
 
-  void Start(const service::Caller& caller, const Message* request) {
-    owner_ = caller.name;
+  void Start(const Message* request) {
+    const MutexLock lock(starting_);
     const auto& start = std::get<service::StreamStarter>(route_.method.handler);
-    StatusOr<service::StreamHandlerPtr> handler = start(caller, request, *this);
+    StatusOr<service::StreamHandlerPtr> handler = start(caller_, request, *this);
     if (!handler.ok()) return End(handler.status());
     handler_ = *std::move(handler);
   }
 
   void OnCancel() override {
-    if (handler_ != nullptr) handler_->OnCancel();
+    if (const service::StreamHandlerPtr handler = Handler()) handler->OnCancel();
   }
-  void OnDone() override {
-    if (handler_ != nullptr) handler_->OnDone();
-    delete this;
-  }
+  void OnDone() override { Leave(); }
 
   Status ParseTo(Message& message) override {
-    return Parse(request_, route_.method.max_request_bytes, message);
-  }
-  StatusOr<std::string> TakeBytes() override {
-    return ToString(request_, route_.method.max_request_bytes);
+    COPPICE_RETURN_IF_ERROR(std::exchange(refusal_, OkStatus()));
+    held_ = {};
+    COPPICE_ASSIGN_OR_RETURN(
+        held_, Parse(request_, route_.method.max_request_bytes, route_.intake, message));
+    return OkStatus();
   }
   void End(const Status& status) override {
     const Status allowed = MayAnswer(route_.may_answer);
@@ -52,7 +53,7 @@ class StreamReactor : public Reactor, public service::StreamCall {
   }
   Status RunOnLane(std::function<void()> work) override {
     if (route_.lane != nullptr) {
-      return service::AskToWaitForLoad(route_.lane->Run(std::move(work), owner_));
+      return service::AskToWaitForLoad(route_.lane->Run(std::move(work), caller_.name));
     }
     work();
     return OkStatus();
@@ -60,7 +61,29 @@ class StreamReactor : public Reactor, public service::StreamCall {
 
  protected:
   const Route& route() const { return route_; }
-  service::StreamHandler& handler() { return *handler_; }
+  bool IsCancelled() const { return context_.IsCancelled(); }
+  // Null until it has started. Waits while it starts, which a large request does on a lane.
+  service::StreamHandlerPtr Handler() {
+    const MutexLock lock(starting_);
+    return handler_;
+  }
+
+  // Runs `work`, which takes the message in request_: here or, if the message is large, on the
+  // lane. If that has no room, ParseTo() says why.
+  void TakeMessage(std::function<void()> work) {
+    {
+      const MutexLock lock(users_mutex_);
+      ++users_;
+    }
+    const auto run = [this, work = std::move(work)] {
+      work();
+      Leave();
+    };
+    refusal_ = route_.intake.Run(request_.Length(), caller_.name, run);
+    if (refusal_.ok()) return;
+    request_.Clear();
+    run();
+  }
 
   // Serializes a message, if it may be sent now.
   Status SerializeAnswer(const Message& message, ByteBuffer& bytes) const {
@@ -71,25 +94,43 @@ class StreamReactor : public Reactor, public service::StreamCall {
   ByteBuffer request_;
 
  private:
+  // The last of gRPC and the lane that leaves the stream deletes it.
+  void Leave() {
+    {
+      const MutexLock lock(users_mutex_);
+      if (--users_ > 0) return;
+    }
+    if (const service::StreamHandlerPtr handler = Handler()) handler->OnDone();
+    delete this;
+  }
+
   const Route route_;
+  const service::Caller caller_;
   grpc::CallbackServerContext& context_;
-  std::string owner_;                  // of its work on the lane
-  service::StreamHandlerPtr handler_;  // null if the handler did not start
+  Status refusal_;         // of the message that came
+  calls::HeldBytes held_;  // of the one that was parsed
+  Mutex starting_;
+  service::StreamHandlerPtr handler_ ABSL_GUARDED_BY(starting_);  // null if it did not start
+  Mutex users_mutex_;
+  int users_ ABSL_GUARDED_BY(users_mutex_) = 1;  // gRPC
 };
 
 class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuffer>> {
  public:
   using StreamReactor::StreamReactor;
 
-  void StartWith(const service::Caller& caller, const ByteBuffer& request_bytes) {
+  void StartWith(const ByteBuffer& request_bytes) {
     request_ = request_bytes;
-    const std::unique_ptr<Message> request(route().method.request->New());
-    const Status parsed = ParseTo(*request);
-    if (!parsed.ok()) return End(parsed);
-    Start(caller, request.get());
+    TakeMessage([this] {
+      const std::unique_ptr<Message> request(route().method.request->New());
+      const Status parsed = ParseTo(*request);
+      if (!parsed.ok()) return End(parsed);
+      Start(request.get());
+      if (IsCancelled()) OnCancel();  // while it waited for the lane
+    });
   }
 
-  void OnWriteDone(bool ok) override { handler().OnWritten(ok); }
+  void OnWriteDone(bool ok) override { Handler()->OnWritten(ok); }
 
   void Read() override {}
   Status Write(const Message& message) override {
@@ -105,10 +146,15 @@ class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuf
 
 class ClientStream final : public StreamReactor<grpc::ServerReadReactor<ByteBuffer>> {
  public:
-  ClientStream(const Route& route, grpc::CallbackServerContext& context, ByteBuffer& response)
-      : StreamReactor(route, context), response_(response) {}
+  ClientStream(const Route& route, const service::Caller& caller,
+               grpc::CallbackServerContext& context, ByteBuffer& response)
+      : StreamReactor(route, caller, context), response_(response) {}
 
-  void OnReadDone(bool ok) override { ok ? handler().OnMessage() : handler().OnNoMoreMessages(); }
+  void OnReadDone(bool ok) override {
+    const service::StreamHandlerPtr handler = Handler();
+    if (!ok) return handler->OnNoMoreMessages();
+    TakeMessage([handler] { handler->OnMessage(); });
+  }
 
   void Read() override { StartRead(&request_); }
   Status Write(const Message&) override { return UnimplementedError(""); }
@@ -126,8 +172,12 @@ class BidiStream final : public StreamReactor<grpc::ServerBidiReactor<ByteBuffer
  public:
   using StreamReactor::StreamReactor;
 
-  void OnReadDone(bool ok) override { ok ? handler().OnMessage() : handler().OnNoMoreMessages(); }
-  void OnWriteDone(bool ok) override { handler().OnWritten(ok); }
+  void OnReadDone(bool ok) override {
+    const service::StreamHandlerPtr handler = Handler();
+    if (!ok) return handler->OnNoMoreMessages();
+    TakeMessage([handler] { handler->OnMessage(); });
+  }
+  void OnWriteDone(bool ok) override { Handler()->OnWritten(ok); }
 
   void Read() override { StartRead(&request_); }
   Status Write(const Message& message) override {
@@ -147,8 +197,8 @@ grpc::ServerWriteReactor<ByteBuffer>* StartServerStream(const Route& route,
                                                         const service::Caller& caller,
                                                         grpc::CallbackServerContext& context,
                                                         const ByteBuffer& request) {
-  auto* const stream = new ServerStream(route, context);
-  stream->StartWith(caller, request);
+  auto* const stream = new ServerStream(route, caller, context);
+  stream->StartWith(request);
   return stream;
 }
 
@@ -156,15 +206,15 @@ grpc::ServerReadReactor<ByteBuffer>* StartClientStream(const Route& route,
                                                        const service::Caller& caller,
                                                        grpc::CallbackServerContext& context,
                                                        ByteBuffer& response) {
-  auto* const stream = new ClientStream(route, context, response);
-  stream->Start(caller, nullptr);
+  auto* const stream = new ClientStream(route, caller, context, response);
+  stream->Start(nullptr);
   return stream;
 }
 
 grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* StartBidiStream(
     const Route& route, const service::Caller& caller, grpc::CallbackServerContext& context) {
-  auto* const stream = new BidiStream(route, context);
-  stream->Start(caller, nullptr);
+  auto* const stream = new BidiStream(route, caller, context);
+  stream->Start(nullptr);
   return stream;
 }
 

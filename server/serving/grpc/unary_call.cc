@@ -22,6 +22,8 @@ class GrpcExchange final : public service::UnaryExchange {
         response_(response) {}
 
   grpc::ServerUnaryReactor* reactor() const { return &reactor_; }
+  // Of the parsed request, until the call has ended.
+  void Keep(calls::HeldBytes held) { held_ = std::move(held); }
 
   Status CheckWanted() const override {
     return context_.IsCancelled() ? service::UnwantedCall() : OkStatus();
@@ -44,7 +46,19 @@ class GrpcExchange final : public service::UnaryExchange {
   grpc::CallbackServerContext& context_;
   grpc::ServerUnaryReactor& reactor_;
   grpc::ByteBuffer& response_;
+  calls::HeldBytes held_;
 };
+
+void ParseAndRun(const Route& route, service::Caller caller, grpc::ByteBuffer bytes,
+                 std::shared_ptr<GrpcExchange> exchange) {
+  std::unique_ptr<google::protobuf::Message> request(route.method.request->New());
+  StatusOr<calls::HeldBytes> held =
+      Parse(bytes, route.method.max_request_bytes, route.intake, *request);
+  if (!held.ok()) return exchange->Fail(held.status());
+  exchange->Keep(*std::move(held));
+  service::RunUnaryCall(route.method, route.lane, std::move(caller), std::move(request),
+                        std::move(exchange));
+}
 
 }  // namespace
 
@@ -54,15 +68,14 @@ grpc::ServerUnaryReactor* AnswerUnaryCall(const Route& route, service::Caller ca
                                           grpc::ByteBuffer& response) {
   auto exchange = std::make_shared<GrpcExchange>(route.may_answer, context, response);
   grpc::ServerUnaryReactor* const reactor = exchange->reactor();
-  std::unique_ptr<google::protobuf::Message> request(route.method.request->New());
-  grpc::ByteBuffer bytes = request_bytes;  // shares the bytes, since Parse() frees its argument
-  const Status parsed = Parse(bytes, route.method.max_request_bytes, *request);
-  if (parsed.ok()) {
-    service::RunUnaryCall(route.method, route.lane, std::move(caller), std::move(request),
-                          std::move(exchange));
-  } else {
-    exchange->Fail(parsed);
-  }
+  // The lane may come to it after the call's arguments are gone; a copy shares their bytes.
+  const auto parse = [route, caller, bytes = request_bytes, exchange] {
+    const Status wanted = exchange->CheckWanted();
+    if (!wanted.ok()) return exchange->Fail(wanted);
+    ParseAndRun(route, caller, bytes, exchange);
+  };
+  const Status queued = route.intake.Run(request_bytes.Length(), caller.name, parse);
+  if (!queued.ok()) exchange->Fail(queued);
   return reactor;
 }
 

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "client/device/messages/messages.h"
+#include "common/wire/model.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 #include "tests/client/cli/run_coppice.h"

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ctime>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/base/text.h"
@@ -228,7 +231,7 @@ TEST(SchemaTest, UnitsAgreeUnlessBothAreSaidAndDiffer) {
       years.IsSameButForUnsaidUnits(*Schema::Create({Numeric("age", 17, 90)}, "wage", {"a", "b"})));
   EXPECT_THAT(months.CheckAgreesWith(years),
               StatusIs(StatusCode::kFailedPrecondition,
-                       HasSubstr("units: [17, 90] months, and in this device's own schema [17, 90] "
+                       HasSubstr("unit: [17, 90] months, and in this device's own schema [17, 90] "
                                  "years")));
   EXPECT_THAT(WithUnits("", "EUR").CheckAgreesWith(WithUnits("", "USD")),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("label \"wage\"")));
@@ -337,6 +340,51 @@ TEST(SchemaTest, AFeatureOrAClassTooManyIsRefusedWithTheLimit) {
   classes.emplace_back("one more");
   EXPECT_THAT(Schema::Create(ManyFeatures(1), "y", classes).status(),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 4096 classes, not 4097")));
+}
+
+TEST(SchemaTest, RefusesMoreCategoriesInAllThanADeviceHasRoomFor) {
+  std::vector<Feature> features(2);
+  for (size_t i = 0; i < features.size(); ++i) {
+    features[i].name = StrCat("f", i);
+    features[i].type = FeatureType::kCategorical;
+    for (size_t value = 0; value <= kMaxCategories / 2; ++value) {
+      features[i].values.push_back(StrCat(value));
+    }
+  }
+  EXPECT_THAT(Schema::Create(features, "y", {"no", "yes"}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("categories in all")));
+  for (Feature& feature : features) feature.values.pop_back();
+  EXPECT_OK(Schema::Create(features, "y", {"no", "yes"}).status());
+}
+
+TEST(TextIndexTest, FindsEveryTextAndNoOther) {
+  for (size_t size = 0; size < 40; ++size) {
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < size; ++i) texts.push_back(StrCat("x", i * 7));
+    const TextIndex index(texts);
+    for (size_t i = 0; i < size; ++i) EXPECT_EQ(index.Find(texts, texts[i]), i);
+    for (const char* other : {"", "x", "x1", "y0", "x9999"}) {
+      EXPECT_EQ(index.Find(texts, other), size) << other;
+    }
+  }
+}
+
+// A hostile curator's list of a million values told the category by the time that a device took:
+// the last one took ten thousand times as long as the first. The margin here is for noisy machines.
+TEST(SchemaTest, FindsACategoryAsFastWhereverItStands) {
+  std::vector<std::string> values = {"negative"};
+  for (size_t i = 0; i < kMaxCategories - 3; ++i) values.push_back(StrCat("aaaaaaaa", i));
+  values.push_back("positive");
+  const Schema schema = *Schema::Create({Categorical("hiv", values)}, "y", {"no", "yes"});
+  const auto processor_time = [&](const char* text) {
+    const clock_t before = std::clock();
+    for (int i = 0; i < 20'000; ++i) EXPECT_GE(schema.EncodeOrMissing(0, text).value, 0);
+    return static_cast<double>(std::clock() - before + 1);
+  };
+  processor_time("negative");  // brings the list into memory
+  const double first = processor_time("negative");
+  EXPECT_LT(processor_time("positive"), 100 * first);
+  EXPECT_LT(processor_time("no such value"), 100 * first);
 }
 
 }  // namespace

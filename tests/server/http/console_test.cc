@@ -299,7 +299,7 @@ TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
                       .console = std::make_shared<const Console>(*folder_.Read(), "sha256-STYLE"),
                       .max_connections = 2},
                      {.methods = registry_.methods(),
-                      .lanes = service::Lanes{pool_, pool_, pool_},
+                      .lanes = service::Lanes{pool_, pool_, pool_, pool_, intake_},
                       .gate = gate_,
                       .observers = {},
                       .answers = answers_});
@@ -323,12 +323,12 @@ TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
 }
 
 TEST_F(ConsoleServerTest, ADaemonWithoutItSaysHowToHaveIt) {
-  const auto without =
-      *Server::Start({.listen = "127.0.0.1:0"}, {.methods = registry_.methods(),
-                                                 .lanes = service::Lanes{pool_, pool_, pool_},
-                                                 .gate = gate_,
-                                                 .observers = {},
-                                                 .answers = answers_});
+  const auto without = *Server::Start({.listen = "127.0.0.1:0"},
+                                      {.methods = registry_.methods(),
+                                       .lanes = service::Lanes{pool_, pool_, pool_, pool_, intake_},
+                                       .gate = gate_,
+                                       .observers = {},
+                                       .answers = answers_});
   HttpClient client(without->port(), nullptr);
   const HttpResponse refused = client.Send("GET", "/", {}, "");
   EXPECT_EQ(refused.status, 404);

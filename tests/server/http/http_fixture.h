@@ -31,7 +31,7 @@ class HttpHandlersTest : public ::testing::Test {
 
   http::ServedCalls Served() {
     return {.methods = registry_.methods(),
-            .lanes = service::Lanes{pool_, pool_, pool_},
+            .lanes = service::Lanes{pool_, pool_, pool_, pool_, intake_},
             .gate = gate_,
             .observers = {},
             .answers = answers_};
@@ -55,6 +55,7 @@ class HttpHandlersTest : public ::testing::Test {
   calls::AccessGate gate_{nullptr};
   calls::ByteLoad answers_{1 << 26};
   service::WorkerPool pool_{/*threads=*/1, /*max_waiting=*/4};
+  service::MessageIntake intake_;
   std::unique_ptr<http::Server> server_;
   std::string host_;
   std::unique_ptr<HttpClient> client_;

@@ -98,16 +98,21 @@ TEST(ParseTimeoutTest, TakesUpToTenDigits) {
   }
 }
 
+Status Parse(std::string_view json, google::protobuf::Message& message) {
+  service::MessageIntake intake;
+  return ParseMessage(Encoding::kJson, json, intake, message).status();
+}
+
 Status ParseJson(std::string_view json) {
   v1::PredictRequest request;
-  return ParseMessage(Encoding::kJson, json, request);
+  return Parse(json, request);
 }
 
 TEST(ParseMessageTest, NamesAreThoseOfTheProtoOrInCamelCase) {
   v1::GetOfferRequest request;
-  ASSERT_OK(ParseMessage(Encoding::kJson, R"({"name":"studies/s","wholeForest":true})", request));
+  ASSERT_OK(Parse(R"({"name":"studies/s","wholeForest":true})", request));
   EXPECT_TRUE(request.whole_forest());
-  ASSERT_OK(ParseMessage(Encoding::kJson, R"({"name":"studies/s","whole_forest":true})", request));
+  ASSERT_OK(Parse(R"({"name":"studies/s","whole_forest":true})", request));
   EXPECT_EQ(*SerializeMessage(Encoding::kJson, request),
             R"({"name":"studies/s","wholeForest":true})");
 }
@@ -118,7 +123,7 @@ TEST(ParseMessageTest, BytesAreBase64AndLongNumbersStrings) {
   EXPECT_EQ(*SerializeMessage(Encoding::kJson, dataset),
             R"({"epsilonLeftNanos":"1152921504606846976"})");
   v1::GetOfferResponse offer;
-  ASSERT_OK(ParseMessage(Encoding::kJson, R"({"fingerprint":"AP8="})", offer));
+  ASSERT_OK(Parse(R"({"fingerprint":"AP8="})", offer));
   EXPECT_EQ(offer.fingerprint(), std::string("\0\xff", 2));
 }
 

@@ -38,10 +38,13 @@ class CentralServiceTest : public ::testing::Test {
         std::make_unique<service::TrainingHandlers>(*central_.datasets, *central_.jobs);
     dataset_handlers_->Register(registry_);
     training_handlers_->Register(registry_);
-    services_ = std::make_unique<rpc::Services>(
-        registry_,
-        service::Lanes{.pool = pool_, .builds = pool_, .previews = pool_, .openings = pool_},
-        find_caller);
+    services_ = std::make_unique<rpc::Services>(registry_,
+                                                service::Lanes{.pool = pool_,
+                                                               .builds = pool_,
+                                                               .previews = pool_,
+                                                               .openings = pool_,
+                                                               .intake = intake_},
+                                                find_caller);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -124,6 +127,7 @@ class CentralServiceTest : public ::testing::Test {
                                        *central_.models, *endpoints_)(kind, id);
   }};
   service::WorkerPool pool_{2, 16};
+  service::MessageIntake intake_;
   std::unique_ptr<service::DatasetHandlers> dataset_handlers_;
   std::unique_ptr<service::TrainingHandlers> training_handlers_;
   service::HandlerRegistry registry_{guard_};

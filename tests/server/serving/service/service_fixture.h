@@ -19,6 +19,7 @@
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
+#include "server/serving/calls/message_intake.h"
 #include "server/serving/calls/worker_pool.h"
 #include "server/serving/grpc/services.h"
 #include "server/serving/reports/report_handlers.h"
@@ -83,8 +84,11 @@ class ServiceTest : public ::testing::Test {
     model_service_.Register(registry_);
     services_ = std::make_unique<rpc::Services>(
         registry_,
-        service::Lanes{
-            .pool = pool_, .builds = builds_, .previews = previews_, .openings = openings_},
+        service::Lanes{.pool = pool_,
+                       .builds = builds_,
+                       .previews = previews_,
+                       .openings = openings_,
+                       .intake = intake_},
         [](const grpc::CallbackServerContext&, std::string_view) {
           return owners::Caller::Operator();
         },
@@ -109,6 +113,7 @@ class ServiceTest : public ::testing::Test {
   std::unique_ptr<models::Endpoints> endpoints_ =
       *models::Endpoints::Open(store_, models_, [] { return 5; });
   service::WorkerPool pool_{2, 16};
+  service::MessageIntake intake_;
   service::WorkerPool builds_{1, 16};
   service::WorkerPool previews_{1, 16};
   service::WorkerPool openings_{1, 16};

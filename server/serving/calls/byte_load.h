@@ -1,10 +1,11 @@
 // Limits the bytes held for callers at a time, on all transports together.
 
-#ifndef COPPICE_SERVER_SERVING_GATE_BYTE_LOAD_H_
-#define COPPICE_SERVER_SERVING_GATE_BYTE_LOAD_H_
+#ifndef COPPICE_SERVER_SERVING_CALLS_BYTE_LOAD_H_
+#define COPPICE_SERVER_SERVING_CALLS_BYTE_LOAD_H_
 
 #include <atomic>
 #include <cstddef>
+#include <utility>
 
 #include "common/base/status.h"
 
@@ -37,6 +38,27 @@ class ByteLoad {
   std::atomic<size_t> bytes_{0};
 };
 
+// Bytes that return to the limit on destruction.
+class HeldBytes {
+ public:
+  HeldBytes() = default;
+  HeldBytes(ByteLoad& load, size_t bytes) : load_(&load), bytes_(bytes) {}
+  HeldBytes(HeldBytes&& other) noexcept
+      : load_(std::exchange(other.load_, nullptr)), bytes_(other.bytes_) {}
+  HeldBytes& operator=(HeldBytes&& other) noexcept {
+    std::swap(load_, other.load_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~HeldBytes() {
+    if (load_ != nullptr) load_->Release(bytes_);
+  }
+
+ private:
+  ByteLoad* load_ = nullptr;
+  size_t bytes_ = 0;
+};
+
 // The error in place of an answer beyond the limit; send it with a second to wait.
 inline Status TooManyLargeAnswers() {
   return ResourceExhaustedError("too many large answers wait to be read; try again later");
@@ -44,4 +66,4 @@ inline Status TooManyLargeAnswers() {
 
 }  // namespace coppice::calls
 
-#endif  // COPPICE_SERVER_SERVING_GATE_BYTE_LOAD_H_
+#endif  // COPPICE_SERVER_SERVING_CALLS_BYTE_LOAD_H_
