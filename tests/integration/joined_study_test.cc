@@ -54,7 +54,7 @@ class JoinedStudyTest : public ::testing::Test {
 
   nlohmann::json Create() const {
     return daemon_.CoppiceJson({"study", "create", "--study", "sales", "--public", "none",
-                                "--schema", Path("schema.json"), "--epsilon", "2", "--joined-by",
+                                "--schema", Path("schema.json"), "--epsilon", "2", "--join-id",
                                 "customer"});
   }
   Outcome Join(const std::vector<std::string>& more = {}) const {
@@ -146,7 +146,7 @@ TEST_F(JoinedStudyTest, MistakesAreSaidBeforeAnythingIsSent) {
   ASSERT_EQ(Join().exit_code, 0);
   std::ofstream(Path("nobody.csv")) << "customer,buys\nc1,yes\n,no\n";
   const Outcome nobody = Collect("nobody.csv", {"--allow-join-id", "customer"});
-  EXPECT_THAT(nobody.err, HasSubstr("column \"customer\" must say whose row it is"));
+  EXPECT_THAT(nobody.err, HasSubstr("column \"customer\" must identify whose row it is"));
   std::ofstream(Path("long.csv")) << "customer,buys\nc1,yes\n" << std::string(65, 'c') << ",no\n";
   const Outcome too_long = Collect("long.csv", {"--allow-join-id", "customer"});
   EXPECT_THAT(too_long.err, HasSubstr("row 2: an id must have 1 to 64 bytes"));
@@ -162,7 +162,7 @@ TEST_F(JoinedStudyTest, MistakesAreSaidBeforeAnythingIsSent) {
   EXPECT_EQ(Show()["join_rows"], 1);
   const Outcome private_features =
       daemon_.Coppice({"study", "create", "--public", "none", "--schema", Path("schema.json"),
-                       "--epsilon", "2", "--joined-by", "x"});
+                       "--epsilon", "2", "--join-id", "x"});
   EXPECT_THAT(private_features.err, HasSubstr("joined_by: \"x\" is a feature"));
 }
 
