@@ -10,13 +10,13 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/encrypt/sealing_key.h"
+#include "common/terms/envelope.h"
 #include "common/wire/calls.h"
 #include "common/wire/terms.h"
 
 namespace coppice {
 namespace {
 
-constexpr size_t kEnvelopeLengthBytes = 4;
 // The most that a mechanism takes beside its payload: a bit for each cell.
 constexpr uint64_t kMechanismBytes = uint64_t{1} << 19;
 
@@ -129,17 +129,6 @@ TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const RelayedOfferMe
   return trees;
 }
 
-// The bytes in the envelope's front; empty if its length does not fit.
-std::string_view ContentOf(std::string_view envelope) {
-  if (envelope.size() < kEnvelopeLengthBytes) return {};
-  uint32_t length = 0;
-  for (size_t i = 0; i < kEnvelopeLengthBytes; ++i) {
-    length = length << 8 | static_cast<uint8_t>(envelope[i]);
-  }
-  envelope.remove_prefix(kEnvelopeLengthBytes);
-  return length <= envelope.size() ? envelope.substr(0, length) : std::string_view();
-}
-
 }  // namespace
 
 StatusOr<Deal> AdmitDeal(const DealMessage& offer, std::string_view study,
@@ -147,9 +136,8 @@ StatusOr<Deal> AdmitDeal(const DealMessage& offer, std::string_view study,
                          const Trust& trust, int64_t now) {
   COPPICE_ASSIGN_OR_RETURN(RelayTerms relay, VerifyRelayTerms(offer, study, policy));
   if (!offer.manifest.has_value()) return Malformed(study, "has no manifest");
-  COPPICE_ASSIGN_OR_RETURN(SeenManifest manifest,
-                           trust.Verify(relay_address, study, offer.manifest,
-                                        DeliveryRoute::kThroughRelay, now));
+  COPPICE_ASSIGN_OR_RETURN(SeenManifest manifest, trust.Verify(relay_address, study, offer.manifest,
+                                                               DeliveryRoute::kThroughRelay, now));
   if (manifest.manifest.fingerprint != relay.fingerprint) {
     return Declined(study, "what the curator signed is about other terms");
   }
@@ -173,7 +161,7 @@ StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, std::string_view envelope) 
                      StrCat("came with an envelope that holds no ticket: it has ", envelope.size(),
                             " bytes, and the relay signed ", deal.relay.offer_bytes));
   }
-  const StatusOr<RelayedOfferMessage> offer = ReadRelayedOffer(ContentOf(envelope));
+  const StatusOr<RelayedOfferMessage> offer = ReadRelayedOffer(OpenEnvelope(envelope).value_or(""));
   DealtTicket dealt;
   if (!offer.ok() || offer->claim.size() != dealt.claim.size()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");

@@ -3,9 +3,11 @@
 #include <optional>
 #include <utility>
 
+#include "client/device/direct_reports.h"
 #include "client/device/remote_error.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/envelope.h"
 #include "common/terms/merkle.h"
 #include "common/wire/calls.h"
 #include "common/wire/terms.h"
@@ -76,18 +78,32 @@ StatusOr<TreesByIndex> OpenTrees(const OfferMessage& offer, const OfferQuestion&
                                  const Terms& terms, const Ticket& ticket) {
   if (question.whole_forest) return OpenForest(offer, terms);
   const uint32_t number = TreeOfTicket(ticket, terms.trees);
-  StatusOr<Tree> tree = ReadProvenTree(terms, number, offer.tree, offer.tree_path);
+  const std::optional<std::string_view> bytes = OpenEnvelope(offer.tree);
+  const std::optional<std::string_view> path = OpenEnvelope(offer.tree_path);
+  if (!bytes.has_value() || !path.has_value()) {
+    return DataLossError(StrCat("the offer of study ", terms.study, " holds no tree and its path"));
+  }
+  StatusOr<Tree> tree = ReadProvenTree(terms, number, *bytes, *path);
   if (!tree.ok()) return SanitizeRemoteError(tree.status());
   TreesByIndex trees;
   trees.emplace(number, *std::move(tree));
   return trees;
 }
 
-StatusOr<std::shared_ptr<const Privatizer>> MakePrivatizer(Terms terms, const Fingerprint& fingerprint,
+StatusOr<std::shared_ptr<const Privatizer>> MakePrivatizer(Terms terms,
+                                                           const Fingerprint& fingerprint,
                                                            TreesByIndex trees) {
   COPPICE_ASSIGN_OR_RETURN(Privatizer privatizer,
                            Privatizer::Create(std::move(terms), fingerprint, std::move(trees)));
   return std::make_shared<const Privatizer>(std::move(privatizer));
+}
+
+Status CheckReportsFit(const Offer& offer, const Privatizer& privatizer) {
+  for (const Ticket& ticket : offer.tickets) {
+    COPPICE_RETURN_IF_ERROR(
+        CheckReportFits(offer.manifest.manifest, privatizer.MaxReportBytes(ticket)));
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -110,20 +126,25 @@ StatusOr<Offer> OpenOffer(std::string_view response, const OfferQuestion& questi
                           const Trust& trust, int64_t now) {
   StatusOr<OfferMessage> message = ReadOffer(response);
   if (!message.ok()) return SanitizeRemoteError(message.status());
-  StatusOr<SeenManifest> manifest = trust.Verify(question.server, question.study, message->manifest,
-                                                 DeliveryRoute::kDirect, now);
+  StatusOr<SeenManifest> manifest =
+      trust.Verify(question.server, question.study, message->manifest, DeliveryRoute::kDirect, now);
   if (!manifest.ok()) return SanitizeRemoteError(manifest.status());
   const Fingerprint& fingerprint = manifest->manifest.fingerprint;
   COPPICE_ASSIGN_OR_RETURN(Terms terms, TermsOf(*message, question, fingerprint));
   const Status admitted = trust.Admit(*manifest, terms, DeliveryRoute::kDirect, now);
   if (!admitted.ok()) return SanitizeRemoteError(admitted);
   COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets, OpenTickets(*message, question.tickets));
-  Offer offer{.manifest = *std::move(manifest), .privatizer = nullptr, .tickets = std::move(tickets)};
-  if (question.known != nullptr && question.whole_forest) return offer;  // the caller has it all
+  Offer offer{
+      .manifest = *std::move(manifest), .privatizer = nullptr, .tickets = std::move(tickets)};
+  if (question.known != nullptr && question.whole_forest) {  // the caller has it all
+    COPPICE_RETURN_IF_ERROR(CheckReportsFit(offer, *question.known));
+    return offer;
+  }
   COPPICE_ASSIGN_OR_RETURN(TreesByIndex trees,
                            OpenTrees(*message, question, terms, offer.tickets[0]));
   COPPICE_ASSIGN_OR_RETURN(offer.privatizer,
                            MakePrivatizer(std::move(terms), fingerprint, std::move(trees)));
+  COPPICE_RETURN_IF_ERROR(CheckReportsFit(offer, *offer.privatizer));
   return offer;
 }
 

@@ -5,44 +5,9 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 
 namespace coppice {
-namespace {
-
-bool HaveSameBounds(const std::optional<Target>& one, const std::optional<Target>& other) {
-  if (!one.has_value() || !other.has_value()) return one.has_value() == other.has_value();
-  return one->min == other->min && one->max == other->max;
-}
-
-// In a joined study a device has a label and no features.
-Status CheckLabelAgrees(const Schema& study, const Schema& own) {
-  if (study.label() == own.label() && study.classes() == own.classes() &&
-      HaveSameBounds(study.target(), own.target())) {
-    return OkStatus();
-  }
-  return FailedPreconditionError(
-      StrCat("label \"", Printable(study.label()), "\", its bounds or its classes (",
-             Printable(ListOf(study.classes())), ") are not those of this device's own schema, \"",
-             Printable(own.label()), "\" (", Printable(ListOf(own.classes())), ")"));
-}
-
-Status CheckAgrees(const Terms& terms, const Schema& own) {
-  if (!terms.joined_by.empty()) return CheckLabelAgrees(*terms.schema, own);
-  return terms.schema->CheckAgreesWith(own);
-}
-
-// What a report shows in the clear.
-std::vector<std::string> ShownNames(const Terms& terms) {
-  if (!terms.joined_by.empty()) return {terms.joined_by};
-  std::vector<std::string> names;
-  for (const uint32_t feature : terms.schema->public_features()) {
-    names.push_back(terms.schema->features()[feature].name);
-  }
-  return names;
-}
-
-}  // namespace
-
 Status Policy::AllowsFetch(uint64_t waiting) const {
   if (opted_out) {
     return FailedPreconditionError(
@@ -57,8 +22,9 @@ Status Policy::AllowsFetch(uint64_t waiting) const {
 }
 
 Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, DeliveryRoute route) const {
+  const ReportForm& form = ReportForm::Of(terms);
   if (own_schema != nullptr) {
-    if (const Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
+    if (const Status agrees = form.CheckAgrees(*terms.schema, *own_schema); !agrees.ok()) {
       return FailedPreconditionError(
           StrCat("study ", terms.study, " is declined: ", agrees.message()));
     }
@@ -68,11 +34,12 @@ Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, De
 }
 
 Status Policy::AllowsShowing(const Terms& terms) const {
-  for (const std::string& name : ShownNames(terms)) {
+  const ReportForm& form = ReportForm::Of(terms);
+  for (const std::string& name : form.NamesInClear(terms)) {
     if (absl::c_linear_search(shows, name)) continue;
     return FailedPreconditionError(
         StrCat("study ", terms.study, " is declined: it would have ",
-               terms.joined_by.empty() ? "feature" : "the id", " \"", name,
+               form.ShowsId() ? "the id" : "feature", " \"", name,
                "\" sent in the clear, which this device does not agree to show "
                "(Policy::shows; --show at the terminal)"));
   }

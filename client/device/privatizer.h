@@ -22,33 +22,24 @@ struct PrivateReport {
   Fingerprint fingerprint{};
   Ticket ticket;
   std::string payload = {};
-  std::string public_values = {};  // where features are public: see public_values.h
+  std::string public_values = {};  // what is in the clear; empty in most studies
 
   friend bool operator==(const PrivateReport&, const PrivateReport&) = default;
 };
 
-// Turns every row into a report. A value that does not fit counts as missing, and a label that is
-// none of the classes becomes one of them, drawn uniformly before the mechanism. A number becomes
-// one of the two ends of the terms' range, drawn by where it lies between them; a missing one,
-// either end uniformly. A mixture of epsilon-private answers is epsilon-private. The curator
-// chooses the classes and the tickets, so declining rows that do not fit would leak the row.
-// Schema::Validate() checks one's own rows. Reports are made in the trees that the privatizer was
-// given: a device has its ticket's.
+// Turns every row into a report of the study's form (common/terms/report_form.h), which says what
+// is randomized and what is in the clear. A value that does not fit counts as missing, and a label
+// that is none of the classes becomes one of them, drawn uniformly. The curator chooses the classes
+// and the tickets, so declining rows that do not fit would leak the row. Schema::Validate() checks
+// one's own rows. Reports are made in the trees that the privatizer was given: a device has its
+// ticket's.
 //
-// Where features are public, the payload is about the leaves that their values allow, and the
-// values travel beside it in the clear. Where a study is joined by an id, the payload is about the
-// label alone, and the id travels in the clear in place of the features, which are not looked at.
-//
-// Guarantee  Each Privatize() call is epsilon-LDP for the terms' epsilon. Neighbours are any two
-//            rows, also rows that do not fit the schema; where features are public, rows that
-//            differ in private features and label (the payload's leaves, and so its mechanism and
-//            column, follow from the ticket and the public values); where a study is joined by an
-//            id, any two labels of that id.
-//            Calls add up, so a row must be randomized once: use DeviceSession, which keeps a journal.
+// Guarantee  Each Privatize() call is epsilon-LDP for the terms' epsilon, with the neighbours that
+//            the form names. Calls add up, so a row must be randomized once: use DeviceSession, which
+//            keeps a journal.
 // Errors     Create(): InvalidArgument. BlankFor(), and Privatize() for a ticket:
-//            FailedPrecondition if the ticket's tree is not here. Privatize(): InvalidArgument if
-//            the study is joined by an id and the row has none that a report can show, which its id
-//            alone decides (nothing is drawn then); Unavailable if the random source fails.
+//            FailedPrecondition if the ticket's tree is not here. Privatize(): as
+//            ReportForm::Fill().
 // Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 class Privatizer {
  public:
@@ -64,8 +55,7 @@ class Privatizer {
                                     PrivateRandom& random) const;
 
   // The same in two steps. BlankFor() refuses what can be refused and allocates, before there is a
-  // row. Privatize() then allocates nothing if `row` has a value for each feature; where features
-  // are public, it allocates what their values ask for before it looks at the rest.
+  // row. Privatize() then allocates as ReportForm::Fill().
   struct Blank {
     PrivateReport report;  // says nothing yet
     TicketDraw draw;
@@ -84,21 +74,12 @@ class Privatizer {
              std::vector<std::unique_ptr<LocalMechanism>> mechanisms);
 
   Status CheckTree(const TicketDraw& draw) const;
-  Status CheckRowId(const LabelledRow& row) const;
   const LocalMechanism& MechanismOf(const TicketDraw& draw) const;
-  StatusOr<uint32_t> LabelOf(const LabelledRow& row, PrivateRandom& random) const;
-  // Fill the report: with the id and a payload about the label; with public values and a payload
-  // about the leaves that they allow; with a payload about all leaves. What they read of the row
-  // must fit the schema.
-  Status ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
-  Status ShowValues(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
-  Status ShowNothing(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
 
   Terms terms_;
   Fingerprint fingerprint_;
   TreesByIndex trees_;
-  // By tree, null for a tree that is not held. Each is about all leaves of its tree, or about the
-  // label alone where the study is joined by an id.
+  // By tree, for ReportForm::PayloadLeaves() of it; null for a tree that is not held.
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;
 };
 

@@ -43,8 +43,8 @@ DeviceSession::DeviceSession(const SessionParts& parts, SessionPlan plan)
 }
 
 Status DeviceSession::NotYet() const {
-  return UnavailableError(StrCat("study ", plan_.study,
-                                 " is not answered yet: carry the session's steps to its end"));
+  return UnavailableError(
+      StrCat("study ", plan_.study, " is not answered yet: carry the session's steps to its end"));
 }
 
 // ---- The steps
@@ -252,8 +252,8 @@ Status DeviceSession::TakeOffer(std::string_view response, const DeviceTime& now
 Status DeviceSession::TakeDeal(std::string_view response, const DeviceTime& now) {
   const StatusOr<DealMessage> offer = ReadDeal(response);
   if (!offer.ok()) return SanitizeRemoteError(offer.status());
-  StatusOr<Deal> deal = AdmitDeal(*offer, plan_.study, plan_.server, parts_.relay->policy, trust_,
-                                  now.unix_seconds);
+  StatusOr<Deal> deal =
+      AdmitDeal(*offer, plan_.study, plan_.server, parts_.relay->policy, trust_, now.unix_seconds);
   if (!deal.ok()) return SanitizeRemoteError(deal.status());
   COPPICE_ASSIGN_OR_RETURN(Privatizer privatizer, MakePrivatizer(*deal, {}));
   COPPICE_ASSIGN_OR_RETURN(DealSealer sealer, DealSealer::Create(*deal));
@@ -264,7 +264,8 @@ Status DeviceSession::TakeDeal(std::string_view response, const DeviceTime& now)
 }
 
 Status DeviceSession::Remember(const SeenManifest& manifest) {
-  return parts_.journal.manifests().Knows(manifest) ? OkStatus() : parts_.journal.Remember(manifest);
+  return parts_.journal.manifests().Knows(manifest) ? OkStatus()
+                                                    : parts_.journal.Remember(manifest);
 }
 
 void DeviceSession::NoteClock(int64_t issued_unix_seconds, const DeviceTime& now) {
@@ -444,8 +445,8 @@ void DeviceSession::FindWaiting(const DeviceTime& now) {
   if (plan_.deliver == SessionPlan::Deliver::kNothing) return;
   const std::set<std::string_view> subjects(plan_.subjects.begin(), plan_.subjects.end());
   for (JournalEntry& entry : parts_.journal.Undelivered()) {
-    const bool is_meant = plan_.deliver == SessionPlan::Deliver::kEverybody ||
-                          subjects.count(entry.subject) > 0;
+    const bool is_meant =
+        plan_.deliver == SessionPlan::Deliver::kEverybody || subjects.count(entry.subject) > 0;
     const bool is_of_study =
         plan_.deliver_study.empty() || entry.report.study == plan_.deliver_study;
     if (is_meant && is_of_study && IsForHere(entry)) waiting_.push_back(std::move(entry));
@@ -493,6 +494,7 @@ void DeviceSession::TakeProof(std::string_view response, const DeviceTime& now) 
     return;
   }
   if (!proof.ok()) return StopDelivering(SanitizeRemoteError(proof.status()));
+  curator_key_ = proof->direct;
   std::vector<JournalEntry> owned;
   for (JournalEntry& entry : waiting_) {
     const StatusOr<bool> is_for_curator = IsForCurator(entry, *proof, now);
@@ -529,10 +531,24 @@ void DeviceSession::AskReports() {
   }
 }
 
+StatusOr<uint32_t> DeviceSession::ReportBytesOf(std::string_view study) const {
+  const std::optional<SeenManifest> seen = parts_.journal.manifests().OfStudy(study);
+  if (seen.has_value() && seen->manifest.direct.has_value()) {
+    return seen->manifest.direct->report_bytes;
+  }
+  return DataLossError(StrCat("the journal has an answer to study ", study,
+                              " and not the manifest by which it is sealed"));
+}
+
 Status DeviceSession::AskDirectReports() {
   const auto rest = absl::MakeConstSpan(waiting_).subspan(next_waiting_);
-  const auto entries = rest.subspan(0, ReportsPerCall(rest, plan_.batch));
-  COPPICE_ASSIGN_OR_RETURN(direct_reports_, DirectReports::Make(entries));
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t report_bytes, ReportBytesOf(rest[0].report.study));
+  std::vector<const PrivateReport*> reports;
+  for (const JournalEntry& entry : rest) reports.push_back(&entry.report);
+  reports.resize(ReportsPerCall(reports, report_bytes, plan_.batch));
+  COPPICE_ASSIGN_OR_RETURN(direct_reports_,
+                           DirectReports::Seal(curator_key_, report_bytes, reports));
+  const auto entries = rest.subspan(0, reports.size());
   sent_.assign(entries.begin(), entries.end());
   results_.assign(sent_.size(), std::nullopt);
   next_waiting_ += sent_.size();
@@ -554,9 +570,8 @@ void DeviceSession::AskRelayedReports() {
 }
 
 bool DeviceSession::DropSettled() {
-  const bool all_wait = std::all_of(sent_.begin(), sent_.end(), [this](const JournalEntry& entry) {
-    return StillWaits(entry);
-  });
+  const bool all_wait = std::all_of(
+      sent_.begin(), sent_.end(), [this](const JournalEntry& entry) { return StillWaits(entry); });
   if (all_wait || told_ > 0) return false;
   next_waiting_ -= sent_.size();
   ForgetCalls();

@@ -1,9 +1,9 @@
-// One visit of a device to a curator or to its relay, without input and output: what to do next, and
-// what came of it.
+// One visit of a device to a curator or to its relay, without input and output: what to do next,
+// and what came of it.
 //
-// A study is answered and what waits is delivered in small steps. The session hands out the next one
-// and is told how it went; a carrier (a program, a C caller, a browser) moves bytes, keeps time and
-// writes files. So every door drives the same session, and none of them can leave a check out.
+// A study is answered and what waits is delivered in small steps. The session hands out the next
+// one and is told how it went; a carrier (a program, a C caller, a browser) moves bytes, keeps time
+// and writes files. So every door drives the same session, and none of them can leave a check out.
 
 #ifndef COPPICE_CLIENT_DEVICE_SESSION_H_
 #define COPPICE_CLIENT_DEVICE_SESSION_H_
@@ -71,11 +71,11 @@ struct SessionPlan {
   std::string study = {};
   // One per subject where the study asks for them, 32 bytes each; none through a relay.
   std::vector<std::string> submission_tokens = {};
-  // What an earlier session of this study made (privatizer()): its terms, and trees if it held all of
-  // them, are not fetched again.
+  // What an earlier session of this study made (privatizer()): its terms, and trees if it held all
+  // of them, are not fetched again.
   std::shared_ptr<const Privatizer> known = nullptr;
-  // Asked once, when the policy has let the terms pass and before any row is read: whether to answer.
-  // It must not depend on a row. Unset: answer.
+  // Asked once, when the policy has let the terms pass and before any row is read: whether to
+  // answer. It must not depend on a row. Unset: answer.
   std::function<bool(const Terms&)> review = {};
 
   // Which waiting answers are sent: these subjects', everybody's in the journal, or none; of one
@@ -85,14 +85,14 @@ struct SessionPlan {
   std::string deliver_study = {};
   bool stop_unknown = false;  // stop delivering to studies that the curator does not know
 
-  size_t batch = 1000;         // most reports in one call to a curator, 1 to 1000
-  size_t calls_together = 1;   // most calls to a relay that are handed out together
+  size_t batch = 1000;        // most reports in one call to a curator, 1 to 1000
+  size_t calls_together = 1;  // most calls to a relay that are handed out together
 };
 
 struct DeviceCall {
-  const char* method;          // "/coppice.v1.StudyService/GetOffer"
-  std::string request;         // a serialized message
-  bool shows_token = false;    // the one call that shows the relay's token
+  const char* method;        // "/coppice.v1.StudyService/GetOffer"
+  std::string request;       // a serialized message
+  bool shows_token = false;  // the one call that shows the relay's token
 };
 
 // The steps. Views last until the session is told what came of the step.
@@ -103,7 +103,7 @@ struct CarryCalls {  // after the wait, then TakeResponse() or CallFailed() for 
   absl::Span<const DeviceCall> calls;
   int64_t wait_milliseconds;
 };
-struct ReadRow {  // then TakeRow(). Nothing can decline any more
+struct ReadRow {   // then TakeRow(). Nothing can decline any more
   size_t subject;  // its position in the plan
   const Terms& terms;
 };
@@ -116,8 +116,8 @@ struct SessionOutcome {
   bool answered_now = false;
   uint64_t answered_before = 0;  // subjects
   uint64_t dealt = 0;            // tickets that came from a relay
-  // OK: all that waits was tried. Else why not: the owner opted out, a call failed, or the journal or
-  // the random source did.
+  // OK: all that waits was tried. Else why not: the owner opted out, a call failed, or the journal
+  // or the random source did.
   Status delivery;
   Deliveries deliveries;
   // How far the device's clock is behind what the curator signed, if by more than a day.
@@ -126,19 +126,21 @@ struct SessionOutcome {
 
 // Guarantee  The order is fetch, check, read, always answer. Opting out, past answers and a full
 //            queue are checked before anything is fetched; policy, trust, review and room in the
-//            journal before a row is read, and through a relay before a ticket is taken. From then on
-//            every row is answered (privatizer.h), so that silence tells nothing about a row or a
-//            ticket. Where a study is joined by an id, a row whose id is missing or too long is not
-//            answered, which tells about the id alone.
-//            A row is randomized at most once per subject and study, and its report is handed out
-//            only after the session was told that the journal's records are durable. Every try sends
-//            the same report. An answer goes only to the curator that asked, which proves that it has
-//            its key, or to the relay that dealt its ticket, not before a time that was drawn before
-//            there was a ticket (after a restart: before anything is sent).
-//            Every call passes the check for opting out when it is handed out.
+//            journal before a row is read, and through a relay before a ticket is taken. From then
+//            on every row is answered (privatizer.h), so that silence tells nothing about a row or
+//            a ticket. Where a study is joined by an id, a row whose id is missing or too long is
+//            not answered, which tells about the id alone. A row is randomized at most once per
+//            subject and study, and its report is handed out only after the session was told that
+//            the journal's records are durable. Every try sends the same report. An answer goes
+//            only to the curator that asked, which proves that it has its key, or to the relay that
+//            dealt its ticket, not before a time that was drawn before there was a ticket (after a
+//            restart: before anything is sent). Every call passes the check for opting out when it
+//            is handed out.
 // Errors     What goes wrong on the way is in outcome(), and in TakeError() when it happens. The
-//            functions that tell something return InvalidArgument when the session did not ask for it.
-// Threads    one at a time, and nobody else may use the journal from Next() until the records that it
+//            functions that tell something return InvalidArgument when the session did not ask for
+//            it.
+// Threads    one at a time, and nobody else may use the journal from Next() until the records that
+// it
 //            handed out are durable. Sessions of one subject must not overlap.
 class DeviceSession {
  public:
@@ -146,9 +148,9 @@ class DeviceSession {
   DeviceSession(const DeviceSession&) = delete;
   DeviceSession& operator=(const DeviceSession&) = delete;
 
-  // What to do now; the same again until the session is told what came of it. A call whose answer was
-  // delivered or given up meanwhile is replaced. Calls are carried when their wait is over: after a
-  // wait ask again.
+  // What to do now; the same again until the session is told what came of it. A call whose answer
+  // was delivered or given up meanwhile is replaced. Calls are carried when their wait is over:
+  // after a wait ask again.
   SessionStep Next(const DeviceTime& now);
 
   Status RecordsDurable();
@@ -191,7 +193,8 @@ class DeviceSession {
   }
   Status NotYet() const;
 
-  // Does the next piece of work that needs nobody else: asks for calls, a row or records, or moves on.
+  // Does the next piece of work that needs nobody else: asks for calls, a row or records, or moves
+  // on.
   void Advance(const DeviceTime& now);
   void Ask(std::vector<DeviceCall> calls);
   void ForgetCalls();
@@ -233,12 +236,14 @@ class DeviceSession {
   // Records what became of the reports that were sent, or sends the next ones.
   void AskReports();
   void CountResults();
+  // The length that reports of the study are padded to, by its last manifest.
+  StatusOr<uint32_t> ReportBytesOf(std::string_view study) const;
   Status AskDirectReports();
   void AskRelayedReports();
   void TakeResults(size_t call, std::string_view response);
   bool StillWaits(const JournalEntry& entry) const;
-  // Takes the calls back that would send what was delivered or given up meanwhile; false if there are
-  // none.
+  // Takes the calls back that would send what was delivered or given up meanwhile; false if there
+  // are none.
   bool DropSettled();
   // Ends the delivering: a later session sends what waits.
   void StopDelivering(const Status& why);
@@ -271,12 +276,13 @@ class DeviceSession {
 
   // Delivering.
   std::string challenge_;
+  DirectKey curator_key_;                // that reports are sealed for, as the curator proved
   std::map<PublicKey, bool> is_led_to_;  // by the key that trust began with
   std::vector<JournalEntry> waiting_;    // oldest first
   size_t next_waiting_ = 0;
-  std::optional<DirectReports> direct_reports_;          // the call that sends sent_ to a curator
-  std::vector<JournalEntry> sent_;                       // by the calls that are handed out
-  std::vector<std::optional<DeliveryResult>> results_;   // of sent_
+  std::optional<DirectReports> direct_reports_;         // the call that sends sent_ to a curator
+  std::vector<JournalEntry> sent_;                      // by the calls that are handed out
+  std::vector<std::optional<DeliveryResult>> results_;  // of sent_
   std::map<std::string, std::vector<std::string>> settled_;  // subjects to record, by study
 };
 

@@ -27,8 +27,8 @@ Status CheckRoute(const Manifest& manifest, DeliveryRoute route) {
   return Refused(manifest.study,
                  is_relayed ? "it takes reports from its relay alone, and this device would send "
                               "its own to the curator; answer through the relay"
-                            : "its reports are not sealed, so that a relay could read them; answer "
-                              "the curator itself");
+                            : "its reports are sealed for the curator alone, and no relay takes "
+                              "them; answer the curator itself");
 }
 
 }  // namespace

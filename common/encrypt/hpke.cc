@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -53,12 +54,12 @@ struct OpenSslDelete {
 template <typename T>
 using Owned = std::unique_ptr<T, OpenSslDelete>;
 
-// HMAC-SHA256 with 32-byte keys. OpenSSL's own function allocates objects at every call.
+// HMAC-SHA256 with keys of at most a block. OpenSSL's own function allocates objects at every call.
 class Hmac {
  public:
   bool Compute(std::string_view key, std::initializer_list<std::string_view> parts, Hash& mac) {
     static const EVP_MD* const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-    if (kSha256 == nullptr || context_ == nullptr || key.size() != kHashBytes) return false;
+    if (kSha256 == nullptr || context_ == nullptr || key.size() > kBlockBytes) return false;
     Hash inner;
     return Begin(kSha256, key, 0x36) && Add(parts) && Finish(inner) && Begin(kSha256, key, 0x5c) &&
            Add({TextOf(inner)}) && Finish(mac);
@@ -88,44 +89,13 @@ struct MessageKey {
   SecretBytes<kNonceBytes> nonce;
 };
 
-// Derives the message key from a shared secret: RFC 9180's labels around HKDF.
-class KeySchedule {
+size_t KeyBytesOf(Aead aead) { return aead == Aead::kAes128Gcm ? 16 : 32; }
+
+std::string SuiteOf(Aead aead) { return StrCat(kHpkeSuite, TwoBytes(static_cast<uint16_t>(aead))); }
+
+// RFC 9180's labels around HKDF (RFC 5869).
+class LabelledHkdf {
  public:
-  KeySchedule(Aead aead, const SealingPublicKey& recipient)
-      : suite_(StrCat(kHpkeSuite, TwoBytes(static_cast<uint16_t>(aead)))),
-        key_bytes_(aead == Aead::kAes128Gcm ? 16 : 32),
-        recipient_(recipient) {}
-
-  bool Begin(std::string_view info) {
-    Hash psk_id_hash, info_hash;
-    if (!Extract(suite_, Zeros(), "psk_id_hash", "", psk_id_hash) ||
-        !Extract(suite_, Zeros(), "info_hash", info, info_hash)) {
-      return false;
-    }
-    context_ = StrCat(kBaseMode, TextOf(psk_id_hash), TextOf(info_hash));
-    return true;
-  }
-
-  bool Derive(std::string_view agreed, std::string_view encapsulated, MessageKey& derived) {
-    Hash prk, shared, secret, key, nonce;
-    if (!Extract(kKemSuite, Zeros(), "eae_prk", agreed, prk) ||
-        !Expand(kKemSuite, TextOf(prk), "shared_secret", {encapsulated, TextOf(recipient_)},
-                kHashBytes, shared) ||
-        !Extract(suite_, TextOf(shared), "secret", "", secret) ||
-        !Expand(suite_, TextOf(secret), "key", {context_, ""}, key_bytes_, key) ||
-        !Expand(suite_, TextOf(secret), "base_nonce", {context_, ""}, kNonceBytes, nonce)) {
-      return false;
-    }
-    std::copy_n(key.begin(), key_bytes_, derived.key.begin());
-    std::copy_n(nonce.begin(), kNonceBytes, derived.nonce.begin());
-    return true;
-  }
-
- private:
-  static std::string_view Zeros() {
-    static constexpr std::array<char, kHashBytes> kZeros{};
-    return {kZeros.data(), kZeros.size()};
-  }
   bool Extract(std::string_view suite, std::string_view salt, std::string_view label,
                std::string_view input, Hash& out) {
     return hmac_.Compute(salt, {kVersionLabel, suite, label, input}, out);
@@ -139,13 +109,84 @@ class KeySchedule {
                           info.first, info.second, kFirstBlock},
                          out);
   }
+  // Without the labels.
+  Hmac& hmac() { return hmac_; }
 
+ private:
   Hmac hmac_;
+};
+
+// Derives a message's key and secret from what the two ends agreed on.
+class KeySchedule {
+ public:
+  KeySchedule(Aead aead, const SealingPublicKey& recipient)
+      : suite_(SuiteOf(aead)), key_bytes_(KeyBytesOf(aead)), recipient_(recipient) {}
+
+  bool Begin(std::string_view info) {
+    Hash psk_id_hash, info_hash;
+    if (!hkdf_.Extract(suite_, Zeros(), "psk_id_hash", "", psk_id_hash) ||
+        !hkdf_.Extract(suite_, Zeros(), "info_hash", info, info_hash)) {
+      return false;
+    }
+    context_ = StrCat(kBaseMode, TextOf(psk_id_hash), TextOf(info_hash));
+    return true;
+  }
+
+  // Derives the exporter secret, too, unless `exporter` is null.
+  bool Derive(std::string_view agreed, std::string_view encapsulated, MessageKey& derived,
+              MessageSecret* exporter) {
+    Hash prk, shared, secret, key, nonce, exported;
+    if (!hkdf_.Extract(kKemSuite, Zeros(), "eae_prk", agreed, prk) ||
+        !hkdf_.Expand(kKemSuite, TextOf(prk), "shared_secret", {encapsulated, TextOf(recipient_)},
+                      kHashBytes, shared) ||
+        !hkdf_.Extract(suite_, TextOf(shared), "secret", "", secret) ||
+        !hkdf_.Expand(suite_, TextOf(secret), "key", {context_, ""}, key_bytes_, key) ||
+        !hkdf_.Expand(suite_, TextOf(secret), "base_nonce", {context_, ""}, kNonceBytes, nonce)) {
+      return false;
+    }
+    std::copy_n(key.begin(), key_bytes_, derived.key.begin());
+    std::copy_n(nonce.begin(), kNonceBytes, derived.nonce.begin());
+    if (exporter == nullptr) return true;
+    if (!hkdf_.Expand(suite_, TextOf(secret), "exp", {context_, ""}, kHashBytes, exported)) {
+      return false;
+    }
+    std::copy(exported.begin(), exported.end(), exporter->bytes.begin());
+    return true;
+  }
+
+ private:
+  static std::string_view Zeros() {
+    static constexpr std::array<char, kHashBytes> kZeros{};
+    return {kZeros.data(), kZeros.size()};
+  }
+
+  LabelledHkdf hkdf_;
   const std::string suite_;
   const size_t key_bytes_;
   const SealingPublicKey recipient_;
   std::string context_;
 };
+
+size_t AnswerNonceBytes(Aead aead) { return std::max(KeyBytesOf(aead), kNonceBytes); }
+
+// Derives key and nonce of the answer that begins with `nonce`.
+bool DeriveAnswer(Aead aead, const MessageSecret& secret, std::string_view label,
+                  std::pair<std::string_view, std::string_view> encapsulated_and_nonce,
+                  MessageKey& derived) {
+  LabelledHkdf hkdf;
+  Hash exported, prk, key, nonce;
+  const size_t bytes = AnswerNonceBytes(aead);
+  const std::string salt = StrCat(encapsulated_and_nonce.first, encapsulated_and_nonce.second);
+  if (!hkdf.Expand(SuiteOf(aead), TextOf(secret.bytes), "sec", {label, ""}, bytes, exported) ||
+      !hkdf.hmac().Compute(salt, {TextOf(exported).substr(0, bytes)}, prk) ||
+      !hkdf.hmac().Compute(TextOf(prk), {"key", kFirstBlock}, key) ||
+      !hkdf.hmac().Compute(TextOf(prk), {"nonce", kFirstBlock}, nonce)) {
+    return false;
+  }
+  std::copy_n(key.begin(), KeyBytesOf(aead), derived.key.begin());
+  std::copy_n(nonce.begin(), kNonceBytes, derived.nonce.begin());
+  return true;
+}
 
 // One authenticated cipher; keeps OpenSSL's object.
 class Cipher {
@@ -211,7 +252,8 @@ Status OpenSslFailed() {
 Status NotOurs() {
   ERR_clear_error();
   return InvalidArgumentError(
-      "does not open: it was changed on its way, or sealed for another key, study or ticket");
+      "does not open: it was changed on its way, or sealed for another key, message, study or "
+      "ticket");
 }
 
 KeyPtr PublicKeyOf(const SealingPublicKey& key) {
@@ -237,7 +279,8 @@ class Sender::Parts {
 
   bool Begin(std::string_view info) { return recipient_ != nullptr && schedule_.Begin(info); }
 
-  StatusOr<SealedMessage> Seal(std::string_view aad, std::string_view plaintext) {
+  StatusOr<SealedMessage> Seal(std::string_view aad, std::string_view plaintext,
+                               MessageSecret* secret) {
     if (IsLong(aad, plaintext)) {
       return InvalidArgumentError("a message to seal has more than 2^20 bytes");
     }
@@ -261,7 +304,7 @@ class Sender::Parts {
           "the sealing key is a point of small order, under which everybody could open");
     }
     MessageKey with;
-    if (!schedule_.Derive(TextOf(agreed), TextOf(sealed.encapsulated), with) ||
+    if (!schedule_.Derive(TextOf(agreed), TextOf(sealed.encapsulated), with, secret) ||
         !cipher_.Encrypt(with, aad, plaintext, sealed.ciphertext)) {
       return OpenSslFailed();
     }
@@ -290,7 +333,7 @@ class Recipient::Parts {
   }
 
   StatusOr<std::string> Open(std::string_view encapsulated, std::string_view aad,
-                             std::string_view ciphertext) {
+                             std::string_view ciphertext, MessageSecret* secret) {
     if (encapsulated.size() != kSealingKeyBytes || ciphertext.size() < kTagBytes ||
         IsLong(aad, ciphertext)) {
       return NotOurs();
@@ -304,7 +347,7 @@ class Recipient::Parts {
     SecretBytes<kSealingKeyBytes> agreed;
     if (!Agree(ours_.get(), agreed)) return NotOurs();
     MessageKey with;
-    if (!schedule_.Derive(TextOf(agreed), encapsulated, with)) return OpenSslFailed();
+    if (!schedule_.Derive(TextOf(agreed), encapsulated, with, secret)) return OpenSslFailed();
     std::string plain;
     bool works = false;
     if (cipher_.Decrypt(with, aad, ciphertext, plain, works)) return plain;
@@ -332,8 +375,9 @@ Sender::Sender(Sender&&) noexcept = default;
 Sender& Sender::operator=(Sender&&) noexcept = default;
 Sender::~Sender() = default;
 
-StatusOr<SealedMessage> Sender::Seal(std::string_view aad, std::string_view plaintext) {
-  return parts_->Seal(aad, plaintext);
+StatusOr<SealedMessage> Sender::Seal(std::string_view aad, std::string_view plaintext,
+                                     MessageSecret* secret) {
+  return parts_->Seal(aad, plaintext, secret);
 }
 
 StatusOr<Recipient> Recipient::Create(Aead aead, const SealingKey& key, std::string_view info) {
@@ -348,8 +392,48 @@ Recipient& Recipient::operator=(Recipient&&) noexcept = default;
 Recipient::~Recipient() = default;
 
 StatusOr<std::string> Recipient::Open(std::string_view encapsulated, std::string_view aad,
-                                      std::string_view ciphertext) {
-  return parts_->Open(encapsulated, aad, ciphertext);
+                                      std::string_view ciphertext, MessageSecret* secret) {
+  return parts_->Open(encapsulated, aad, ciphertext, secret);
+}
+
+MessageSecret::~MessageSecret() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+
+size_t AnswerBytes(Aead aead, size_t plaintext_bytes) {
+  return AnswerNonceBytes(aead) + plaintext_bytes + kTagBytes;
+}
+
+StatusOr<std::string> SealAnswer(Aead aead, const MessageSecret& secret,
+                                 std::string_view encapsulated, std::string_view label,
+                                 std::string_view plaintext) {
+  std::string answer(AnswerNonceBytes(aead), '\0');
+  if (RAND_bytes(reinterpret_cast<uint8_t*>(answer.data()), static_cast<int>(answer.size())) != 1) {
+    ERR_clear_error();
+    return UnavailableError("the system's random source failed; nothing was sealed");
+  }
+  MessageKey with;
+  std::string sealed;
+  Cipher cipher(aead);
+  if (!DeriveAnswer(aead, secret, label, {encapsulated, answer}, with) ||
+      !cipher.Encrypt(with, /*aad=*/"", plaintext, sealed)) {
+    return OpenSslFailed();
+  }
+  answer.append(sealed);
+  return answer;
+}
+
+StatusOr<std::string> OpenAnswer(Aead aead, const MessageSecret& secret,
+                                 std::string_view encapsulated, std::string_view label,
+                                 std::string_view answer) {
+  if (answer.size() < AnswerBytes(aead, 0) || answer.size() > kMaxMessageBytes) return NotOurs();
+  const std::string_view nonce = answer.substr(0, AnswerNonceBytes(aead));
+  MessageKey with;
+  if (!DeriveAnswer(aead, secret, label, {encapsulated, nonce}, with)) return OpenSslFailed();
+  std::string plain;
+  bool works = false;
+  Cipher cipher(aead);
+  if (cipher.Decrypt(with, /*aad=*/"", answer.substr(nonce.size()), plain, works)) return plain;
+  OPENSSL_cleanse(plain.data(), plain.size());
+  return works ? NotOurs() : OpenSslFailed();
 }
 
 }  // namespace coppice::seal

@@ -1,4 +1,5 @@
-// HPKE in base mode: messages that only the holder of a private key can open.
+// HPKE in base mode: messages that only the holder of a private key can open, and answers that only
+// the sender of a message can.
 //
 // Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and an Aead. OpenSSL 3.0 has the parts but not
 // HPKE itself.
@@ -27,6 +28,17 @@ struct SealedMessage {
   std::string ciphertext;
 };
 
+// The exporter secret of one message: its two ends know it, and nobody else does. The destructor
+// wipes it.
+struct MessageSecret {
+  MessageSecret() = default;
+  MessageSecret(const MessageSecret&) = default;
+  MessageSecret& operator=(const MessageSecret&) = default;
+  ~MessageSecret();
+
+  std::array<uint8_t, 32> bytes{};
+};
+
 // Seals messages for one recipient.
 //
 // Guarantee  every message has an ephemeral key of its own from OpenSSL's private generator, which
@@ -45,7 +57,9 @@ class Sender {
   Sender& operator=(Sender&&) noexcept;
   ~Sender();
 
-  StatusOr<SealedMessage> Seal(std::string_view aad, std::string_view plaintext);
+  // Sets `secret`, if there is one, to that of the message.
+  StatusOr<SealedMessage> Seal(std::string_view aad, std::string_view plaintext,
+                               MessageSecret* secret = nullptr);
 
  private:
   class Parts;
@@ -69,9 +83,9 @@ class Recipient {
   Recipient& operator=(Recipient&&) noexcept;
   ~Recipient();
 
-  // `encapsulated` must have kSealingKeyBytes bytes.
+  // `encapsulated` must have kSealingKeyBytes bytes. Sets `secret` as Seal() does.
   StatusOr<std::string> Open(std::string_view encapsulated, std::string_view aad,
-                             std::string_view ciphertext);
+                             std::string_view ciphertext, MessageSecret* secret = nullptr);
 
  private:
   class Parts;
@@ -79,6 +93,27 @@ class Recipient {
 
   std::unique_ptr<Parts> parts_;
 };
+
+// The answer to a message, under the message's secret. `encapsulated` is the message's own.
+//
+// Guarantee  SealAnswer() begins every answer with a fresh nonce, and derives key and nonce of the
+//            cipher from it and the secret. A message that is replayed gets answers under different
+//            keys; a key derived from the message alone would encrypt twice under one nonce, which
+//            gives GCM's authentication key away. OpenAnswer() returns only what somebody with the
+//            secret sealed for this very message and label. An answer's length follows from the
+//            plaintext's.
+// Errors     SealAnswer(): Unavailable: the random source fails. OpenAnswer(): InvalidArgument: it
+//            was changed, or answers another message. Both: Internal: OpenSSL fails.
+// Source     RFC 9458, section 4.4; RFC 9180, section 5.3.
+StatusOr<std::string> SealAnswer(Aead aead, const MessageSecret& secret,
+                                 std::string_view encapsulated, std::string_view label,
+                                 std::string_view plaintext);
+StatusOr<std::string> OpenAnswer(Aead aead, const MessageSecret& secret,
+                                 std::string_view encapsulated, std::string_view label,
+                                 std::string_view answer);
+
+// Length of an answer to a plaintext of that length.
+size_t AnswerBytes(Aead aead, size_t plaintext_bytes);
 
 }  // namespace coppice::seal
 

@@ -32,10 +32,35 @@ Status ValidateSealing(const ManifestSealing& sealing) {
   return OkStatus();
 }
 
+Status ValidateDirect(const DirectSealing& direct) {
+  if (direct.key.suite != 1 && direct.key.suite != 3) {
+    return InvalidArgumentError("direct_suite: is none that this version knows");
+  }
+  if (direct.report_bytes != 0 && direct.report_bytes <= kMaxDirectReportBytes) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("report_bytes: must be 1 to ", kMaxDirectReportBytes, ", is ", direct.report_bytes));
+}
+
+Status ValidateRoute(const Manifest& manifest) {
+  if (manifest.sealing.has_value() && manifest.direct.has_value()) {
+    return InvalidArgumentError("sealing_key, direct_key: a study takes reports in one way");
+  }
+  if (manifest.sealing.has_value()) return ValidateSealing(*manifest.sealing);
+  if (manifest.direct.has_value()) return ValidateDirect(*manifest.direct);
+  return InvalidArgumentError("direct_key: is missing, and reports are never sent unsealed");
+}
+
 // Whether the parts of the sealing agree that must not change.
-bool SealsAlike(const std::optional<ManifestSealing>& a, const std::optional<ManifestSealing>& b) {
-  if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
-  return a->suite == b->suite && a->payload_bytes == b->payload_bytes;
+bool SealsAlike(const Manifest& a, const Manifest& b) {
+  if (a.sealing.has_value() && b.sealing.has_value()) {
+    return a.sealing->suite == b.sealing->suite &&
+           a.sealing->payload_bytes == b.sealing->payload_bytes;
+  }
+  if (a.direct.has_value() && b.direct.has_value()) {
+    return a.direct->key.suite == b.direct->key.suite &&
+           a.direct->report_bytes == b.direct->report_bytes;
+  }
+  return false;
 }
 
 }  // namespace
@@ -57,8 +82,7 @@ Status ValidateManifest(const Manifest& manifest) {
     return InvalidArgumentError("expires_unix_seconds, issued_unix_seconds: are not negative");
   }
   if (manifest.sequence == 0) return InvalidArgumentError("sequence: must be at least 1");
-  if (manifest.sealing.has_value()) return ValidateSealing(*manifest.sealing);
-  return OkStatus();
+  return ValidateRoute(manifest);
 }
 
 Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
@@ -72,6 +96,12 @@ Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
              "; do not answer, and tell the curator"));
 }
 
+std::string ProvenBytes(std::string_view challenge, const DirectKey& key) {
+  const char suite[] = {static_cast<char>(key.suite >> 8), static_cast<char>(key.suite & 0xff)};
+  return StrCat(challenge, std::string_view(suite, sizeof(suite)),
+                std::string_view(reinterpret_cast<const char*>(key.key.data()), key.key.size()));
+}
+
 Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
   if (now.study != before.study) return Loosened(now, "is of another study");
   if (now.fingerprint != before.fingerprint) return Loosened(now, "has other terms");
@@ -79,7 +109,7 @@ Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
   if (now.epsilon > before.epsilon) return Loosened(now, "has a greater epsilon");
   if (now.min_reports < before.min_reports) return Loosened(now, "asks for fewer reports");
   if (ExpiresLater(before, now)) return Loosened(now, "expires later");
-  if (!SealsAlike(before.sealing, now.sealing)) {
+  if (!SealsAlike(before, now)) {
     return Loosened(now, "sends reports in another way");
   }
   if (now.sealing.has_value() && now.sealing->min_batch < before.sealing->min_batch) {
@@ -88,6 +118,7 @@ Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
   if (now.sequence < before.sequence) return Loosened(now, "is older");
   Manifest same = now;
   same.key = before.key;
+  if (same.direct.has_value()) same.direct->key = before.direct->key;
   if (now.sequence == before.sequence && same != before) {
     return Loosened(now, "has the same sequence and says something else");
   }

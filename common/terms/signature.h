@@ -29,8 +29,11 @@ KeyId KeyIdOf(const PublicKey& key);
 inline constexpr std::string_view kManifestDomain("coppice.v1.manifest\0", 20);
 inline constexpr std::string_view kModelDomain("coppice.v1.model\0", 17);
 inline constexpr std::string_view kEndorsementDomain("coppice.v1.key\0", 15);
-// Signs a challenge that the caller draws, so that the answer proves who has the key.
+// Signs a challenge that the caller draws, and the direct key (ProvenBytes() in manifest.h), so
+// that the answer proves who has the key, whoever passes it on.
 inline constexpr std::string_view kCuratorDomain("coppice.v1.curator\0", 19);
+// A study's end: it takes no more reports.
+inline constexpr std::string_view kClosingDomain("coppice.v1.closing\0", 19);
 inline constexpr std::string_view kAuditDomain("coppice.v1.audit\0", 17);
 // Domains of a relay: its promise to devices, and the batches that it delivers.
 inline constexpr std::string_view kRelayDomain("coppice.v1.relay\0", 17);

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 #include "common/terms/sha256.h"
 
 namespace coppice {
@@ -88,14 +89,8 @@ Status ValidateTerms(const Terms& terms) {
   if (!terms.joined_by.empty()) {
     COPPICE_RETURN_IF_ERROR(ValidateJoinedBy(terms.joined_by, *terms.schema));
   }
-  if (terms.shows_values()) {
-    COPPICE_ASSIGN_OR_RETURN(const auto mechanism, MakeMechanism(terms, 1));
-    if (mechanism->adds_laplace_noise()) {
-      return InvalidArgumentError(
-          StrCat("mechanism: ", MechanismName(terms.mechanism),
-                 " is for studies without public features; take one whose reports are bits"));
-    }
-  }
+  COPPICE_RETURN_IF_ERROR(ReportForm::Of(terms).CheckMechanism(terms.mechanism, terms.epsilon,
+                                                               terms.schema->num_outputs()));
   if (terms.trees < 1 || terms.trees > kMaxTrees) {
     return InvalidArgumentError(StrCat("trees: must be 1 to ", kMaxTrees, ", are ", terms.trees));
   }

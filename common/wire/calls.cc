@@ -48,8 +48,8 @@ StatusOr<ProofMessage> ReadProof(std::string_view response) {
   return ReadFields<ProofMessage>(response);
 }
 
-std::string WriteReportsRequest(std::string_view study, const Fingerprint& fingerprint,
-                                std::vector<ReportView> reports) {
+std::string WriteSealedReports(std::string_view study, const Fingerprint& fingerprint,
+                               std::vector<ReportView> reports) {
   const std::string name = NameOf(study);
   return WriteFields(ReportsMessage{
       .study = name,
@@ -57,13 +57,15 @@ std::string WriteReportsRequest(std::string_view study, const Fingerprint& finge
       .reports = std::move(reports)});
 }
 
-StatusOr<ReportsMessage> ReadReportsRequest(std::string_view request) {
-  return ReadFields<ReportsMessage>(request);
+StatusOr<ReportsMessage> ReadSealedReports(std::string_view content) {
+  return ReadFields<ReportsMessage>(content);
 }
 
-StatusOr<std::vector<int32_t>> ReadOutcomes(std::string_view response) {
-  COPPICE_ASSIGN_OR_RETURN(OutcomesMessage message, ReadFields<OutcomesMessage>(response));
-  return std::move(message.outcomes);
+std::string WriteSubmitRequest(const SubmitMessage& request) { return WriteFields(request); }
+
+StatusOr<std::string_view> ReadSealedOutcomes(std::string_view response) {
+  COPPICE_ASSIGN_OR_RETURN(const OutcomesMessage message, ReadFields<OutcomesMessage>(response));
+  return message.sealed_outcomes;
 }
 
 std::string WriteRelayTermsRequest(std::string_view study) {

@@ -31,13 +31,13 @@ StatusOr<OfferMessage> ReadOffer(std::string_view response);
 std::string WriteProofRequest(std::string_view challenge);
 StatusOr<ProofMessage> ReadProof(std::string_view response);
 
-// ReportService.SubmitReports. At most kMaxReportsPerRequest.
-std::string WriteReportsRequest(std::string_view study, const Fingerprint& fingerprint,
-                                std::vector<ReportView> reports);
-// Of a StreamReportsRequest, too, where study and fingerprint may be left out.
-StatusOr<ReportsMessage> ReadReportsRequest(std::string_view request);
-// Numbers of coppice.v1.ReportOutcome, one per report, whatever they are.
-StatusOr<std::vector<int32_t>> ReadOutcomes(std::string_view response);
+// ReportService.SubmitReports and StreamReports: what is sealed, at most kMaxReportsPerRequest
+// reports, the message that holds it (common/encrypt/direct_message.h), and the sealed answer.
+std::string WriteSealedReports(std::string_view study, const Fingerprint& fingerprint,
+                               std::vector<ReportView> reports);
+StatusOr<ReportsMessage> ReadSealedReports(std::string_view content);
+std::string WriteSubmitRequest(const SubmitMessage& request);
+StatusOr<std::string_view> ReadSealedOutcomes(std::string_view response);
 
 // RelayService.GetRelayTerms.
 std::string WriteRelayTermsRequest(std::string_view study);

@@ -2,7 +2,7 @@
 //
 //   template <typename Fields>
 //   void ListFields(Fields& fields, ReportsMessage& message) {
-//     fields.Of("coppice.v1.SubmitReportsRequest");
+//     fields.Of("coppice.v1.SealedReports");
 //     fields.Text(1, "study", message.study);
 //     fields.Exactly(2, "fingerprint", message.fingerprint);
 //     fields.Each(3, "reports", {.most = 1000}, message.reports);

@@ -40,6 +40,16 @@ StatusOr<std::optional<ManifestSealing>> MakeSealing(const ManifestMessage& mess
   return sealing;
 }
 
+// The same of the fields for direct messages.
+StatusOr<std::optional<DirectSealing>> MakeDirect(const ManifestMessage& message) {
+  if (message.direct_suite == 0 && message.direct_key.empty() && message.report_bytes == 0) {
+    return std::nullopt;
+  }
+  COPPICE_ASSIGN_OR_RETURN(const DirectKey key,
+                           MakeDirectKey(message.direct_suite, message.direct_key));
+  return DirectSealing{.key = key, .report_bytes = message.report_bytes};
+}
+
 StatusOr<Manifest> MakeManifest(ManifestMessage message) {
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, MakeMechanismKind(message.mechanism));
   const StatusOr<Budget> epsilon = Budget::FromNanos(message.epsilon_nanos);
@@ -55,11 +65,48 @@ StatusOr<Manifest> MakeManifest(ManifestMessage message) {
                     .key = message.key_id,
                     .public_features = message.public_features};
   COPPICE_ASSIGN_OR_RETURN(manifest.sealing, MakeSealing(message));
+  COPPICE_ASSIGN_OR_RETURN(manifest.direct, MakeDirect(message));
   COPPICE_RETURN_IF_ERROR(ValidateManifest(manifest));
   return manifest;
 }
 
 }  // namespace
+
+StatusOr<DirectKey> MakeDirectKey(uint32_t suite, std::string_view key) {
+  DirectKey made{.suite = static_cast<uint16_t>(suite)};
+  if (suite != 1 && suite != 3) {
+    return FieldError("direct_suite", "is none that this version knows");
+  }
+  if (key.size() != made.key.size()) {
+    return FieldError("direct_key",
+                      StrCat("must have ", made.key.size(), " bytes, has ", key.size()));
+  }
+  std::copy(key.begin(), key.end(), made.key.begin());
+  return made;
+}
+
+std::string WriteClosing(const Closing& closing) {
+  return WriteFields(ClosingMessage{.study = closing.study,
+                                    .reason = static_cast<int32_t>(closing.reason),
+                                    .key_id = closing.key});
+}
+
+StatusOr<Closing> ReadClosing(std::string_view bytes) {
+  if (bytes.size() > kMaxClosingBytes) return FieldError("closing", "is too long");
+  StatusOr<ClosingMessage> message = ReadFields<ClosingMessage>(bytes);
+  if (!message.ok()) return InField("closing", message.status());
+  if (message->reason != static_cast<int32_t>(ClosingReason::kSealed) &&
+      message->reason != static_cast<int32_t>(ClosingReason::kDeleted)) {
+    return FieldError("closing.reason", "is none that this version knows");
+  }
+  const Closing closing{.study = std::move(message->study),
+                        .reason = static_cast<ClosingReason>(message->reason),
+                        .key = message->key_id};
+  if (WriteClosing(closing) == bytes) return closing;
+  return FieldError("closing", "has fields that this version does not know");
+}
+
+std::string WriteSignedClosing(const SignedClosing& closing) { return WriteFields(closing); }
 
 std::string WriteManifest(const Manifest& manifest) {
   ManifestMessage message{.study = manifest.study,
@@ -78,6 +125,13 @@ std::string WriteManifest(const Manifest& manifest) {
     message.sealing_key = {reinterpret_cast<const char*>(sealing.key.data()), sealing.key.size()};
     message.min_batch = sealing.min_batch;
     message.sealed_payload_bytes = sealing.payload_bytes;
+  }
+  if (manifest.direct.has_value()) {
+    const DirectSealing& direct = *manifest.direct;
+    message.direct_suite = direct.key.suite;
+    message.direct_key = {reinterpret_cast<const char*>(direct.key.key.data()),
+                          direct.key.key.size()};
+    message.report_bytes = direct.report_bytes;
   }
   return WriteFields(std::move(message));
 }

@@ -171,6 +171,9 @@ struct ManifestMessage {
   std::string_view sealing_key{};
   uint64_t min_batch = 0;
   uint32_t sealed_payload_bytes = 0;
+  uint32_t direct_suite = 0;
+  std::string_view direct_key{};
+  uint32_t report_bytes = 0;
 };
 template <typename Fields>
 void ListFields(Fields& fields, ManifestMessage& manifest) {
@@ -189,6 +192,9 @@ void ListFields(Fields& fields, ManifestMessage& manifest) {
   fields.Bytes(12, "sealing_key", manifest.sealing_key);
   fields.Number(13, "min_batch", manifest.min_batch);
   fields.Number(14, "sealed_payload_bytes", manifest.sealed_payload_bytes);
+  fields.Number(15, "direct_suite", manifest.direct_suite);
+  fields.Bytes(16, "direct_key", manifest.direct_key);
+  fields.Number(17, "report_bytes", manifest.report_bytes);
 }
 
 template <typename Fields>
@@ -207,6 +213,28 @@ void ListFields(Fields& fields, SignedManifest& manifest) {
   fields.Exactly(2, "signature", manifest.signature);
   fields.Exactly(3, "key", manifest.key);
   fields.Each(4, "endorsements", {.most = kMaxEndorsements}, manifest.endorsements);
+}
+
+struct ClosingMessage {
+  std::string study{};
+  int32_t reason = 0;
+  KeyId key_id{};
+};
+template <typename Fields>
+void ListFields(Fields& fields, ClosingMessage& closing) {
+  fields.Of("coppice.v1.Closing");
+  fields.Text(1, "study", closing.study);
+  fields.Number(2, "reason", closing.reason);
+  fields.Exactly(3, "key_id", closing.key_id);
+}
+
+template <typename Fields>
+void ListFields(Fields& fields, SignedClosing& closing) {
+  fields.Of("coppice.v1.SignedClosing");
+  fields.Bytes(1, "closing", closing.bytes);
+  fields.Exactly(2, "signature", closing.signature);
+  fields.Exactly(3, "key", closing.key);
+  fields.Each(4, "endorsements", {.most = kMaxEndorsements}, closing.endorsements);
 }
 
 // Offers of a curator, and the proof that it is the curator.
@@ -264,6 +292,8 @@ struct ProofMessage {
   PublicKey key{};
   KeyChain endorsements{};  // which lead to the key; not verified
   std::string_view proof{};
+  uint32_t direct_suite = 0;
+  std::array<uint8_t, 32> direct_key{};
 };
 template <typename Fields>
 void ListFields(Fields& fields, ProofMessage& proof) {
@@ -271,6 +301,8 @@ void ListFields(Fields& fields, ProofMessage& proof) {
   fields.Exactly(1, "key", proof.key);
   fields.Each(2, "endorsements", {.most = kMaxEndorsements}, proof.endorsements);
   fields.Bytes(3, "proof", proof.proof);
+  fields.Number(4, "direct_suite", proof.direct_suite);
+  fields.Exactly(5, "direct_key", proof.direct_key);
 }
 
 // Reports.
@@ -288,28 +320,42 @@ void ListFields(Fields& fields, ReportView& report) {
   fields.Bytes(3, "public_values", report.public_values);
 }
 
-// SubmitReportsRequest, and StreamReportsRequest, which has the same fields.
+// What a message of reports seals.
 struct ReportsMessage {
   std::string_view study{};
   std::string_view fingerprint{};
   std::vector<ReportView> reports{};
 };
 template <typename Fields>
-void ListFields(Fields& fields, ReportsMessage& request) {
+void ListFields(Fields& fields, ReportsMessage& reports) {
+  fields.Of("coppice.v1.SealedReports");
+  fields.Text(1, "study", reports.study);
+  fields.Bytes(2, "fingerprint", reports.fingerprint);
+  fields.Each(3, "reports", {.most = kMaxReportsPerRequest}, reports.reports);
+}
+
+// SubmitReportsRequest, and StreamReportsRequest, which has the same fields.
+struct SubmitMessage {
+  std::array<uint8_t, 16> key_id{};
+  std::array<uint8_t, 32> encapsulated{};
+  std::string_view ciphertext{};
+};
+template <typename Fields>
+void ListFields(Fields& fields, SubmitMessage& request) {
   fields.Of("coppice.v1.SubmitReportsRequest");
-  fields.Text(1, "study", request.study);
-  fields.Bytes(2, "fingerprint", request.fingerprint);
-  fields.Each(3, "reports", {.most = kMaxReportsPerRequest}, request.reports);
+  fields.Exactly(1, "key_id", request.key_id);
+  fields.Exactly(2, "encapsulated", request.encapsulated);
+  fields.Bytes(3, "ciphertext", request.ciphertext);
 }
 
 // SubmitReportsResponse, and StreamReportsResponse.
 struct OutcomesMessage {
-  std::vector<int32_t> outcomes{};
+  std::string_view sealed_outcomes{};
 };
 template <typename Fields>
 void ListFields(Fields& fields, OutcomesMessage& response) {
   fields.Of("coppice.v1.SubmitReportsResponse");
-  fields.Each(1, "outcomes", {.most = kMaxReportsPerRequest}, response.outcomes);
+  fields.Bytes(1, "sealed_outcomes", response.sealed_outcomes);
 }
 
 // Relays.

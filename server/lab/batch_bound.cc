@@ -8,6 +8,7 @@
 #include "common/base/text.h"
 #include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
+#include "common/terms/report_form.h"
 
 namespace coppice::lab {
 namespace {
@@ -102,7 +103,7 @@ Status CheckBatchFlags(const PlanFlags& flags) {
 }
 
 Status CheckBatchSchema(const PlanFlags& flags, const Schema& schema) {
-  if (flags.min_batch == 0 || schema.public_features().empty()) return OkStatus();
+  if (flags.min_batch == 0 || !ReportForm::For(schema).ShowsSomething()) return OkStatus();
   return InvalidArgumentError(
       "--min-batch: devices of this schema show public features, by which reports can be told "
       "apart, so no batch hides whose they are");

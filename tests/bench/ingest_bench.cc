@@ -350,7 +350,7 @@ int Main(int argc, char** argv) {
   service::HandlerRegistry registry(guard);
   count.Register(registry);
   service::WorkerPool pool(/*threads=*/1, /*max_waiting=*/16);
-  rpc::Services services(registry, service::Lanes{.pool = pool, .builds = pool, .previews = pool},
+  rpc::Services services(registry, service::Lanes{.pool = pool, .builds = pool, .previews = pool, .openings = pool},
                          [](const grpc::CallbackServerContext&, std::string_view) {
                            return owners::Caller::Operator();
                          });

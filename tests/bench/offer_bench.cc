@@ -53,7 +53,7 @@ class Curator {
     handlers_ = std::make_unique<service::StudyHandlers>(*studies_, limiter_);
     handlers_->Register(registry_);
     services_ = std::make_unique<rpc::Services>(
-        registry_, service::Lanes{.pool = pool_, .builds = pool_, .previews = pool_},
+        registry_, service::Lanes{.pool = pool_, .builds = pool_, .previews = pool_, .openings = pool_},
         [](const grpc::CallbackServerContext&, std::string_view) {
           return owners::Caller::Operator();
         });

@@ -46,6 +46,12 @@ v1::SignedManifest ToProto(const SignedManifest& manifest) {
   return proto;
 }
 
+v1::SignedClosing ToProto(const SignedClosing& closing) {
+  v1::SignedClosing proto;
+  proto.ParseFromString(WriteSignedClosing(closing));  // it has no text, so it parses
+  return proto;
+}
+
 StatusOr<SignedManifest> ParseSignedManifest(const v1::SignedManifest& proto) {
   return ReadSignedManifest(proto.SerializeAsString());
 }

@@ -23,6 +23,7 @@ StatusOr<KeyChain> ParseKeyChain(
 // Neither function verifies anything, and the manifest's bytes are not looked at.
 v1::SignedManifest ToProto(const SignedManifest& manifest);
 StatusOr<SignedManifest> ParseSignedManifest(const v1::SignedManifest& proto);
+v1::SignedClosing ToProto(const SignedClosing& closing);
 
 StatusOr<PublicKey> ParsePublicKeyBytes(std::string_view bytes);
 

@@ -1,5 +1,6 @@
 #include "common/wire/proto/packed_forest.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -24,9 +25,16 @@ PackedForest PackTrees(std::vector<std::string> trees) {
   MerkleTree merkle = MakeMerkleTree(trees);
   v1::GetOfferResponse response;
   response.mutable_forest()->Assign(trees.begin(), trees.end());
-  return {.trees = std::move(trees),
-          .merkle = std::move(merkle),
-          .as_field = response.SerializeAsString()};
+  PackedForest packed{.trees = std::move(trees),
+                      .merkle = std::move(merkle),
+                      .as_field = response.SerializeAsString()};
+  for (const std::string& tree : packed.trees) {
+    packed.longest_tree = std::max(packed.longest_tree, tree.size());
+  }
+  for (const std::string& path : packed.merkle.paths) {
+    packed.longest_path = std::max(packed.longest_path, path.size());
+  }
+  return packed;
 }
 
 StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed) {

@@ -8,6 +8,7 @@
 #ifndef COPPICE_COMMON_WIRE_PROTO_PACKED_FOREST_H_
 #define COPPICE_COMMON_WIRE_PROTO_PACKED_FOREST_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ struct PackedForest {
   MerkleTree merkle;               // over these bytes
   // All trees as field `forest` of a GetOfferResponse, to append to the bytes of another response.
   std::string as_field;
+  // Room for any of the trees, and for any of their paths, in an envelope
+  // (common/terms/envelope.h).
+  size_t longest_tree = 0;
+  size_t longest_path = 0;
 };
 
 PackedForest PackForest(const Forest& forest);

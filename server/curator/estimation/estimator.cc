@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/node_evidence.h"
 #include "server/curator/estimation/prune.h"
@@ -146,7 +147,7 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows) {
     if (public_rows.schema().target()) continue;  // a number has no class
     ++counts.label[leaf * counts.classes + public_rows.label(i)];
   }
-  if (!public_rows.schema().public_features().empty()) {
+  if (ReportForm::For(public_rows.schema()).ShowsSomething()) {
     counts.consistent_share = ConsistentShares(tree, public_rows, counts.leaf);
   }
   return counts;

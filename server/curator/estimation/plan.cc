@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/consistent_model.h"
 #include "server/curator/estimation/smooth.h"
@@ -110,17 +111,6 @@ StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& r
     scores.insert(scores.end(), of_fold.begin(), of_fold.end());
   }
   return scores;
-}
-
-// A study's terms require the same: Laplace mechanisms do not serve public features.
-Status CheckServesPublicFeatures(const Schema& schema, MechanismKind kind, const Budget& epsilon) {
-  if (schema.public_features().empty()) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(
-      const auto mechanism,
-      MakeLocalMechanism(kind, epsilon, {.leaves = 1, .classes = schema.num_outputs()}));
-  if (!mechanism->adds_laplace_noise()) return OkStatus();
-  return InvalidArgumentError(
-      StrCat("mechanism: ", MechanismName(kind), " is for studies without public features"));
 }
 
 // The public features that the forest splits by, most nodes first.
@@ -285,7 +275,9 @@ Interval Planner::public_only() const {
 StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
                                       size_t max_payload_bytes) const {
   if (mechanism.has_value()) {
-    COPPICE_RETURN_IF_ERROR(CheckServesPublicFeatures(rows_.schema(), *mechanism, epsilon));
+    // A study's terms require the same.
+    COPPICE_RETURN_IF_ERROR(
+        ReportForm::For(rows_.schema()).CheckMechanism(*mechanism, epsilon, basis_.classes()));
     return CostOf(*mechanism, epsilon, forest_, basis_.classes());
   }
   COPPICE_ASSIGN_OR_RETURN(const MechanismChoice choice,
@@ -295,7 +287,8 @@ StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon, std::optional<Mecha
 
 StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismCost& cost,
                                           const CancelCheck& cancel) const {
-  if (rows_.schema().public_features().empty()) return ForecastPrivate(devices, cost, cancel);
+  if (!ReportForm::For(rows_.schema()).ShowsSomething())
+    return ForecastPrivate(devices, cost, cancel);
   return ForecastAs(std::make_shared<const Schema>(rows_.schema()), devices, cost, cancel);
 }
 
@@ -327,7 +320,7 @@ StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mechanism
 StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> schema, double devices,
                                             const MechanismCost& cost,
                                             const CancelCheck& cancel) const {
-  if (schema->public_features().empty()) return ForecastPrivate(devices, cost, cancel);
+  if (!ReportForm::For(*schema).ShowsSomething()) return ForecastPrivate(devices, cost, cancel);
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(std::vector<ConsistentEvidence> trees,
                            ExpectEvidence(forest_, rows_.WithSchema(std::move(schema)), cost.kind,

@@ -13,6 +13,7 @@
 #include "common/model/certificate.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
+#include "common/terms/report_form.h"
 
 namespace coppice::curator {
 
@@ -25,7 +26,7 @@ namespace coppice::curator {
 //            (PromisedEpsilon()).
 inline ReadersBound BoundForReaders(const Schema& schema, const Budget& local,
                                     double two_sided_mass, uint64_t reports) {
-  if (!schema.public_features().empty()) return {};
+  if (ReportForm::For(schema).ShowsSomething()) return {};
   const uint64_t honest =
       std::min(HonestReports(reports, kDefaultDishonestMillionths), kMaxShuffledReports);
   const uint64_t delta = DefaultShuffleDelta(reports);

@@ -12,9 +12,7 @@
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
-#include "common/terms/public_values.h"
 #include "common/terms/ticket.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/join_rows.h"
@@ -77,65 +75,39 @@ std::vector<Ticket> TicketsOf(const ReportBatch& reports, absl::Span<const uint3
 }
 
 // Whether tickets draw anything; if not, their hashes need not be computed.
-bool DrawsMatter(const StudyDefinition& definition) {
-  return definition.mechanisms.size() > 1 || definition.mechanisms.front()->columns() > 1;
+bool DrawsMatter(const StudyForm& form) {
+  return form.num_trees() > 1 || form.mechanism(0).columns() > 1;
 }
 
-// The candidate for report `i`: the tree and column that its ticket draws, and the leaves that its
-// public values allow. None if its public values or its payload are bad.
-std::optional<Submission::Candidate> ReadReport(const StudyDefinition& definition,
-                                                const ReportBatch& reports, uint32_t i,
-                                                const TicketDraw& draw) {
-  const uint32_t tree = draw.Tree(static_cast<uint32_t>(definition.mechanisms.size()));
-  Submission::Candidate candidate = {.report = i, .tree = tree};
-  const LocalMechanism* mechanism = definition.mechanisms[tree].get();
-  if (definition.terms->shows_values()) {
-    const StatusOr<Row> row = DecodePublicValues(
-        *definition.terms->schema, (*definition.forest)[tree], reports.public_values(i));
-    if (!row.ok()) return std::nullopt;
-    candidate.leaves = definition.counters[tree].LeavesOf(*row);
-    mechanism = &definition.counters[tree].MechanismFor(candidate.leaves.size());
-  } else if (!reports.public_values(i).empty()) {
-    return std::nullopt;  // the study asks for none
+ReportOutcome OutcomeOf(StudyForm::Verdict verdict) {
+  switch (verdict) {
+    case StudyForm::Verdict::kGood:
+      return ReportOutcome::kAccepted;
+    case StudyForm::Verdict::kBad:
+      return ReportOutcome::kBadPayload;
+    case StudyForm::Verdict::kUnknownId:
+      return ReportOutcome::kUnknownId;
   }
-  if (!mechanism->Check(reports.payload(i)).ok()) return std::nullopt;
-  candidate.column = draw.Column(mechanism->columns());
-  return candidate;
-}
-
-// The same for a study that is joined by ids, whose features are in the store. Sets `candidate` if
-// the outcome is kAccepted.
-StatusOr<ReportOutcome> ReadJoinedReport(const StudyDefinition& definition,
-                                         const storage::Store& store, const ReportBatch& reports,
-                                         uint32_t i, const TicketDraw& draw,
-                                         Submission::Candidate& candidate) {
-  const uint32_t tree = draw.Tree(static_cast<uint32_t>(definition.mechanisms.size()));
-  const ConsistentCounter& counter = definition.counters[tree];
-  const LocalMechanism& mechanism = counter.MechanismFor(1);
-  const std::string_view id = reports.public_values(i);
-  if (!CheckJoinId(id).ok() || !mechanism.Check(reports.payload(i)).ok()) {
-    return ReportOutcome::kBadPayload;
-  }
-  candidate = {.report = i, .tree = tree, .column = draw.Column(mechanism.columns())};
-  candidate.id = JoinIdOf(definition.terms->study, id);
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<Row> row,
-                           FindJoinRow(store, definition, candidate.id));
-  if (!row.has_value()) return ReportOutcome::kUnknownId;
-  candidate.leaves = counter.LeavesOf(*row);
-  return ReportOutcome::kAccepted;
+  return ReportOutcome::kBadPayload;
 }
 
 // The outcome so far of report `i`, whose ticket is good; sets `candidate` if it is kAccepted.
 StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition, const storage::Store& store,
                                     const ReportBatch& reports, uint32_t i, const TicketDraw& draw,
                                     Submission::Candidate& candidate) {
-  if (!definition.terms->joined_by.empty()) {
-    return ReadJoinedReport(definition, store, reports, i, draw, candidate);
-  }
-  std::optional<Submission::Candidate> read = ReadReport(definition, reports, i, draw);
-  if (!read.has_value()) return ReportOutcome::kBadPayload;
-  candidate = *std::move(read);
-  return ReportOutcome::kAccepted;
+  candidate = {.report = i, .tree = draw.Tree(definition.form->num_trees())};
+  const auto features_of = [&](std::string_view id) {
+    candidate.id = JoinIdOf(definition.terms->study, id);
+    return FindJoinRow(store, definition, candidate.id);
+  };
+  COPPICE_ASSIGN_OR_RETURN(
+      StudyForm::Reading reading,
+      definition.form->Read(candidate.tree, draw,
+                            {.payload = reports.payload(i), .in_clear = reports.public_values(i)},
+                            features_of));
+  candidate.column = reading.column;
+  candidate.leaves = std::move(reading.leaves);
+  return OutcomeOf(reading.verdict);
 }
 
 // How a ticket's reports were judged so far.
@@ -152,7 +124,7 @@ Status JudgeEach(Submission& batch, const TicketAuthority& authority, const stor
   const std::vector<Ticket> tickets = TicketsOf(batch.reports, different.firsts);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::optional<TicketSerial>> issued,
                            authority.Recognize(tickets, definition.fingerprint));
-  const bool drawn = DrawsMatter(definition);
+  const bool drawn = DrawsMatter(*definition.form);
   std::vector<Looks> looks(tickets.size());
   batch.candidates.reserve(tickets.size());
   for (uint32_t i = 0; i < batch.reports.size(); ++i) {
@@ -298,7 +270,8 @@ class Group {
 
   static ReportOutcome Count(const Submission& batch, const Submission::Candidate& candidate,
                              Tally& tally) {
-    const bool joined = !batch.study->definition().terms->joined_by.empty();
+    const StudyForm& form = batch.study->form();
+    const bool joined = form.report().ShowsId();
     if (joined && batch.study->answered_ids().contains(candidate.id)) {
       return ReportOutcome::kDuplicate;
     }
@@ -311,7 +284,7 @@ class Group {
     const Contribution contribution = {.payload = batch.reports.payload(candidate.report),
                                        .column = candidate.column};
     tally.trees[candidate.tree].reports.push_back(contribution);
-    if (KeepsLabels(batch.study->definition())) {
+    if (form.KeepsReports()) {
       tally.labels.push_back({.public_values = joined
                                                    ? AsBytes(candidate.id)
                                                    : batch.reports.public_values(candidate.report),
@@ -327,16 +300,8 @@ class Group {
       Tally::Tree& tree = tally.trees[i];
       if (tree.reports.empty()) continue;
       tree.sums = std::make_shared<TreeSums>(*study.SumsOf(i));
-      AddReports(study.definition(), i, tree);
+      study.form().AddAll(i, tree.reports, tree.leaves, absl::MakeSpan(tree.sums->sums));
       tree.sums->reports += tree.reports.size();
-    }
-  }
-
-  static void AddReports(const StudyDefinition& definition, uint32_t number, Tally::Tree& tree) {
-    const absl::Span<int64_t> sums = absl::MakeSpan(tree.sums->sums);
-    if (tree.leaves.empty()) return definition.mechanisms[number]->AddAll(tree.reports, sums);
-    for (size_t i = 0; i < tree.reports.size(); ++i) {
-      definition.counters[number].AddChecked(tree.leaves[i], tree.reports[i], sums);
     }
   }
 
@@ -353,7 +318,7 @@ class Group {
       if (!tally.spent.empty() || study->store_is_behind) {
         writes.Put(SpentKey(study->id(), before.of(ReportOutcome::kAccepted)),
                    EncodeSpent(tally.spent));
-        if (KeepsLabels(study->definition())) {
+        if (study->form().KeepsReports()) {
           writes.Put(LabelsKey(study->id(), before.of(ReportOutcome::kAccepted)),
                      EncodeLabels(tally.labels));
         }

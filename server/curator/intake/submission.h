@@ -31,8 +31,8 @@ struct Submission {
     uint32_t tree = 0;    // drawn by its ticket
     uint32_t column = 0;  // of the tree's mechanism, also drawn by its ticket
     TicketSerial ticket = 0;
-    std::vector<uint32_t> leaves{};  // allowed by its public values, where features are public
-    JoinId id{};                     // shown by the report, where the study is joined by ids
+    std::vector<uint32_t> leaves{};  // that it is about (StudyForm::Reading)
+    JoinId id{};                     // that it shows, where the study is joined by ids
   };
   // A report that is not read, since earlier ones of the same call have its ticket, and the last of
   // these that was read is good, or the second that is bad. It is a duplicate if that one is

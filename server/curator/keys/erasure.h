@@ -11,7 +11,7 @@
 namespace coppice::curator {
 
 // Adds a note to a batch that deletes records of a study, or that replaces its sealing keys by ones
-// without secrets, so that PurgeErased() finds them.
+// without secrets, so that PurgeErased() finds them. kCuratorItself for its direct keys.
 void NoteErased(std::string_view study, storage::StoreBatch& batch);
 
 // Removes noted records (secrets of sealing keys, features of ids, reports by id) from the store's

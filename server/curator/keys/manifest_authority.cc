@@ -193,6 +193,14 @@ StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest
   return kept;
 }
 
+StatusOr<SignedClosing> ManifestAuthority::Sign(Closing closing) const {
+  closing.key = KeyIdOf(keys_.key);
+  SignedClosing made{
+      .bytes = WriteClosing(closing), .key = keys_.key, .endorsements = keys_.endorsements};
+  COPPICE_ASSIGN_OR_RETURN(made.signature, key_.Sign(kClosingDomain, made.bytes));
+  return made;
+}
+
 ModelSigner ManifestAuthority::SignerOf(std::string_view domain) const {
   return [domain, key = key_, keys = keys_](std::string_view bytes) -> StatusOr<ModelSignature> {
     COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(domain, bytes));

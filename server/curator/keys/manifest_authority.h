@@ -64,9 +64,10 @@ class ManifestAuthority {
 
   const CuratorKeys& keys() const { return keys_; }
 
-  // Proves to the party that drew the challenge that this curator holds the key.
-  StatusOr<Signature> Prove(std::string_view challenge) const {
-    return key_.Sign(kCuratorDomain, challenge);
+  // Proves to the party that drew the challenge that this curator holds the key, and that `direct`
+  // is its direct key.
+  StatusOr<Signature> Prove(std::string_view challenge, const DirectKey& direct) const {
+    return key_.Sign(kCuratorDomain, ProvenBytes(challenge, direct));
   }
   // Signs models that this curator made. May outlive the authority.
   ModelSigner SignerOfModels() const { return SignerOf(kModelDomain); }
@@ -74,6 +75,8 @@ class ManifestAuthority {
   ModelSigner SignerOfAuditHeads() const { return SignerOf(kAuditDomain); }
   // Signs `manifest`, with its key id filled in. Returns the same object until the content changes.
   StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
+  // Signs `closing`, with its key id filled in.
+  StatusOr<SignedClosing> Sign(Closing closing) const;
   // Drops the manifest of a deleted study.
   void Forget(std::string_view study);
 

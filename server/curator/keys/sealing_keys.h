@@ -11,28 +11,18 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/encrypt/sealing_key.h"
 #include "common/terms/relay_promise.h"
+#include "server/curator/keys/sealing_key_record.h"
 #include "server/store/store.h"
 
 namespace coppice::curator {
 
-// One key of a study, as stored.
-struct StudySealingKey {
-  SealingKeyName name{};
-  seal::Aead aead = seal::Aead::kAes128Gcm;
-  seal::SealingPublicKey public_key{};
-  std::optional<seal::SealingKey> secret{};  // the key pair; unset once erased
-  int64_t created_unix_seconds = 0;
-  uint64_t first_sequence = 0;  // of the first manifest that names the key
-};
-
 // All sealing keys of one study. Its manifest names the newest; the earlier ones open reports that
 // were sealed for them. A value: each change returns a new one and adds its writes to a batch.
 //
-// Guarantee  There is a key. The n-th has sequence n, and either all have secrets or none has.
-// Errors     Unavailable: the random source fails. Internal: OpenSSL lacks X25519.
-// Threads    immutable; safe to share.
+// Guarantee  There is a key. The n-th has sequence n, that of the first manifest that names it, and
+// either all have secrets or none has. Errors     Unavailable: the random source fails. Internal:
+// OpenSSL lacks X25519. Threads    immutable; safe to share.
 class SealingKeys {
  public:
   // Bounds the memory of a study whose key is replaced over and over.
@@ -52,16 +42,16 @@ class SealingKeys {
   // the batch, then call PurgeErased() (erasure.h).
   SealingKeys Erase(std::string_view study, storage::StoreBatch& batch) const;
 
-  const StudySealingKey& current() const { return keys_.back(); }
+  const StoredSealingKey& current() const { return keys_.back(); }
   size_t size() const { return keys_.size(); }
   bool erased() const { return !keys_.back().secret.has_value(); }
   // Null if the study has no such key.
-  const StudySealingKey* Find(const SealingKeyName& name) const;
+  const StoredSealingKey* Find(const SealingKeyName& name) const;
 
  private:
-  explicit SealingKeys(std::vector<StudySealingKey> keys) : keys_(std::move(keys)) {}
+  explicit SealingKeys(std::vector<StoredSealingKey> keys) : keys_(std::move(keys)) {}
 
-  std::vector<StudySealingKey> keys_;  // oldest first
+  std::vector<StoredSealingKey> keys_;  // oldest first
 };
 
 }  // namespace coppice::curator

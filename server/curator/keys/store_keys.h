@@ -21,6 +21,12 @@ namespace coppice::curator {
 
 inline constexpr std::string_view kTicketKeyKey = "meta/ticket_key";
 inline constexpr std::string_view kManifestKeyKey = "meta/manifest_key";
+// The curator's direct keys, by their ids in hexadecimal.
+inline constexpr std::string_view kDirectKeyPrefix = "meta/direct_key/";
+inline std::string DirectKeyKey(const SealingKeyName& name) {
+  return StrCat(kDirectKeyPrefix,
+                BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()}));
+}
 inline constexpr std::string_view kStudyPrefix = "study/";
 inline constexpr std::string_view kTombstonePrefix = "gone/";
 
@@ -61,6 +67,8 @@ inline std::string SealingKeyKey(std::string_view study, const SealingKeyName& n
   return StrCat(SealingPrefix(study),
                 BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()}));
 }
+// Stands in for the study where an erased record is the curator's own. Ids are never empty.
+inline constexpr std::string_view kCuratorItself = "";
 // Marks that records of PrefixesToPurge() were deleted and may still be in the store's files.
 inline constexpr std::string_view kErasedPrefix = "erased/";
 inline std::string ErasedKey(std::string_view study) { return StrCat(kErasedPrefix, study, "/"); }
@@ -89,6 +97,7 @@ inline std::vector<std::string> PrefixesToRetire(std::string_view study) {
 }
 // The records that name people or open their reports: they are purged from the store's files too.
 inline std::vector<std::string> PrefixesToPurge(std::string_view study) {
+  if (study == kCuratorItself) return {std::string(kDirectKeyPrefix)};
   return {LabelsPrefix(study), JoinPrefix(study), SealingPrefix(study)};
 }
 // All records of the study.

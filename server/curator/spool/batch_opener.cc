@@ -78,7 +78,7 @@ class BatchOpener::Worker {
       owner_.LetForget(*this);
     }
     const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
-    const StudySealingKey* const key = keys == nullptr ? nullptr : keys->Find(name);
+    const StoredSealingKey* const key = keys == nullptr ? nullptr : keys->Find(name);
     if (key == nullptr || !key->secret.has_value()) {
       return DataLossError(
           StrCat("study ", study.id(), ": the key that opens one of its batches is lost"));

@@ -51,6 +51,16 @@ class Catalog {
   // another hash than `request_hash` or the study was deleted.
   StatusOr<std::shared_ptr<Study>> MadeBy(const StudyOrigin& origin,
                                           std::string_view request_hash) const;
+  // Whether there was a study of this id, which was deleted.
+  bool WasDeleted(std::string_view id) const {
+    const MutexLock lock(mutex_);
+    return tombstones_.find(id) != tombstones_.end();
+  }
+  // The number of studies.
+  size_t size() const {
+    const MutexLock lock(mutex_);
+    return studies_.size();
+  }
   // Whether this request made a study, deleted or not.
   bool HasRequest(const StudyOrigin& origin) const;
   // ResourceExhausted if `owner` has `most` studies or more; 0 means no limit.

@@ -1,8 +1,9 @@
-// The studies of one curator.
+// The studies of one curator, on a Store.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDIES_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDIES_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,20 +13,21 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "common/base/cancel_check.h"
-#include "common/base/page.h"
+#include "common/base/mutex.h"
+#include "common/base/rate_limiter.h"
 #include "common/base/status.h"
-#include "common/terms/terms.h"
-#include "common/wire/proto/packed_forest.h"
-#include "server/curator/estimation/estimator.h"
-#include "server/curator/inspection/break_down.h"
-#include "server/curator/intake/report_batch.h"
+#include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/intake/intake.h"
+#include "server/curator/keys/direct_keys.h"
 #include "server/curator/keys/manifest_authority.h"
-#include "server/curator/spool/batch_receiver.h"
+#include "server/curator/keys/ticket_authority.h"
+#include "server/curator/spool/batch_spool.h"
 #include "server/curator/spool/spool_room.h"
-#include "server/curator/study/report_history.h"
-#include "server/curator/study/study_info.h"
+#include "server/curator/studies/catalog.h"
+#include "server/curator/studies/models_with_lost_reports.h"
+#include "server/curator/studies/study_calls.h"
 #include "server/store/models/models.h"
 #include "server/store/store.h"
 
@@ -40,67 +42,17 @@ struct StudiesLimits {
   SpoolLimits spool{};
 };
 
-// Who is about to see something. The operator runs the curator and has its store; anybody else may
-// be a reader of models, to whom their certificates promise something (Certificate.readers). That
-// promise rests on nobody having seen what follows from the sums before they were final.
-enum class Viewer : uint8_t { kReader, kOperator };
-
-// Selects the counts to break down (break_down.h).
-struct CountsRequest {
-  uint32_t tree = 0;
-  NodeChoice choice{};
-  double confidence = kDefaultConfidence;
-};
-
-struct StudyCounts {
-  std::shared_ptr<const Terms> terms;
-  std::shared_ptr<const Forest> forest;
-  bool margins_only = false;  // LocalMechanism::margins_only()
-  uint64_t reports = 0;       // accepted
-  uint64_t tree_reports = 0;  // of these, in the selected tree
-  BreakDown break_down{};
-};
-
-// The public part of a study that its forecast rests on.
-struct PublicSide {
-  std::shared_ptr<const Terms> terms;
-  PartitionOptions partition;
-  std::shared_ptr<const Forest> forest;  // the forest that models are estimated on
-  std::shared_ptr<const Table> rows;
-  std::optional<RelaySettings> relay{};
-};
-
-// The studies of one curator: their life cycle, their reports and their models, on a Store.
+// Answers StudyCalls (study_calls.h says what each call does) from a Store, and does what time
+// brings. It leads each call through the catalog of studies, the intake that counts their reports,
+// the spool of their relays' batches, and the keys that tickets and manifests are made with.
 //
-// A study moves one way: open (takes reports), sealed (takes none), built (its final model, built
-// after sealing, exists). It seals itself when its time is over and stays sealed if the clock is
-// set back. If it has a retention, its sums, public rows, joined rows and spent tickets are deleted
-// that many days after sealing; its models stay, and so does its state, which keeps a report from
-// counting twice. Deleting a study removes everything, including spent tickets and models, and its
-// id is never used again.
-//
-// A study that is joined by ids takes the features of each id from the operator and a label from
-// its device; it counts one report per id.
-//
-// received = accepted + duplicate + rejected by reason + failed + under way. Received is counted at
-// intake, the others when reports are answered. Accepted and duplicate are stored with the sums;
-// rejections with the next of these, at Sweep() and at Drain(), so a crash can lose rejections and
-// nothing else. Failed counts reports of calls that failed as a whole since the process started.
-//
-// A study belongs to the policy entry that made it. The callers decide who may see it
-// (server/serving/calls/resource_guard.h). Request ids are separate for each owner.
-//
-// What follows from the sums of a study before they are final (a model, counts, alarms) ends the
-// promise to readers of its later models. A model, and counts for a reader, are noted in the study
-// before they are shown, for good; alarms are shown to the operator alone until the sums are final.
-//
-// Guarantee  A report is answered "accepted" only when its ticket and the new sums are on disk, in
-//            one atomic batch; a report with a spent ticket is answered "duplicate" and changes
-//            nothing. Many reports share one batch (group commit).
-// Errors     NotFound, AlreadyExists, FailedPrecondition, InvalidArgument as stated; otherwise what
-//            the Store returns.
-// Threads    safe to share.
-class Studies {
+// Guarantee  As StudyCalls. A change of a study's life is durable before anybody hears of it.
+// Errors     As StudyCalls.
+// Threads    Safe to share. Whatever makes, removes or builds takes change_mutex_; whatever changes
+//            one study's sums or life runs on the intake's committer, which takes no mutex of
+//            this class. Take change_mutex_ first, then StudyBatches::receiving(), then wait for
+//            the committer.
+class Studies final : public StudyCalls {
  public:
   // Loads what `store` holds. DataLoss if a record does not parse or add up. `models` receives
   // built models, is signed from now on by this curator's key, and must outlive the studies. A
@@ -110,116 +62,43 @@ class Studies {
                                                  std::function<int64_t()> clock,
                                                  const SigningKeys& signing_keys = {},
                                                  const StudiesLimits& limits = {});
-  virtual ~Studies() = default;
 
-  // Calls `cancel` while the partition grows, and creates nothing if that stops it.
-  // ResourceExhausted if the owner has as many studies as allowed.
-  virtual StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) = 0;
-  StatusOr<StudyInfo> Create(const StudySpec& spec) { return Create(spec, CancelCheck()); }
-  // Whether the request made a study before, so that Create() would make none.
-  virtual bool WasCreated(const StudySpec& /*spec*/) const { return false; }
-  // The study as List() shows it; none if there is no such study.
-  virtual std::optional<StudyInfo> FindInfo(std::string_view /*id*/) const { return std::nullopt; }
-  // Includes the alarms, and so costs as much as an estimate. Leaves them out below the study's
-  // minimum of reports, since they tell of the mean label as a model would, while sealed reports of
-  // a sealed study wait, and for a reader while the study is open. Seals a study whose time is
-  // over.
-  virtual StatusOr<StudyInfo> Get(std::string_view id, Viewer viewer) = 0;
-  StatusOr<StudyInfo> Get(std::string_view id) { return Get(id, Viewer::kOperator); }
-  // The study's reports over time, since it was loaded or made. Costs no estimate.
-  virtual StatusOr<ReportSteps> ReportsOverTime(std::string_view id) const = 0;
-  virtual std::vector<StudyInfo> List(const Page& page) const = 0;
-  // Nothing if there is no such study.
-  virtual std::optional<std::string> OwnerOf(std::string_view id) const = 0;
-  virtual StatusOr<StudyInfo> Seal(std::string_view id) = 0;
-  // FailedPrecondition while an endpoint serves a model of the study (models.h).
-  virtual Status Delete(std::string_view id) = 0;
-
-  // Gives an open relayed study its next sealing key, which later manifests name. Repeating the
-  // call gives no further key (study_sealing.h).
-  virtual StatusOr<StudyInfo> RotateSealingKey(std::string_view id,
-                                               const SealingKeyName& current) = 0;
-
-  // Adds features of ids to an open study that is joined by ids (StudySpec::joined_by), all of the
-  // call or none, and returns how many ids it has. Skips ids that are there with the same features,
-  // so a call may be repeated. FailedPrecondition if the study is sealed or not joined by ids;
-  // InvalidArgument as CheckJoinRows(), and for an id that already has other features
-  // (join_rows.h).
-  virtual StatusOr<uint64_t> AddJoinRows(std::string_view id, absl::Span<const JoinRow> rows) = 0;
-
-  // What a device needs: the terms and the trees as bytes, and tickets.
-  struct Offer {
-    std::shared_ptr<const std::string> terms_bytes;
-    Fingerprint fingerprint{};
-    std::shared_ptr<const PackedForest> forest;
-    std::vector<Ticket> tickets;
-    std::shared_ptr<const SignedManifest> manifest{};
-    bool relayed = false;  // the tickets are only for the study's relay
-    std::string owner{};   // of the study
-  };
-  static constexpr uint32_t kMaxTicketsPerOffer = 1000;
-  // Issues `count` fresh tickets, 1 to kMaxTicketsPerOffer. If the study requires submission
-  // tokens, each token gives its one, unchanging ticket instead (ticket_authority.h).
-  // FailedPrecondition if the study is sealed, which this does if its time is over, and before the
-  // first AddJoinRows() of a study that is joined by ids. InvalidArgument unless there are `count`
-  // tokens, or none if the study requires none; else as IssueFor().
-  virtual StatusOr<Offer> MakeOffer(std::string_view id, uint32_t count,
-                                    absl::Span<const std::string> submission_tokens) = 0;
-  StatusOr<Offer> MakeOffer(std::string_view id, uint32_t count) {
-    return MakeOffer(id, count, {});
-  }
-
-  // Issues `count` fresh submission tokens, 1 to kMaxTokensPerCall, valid for every study that
-  // requires them.
-  static constexpr uint32_t kMaxTokensPerCall = 10'000;
-  virtual StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) = 0;
-
-  // The keys that sign the manifests.
-  virtual CuratorKeys SigningKeysInUse() const = 0;
-  // Signs a challenge with the current key, under kCuratorDomain.
-  virtual StatusOr<Signature> ProveKey(std::string_view challenge) const = 0;
-
-  // Judges each report separately and calls `done` once, with one outcome per report in the same
-  // order, after everything accepted is durable. `done` runs on another thread or on any thread
-  // inside Submit(), so the caller must hold no lock that a `done` takes. The batches of a study
-  // are counted in the order of submission. After an error (the store failed) none may be assumed
-  // counted, and the caller retries the same bytes. ResourceExhausted if too much is queued or too
-  // many reports come per second. FailedPrecondition for a study that takes reports only from its
-  // relay.
-  virtual void Submit(std::string_view id, std::string_view fingerprint_bytes, ReportBatch reports,
-                      SubmitDone done) = 0;
-
-  // Stores the next part of a batch of the study's relay (batch_receiver.h). A complete batch is
-  // opened and counted in the background, even after the study is sealed.
-  virtual StatusOr<BatchProgress> DeliverBatch(std::string_view id, const BatchPart& part) = 0;
-
-  // Builds a model. That is post-processing: it may be repeated, and while the study is open too.
-  // The first model of all reports of a sealed study is its final one; the model and that fact are
-  // stored in one step. FailedPrecondition while sealed reports of a sealed study wait, and below
-  // the study's minimum of reports (of those with the value that `options` may name). Builds
-  // nothing if `cancel` stops it.
-  virtual StatusOr<models::ModelInfo> BuildModel(std::string_view study, std::string_view model_id,
-                                                 const EstimatorOptions& options,
-                                                 const CancelCheck& cancel) = 0;
-  StatusOr<models::ModelInfo> BuildModel(std::string_view study, std::string_view model_id,
-                                         const EstimatorOptions& options) {
-    return BuildModel(study, model_id, options, CancelCheck());
-  }
-
-  // Breaks the reports of one tree down by its nodes. Like a model it is post-processing and may be
-  // repeated. FailedPrecondition as BuildModel() while sealed reports wait, below the study's
-  // minimum of reports, after its sums were deleted, and while no report has answered in the tree.
-  // InvalidArgument for a tree that does not exist, and as BreakDownTree(). While the study is
-  // open, counts for a reader end the promise to readers of its models.
-  virtual StatusOr<StudyCounts> GetCounts(std::string_view id, const CountsRequest& request,
-                                          Viewer viewer) = 0;
-  StatusOr<StudyCounts> GetCounts(std::string_view id, const CountsRequest& request) {
-    return GetCounts(id, request, Viewer::kOperator);
-  }
-
-  // FailedPrecondition if the study has no public rows: it was made from its schema alone, or its
-  // retention is over.
-  virtual StatusOr<PublicSide> GetPublicSide(std::string_view id) = 0;
+  using StudyCalls::Create;
+  StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) override;
+  bool WasCreated(const StudySpec& spec) const override;
+  std::optional<StudyInfo> FindInfo(std::string_view id) const override;
+  using StudyCalls::Get;
+  StatusOr<StudyInfo> Get(std::string_view id, Viewer viewer) override;
+  StatusOr<ReportSteps> ReportsOverTime(std::string_view id) const override;
+  std::vector<StudyInfo> List(const Page& page) const override;
+  std::optional<std::string> OwnerOf(std::string_view id) const override;
+  StatusOr<StudyInfo> Seal(std::string_view id) override;
+  Status Delete(std::string_view id) override;
+  StatusOr<StudyInfo> RotateSealingKey(std::string_view id, const SealingKeyName& current) override;
+  StatusOr<uint64_t> AddJoinRows(std::string_view id, absl::Span<const JoinRow> rows) override;
+  using StudyCalls::MakeOffer;
+  StatusOr<Offer> MakeOffer(std::string_view id, uint32_t count,
+                            absl::Span<const std::string> submission_tokens) override;
+  CuratorKeys SigningKeysInUse() const override;
+  StatusOr<KeyProof> ProveKeys(std::string_view challenge) const override;
+  StatusOr<Notice> GetNotice(std::string_view id) override;
+  StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override;
+  StatusOr<seal::OpenedRequest> OpenMessage(std::string_view key_id, std::string_view encapsulated,
+                                            std::string_view ciphertext) override;
+  void Submit(std::string_view id, std::string_view fingerprint_bytes, ReportBatch reports,
+              SubmitDone done) override;
+  StatusOr<BatchProgress> DeliverBatch(std::string_view id, const BatchPart& part) override;
+  using StudyCalls::BuildModel;
+  StatusOr<models::ModelInfo> BuildModel(std::string_view study_id, std::string_view model_id,
+                                         const EstimatorOptions& asked,
+                                         const CancelCheck& cancel) override;
+  using StudyCalls::GetCounts;
+  StatusOr<StudyCounts> GetCounts(std::string_view id, const CountsRequest& request,
+                                  Viewer viewer) override;
+  StatusOr<PublicSide> GetPublicSide(std::string_view id) override;
+  uint64_t ReportsOfNoStudy() const override;
+  size_t QueuedBytes() const override;
+  uint64_t SpoolBytes() const override;
 
   // Does what is due by the clock: seals studies whose time is over, retires those whose retention
   // is over, writes the rejections since the last sweep, and looks for alarms. Call it about every
@@ -228,23 +107,63 @@ class Studies {
   // It looks at a study's sums when its reports have grown by half since the last look, and once
   // more when they are final. That makes about fifty looks for a billion reports, and each is
   // equally likely to raise a false alarm.
-  virtual Status Sweep() = 0;
+  Status Sweep();
 
   // Checks that counts kept in different places agree (reconcile.h). Internal names the study and
   // the numbers that differ. Waits for a turn between two groups of reports.
-  virtual Status Reconcile() = 0;
-
-  // The number of reports since the process started that named no study. Excludes reports of a
-  // study that was deleted while they waited.
-  virtual uint64_t ReportsOfNoStudy() const = 0;
-
-  // The memory of queued reports and of those being stored.
-  virtual size_t QueuedBytes() const = 0;
-  // The bytes that relays' batches take of StudiesLimits::spool.
-  virtual uint64_t SpoolBytes() const = 0;
+  Status Reconcile();
 
   // Rejects new reports with Unavailable and waits for the queued ones. Idempotent.
-  virtual void Drain() = 0;
+  void Drain();
+
+ private:
+  Studies(storage::Store& store, models::Models& models, std::function<int64_t()> clock,
+          TicketAuthority authority, std::unique_ptr<ManifestAuthority> manifests,
+          std::unique_ptr<DirectKeys> direct_keys, const StudiesLimits& limits);
+  Status Load();
+
+  // Tells devices of a deleted study so: an id that was never used may be another curator's.
+  SubmitDone CountUnknown(bool was_deleted, SubmitDone done);
+  // Each message brings a report at least, so there need not be more of them than the limits of all
+  // studies together allow reports.
+  Status CheckMayOpen();
+  // The manifest of the study as it is now; of one without a relay with the current direct key.
+  Manifest ManifestOf(const Study& study) const;
+  Status CheckTakesNow(const Study& study, size_t reports);
+  // Seals a study whose time is over durably before anyone hears of it, so that setting the clock
+  // back cannot reopen it.
+  Status SealIfOver(Study& study);
+  Status SealAs(Study& study, absl::FunctionRef<StudyLife()> next);
+  // Runs on the committer. Writes nothing if the study has been deleted.
+  Status StoreLife(Study& study, const StudyLife& next, storage::StoreBatch batch = {});
+  // Skipped while a model is being built from these records; the next sweep retries.
+  Status RetireUnlessBusy(Study& study);
+  Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  Status Erase(Study& study);
+  StatusOr<std::string> ChooseId(const StudySpec& spec) const;
+  StatusOr<models::ModelInfo> MakeModel(Study& study, const std::string& wanted,
+                                        const EstimatorOptions& options, const CancelCheck& cancel);
+
+  storage::Store& store_;
+  models::Models& models_;
+  const std::function<int64_t()> clock_;
+  const TicketAuthority authority_;
+  const std::unique_ptr<ManifestAuthority> manifests_;
+  const std::unique_ptr<DirectKeys> direct_keys_;
+  const uint64_t reports_per_second_;  // 0: no limit
+  RateLimiter report_limiter_;
+  Catalog catalog_;
+  // As loaded at the start, which stays right because ids of studies are never reused.
+  ModelsWithLostReports lost_reports_;
+  BasisCache bases_;
+  // Held across Create(), Seal(), RotateSealingKey(), Delete() and BuildModel(), so that taking a
+  // name and adding or removing a study's data is one step. The committer never takes it.
+  Mutex change_mutex_;
+  // Held across AddJoinRows(), so that what it read from the store still holds when it writes.
+  Mutex join_mutex_;
+  std::atomic<uint64_t> of_no_study_{0};
+  Intake intake_;
+  BatchSpool spool_;  // last: its threads end before what they use
 };
 
 }  // namespace coppice::curator

@@ -22,26 +22,6 @@ std::string PartitionSource(const StudyDefinition& definition) {
   return StrCat("the ", definition.public_rows, " public rows, and the partition grown from them");
 }
 
-std::string PublicFeatureNames(const Schema& schema) {
-  return StrJoin(schema.public_features(), ", ", [&](std::string* out, uint32_t feature) {
-    StrAppend(out, schema.features()[feature].name);
-  });
-}
-
-std::string Neighbours(const Terms& terms) {
-  const Schema& schema = *terms.schema;
-  if (schema.public_features().empty())
-    return "any value of one device's row for any other (local)";
-  if (!terms.joined_by.empty()) {
-    return StrCat("any label of one device for any other, its ", terms.joined_by,
-                  " and the features that the curator joins by it as they are: ",
-                  PublicFeatureNames(schema), " (local)");
-  }
-  return StrCat(schema.all_public() ? "any label of one device for any other"
-                                    : "any label and private features of one device for any others",
-                ", its public features as they are: ", PublicFeatureNames(schema), " (local)");
-}
-
 std::vector<std::string> PublicInputs(const StudyDefinition& definition, bool seen_early) {
   std::vector<std::string> inputs = {"the schema: bounds, vocabularies and classes",
                                      PartitionSource(definition), "the number of reports"};
@@ -49,12 +29,9 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition, bool se
     inputs.push_back(
         StrCat("the range that numbers are rounded within: ", range->low, " to ", range->high));
   }
-  if (definition.terms->shows_values()) {
-    inputs.push_back(definition.terms->joined_by.empty()
-                         ? "what reports show in the clear: the values of the public features"
-                         : StrCat("what reports show in the clear, the id ",
-                                  definition.terms->joined_by,
-                                  ", and the features that the curator had of it"));
+  const std::string in_clear = definition.form->InClearInWords();
+  if (!in_clear.empty()) {
+    inputs.push_back(in_clear);
   } else if (seen_early) {
     inputs.emplace_back(
         "a model or counts that were shown, or may have been, before the last report had come: "
@@ -73,8 +50,8 @@ StatusOr<double> LargestMass(const StudyDefinition& definition, const Forest& fo
   for (const Tree& tree : forest) leaves.push_back(tree.num_leaves());
   COPPICE_ASSIGN_OR_RETURN(double mass, LargestTwoSidedMass(terms.mechanism, terms.epsilon, leaves,
                                                             terms.schema->num_outputs()));
-  for (const auto& mechanism : definition.mechanisms) {
-    mass = std::max(mass, mechanism->TwoSidedMass());
+  for (uint32_t tree = 0; tree < definition.form->num_trees(); ++tree) {
+    mass = std::max(mass, definition.form->mechanism(tree).TwoSidedMass());
   }
   return mass;
 }
@@ -83,8 +60,8 @@ StatusOr<double> LargestMass(const StudyDefinition& definition, const Forest& fo
 // study make none: beside later models they show which reports came between. So do models and
 // counts that were shown while it was open, beside the model of all reports. Nor is there one where
 // public features tell reports apart.
-ReadersBound ReadersFacts(const Schema& schema, const SumsState& sums) {
-  if (!sums.are_final || sums.seen_early || !schema.public_features().empty()) return {};
+ReadersBound ReadersFacts(const ReportForm& report, const SumsState& sums) {
+  if (!sums.are_final || sums.seen_early || report.ShowsSomething()) return {};
   return {.dishonest_millionths = kDefaultDishonestMillionths};
 }
 
@@ -108,15 +85,13 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
   const std::string mechanism(MechanismName(definition.terms->mechanism));
   const uint64_t epsilon_nanos = definition.terms->epsilon.nanos();
   return {.epsilon_nanos = epsilon_nanos,
-          .releases = {{.what = definition.terms->schema->all_public()
-                                    ? "a device's one report: its label"
-                                    : "a device's one report: its leaf and label in one tree",
+          .releases = {{.what = definition.form->ReleaseInWords(),
                         .mechanism = mechanism,
                         .epsilon_nanos = epsilon_nanos,
                         .times = 1,
                         .part = ""}},
           .mechanism = mechanism,
-          .neighbouring = Neighbours(*definition.terms),
+          .neighbouring = definition.form->NeighboursInWords(),
           .public_inputs = PublicInputs(definition, sums.are_final && sums.seen_early),
           .estimator = options.ToString(),
           .reports = reports,
@@ -124,7 +99,7 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
           .fingerprint = ToHex(definition.fingerprint),
           .code_version = COPPICE_VERSION,
           .diagnosis = "",
-          .readers = ReadersFacts(*definition.terms->schema, sums),
+          .readers = ReadersFacts(definition.form->report(), sums),
           .relay = RelayFacts(definition, batches)};
 }
 

@@ -19,7 +19,6 @@
 #include "server/curator/inspection/break_down.h"
 #include "server/curator/label_only/label_only.h"
 #include "server/curator/partition/by_value.h"
-#include "server/curator/partition/number_labels.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
 #include "server/store/models/model_record.h"
@@ -81,26 +80,6 @@ Status CheckEnoughReportsWhere(const StudyInfo& info, const EstimatorOptions& op
                             StrCat("accepted reports where ", options.where->ToString()), "model");
 }
 
-// Checks that the study can tell which reports have the value that `options` name.
-Status CheckTellsWhere(const Study& study, const EstimatorOptions& options) {
-  if (!options.where) return OkStatus();
-  const StudyDefinition& definition = study.definition();
-  const Schema& schema = *definition.terms->schema;
-  COPPICE_RETURN_IF_ERROR(EncodeValue(schema, *options.where).status());
-  const std::string& by_feature = definition.partition.by_feature;
-  if (!KeepsLabels(definition) && by_feature != options.where->feature) {
-    return FailedPreconditionError(StrCat(
-        "where: the study ", study.id(), " does not tell its reports apart by ",
-        options.where->feature, ", it is by ", by_feature.empty() ? "no feature" : by_feature,
-        ": create a study with partition.by_feature (study create --by) of a public feature"));
-  }
-  if (options.evidence == Evidence::kPublic) {
-    return InvalidArgumentError(
-        "where: says of which reports, and public labels alone are of none: take another evidence");
-  }
-  return OkStatus();
-}
-
 // The batches behind sums read since `counted_before` batches were counted. None if the sums may
 // include reports of other batches, whose number of accepted reports is not known yet.
 BatchSummary BatchesOf(const Study& study, uint64_t counted_before) {
@@ -130,11 +109,11 @@ StatusOr<Model> EstimateTrees(const StudyDefinition& definition, const StudyProg
   of_partition.max_depth = definition.partition.max_depth;
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
-  for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
+  for (size_t t = 0; t < definition.form->num_trees(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
     const Tree& tree = (*definition.forest)[t];
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> of_tree,
-                             EstimateTree(tree, *definition.mechanisms[t], *progress.sums[t],
+                             EstimateTree(tree, definition.form->mechanism(t), *progress.sums[t],
                                           CountPublicRows(tree, public_rows), of_partition));
     COPPICE_ASSIGN_OR_RETURN(CollapsedTree pruned,
                              Collapse(tree, of_tree, *definition.terms->schema));
@@ -154,22 +133,21 @@ StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& defini
   std::vector<PrivateCounts> counts;
   for (size_t t = 0; t < sums.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
-    const PublicCounts of_rows = CountPublicRows((*definition.model_forest)[t], public_rows);
+    const PublicCounts of_rows =
+        CountPublicRows((*definition.form->model_forest())[t], public_rows);
     COPPICE_ASSIGN_OR_RETURN(counts.emplace_back(),
-                             definition.terms->shows_values()
-                                 ? ModelCounter(definition, t).Counts(*sums[t], of_rows)
-                                 : CountReports(*definition.mechanisms[t], *sums[t], of_rows));
+                             definition.form->CountsOf(t, *sums[t], of_rows));
   }
   return counts;
 }
 
 // Converts leaves of numbers from the terms' range to the target's bounds.
-StatusOr<Model> AdditiveModel(const Terms& terms, Forest forest,
+StatusOr<Model> AdditiveModel(const StudyForm& form, Forest forest,
                               std::vector<std::vector<LeafPrediction>> leaves,
                               Certificate certificate) {
-  if (terms.rounding.has_value()) PlaceInBounds(*terms.rounding, *terms.schema->target(), leaves);
-  return Model::Create(*terms.schema, std::move(forest), std::move(leaves), std::move(certificate),
-                       LeafKind::kAdditive);
+  form.PlaceInTargetBounds(leaves);
+  return Model::Create(*form.terms().schema, std::move(forest), std::move(leaves),
+                       std::move(certificate), LeafKind::kAdditive);
 }
 
 // Estimates all trees of the forest together.
@@ -179,12 +157,12 @@ StatusOr<Model> EstimateForest(const StudyDefinition& definition,
                                Certificate certificate, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
                            CountsOfTrees(definition, sums, public_rows, cancel));
-  const Forest& forest = *definition.model_forest;
+  const Forest& forest = *definition.form->model_forest();
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
                            EstimateSmooth(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
   SetPromises(definition, forest, certificate);
-  return AdditiveModel(*definition.terms, forest, std::move(fit.leaves), std::move(certificate));
+  return AdditiveModel(*definition.form, forest, std::move(fit.leaves), std::move(certificate));
 }
 
 StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
@@ -197,12 +175,11 @@ StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
 StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definition,
                                           const StudyProgress& progress,
                                           const EstimatorOptions& options) {
-  COPPICE_ASSIGN_OR_RETURN(std::optional<EncodedValue> where,
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<EncodedValue> where,
                            WhereOf(*definition.terms->schema, options));
-  if (KeepsLabels(definition)) where.reset();  // the value then selects reports, not sums
   std::vector<SharedSums> sums;
   for (size_t t = 0; t < progress.sums.size(); ++t) {
-    sums.push_back(ModelSums(definition, t, progress.sums[t], where));
+    sums.push_back(definition.form->ModelSums(t, progress.sums[t], where));
   }
   return sums;
 }
@@ -223,7 +200,7 @@ StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& stu
   if (options.evidence == Evidence::kBoth) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
                              CountsOfTrees(definition, sums, public_rows, cancel));
-    const Forest& forest = *definition.model_forest;
+    const Forest& forest = *definition.form->model_forest();
     COPPICE_ASSIGN_OR_RETURN(SmoothFit of_public,
                              EstimateSmooth(basis, forest, counts, Evidence::kPublic, cancel));
     offset = {.forest = forest, .leaves = std::move(of_public.leaves)};
@@ -243,35 +220,14 @@ StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& stu
     StrAppend(&certificate.diagnosis, "; learnt from the first ", labels.rows.num_rows(),
               " reports, which is what memory holds");
   }
-  return AdditiveModel(*definition.terms, std::move(fit.model.forest), std::move(fit.model.leaves),
+  return AdditiveModel(*definition.form, std::move(fit.model.forest), std::move(fit.model.leaves),
                        std::move(certificate));
-}
-
-// Every tree of a study by a feature begins with its values, so the number of reports with each
-// value is known over all trees.
-std::vector<std::optional<uint64_t>> KnownRows(const StudyDefinition& definition,
-                                               const StudyProgress& progress, uint32_t tree) {
-  const Schema& schema = *definition.terms->schema;
-  const StatusOr<uint32_t> feature = FindByFeature(schema, definition.partition.by_feature);
-  if (!feature.ok()) return {};  // the study is by no feature
-  const uint32_t copies = NumCopies(schema.features()[*feature]);
-  std::vector<uint64_t> of_values(2 * (size_t{copies} - 1));
-  for (size_t t = 0; t < progress.sums.size(); ++t) {
-    const auto at_nodes = definition.counters[t].ReportsAtNodes(progress.sums[t]->sums);
-    const auto nodes = NodesOfValues((*definition.forest)[t], copies);
-    for (size_t i = 0; i < nodes.size(); ++i) of_values[i] += at_nodes[nodes[i]];
-  }
-  const Tree& asked = (*definition.forest)[tree];
-  std::vector<std::optional<uint64_t>> known(asked.nodes().size());
-  const auto nodes = NodesOfValues(asked, copies);
-  for (size_t i = 0; i < nodes.size(); ++i) known[nodes[i]] = of_values[i];
-  return known;
 }
 
 }  // namespace
 
 StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
-  COPPICE_RETURN_IF_ERROR(CheckTellsWhere(study, asked));
+  COPPICE_RETURN_IF_ERROR(study.form().CheckTellsWhere(asked));
   if (study.definition().partition.use_labels) return asked;
   if (UsesPublicLabels(asked)) {
     return InvalidArgumentError(
@@ -325,16 +281,8 @@ StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
   uint64_t reports = 0;
   for (const SharedSums& of_tree : sums) reports += of_tree->reports;
   Certificate certificate = MakeCertificate(definition, options, reports, state, batches);
-  if (definition.terms->rounding.has_value() && options.kind != EstimatorKind::kSmooth) {
-    return InvalidArgumentError(
-        "estimator: the study is of numbers, weighted and prune are for classes; take smooth");
-  }
-  if (definition.terms->shows_values() && options.kind != EstimatorKind::kSmooth) {
-    return InvalidArgumentError(
-        "estimator: the study has public features, so its reports are not about all leaves; take "
-        "smooth");
-  }
-  if (KeepsLabels(definition) && options.evidence != Evidence::kPublic) {
+  COPPICE_RETURN_IF_ERROR(definition.form->CheckEstimator(options));
+  if (definition.form->KeepsReports() && options.evidence != Evidence::kPublic) {
     return EstimateFromLabels(store, study, sums, public_rows, *basis, options,
                               std::move(certificate), cancel);
   }
@@ -354,7 +302,7 @@ StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& st
   COPPICE_RETURN_IF_ERROR(rows.status());
   return PublicSide{.terms = definition.terms,
                     .partition = definition.partition,
-                    .forest = definition.model_forest,
+                    .forest = definition.form->model_forest(),
                     .rows = std::make_shared<const Table>(*std::move(rows)),
                     .relay = definition.settings.relay};
 }
@@ -372,18 +320,12 @@ StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study
   const TreeSums& sums = *progress.sums[request.tree];
   StudyCounts result{.terms = definition.terms,
                      .forest = definition.forest,
-                     .margins_only = definition.mechanisms[request.tree]->margins_only(),
+                     .margins_only = study.form().mechanism(request.tree).margins_only(),
                      .tree_reports = sums.reports};
   for (const SharedSums& of_tree : progress.sums) result.reports += of_tree->reports;
   const Tree& tree = (*definition.forest)[request.tree];
-  // The end of a number is drawn as a tree is, and adds as much to the variance.
-  const bool several = progress.sums.size() > 1 || definition.terms->rounding.has_value();
   const PublicCounts of_rows = CountPublicRows(tree, *public_rows);
-  NoisyCounts counts =
-      definition.terms->shows_values()
-          ? CountWithNoise(definition.counters[request.tree], sums, result.reports, several)
-          : CountWithNoise(*definition.mechanisms[request.tree], sums, result.reports, several);
-  counts.known_rows = KnownRows(definition, progress, request.tree);
+  const NoisyCounts counts = study.form().CountsWithNoise(request.tree, progress.sums);
   COPPICE_ASSIGN_OR_RETURN(
       result.break_down, BreakDownTree(tree, counts, of_rows, request.choice, request.confidence));
   return result;

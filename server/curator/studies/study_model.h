@@ -12,7 +12,7 @@
 #include "common/table/table.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
-#include "server/curator/studies/studies.h"
+#include "server/curator/studies/study_calls.h"
 #include "server/curator/study/study.h"
 #include "server/store/models/models.h"
 

@@ -9,9 +9,10 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 #include "common/terms/sha256.h"
-#include "common/wire/proto/convert.h"
 #include "common/wire/field_error.h"
+#include "common/wire/proto/convert.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/forest_size.h"
@@ -116,11 +117,10 @@ StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
   }
   if (spec.mechanism.has_value())
     return MechanismDecision{.mechanism = *spec.mechanism, .reason = size};
-  // Where all features are public, a report is about one leaf.
   const Schema& schema = spec.public_rows->schema();
   COPPICE_ASSIGN_OR_RETURN(
       const MechanismChoice choice,
-      ChooseMechanism(spec.epsilon, schema.all_public() ? Forest{Tree::SingleLeaf()} : forest,
+      ChooseMechanism(spec.epsilon, ReportForm::For(schema).PayloadForest(forest),
                       schema.num_outputs(), spec.max_payload_bytes));
   return MechanismDecision{.mechanism = choice.cost.kind,
                            .reason = size.empty() ? choice.why : StrCat(choice.why, "; ", size)};
@@ -172,7 +172,7 @@ StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::
   definition.choice = decision.reason;
   definition.public_rows = partition.from_schema ? 0 : spec.public_rows->num_rows();
   definition.settings = spec.settings;
-  COPPICE_RETURN_IF_ERROR(CheckRelayable(definition));
+  COPPICE_RETURN_IF_ERROR(CheckSealable(definition));
   definition.request_id = spec.request_id;
   definition.request_hash = HashRequest(spec);
   definition.owner = spec.owner;

@@ -41,7 +41,7 @@ Status HasOtherFeatures(size_t i, std::string_view id) {
 }  // namespace
 
 Status CheckJoinRows(const StudyDefinition& definition, absl::Span<const JoinRow> rows) {
-  if (definition.terms->joined_by.empty()) {
+  if (!definition.form->report().ShowsId()) {
     return FailedPreconditionError(
         StrCat("study ", definition.terms->study,
                " is not joined by an id: its devices send their own features"));

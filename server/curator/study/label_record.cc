@@ -19,6 +19,7 @@ namespace {
 
 struct Wanted {
   const StudyDefinition& definition;
+  const LocalMechanism& of_label;
   const std::optional<EncodedValue>& where;
   uint64_t fitting = 0;  // reports
 };
@@ -27,7 +28,7 @@ struct Wanted {
 StatusOr<std::optional<Row>> FeaturesOf(const storage::Store& store,
                                         const StudyDefinition& definition,
                                         std::string_view public_values) {
-  if (!definition.terms->joined_by.empty()) {
+  if (definition.form->report().ShowsId()) {
     const std::optional<JoinId> id = JoinIdFromBytes(public_values);
     if (!id.has_value()) return std::optional<Row>();
     return FindJoinRow(store, definition, *id);
@@ -42,7 +43,7 @@ Status AddStored(const storage::Store& store, std::string_view key,
                  const v1::LabelReportsRecord::Report& report, const Wanted& wanted, bool fits,
                  StoredLabels& labels) {
   const StudyDefinition& definition = wanted.definition;
-  const LocalMechanism& mechanism = definition.counters.front().MechanismFor(1);
+  const LocalMechanism& mechanism = wanted.of_label;
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                            FeaturesOf(store, definition, report.public_values()));
   if (!row.has_value() || !mechanism.Check(report.payload()).ok() ||
@@ -84,6 +85,7 @@ StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& stud
                          .margins = RowColumns(MarginColumns(schema->num_outputs()))};
   const Wanted wanted = {
       .definition = study.definition(),
+      .of_label = study.form().mechanism(0),
       .where = where,
       .fitting = std::max<uint64_t>(kMaxLabelValues / schema->num_features(), 1)};
   // All reports with the value are counted, even if they do not fit.

@@ -1,5 +1,6 @@
-// The reports of studies whose features are all public. They are kept one by one, so that any
-// learner can be used (label_only.h). Only what the mechanism hides in a report is private.
+// The reports of studies whose reports are about the label alone (StudyForm::KeepsReports). They
+// are kept one by one, so that any learner can be used (label_only.h). Only what the mechanism
+// hides in a report is private.
 //
 // Guarantee  A record is written in the batch that counts its reports, and deleted with the study's
 //            sums.
@@ -24,10 +25,6 @@
 #include "server/store/store.h"
 
 namespace coppice::curator {
-
-inline bool KeepsLabels(const StudyDefinition& definition) {
-  return definition.terms->schema->all_public();
-}
 
 struct LabelReport {
   // As the report showed them or, in a study that is joined by ids, its id's JoinId.

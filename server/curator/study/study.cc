@@ -17,37 +17,9 @@
 namespace coppice::curator {
 namespace {
 
-StatusOr<std::vector<ConsistentCounter>> MakeCounters(const Terms& terms, const Forest& forest) {
-  uint32_t most_leaves = 1;
-  for (const Tree& tree : forest) {
-    most_leaves = std::max(most_leaves, tree.num_leaves());
-  }
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<MechanismsBySize> mechanisms,
-                           MechanismsBySize::Create(terms.mechanism, terms.epsilon, most_leaves,
-                                                    terms.schema->num_outputs()));
-  std::vector<ConsistentCounter> counters;
-  for (const Tree& tree : forest) {
-    counters.emplace_back(tree, terms.schema, mechanisms);
-  }
-  return counters;
-}
-
-Status AddModelForest(StudyDefinition& definition) {
-  const std::string& by_feature = definition.partition.by_feature;
-  definition.model_forest = definition.forest;
-  if (by_feature.empty()) return OkStatus();
-  const Schema& schema = *definition.terms->schema;
-  COPPICE_ASSIGN_OR_RETURN(const uint32_t feature, FindByFeature(schema, by_feature));
-  COPPICE_ASSIGN_OR_RETURN(Forest behind, TakeValuesFromFront(*definition.forest, schema, feature));
-  definition.model_forest = std::make_shared<const Forest>(std::move(behind));
-  COPPICE_ASSIGN_OR_RETURN(definition.counters_behind_values,
-                           MakeCounters(*definition.terms, *definition.model_forest));
-  return OkStatus();
-}
-
 Status CheckNumberOfSums(const StudyDefinition& definition) {
   uint64_t sums = 0;
-  for (size_t t = 0; t < definition.mechanisms.size(); ++t) sums += SumSize(definition, t);
+  for (size_t t = 0; t < definition.form->num_trees(); ++t) sums += definition.form->SumSize(t);
   if (sums <= kMaxSums) return OkStatus();
   return InvalidArgumentError(StrCat(
       "the partition needs ", sums, " sums, the curator keeps at most ", kMaxSums,
@@ -64,11 +36,6 @@ int64_t SteadySeconds() {
 
 }  // namespace
 
-size_t SumSize(const StudyDefinition& definition, size_t tree) {
-  if (definition.terms->shows_values()) return definition.counters[tree].sum_size();
-  return definition.mechanisms[tree]->sum_size();
-}
-
 StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
                                               PartitionOptions partition) {
   StudyDefinition definition;
@@ -80,36 +47,17 @@ StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedFor
   COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(*definition.terms, packed));
   definition.forest = std::make_shared<const Forest>(std::move(forest));
   definition.packed_forest = std::make_shared<const PackedForest>(std::move(packed));
-  COPPICE_ASSIGN_OR_RETURN(definition.mechanisms,
-                           MakeMechanisms(*definition.terms, *definition.forest));
-  if (definition.terms->shows_values()) {
-    COPPICE_ASSIGN_OR_RETURN(definition.counters,
-                             MakeCounters(*definition.terms, *definition.forest));
-  }
+  COPPICE_ASSIGN_OR_RETURN(definition.form, StudyForm::Make(definition.terms, definition.forest,
+                                                            definition.partition.by_feature));
   COPPICE_RETURN_IF_ERROR(CheckNumberOfSums(definition));
-  COPPICE_RETURN_IF_ERROR(AddModelForest(definition));
   return definition;
-}
-
-const ConsistentCounter& ModelCounter(const StudyDefinition& definition, size_t tree) {
-  return definition.counters_behind_values.empty() ? definition.counters[tree]
-                                                   : definition.counters_behind_values[tree];
-}
-
-SharedSums ModelSums(const StudyDefinition& definition, size_t tree, const SharedSums& sums,
-                     const std::optional<EncodedValue>& where) {
-  if (definition.counters_behind_values.empty()) return sums;
-  const ConsistentCounter& counter = definition.counters_behind_values[tree];
-  return std::make_shared<const TreeSums>(
-      where ? counter.OfCopy(*sums, CopyOf(*definition.terms->schema, *where))
-            : counter.OfAllCopies(*sums));
 }
 
 StudyProgress NoProgress(const StudyDefinition& definition) {
   StudyProgress progress;
-  for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
+  for (size_t t = 0; t < definition.form->num_trees(); ++t) {
     progress.sums.push_back(std::make_shared<const TreeSums>(
-        TreeSums{.sums = std::vector<int64_t>(SumSize(definition, t)), .reports = 0}));
+        TreeSums{.sums = std::vector<int64_t>(definition.form->SumSize(t)), .reports = 0}));
   }
   return progress;
 }
@@ -154,7 +102,7 @@ Status Study::CheckGivesTickets(size_t tickets, size_t tokens) const {
                                           expired ? " is sealed, its time is over" : " is sealed",
                                           ": it takes no more reports"));
   }
-  if (!definition_.terms->joined_by.empty() && join_rows() == 0) {
+  if (form().report().ShowsId() && join_rows() == 0) {
     return FailedPreconditionError(
         StrCat("the study ", id(), " has no features of any ", definition_.terms->joined_by,
                " yet, so it would refuse every report: `coppice study join` adds them"));
@@ -276,7 +224,7 @@ Manifest Study::MakeManifest() const {
                     .public_features = definition_.terms->num_public_features()};
   const std::shared_ptr<const SealingKeys> keys = sealing_keys();
   if (keys == nullptr) return manifest;
-  const StudySealingKey& key = keys->current();
+  const StoredSealingKey& key = keys->current();
   manifest.sequence = key.first_sequence;
   manifest.issued_unix_seconds = std::max<int64_t>(0, key.created_unix_seconds);
   manifest.sealing =
@@ -289,16 +237,7 @@ Manifest Study::MakeManifest() const {
 
 std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
   if (progress.counts.of(ReportOutcome::kAccepted) < definition_.settings.min_reports) return {};
-  std::vector<SharedSums> sums;
-  std::vector<TreeReports> trees;
-  for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
-    sums.push_back(ModelSums(definition_, tree, progress.sums[tree]));
-    trees.push_back(
-        {.mechanism = definition_.mechanisms[tree].get(),
-         .sums = sums.back().get(),
-         .counter = definition_.counters.empty() ? nullptr : &ModelCounter(definition_, tree)});
-  }
-  return ComputeAlarms(trees);
+  return form().Alarms(progress.sums);
 }
 
 std::vector<Alarm> Study::Alarms() const { return AlarmsOf(Progress()); }

@@ -15,17 +15,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "common/ldp/local_mechanism.h"
 #include "common/terms/manifest.h"
 #include "common/terms/terms.h"
 #include "common/wire/proto/packed_forest.h"
-#include "server/curator/estimation/consistent_counts.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/form/study_form.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/keys/join_id.h"
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/spent_tickets.h"
-#include "server/curator/partition/by_value.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/report_history.h"
 #include "server/curator/study/study_batches.h"
@@ -41,13 +38,8 @@ struct StudyDefinition {
   std::shared_ptr<const Forest> forest;
   std::shared_ptr<const PackedForest> packed_forest;  // as devices fetch it
   Fingerprint fingerprint{};
-  std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one per tree
-  std::vector<ConsistentCounter> counters{};  // one per tree where features are public, else empty
+  std::shared_ptr<const StudyForm> form;  // of its reports
   PartitionOptions partition;
-  // The forest that models are estimated on: `forest` or, for a study by a feature, the trees
-  // behind its values (partition/by_value.h), which have counters of their own.
-  std::shared_ptr<const Forest> model_forest;
-  std::vector<ConsistentCounter> counters_behind_values{};
   int64_t created_unix_seconds = 0;
   std::string choice;  // see StudyInfo
   uint64_t public_rows = 0;
@@ -65,9 +57,6 @@ inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
 StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
                                               PartitionOptions partition);
 
-// The number of sums of one of the study's trees.
-size_t SumSize(const StudyDefinition& definition, size_t tree);
-
 using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
 
 // The number of answered reports, by two counts that must agree, and of failed ones.
@@ -80,14 +69,6 @@ struct Counts {
   uint64_t Sum() const;  // over all outcomes
   Counts operator+(const Counts& more) const;
 };
-using SharedSums = std::shared_ptr<const TreeSums>;
-
-// The counter of one tree of the model forest, where features are public; and that tree's sums, of
-// all reports or of those with one value of the feature that the study is by.
-const ConsistentCounter& ModelCounter(const StudyDefinition& definition, size_t tree);
-SharedSums ModelSums(const StudyDefinition& definition, size_t tree, const SharedSums& sums,
-                     const std::optional<EncodedValue>& where = std::nullopt);
-
 struct StudyProgress {
   StudyLife life;
   bool deleted = false;
@@ -109,7 +90,8 @@ class Study {
 
   const StudyDefinition& definition() const { return definition_; }
   const std::string& id() const { return definition_.terms->study; }
-  uint32_t num_trees() const { return static_cast<uint32_t>(definition_.mechanisms.size()); }
+  const StudyForm& form() const { return *definition_.form; }
+  uint32_t num_trees() const { return form().num_trees(); }
 
   // Returns kAccepted if the study takes reports, else the reason for rejection. Ignores the clock:
   // a study that IsOver() must be sealed durably before anyone hears of it, so that setting the

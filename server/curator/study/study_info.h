@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "common/table/table.h"
 #include "common/terms/relay_promise.h"
+#include "common/terms/report_outcome.h"
 #include "common/terms/sha256.h"
 #include "common/terms/terms.h"
 #include "server/curator/inspection/alarms.h"
@@ -23,21 +24,9 @@
 
 namespace coppice::curator {
 
-// The outcome of a report. The numbers are stable: the wire and the metrics use them.
-// docs/protocol.md has the retry rules.
-enum class ReportOutcome : uint8_t {
-  kAccepted = 1,   // counted, and on disk
-  kDuplicate = 2,  // its ticket was already counted; a success to the device
-  kUnknownStudy = 3,
-  kStudySealed = 4,
-  kStaleFingerprint = 5,  // made for other terms than this study's
-  kBadTicket = 6,         // its ticket was not issued by this curator for these terms
-  kBadPayload = 7,        // wrong length, or values that no honest device sends
-  kStudyExpired = 8,      // the study was sealed because its time was over
-  kBadSeal = 9,           // came in a relay's batch and does not open
-  kUnknownId = 10,        // the curator has no features for the report's id
-};
-inline constexpr size_t kNumReportOutcomes = 11;  // index by the number; 0 is unused
+using coppice::ReportOutcome;
+// Those that a study counts: index by the number; 0 is unused.
+inline constexpr size_t kNumReportOutcomes = 11;
 
 enum class StudyState : uint8_t { kOpen = 1, kSealed = 2, kBuilt = 3 };
 

@@ -14,7 +14,6 @@
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/from_schema.h"
-#include "server/curator/partition/number_labels.h"
 #include "server/curator/study/join_rows.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"
@@ -332,7 +331,7 @@ StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, std::str
   COPPICE_RETURN_IF_ERROR(LoadSealingKeys(store, *study));
   COPPICE_RETURN_IF_ERROR(study->batches().Load(store, id));
   COPPICE_RETURN_IF_ERROR(LoadSpent(store, *study));
-  if (!study->definition().terms->joined_by.empty()) {
+  if (study->form().report().ShowsId()) {
     COPPICE_RETURN_IF_ERROR(LoadJoined(store, *study));
   }
   return study;
@@ -363,8 +362,8 @@ StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
   const std::shared_ptr<const Schema>& schema = study.definition().terms->schema;
   const size_t features = schema->num_features();
   const StudyDefinition& definition = study.definition();
-  const std::optional<NumberRange>& rounding = definition.terms->rounding;
-  const auto rows = static_cast<size_t>(rounding ? record.numbers_size() : record.labels_size());
+  const auto rows = static_cast<size_t>(study.form().AnswersNumbers() ? record.numbers_size()
+                                                                      : record.labels_size());
   if (rows != (definition.partition.from_schema ? kSchemaRows : definition.public_rows) ||
       static_cast<size_t>(record.values_size()) != rows * features) {
     return storage::CorruptRecord(key, "has the wrong number of values");
@@ -377,8 +376,7 @@ StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
       return storage::CorruptRecord(key, StrCat("has a bad row ", row));
     }
   }
-  if (!rounding.has_value()) return table;
-  return CutNumbers(table, *rounding);
+  return study.form().CutToRange(std::move(table));
 }
 
 StatusOr<StudyOrigin> DecodeTombstone(std::string_view id, std::string_view bytes) {

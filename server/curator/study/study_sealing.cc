@@ -10,7 +10,6 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "server/curator/keys/sealing_keys.h"
-#include "server/curator/study/label_record.h"
 
 namespace coppice::curator {
 namespace {
@@ -29,28 +28,38 @@ Status CheckRotates(const Study& study) {
       StrCat("the study ", study.id(), " is sealed or deleted: it gets no other sealing key"));
 }
 
+Status CheckDirectlySealable(const StudyDefinition& definition) {
+  const uint64_t longest = ReportBytesOf(definition);
+  if (longest <= kMaxDirectReportBytes) return OkStatus();
+  return InvalidArgumentError(StrCat(
+      "a report of this study may take ", longest, " bytes, and a sealed message has room for ",
+      kMaxDirectReportBytes, ": lower max_depth, or take a mechanism with shorter reports"));
+}
+
 }  // namespace
 
 seal::ReportSealing SealingOf(const StudyDefinition& definition) {
-  size_t longest = 0;
-  for (const auto& mechanism : definition.mechanisms) {
-    longest = std::max(longest, mechanism->max_payload_bytes());
-  }
-  return {.fingerprint = definition.fingerprint, .payload_bytes = longest};
+  return {.fingerprint = definition.fingerprint,
+          .payload_bytes = definition.form->MaxPayloadBytes()};
 }
 
-Status CheckRelayable(const StudyDefinition& definition) {
-  if (!definition.settings.relay.has_value()) return OkStatus();
-  const Terms& terms = *definition.terms;
-  if (terms.num_public_features() > 0) {
-    return InvalidArgumentError(
-        "settings.relay: public features would tell devices apart; declare none public, or leave "
-        "the relay out");
-  }
-  if (!terms.joined_by.empty()) {
+uint64_t ReportBytesOf(const StudyDefinition& definition) {
+  return definition.form->MaxPayloadBytes() +
+         definition.form->report().MaxBytesInClear(*definition.terms);
+}
+
+Status CheckSealable(const StudyDefinition& definition) {
+  if (!definition.settings.relay.has_value()) return CheckDirectlySealable(definition);
+  const ReportForm& report = definition.form->report();
+  if (report.ShowsId()) {
     return InvalidArgumentError(
         "settings.relay: an id in each report would tell devices apart; leave joined_by or the "
         "relay out");
+  }
+  if (report.ShowsSomething()) {
+    return InvalidArgumentError(
+        "settings.relay: public features would tell devices apart; declare none public, or leave "
+        "the relay out");
   }
   const size_t longest = SealingOf(definition).payload_bytes;
   if (longest <= kMaxSealedPayloadBytes) return OkStatus();
@@ -93,7 +102,7 @@ Status RotateSealingKey(storage::Store& store, Study& study, const SealingKeyNam
 }
 
 bool MustBePurged(const Study& study) {
-  return study.sealing_keys() != nullptr || KeepsLabels(study.definition());
+  return study.sealing_keys() != nullptr || study.form().KeepsReports();
 }
 
 Status EraseSealingKeys(storage::Store& store, Study& study) {

@@ -1,4 +1,4 @@
-// Sealing of a relayed study's reports, and the life of the keys that they are sealed for.
+// Sealing of a study's reports, and the life of the keys that a relayed study's are sealed for.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_SEALING_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_SEALING_H_
@@ -16,9 +16,12 @@ namespace coppice::curator {
 // The common properties of the study's sealed reports, whichever tree they are about.
 seal::ReportSealing SealingOf(const StudyDefinition& definition);
 
-// InvalidArgument, saying what to change, if the settings name a relay but the study cannot have
-// one: its reports show more than their sealed payload, or are too long to be sealed.
-Status CheckRelayable(const StudyDefinition& definition);
+// The most that payload and public values of one report take together, in any tree.
+uint64_t ReportBytesOf(const StudyDefinition& definition);
+
+// InvalidArgument, saying what to change, if the study's reports are too long to be sealed, or if
+// the settings name a relay and the reports show more than their sealed payload.
+Status CheckSealable(const StudyDefinition& definition);
 
 // FailedPrecondition, worded for senders of reports, for a study that has a relay.
 Status CheckTakesDirectReports(const Study& study);

@@ -30,7 +30,7 @@ ServingCurator::ServingCurator(const ServingOptions& options, const LoadedCurato
       standby_alarm_(WatchStandbys(options.flags, log)),
       daemon_{options.flags, curator.parts().store, curator.parts(), options.certificates,
               standby_alarm_.get()},
-      upkeep_(curator.parts().studies, log),
+      sweeper_([&studies = curator.parts().studies] { return studies.Sweep(); }, log),
       status_(daemon_, options.access, options.lead, peers_) {}
 
 ServingCurator::~ServingCurator() {

@@ -68,7 +68,7 @@ class ServingCurator {
   const Log& log_;
   const std::unique_ptr<StandbyAlarm> standby_alarm_;
   const DaemonContext daemon_;
-  const StudySweeper upkeep_;
+  const StudySweeper sweeper_;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   metrics::CallMetrics call_metrics_{*registry_, ServedMethods()};
   PeerCalls peers_;

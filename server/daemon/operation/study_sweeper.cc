@@ -1,13 +1,14 @@
 #include "server/daemon/operation/study_sweeper.h"
 
 #include <string>
+#include <utility>
 
 #include "common/base/status.h"
 
 namespace coppice::daemon {
 
-StudySweeper::StudySweeper(curator::Studies& studies, const Log& log, absl::Duration period)
-    : studies_(studies), log_(log), period_(period), thread_([this] { Run(); }) {}
+StudySweeper::StudySweeper(std::function<Status()> sweep, const Log& log, absl::Duration period)
+    : sweep_(std::move(sweep)), log_(log), period_(period), thread_([this] { Run(); }) {}
 
 StudySweeper::~StudySweeper() {
   {
@@ -23,7 +24,7 @@ void StudySweeper::Run() {
   const MutexLock lock(mutex_);
   while (!stopping_) {
     mutex_.Unlock();
-    const Status status = studies_.Sweep();
+    const Status status = sweep_();
     if (!status.ok() && !failing) {
       log_.Error("sweep failed", {{"reason", std::string(status.message())}});
     }

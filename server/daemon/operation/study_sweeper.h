@@ -1,14 +1,15 @@
-// Sweeps the studies every second, for what is due by the clock (Studies::Sweep).
+// Calls a sweep every second, for what is due by the clock (Studies::Sweep).
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
 
+#include <functional>
 #include <thread>
 
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "server/process/log.h"
-#include "server/curator/studies/studies.h"
 
 namespace coppice::daemon {
 
@@ -16,8 +17,9 @@ namespace coppice::daemon {
 // Threads    one of its own, for its lifetime.
 class StudySweeper {
  public:
-  // Both must outlive it.
-  StudySweeper(curator::Studies& studies, const Log& log, absl::Duration period = absl::Seconds(1));
+  // `log`, and what `sweep` refers to, must outlive it.
+  StudySweeper(std::function<Status()> sweep, const Log& log,
+               absl::Duration period = absl::Seconds(1));
   ~StudySweeper();
   StudySweeper(const StudySweeper&) = delete;
   StudySweeper& operator=(const StudySweeper&) = delete;
@@ -25,7 +27,7 @@ class StudySweeper {
  private:
   void Run();
 
-  curator::Studies& studies_;
+  const std::function<Status()> sweep_;
   const Log& log_;
   const absl::Duration period_;
   Mutex mutex_;

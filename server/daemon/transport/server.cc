@@ -39,6 +39,8 @@ constexpr char kReady[] = "ready";
 constexpr size_t kMaxWaitingWork = 256;
 constexpr size_t kMaxWaitingBuilds = 256;
 constexpr size_t kMaxWaitingPreviews = 16;
+// Every stream of reports may have a message waiting, and single calls are brief.
+constexpr size_t kMaxWaitingOpenings = 8192;
 
 CertificateSource SourceOf(const ServerOptions& options) {
   return options.behind_fronts ? CertificateSource::kMetadata : CertificateSource::kConnection;
@@ -218,7 +220,11 @@ class CuratorServer final : public DaemonServer {
   service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens(),
                                 status_};
   const service::HandlerRegistry registry_ = MakeRegistry();
-  const service::Lanes lanes_{.pool = pool_, .builds = builds_, .previews = previews_};
+  // After the handlers, which work that is left uses when the server is gone.
+  service::WorkerPool openings_{std::max(2u, std::thread::hardware_concurrency()),
+                                kMaxWaitingOpenings};
+  const service::Lanes lanes_{
+      .pool = pool_, .builds = builds_, .previews = previews_, .openings = openings_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_, source_), may_answer_};
   // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/report_form.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/estimation/smooth.h"
@@ -230,12 +231,84 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
   return OkStatus();
 }
 
-StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest& forest,
-                                     uint32_t classes) {
-  if (options.mechanism.has_value()) return *options.mechanism;
-  COPPICE_ASSIGN_OR_RETURN(const curator::MechanismChoice choice,
-                           curator::ChooseMechanism(*options.epsilon, forest, classes, 0));
-  return choice.cost.kind;
+// Where nothing is in the clear, each private row answers about all leaves of its tree. The rows of
+// one value are randomized together, which has the same law (LocalMechanism::RandomizeAllInto).
+Status CollectAllLeaves(const Table& public_rows, const Table& private_rows,
+                        const CollectOptions& options, curator::PublicRandom& assignment,
+                        PrivateRandom& noise, SimulatedStudy& study) {
+  CountPublicRowsInto(public_rows, study);
+  const std::vector<Answers> answers = Assign(study.forest, private_rows, options, assignment);
+  curator::PublicRandom liars(options.partition.seed, kPushStream);
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
+  std::vector<curator::TreeSums> sums;
+  for (size_t t = 0; t < study.forest.size(); ++t) {
+    const Domain domain = {.leaves = study.forest[t].num_leaves(),
+                           .classes = public_rows.schema().num_outputs()};
+    COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<LocalMechanism> made,
+                             MakeLocalMechanism(*study.mechanism, *options.epsilon, domain));
+    const LocalMechanism& mechanism = *mechanisms.emplace_back(std::move(made));
+    COPPICE_ASSIGN_OR_RETURN(
+        sums.emplace_back(),
+        AddUp(answers[t], mechanism, study.public_counts[t], options, liars, noise));
+    COPPICE_ASSIGN_OR_RETURN(study.private_counts.emplace_back(),
+                             curator::CountReports(mechanism, sums.back(), study.public_counts[t]));
+    COPPICE_ASSIGN_OR_RETURN(const std::string sample,
+                             mechanism.Randomize(LeafLabel{}, /*column=*/0, noise));
+    study.report_bytes = std::max(study.report_bytes, sample.size());
+  }
+  std::vector<curator::TreeReports> reports;
+  for (size_t t = 0; t < sums.size(); ++t) reports.push_back({mechanisms[t].get(), &sums[t]});
+  study.alarms = curator::ComputeAlarms(reports);
+  return OkStatus();
+}
+
+// Without privacy, whatever the form.
+void CollectExactly(const Table& public_rows, const Table& private_rows,
+                    const CollectOptions& options, curator::PublicRandom& assignment,
+                    SimulatedStudy& study) {
+  CountPublicRowsInto(public_rows, study);
+  const std::vector<Answers> answers = Assign(study.forest, private_rows, options, assignment);
+  for (size_t t = 0; t < study.forest.size(); ++t) {
+    const Domain domain = {.leaves = study.forest[t].num_leaves(),
+                           .classes = public_rows.schema().num_outputs()};
+    study.private_counts.push_back(CountExactly(answers[t].rows, domain));
+  }
+}
+
+Status CheckLiars(const CollectOptions& options, const ReportForm& form) {
+  if (!options.liars.has_value()) return OkStatus();
+  if (!options.epsilon.has_value()) {
+    return InvalidArgumentError("liars are simulated with privacy only");
+  }
+  if (options.liars->claim != Claim::kChosen || form.ShowsSomething()) return OkStatus();
+  return InvalidArgumentError(
+      "--claim chosen: no feature is public; name some with --public-features");
+}
+
+StatusOr<Forest> GrowForest(const Table& public_rows, double devices,
+                            const CollectOptions& options) {
+  if (!options.choose_size) return curator::GrowPartition(public_rows, options.partition);
+  const double information = options.epsilon.has_value()
+                                 ? curator::ExpectedInformation(devices, *options.epsilon)
+                                 : devices;
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionOptions partition,
+                           curator::ChooseForestSize(public_rows, options.partition, information));
+  return curator::GrowPartition(public_rows, partition);
+}
+
+// The mechanism asked for, if reports of this form can be made with it, or the one that a curator
+// would choose.
+StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const ReportForm& form,
+                                     const Forest& forest, uint32_t classes) {
+  std::optional<MechanismKind> kind = options.mechanism;
+  if (!kind.has_value()) {
+    COPPICE_ASSIGN_OR_RETURN(const curator::MechanismChoice choice,
+                             curator::ChooseMechanism(*options.epsilon, form.PayloadForest(forest),
+                                                      classes, /*max_payload_bytes=*/0));
+    kind = choice.cost.kind;
+  }
+  COPPICE_RETURN_IF_ERROR(form.CheckMechanism(*kind, *options.epsilon, classes));
+  return *kind;
 }
 
 }  // namespace
@@ -243,81 +316,22 @@ StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest
 StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
                                  const CollectOptions& options, curator::PublicRandom& assignment,
                                  PrivateRandom& noise) {
-  if (options.liars.has_value() && !options.epsilon.has_value()) {
-    return InvalidArgumentError("liars are simulated with privacy only");
+  const ReportForm& form = ReportForm::For(public_rows.schema());
+  COPPICE_RETURN_IF_ERROR(CheckLiars(options, form));
+  SimulatedStudy study;
+  COPPICE_ASSIGN_OR_RETURN(
+      study.forest, GrowForest(public_rows, static_cast<double>(private_rows.num_rows()), options));
+  if (!options.epsilon.has_value()) {
+    CollectExactly(public_rows, private_rows, options, assignment, study);
+    return study;
   }
-  const bool shows_values = !public_rows.schema().public_features().empty();
-  if (options.liars.has_value() && options.liars->claim == Claim::kChosen && !shows_values) {
-    return InvalidArgumentError(
-        "--claim chosen: no feature is public; name some with --public-features");
-  }
-  SimulatedStudy result;
-  curator::PartitionOptions partition = options.partition;
-  if (options.choose_size) {
-    const auto devices = static_cast<double>(private_rows.num_rows());
-    const double information = options.epsilon.has_value()
-                                   ? curator::ExpectedInformation(devices, *options.epsilon)
-                                   : devices;
-    COPPICE_ASSIGN_OR_RETURN(partition,
-                             curator::ChooseForestSize(public_rows, partition, information));
-  }
-  COPPICE_ASSIGN_OR_RETURN(result.forest, curator::GrowPartition(public_rows, partition));
-  const uint32_t classes = public_rows.schema().num_outputs();
-  if (options.epsilon.has_value()) {
-    const bool labels = public_rows.schema().all_public();
-    COPPICE_ASSIGN_OR_RETURN(
-        result.mechanism,
-        MechanismFor(options, labels ? Forest{Tree::SingleLeaf()} : result.forest, classes));
-    COPPICE_ASSIGN_OR_RETURN(
-        const auto of_label,
-        MakeLocalMechanism(*result.mechanism, *options.epsilon, {.leaves = 1, .classes = classes}));
-    if (shows_values && of_label->adds_laplace_noise()) {
-      return InvalidArgumentError(StrCat("--mechanism ", MechanismName(*result.mechanism),
-                                         ": is for studies without public features"));
-    }
-  }
-  if (options.epsilon.has_value() && public_rows.schema().all_public()) {
-    COPPICE_RETURN_IF_ERROR(
-        CollectLabels(public_rows, private_rows, options, assignment, noise, result));
-    return result;
-  }
-  if (options.epsilon.has_value() && shows_values) {
-    COPPICE_RETURN_IF_ERROR(
-        CollectConsistent(public_rows, private_rows, options, assignment, noise, result));
-    return result;
-  }
-  const std::vector<Answers> answers = Assign(result.forest, private_rows, options, assignment);
-  curator::PublicRandom liars(options.partition.seed, kPushStream);
-  std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
-  std::vector<curator::TreeSums> sums;
-  for (size_t t = 0; t < result.forest.size(); ++t) {
-    const Tree& tree = result.forest[t];
-    const Domain domain = {.leaves = tree.num_leaves(), .classes = classes};
-    result.leaves += domain.leaves;
-    result.public_counts.push_back(curator::CountPublicRows(tree, public_rows));
-    if (!options.epsilon.has_value()) {
-      result.private_counts.push_back(CountExactly(answers[t].rows, domain));
-      continue;
-    }
-    COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<LocalMechanism> made,
-                             MakeLocalMechanism(*result.mechanism, *options.epsilon, domain));
-    const LocalMechanism& mechanism = *mechanisms.emplace_back(std::move(made));
-    COPPICE_ASSIGN_OR_RETURN(
-        curator::TreeSums of_tree,
-        AddUp(answers[t], mechanism, result.public_counts.back(), options, liars, noise));
-    COPPICE_ASSIGN_OR_RETURN(
-        curator::PrivateCounts counts,
-        curator::CountReports(mechanism, of_tree, result.public_counts.back()));
-    sums.push_back(std::move(of_tree));
-    result.private_counts.push_back(std::move(counts));
-    COPPICE_ASSIGN_OR_RETURN(const std::string sample,
-                             mechanism.Randomize(LeafLabel{}, /*column=*/0, noise));
-    result.report_bytes = std::max(result.report_bytes, sample.size());
-  }
-  std::vector<curator::TreeReports> reports;
-  for (size_t t = 0; t < sums.size(); ++t) reports.push_back({mechanisms[t].get(), &sums[t]});
-  result.alarms = curator::ComputeAlarms(reports);
-  return result;
+  COPPICE_ASSIGN_OR_RETURN(study.mechanism, MechanismFor(options, form, study.forest,
+                                                         public_rows.schema().num_outputs()));
+  const auto collect = form.IsAboutLabelAlone() ? CollectLabels
+                       : form.ShowsSomething()  ? CollectConsistent
+                                                : CollectAllLeaves;
+  COPPICE_RETURN_IF_ERROR(collect(public_rows, private_rows, options, assignment, noise, study));
+  return study;
 }
 
 StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,

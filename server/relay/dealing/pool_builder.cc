@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
+#include "common/terms/report_form.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "common/wire/terms.h"
@@ -31,8 +32,9 @@ Status CheckRelayable(const Terms& terms, const Manifest& manifest) {
   if (!manifest.sealing.has_value()) {
     return NotRelayed(terms.study, "was created without a relay");
   }
-  if (!terms.joined_by.empty()) return NotRelayed(terms.study, "is joined by an id");
-  if (terms.shows_values()) return NotRelayed(terms.study, "has public features");
+  const ReportForm& form = ReportForm::Of(terms);
+  if (form.ShowsId()) return NotRelayed(terms.study, "is joined by an id");
+  if (form.ShowsSomething()) return NotRelayed(terms.study, "has public features");
   return OkStatus();
 }
 

@@ -22,6 +22,7 @@ constexpr Lane kInline = Lane::kInline;
 constexpr Lane kPool = Lane::kPool;
 constexpr Lane kBuilds = Lane::kBuilds;
 constexpr Lane kPreviews = Lane::kPreviews;
+constexpr Lane kOpenings = Lane::kOpenings;
 
 constexpr absl::Duration kShort = kDefaultDeadline;
 // Longer times: for large answers over slow lines, for waiting on the disk, for computing.
@@ -32,7 +33,8 @@ constexpr absl::Duration kBuild = absl::Hours(1);
 constexpr absl::Duration kStream = absl::InfiniteDuration();
 
 constexpr size_t kBrief = kBriefRequest;
-constexpr size_t kWhole = kAnyRequest;         // rows and reports
+constexpr size_t kWhole = kAnyRequest;         // rows, and relays' batches
+constexpr size_t kSealed = size_t{3} << 19;    // a sealed message of 2^20 bytes, in base64
 constexpr size_t kSchema = size_t{16} << 20;   // 65,536 features with names of 200 bytes
 constexpr size_t kSettings = size_t{1} << 20;  // of a job: every feature may be listed
 
@@ -49,7 +51,6 @@ constexpr Scope kNothing = Scope::kPublic;
 
 constexpr NamedResource kSeenStudy[] = {{"name", "studies", Use::kSee}};
 constexpr NamedResource kNewStudy[] = {{"study_id", "studies", Use::kMake}};
-constexpr NamedResource kReported[] = {{"study", "studies", Use::kReport}};
 constexpr NamedResource kRelayedStudy[] = {{"study", "studies", Use::kSee}};
 constexpr NamedResource kSeenDataset[] = {{"name", "datasets", Use::kSee}};
 constexpr NamedResource kOwnDataset[] = {{"name", "datasets", Use::kOwn}};
@@ -101,8 +102,8 @@ constexpr Method kTable[] = {
     {"/coppice.v1.ModelService/RollBack",                 kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kNamed, kSwitchedEndpoint},
     {"/coppice.v1.ModelService/SetServingModel",          kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kNamed, kServing},
     {"/coppice.v1.ModelService/StreamPredictions",        kAnalysts,  kPool,     kStream,  kWhole,    kReads,   kPublic,     kNamed, kPredicting},
-    {"/coppice.v1.ReportService/StreamReports",           kDevices,   kInline,   kStream,  kWhole,    kReads,   kPublic,     kNamed, kReported},
-    {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kInline,   kOffer,   kWhole,    kReads,   kPublic,     kNamed, kReported},
+    {"/coppice.v1.ReportService/StreamReports",           kDevices,   kOpenings, kStream,  kSealed,   kReads,   kPublic,     kNothing},
+    {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kOpenings, kOffer,   kSealed,   kReads,   kPublic,     kNothing},
     {"/coppice.v1.SealedReportService/DeliverBatch",      kRelays,    kPool,     kMinute,  kWhole,    kReads,   kPublic,     kNamed, kRelayedStudy},
     {"/coppice.v1.StudyService/AddJoinRows",              kAdmins,    kPool,     kMinute,  kWhole,    kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kWhole,    kChanges, kPublic,     kNamed, kNewStudy},
@@ -110,6 +111,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.StudyService/ForecastStudy",            kAnalysts,  kPreviews, kPreview, kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kBrief,    kReads,   kPublic,     kNothing},
+    {"/coppice.v1.StudyService/GetManifest",              kGateways,  kPool,     kShort,   kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetOffer",                 kGateways,  kInline,   kOffer,   kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetReportHistory",         kAnalysts,  kInline,   kShort,   kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},

@@ -41,6 +41,7 @@ enum class Lane : uint8_t {
   kPool,      // brief computations, or waiting for the disk
   kBuilds,    // making partitions and models, for up to an hour
   kPreviews,  // computations of seconds that change nothing
+  kOpenings,  // opening sealed messages of reports
 };
 
 // What a call reveals about private rows, which no metric and no line of the log may show: how long
@@ -61,7 +62,6 @@ enum class Use : uint8_t {
   kMake,    // makes one with this id; if empty, one is chosen
   kSet,     // changes one that its caller may see, or makes it
   kFilter,  // lists: the handler shows what its caller may see
-  kReport,  // reports to it: the handler treats hidden ones as unknown
 };
 
 struct NamedResource {

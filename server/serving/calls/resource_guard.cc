@@ -119,9 +119,7 @@ Status ResourceGuard::CheckAlone(const Caller& caller, const access::Method* met
 Status ResourceGuard::CheckNamed(const Caller& caller, const access::NamedResource& named,
                                  const std::string& value) const {
   using access::Use;
-  if (value.empty() || named.use == Use::kFilter || named.use == Use::kReport) {
-    return OkStatus();
-  }
+  if (value.empty() || named.use == Use::kFilter) return OkStatus();
   if (named.use == Use::kMake) return CheckMayMake(caller, named.kind, value);
   const size_t slash = value.find('/');
   const std::string_view kind = std::string_view(value).substr(0, slash);

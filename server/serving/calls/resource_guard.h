@@ -64,6 +64,9 @@ class ResourceGuard {
   StatusOr<Caller> Admit(const Caller& caller, const access::Method* method,
                          const google::protobuf::Message& request) const;
 
+  // NotFound if the caller may not see the resource "KIND/ID", or, where there is none, one of that
+  // name: a handler then has to do as if there were none.
+  Status CheckSeen(const Caller& caller, std::string_view kind, std::string_view id) const;
   // Whether the resource "KIND/ID" exists and the caller may see it.
   bool MaySee(const Caller& caller, std::string_view kind, std::string_view id) const;
   // PermissionDenied unless the entry that the caller acts as may make "KIND/ID".
@@ -75,7 +78,6 @@ class ResourceGuard {
                     const google::protobuf::Message& request) const;
   Status CheckNamed(const Caller& caller, const access::NamedResource& named,
                     const std::string& value) const;
-  Status CheckSeen(const Caller& caller, std::string_view kind, std::string_view id) const;
   Status CheckSet(const Caller& caller, std::string_view kind, std::string_view id) const;
   Status CheckOwned(const Caller& caller, std::string_view kind, std::string_view id) const;
 

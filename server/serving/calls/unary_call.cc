@@ -48,8 +48,20 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   }
 
   void RunHandler(const AsyncHandler& handler) {
-    handler(caller_, *request_, MakeResponse(),
-            [call = shared_from_this()](const Status& status) { call->End(status); });
+    MakeResponse();
+    const auto run = [call = shared_from_this(), &handler] {
+      handler(call->caller_, *call->request_, call->response_.get(),
+              [call](const Status& status) { call->End(status); });
+    };
+    if (lane_ == nullptr) return run();
+    const Status queued = lane_->Run(
+        [call = shared_from_this(), run] {
+          const Status wanted = call->exchange_->CheckWanted();
+          if (!wanted.ok()) return call->End(wanted);
+          run();
+        },
+        caller_.name);
+    if (!queued.ok()) End(AskToWaitForLoad(queued));
   }
 
   void RunHandler(const PiecesHandler& handler) {

@@ -67,6 +67,7 @@ struct Lanes {
   WorkerPool& pool;
   WorkerPool& builds;
   WorkerPool& previews;
+  WorkerPool& openings;
 
   // The lane of the method's entry; null for kInline. With a policy, nobody may call a method
   // without an entry.

@@ -67,7 +67,7 @@ std::set<std::string> ChooseNamed(std::vector<Candidate> candidates) {
   return named;
 }
 
-std::vector<curator::StudyInfo> AllStudies(const curator::Studies& studies) {
+std::vector<curator::StudyInfo> AllStudies(const curator::StudyCalls& studies) {
   std::vector<curator::StudyInfo> all;
   ForEachOf([&](const Page& page) { return studies.List(page); },
             [&](const curator::StudyInfo& info) { all.push_back(info); });
@@ -104,7 +104,7 @@ std::set<std::string> NamedDatasets(const std::vector<central::DatasetInfo>& dat
 
 double Unnamed(size_t all) { return static_cast<double>(all - std::min(all, kMaxNamed)); }
 
-std::vector<Reading> Reports(const curator::Studies& studies) {
+std::vector<Reading> Reports(const curator::StudyCalls& studies) {
   std::vector<Reading> lines;
   Outcomes others{};
   const std::vector<curator::StudyInfo> all = AllStudies(studies);
@@ -123,7 +123,7 @@ std::vector<Reading> Reports(const curator::Studies& studies) {
 }
 
 // Only studies with a relay have a line.
-std::vector<Reading> WaitingReports(const curator::Studies& studies) {
+std::vector<Reading> WaitingReports(const curator::StudyCalls& studies) {
   std::vector<curator::StudyInfo> all = AllStudies(studies);
   std::erase_if(all, [](const curator::StudyInfo& info) { return !info.relay.has_value(); });
   const std::set<std::string> named = NamedStudies(all);
@@ -144,7 +144,7 @@ std::vector<Reading> WaitingReports(const curator::Studies& studies) {
 }
 
 // Alarms follow from the sums, which no reader of models may see anything of before they are final.
-std::vector<Reading> RaisedAlarms(const curator::Studies& studies) {
+std::vector<Reading> RaisedAlarms(const curator::StudyCalls& studies) {
   std::vector<Reading> lines;
   std::map<std::string, double> others;
   const std::vector<curator::StudyInfo> all = AllStudies(studies);
@@ -180,7 +180,7 @@ std::vector<Reading> ByState(const std::array<const char*, kStates>& names,
   return lines;
 }
 
-std::vector<Reading> StudiesByState(const curator::Studies& studies) {
+std::vector<Reading> StudiesByState(const curator::StudyCalls& studies) {
   std::map<size_t, uint64_t> counts;
   ForEachOf([&](const Page& page) { return studies.List(page); },
             [&](const curator::StudyInfo& info) { ++counts[static_cast<size_t>(info.state)]; });
@@ -216,7 +216,7 @@ Readings::Reader OfAccounts(const central::Datasets& datasets, Amount amount) {
 
 }  // namespace
 
-void AddStudyReadings(const curator::Studies& studies, Readings& readings) {
+void AddStudyReadings(const curator::StudyCalls& studies, Readings& readings) {
   readings.AddCounters("coppice_reports_total", "Reports received, by study and outcome.",
                        [&studies] { return Reports(studies); });
   readings.AddGauges("coppice_study_alarms",

@@ -17,15 +17,15 @@
 #include <cstdint>
 #include <functional>
 
-#include "server/process/readings.h"
+#include "server/curator/studies/study_calls.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/jobs.h"
-#include "server/curator/studies/studies.h"
+#include "server/process/readings.h"
 
 namespace coppice::metrics {
 
 // All of them must outlive `readings`.
-void AddStudyReadings(const curator::Studies& studies, Readings& readings);
+void AddStudyReadings(const curator::StudyCalls& studies, Readings& readings);
 void AddDatasetReadings(const central::Datasets& datasets, Readings& readings);
 // `clock` returns seconds since 1970.
 void AddJobReadings(const central::Jobs& jobs, std::function<int64_t()> clock, Readings& readings);

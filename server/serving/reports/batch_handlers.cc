@@ -2,8 +2,8 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/wire/proto/convert.h"
 #include "common/wire/field_error.h"
+#include "common/wire/proto/convert.h"
 #include "server/curator/spool/batch_receiver.h"
 #include "server/serving/calls/retry_after.h"
 #include "server/serving/reports/report_handlers.h"

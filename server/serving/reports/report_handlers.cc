@@ -12,10 +12,31 @@
 namespace coppice::service {
 namespace {
 
-// The study as the caller sees it: a hidden one becomes "", the id of no study.
+// The study as the caller sees it: a hidden one becomes "", the id of no study. One that is gone is
+// told of under the rules for its name.
 std::string VisibleStudy(const ResourceGuard& guard, const Caller& caller, std::string study) {
-  if (caller.sees_all || guard.MaySee(caller, kStudies, study)) return study;
-  return "";
+  return guard.CheckSeen(caller, kStudies, study).ok() ? study : "";
+}
+
+using SealedDone = std::function<void(StatusOr<std::string> sealed_outcomes)>;
+
+// Opens a message, has its reports judged, and seals their outcomes for its sender. Each call of
+// `done` ends one message.
+template <typename Request>
+void JudgeMessage(curator::StudyCalls& studies, const ResourceGuard& guard, const Caller& caller,
+                  const Request& request, SealedDone done) {
+  StatusOr<seal::OpenedRequest> opened =
+      studies.OpenMessage(request.key_id(), request.encapsulated(), request.ciphertext());
+  if (!opened.ok()) return done(opened.status());
+  StatusOr<SubmitRequest> reports = ReadSubmitRequest(std::move(opened->content));
+  if (!reports.ok()) return done(ErrorInClear(reports.status()));
+  const std::string study = VisibleStudy(guard, caller, std::move(reports->study));
+  studies.Submit(study, reports->fingerprint, std::move(reports->reports),
+                 [sender = *std::move(opened),
+                  done = std::move(done)](StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
+                   if (!outcomes.ok()) return done(ErrorInClear(outcomes.status()));
+                   done(seal::SealOutcomes(sender, OutcomeBytes(*outcomes)));
+                 });
 }
 
 }  // namespace
@@ -27,16 +48,14 @@ void ReportHandlers::Register(HandlerRegistry& registry) {
 
 void ReportHandlers::SubmitReports(const Caller& caller, const v1::SubmitReportsRequest& request,
                                    v1::SubmitReportsResponse* response, Done done) {
-  StatusOr<SubmitRequest> parsed =
-      ParseSubmitRequest(request.study(), request.fingerprint(), request.reports());
-  if (!parsed.ok()) return done(parsed.status());
-  const std::string study = VisibleStudy(guard_, caller, std::move(parsed->study));
-  studies_.Submit(
-      study, parsed->fingerprint, std::move(parsed->reports),
-      [response, done = std::move(done)](StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
-        if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
-        done(AskToWaitForLoad(SubmitError(outcomes.status())));
-      });
+  JudgeMessage(studies_, guard_, caller, request,
+               [response, done = std::move(done)](StatusOr<std::string> sealed_outcomes) {
+                 const Status status = AskToWaitForLoad(sealed_outcomes.status());
+                 if (sealed_outcomes.ok()) {
+                   response->set_sealed_outcomes(*std::move(sealed_outcomes));
+                 }
+                 done(status);
+               });
 }
 
 StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& caller, StreamCall& call) {
@@ -44,7 +63,7 @@ StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& caller, S
   return ReportStream::Start(studies_, guard_, caller, load_, call);
 }
 
-std::shared_ptr<ReportStream> ReportStream::Start(curator::Studies& studies,
+std::shared_ptr<ReportStream> ReportStream::Start(curator::StudyCalls& studies,
                                                   const ResourceGuard& guard, Caller caller,
                                                   StreamLoad& load, StreamCall& call) {
   // The private constructor is out of make_shared's reach.
@@ -56,10 +75,16 @@ std::shared_ptr<ReportStream> ReportStream::Start(curator::Studies& studies,
 }
 
 void ReportStream::OnMessage() {
-  SubmitReports();
-  const MutexLock lock(mutex_);
-  reading_ = false;
-  Advance();
+  auto request = std::make_shared<v1::StreamReportsRequest>();
+  Status status = call_.ParseTo(*request);
+  Answer& answer = AddAnswer(*request);
+  if (status.ok()) {
+    status = call_.RunOnLane(
+        [stream = shared_from_this(), request, &answer] { stream->Judge(*request, answer); });
+  }
+  if (status.ok()) return;
+  OnJudged(answer, status);
+  AllowReading();
 }
 
 void ReportStream::OnNoMoreMessages() {
@@ -92,44 +117,38 @@ void ReportStream::OnDone() {
   load_.Close();
 }
 
-StatusOr<SubmitRequest> ReportStream::ParseRequest() {
-  COPPICE_ASSIGN_OR_RETURN(std::string bytes, call_.TakeBytes());
-  StatusOr<StreamRequest> request = ParseStreamRequest(std::move(bytes));
-  if (!request.ok()) return request.status();
-  if (!request->study.empty()) study_ = std::move(request->study);
-  if (!request->fingerprint.empty()) fingerprint_ = std::move(request->fingerprint);
-  return MakeSubmitRequest(study_, fingerprint_, std::move(request->reports));
+ReportStream::Answer& ReportStream::AddAnswer(const v1::StreamReportsRequest& request) {
+  const MutexLock lock(mutex_);
+  Answer& answer = answers_.emplace_back();
+  answer.bytes = sizeof(Answer) + request.ciphertext().size() + kAnswerBytes;
+  unanswered_bytes_ += answer.bytes;
+  load_.Hold(answer.bytes);
+  return answer;
 }
 
-// Called while reading_ is still set, so the next request cannot overtake this one.
-void ReportStream::SubmitReports() {
-  StatusOr<SubmitRequest> parsed = ParseRequest();
-  Answer* answer = nullptr;
-  {
-    const MutexLock lock(mutex_);
-    if (!parsed.ok()) return AddEnd(parsed.status());
-    answer = &answers_.emplace_back();
-    answer->bytes = parsed->reports.MemoryBytes() + sizeof(Answer) +
-                    parsed->reports.size() * sizeof(curator::ReportOutcome);
-    unanswered_bytes_ += answer->bytes;
-    load_.Hold(answer->bytes);
-  }
-  const std::string study = VisibleStudy(guard_, caller_, std::move(parsed->study));
-  studies_.Submit(study, parsed->fingerprint, std::move(parsed->reports),
-                  [stream = shared_from_this(), answer](auto outcomes) {
-                    stream->OnJudged(*answer, std::move(outcomes));
-                  });
+void ReportStream::AllowReading() {
+  const MutexLock lock(mutex_);
+  reading_ = false;
+  Advance();
 }
 
-void ReportStream::OnJudged(Answer& answer,
-                            StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
+// Called while reading_ is still set, so the next message cannot overtake this one.
+void ReportStream::Judge(const v1::StreamReportsRequest& request, Answer& answer) {
+  JudgeMessage(studies_, guard_, caller_, request,
+               [stream = shared_from_this(), &answer](StatusOr<std::string> sealed_outcomes) {
+                 stream->OnJudged(answer, std::move(sealed_outcomes));
+               });
+  AllowReading();
+}
+
+void ReportStream::OnJudged(Answer& answer, StatusOr<std::string> sealed_outcomes) {
   const MutexLock lock(mutex_);
   answer.ready = true;
-  if (outcomes.ok()) {
-    SetOutcomes(*outcomes, *answer.response.mutable_outcomes());
+  if (sealed_outcomes.ok()) {
+    answer.response.set_sealed_outcomes(*std::move(sealed_outcomes));
   } else {
     answer.last = true;
-    answer.status = SubmitError(outcomes.status());
+    answer.status = sealed_outcomes.status();
     ended_ = true;
   }
   Advance();

@@ -16,7 +16,7 @@
 #include "common/base/status.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/report.pb.h"
-#include "server/curator/studies/studies.h"
+#include "server/curator/studies/study_calls.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/resource_guard.h"
 #include "server/serving/calls/stream_call.h"
@@ -28,14 +28,17 @@ namespace coppice::service {
 // ReportService. The handlers judge nothing themselves, keep no report, and answer a batch only
 // after Studies has made everything that it accepted durable.
 //
-// Errors     InvalidArgument, naming the field, for a batch that cannot be judged. Unavailable and
-//            ResourceExhausted if it could not be made durable or the load is too high: the same
-//            bytes may be sent again.
-// Guarantee  Reports of a study hidden from the caller get the outcome of an unknown study.
+// Errors     InvalidArgument for a message that does not open, or holds nothing that can be judged;
+//            FailedPrecondition for a key that there is not. Unavailable and ResourceExhausted if
+//            it could not be made durable or the load is too high: the same reports may be sent
+//            again.
+// Guarantee  Takes no report that is not sealed for the curator. Answers and errors show whoever
+//            passes them on neither the study nor an outcome. Reports of a study hidden from the
+//            caller get the outcome of an unknown study.
 // Threads    safe to share. `studies` and `guard` must outlive it.
 class ReportHandlers {
  public:
-  ReportHandlers(curator::Studies& studies, const ResourceGuard& guard,
+  ReportHandlers(curator::StudyCalls& studies, const ResourceGuard& guard,
                  const LoadLimits& limits = {})
       : studies_(studies), guard_(guard), load_(limits) {}
 
@@ -48,7 +51,7 @@ class ReportHandlers {
   const StreamLoad& load() const { return load_; }
 
  private:
-  curator::Studies& studies_;
+  curator::StudyCalls& studies_;
   const ResourceGuard& guard_;
   StreamLoad load_;
 };
@@ -61,7 +64,7 @@ class ReportHandlers {
 // Threads    safe to share. `studies` must outlive it.
 class BatchHandlers {
  public:
-  explicit BatchHandlers(curator::Studies& studies) : studies_(studies) {}
+  explicit BatchHandlers(curator::StudyCalls& studies) : studies_(studies) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -69,7 +72,7 @@ class BatchHandlers {
                       v1::DeliverBatchResponse* response);
 
  private:
-  curator::Studies& studies_;
+  curator::StudyCalls& studies_;
 };
 
 // The stream of a StreamReports call. Reads ahead, submits each batch, and answers in the order of
@@ -79,8 +82,8 @@ class BatchHandlers {
 //            order. Reading pauses while kWindowRequests or kWindowBytes are unanswered, so a
 //            client that does not read its answers is not read from either. The window is wide
 //            because all unanswered requests, even single reports, share one synced write of the
-//            store. StreamLoad bounds all streams together. A message is kept as its received bytes
-//            (submit_request.h), and an idle stream holds none.
+//            store. StreamLoad bounds all streams together. An idle stream holds no
+//            message, and each opens one at a time, on the method's lane.
 // Errors     An error ends the stream after the answers that come before it.
 // Threads    Events and answers come from any thread. One mutex guards all state; every operation
 //            of the call starts under it, never after its end. Studies may answer a batch long
@@ -93,8 +96,9 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
 
   // `studies`, `guard` and `load` must outlive it. The stream must be opened in `load`, and closes
   // itself there when it is done.
-  static std::shared_ptr<ReportStream> Start(curator::Studies& studies, const ResourceGuard& guard,
-                                             Caller caller, StreamLoad& load, StreamCall& call);
+  static std::shared_ptr<ReportStream> Start(curator::StudyCalls& studies,
+                                             const ResourceGuard& guard, Caller caller,
+                                             StreamLoad& load, StreamCall& call);
 
   void OnMessage() override;
   void OnNoMoreMessages() override;
@@ -112,14 +116,19 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
     Status status;  // OK unless `last`
   };
 
-  ReportStream(curator::Studies& studies, const ResourceGuard& guard, Caller caller,
+  ReportStream(curator::StudyCalls& studies, const ResourceGuard& guard, Caller caller,
                StreamLoad& load, StreamCall& call)
       : studies_(studies), guard_(guard), caller_(std::move(caller)), load_(load), call_(call) {}
 
-  // Submits the reports just read to Studies, or ends the stream if they cannot be judged.
-  void SubmitReports();
-  StatusOr<SubmitRequest> ParseRequest();
-  void OnJudged(Answer& answer, StatusOr<std::vector<curator::ReportOutcome>> outcomes);
+  // What an answer holds besides its message, for a thousand reports.
+  static constexpr size_t kAnswerBytes = 1024;
+
+  // Makes room for the answer to the message just read.
+  Answer& AddAnswer(const v1::StreamReportsRequest& request);
+  void AllowReading();
+  // Opens the message and submits its reports to Studies. Runs on the lane.
+  void Judge(const v1::StreamReportsRequest& request, Answer& answer);
+  void OnJudged(Answer& answer, StatusOr<std::string> sealed_outcomes);
 
   bool WindowIsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return answers_.size() >= kWindowRequests || unanswered_bytes_ >= kWindowBytes ||
@@ -132,15 +141,11 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
   void AdvanceReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Close(const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  curator::Studies& studies_;
+  curator::StudyCalls& studies_;
   const ResourceGuard& guard_;
   const Caller caller_;
   StreamLoad& load_;
   StreamCall& call_;  // until OnDone(); not used once closed_
-
-  // Only one read is in progress at a time, and these belong to it.
-  std::string study_;        // from the last request that set it
-  std::string fingerprint_;  // from the last request that set it
 
   Mutex mutex_;
   // In the order of the requests. Elements keep their addresses while others come and go.

@@ -1,16 +1,13 @@
 #include "server/serving/reports/submit_request.h"
 
 #include <string_view>
-#include <tuple>
 #include <utility>
 
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/calls.h"
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "coppice/v1/report.pb.h"
 
 namespace coppice::service {
 namespace {
@@ -24,14 +21,36 @@ Slice SliceOf(std::string_view block, std::string_view part) {
           .size = static_cast<uint32_t>(part.size())};
 }
 
+std::string_view TextInClear(StatusCode code) {
+  switch (code) {
+    case StatusCode::kInvalidArgument:
+      return "the message opens, but does not hold what docs/protocol.md says: a study's name, a "
+             "fingerprint of 32 bytes, and 1 to 1000 reports";
+    case StatusCode::kFailedPrecondition:
+      return "the reports' study takes reports from its relay alone: answer it through the relay";
+    case StatusCode::kUnavailable:
+      return "the reports could not be stored; the same reports may be sent again, sealed anew";
+    case StatusCode::kResourceExhausted:
+      return "too many reports are coming; the same reports may be sent again, sealed anew";
+    default:
+      return "the reports could not be judged";
+  }
+}
+
 }  // namespace
 
-StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
-  StreamRequest request;
-  request.reports = curator::ReportBatch(std::move(message));
+StatusOr<SubmitRequest> ReadSubmitRequest(std::string content) {
+  SubmitRequest request{.reports = curator::ReportBatch(std::move(content))};
   const std::string_view block = request.reports.block();
-  COPPICE_ASSIGN_OR_RETURN(const ReportsMessage read, ReadReportsRequest(block));
-  request.study = read.study;
+  COPPICE_ASSIGN_OR_RETURN(const ReportsMessage read, ReadSealedReports(block));
+  StatusOr<std::string> study = ParseName(kStudies, std::string(read.study));
+  if (!study.ok()) return InField("study", study.status());
+  if (read.fingerprint.size() != Fingerprint().size()) {
+    return FieldError("fingerprint", StrCat("must have ", Fingerprint().size(), " bytes, has ",
+                                            read.fingerprint.size()));
+  }
+  if (read.reports.empty()) return FieldError("reports", "must be 1 to 1000, are none");
+  request.study = *std::move(study);
   request.fingerprint = read.fingerprint;
   request.reports.Reserve(read.reports.size(), 0);
   for (const ReportView& report : read.reports) {
@@ -41,49 +60,17 @@ StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
   return request;
 }
 
-StatusOr<SubmitRequest> ParseSubmitRequest(
-    const std::string& study_name, const std::string& fingerprint,
-    const google::protobuf::RepeatedPtrField<v1::Report>& protos) {
-  curator::ReportBatch reports;
-  size_t bytes = 0;
-  for (const v1::Report& proto : protos) {
-    bytes += proto.ticket().size() + proto.payload().size() + proto.public_values().size();
+std::string OutcomeBytes(absl::Span<const curator::ReportOutcome> outcomes) {
+  std::string bytes;
+  bytes.reserve(outcomes.size());
+  for (const curator::ReportOutcome outcome : outcomes) {
+    bytes.push_back(static_cast<char>(outcome));
   }
-  reports.Reserve(static_cast<size_t>(protos.size()), bytes);
-  for (const v1::Report& proto : protos) {
-    reports.Add(proto.ticket(), proto.payload(), proto.public_values());
-  }
-  return MakeSubmitRequest(study_name, fingerprint, std::move(reports));
+  return bytes;
 }
 
-StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
-                                          const std::string& fingerprint,
-                                          curator::ReportBatch reports) {
-  const StatusOr<std::string> study = ParseName(kStudies, study_name);
-  if (!study.ok()) return InField("study", study.status());
-  if (fingerprint.size() != std::tuple_size_v<Fingerprint>) {
-    return FieldError("fingerprint", StrCat("must have ", std::tuple_size_v<Fingerprint>,
-                                            " bytes, has ", fingerprint.size()));
-  }
-  if (reports.empty() || reports.size() > kMaxReportsPerRequest) {
-    return FieldError("reports", StrCat("must be 1 to ", kMaxReportsPerRequest,
-                                        " in one request, are ", reports.size()));
-  }
-  return SubmitRequest{.study = *study, .fingerprint = fingerprint, .reports = std::move(reports)};
-}
-
-void SetOutcomes(absl::Span<const curator::ReportOutcome> outcomes,
-                 google::protobuf::RepeatedField<int>& protos) {
-  protos.Reserve(static_cast<int>(outcomes.size()));
-  for (const curator::ReportOutcome outcome : outcomes) protos.Add(static_cast<int>(outcome));
-}
-
-Status SubmitError(const Status& status) {
-  if (status.code() != StatusCode::kUnavailable &&
-      status.code() != StatusCode::kResourceExhausted) {
-    return status;
-  }
-  return Status(status.code(), StrCat(status.message(), "; the same bytes may be sent again"));
+Status ErrorInClear(const Status& status) {
+  return status.ok() ? status : Status(status.code(), TextInClear(status.code()));
 }
 
 }  // namespace coppice::service

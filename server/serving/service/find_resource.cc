@@ -15,7 +15,7 @@ using Found = std::optional<Resource>;
 
 class Finder {
  public:
-  Finder(const curator::Studies& studies, const central::Datasets& datasets,
+  Finder(const curator::StudyCalls& studies, const central::Datasets& datasets,
          const central::Jobs& jobs, const models::Models& models,
          const models::Endpoints& endpoints)
       : studies_(studies),
@@ -64,7 +64,7 @@ class Finder {
     return MadeFrom(kModels, id, std::nullopt);
   }
 
-  const curator::Studies& studies_;
+  const curator::StudyCalls& studies_;
   const central::Datasets& datasets_;
   const central::Jobs& jobs_;
   const models::Models& models_;
@@ -73,7 +73,7 @@ class Finder {
 
 }  // namespace
 
-ResourceFinder MakeResourceFinder(const curator::Studies& studies,
+ResourceFinder MakeResourceFinder(const curator::StudyCalls& studies,
                                   const central::Datasets& datasets, const central::Jobs& jobs,
                                   const models::Models& models,
                                   const models::Endpoints& endpoints) {

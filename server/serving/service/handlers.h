@@ -21,7 +21,7 @@
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
-#include "server/curator/studies/studies.h"
+#include "server/curator/studies/study_calls.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/jobs.h"
 #include "server/datasets/owners/quota.h"
@@ -37,7 +37,7 @@ namespace coppice::service {
 
 // Finds this curator's resources for the guard; all must outlive the finder. A job has its
 // dataset's owner and is visible with it; likewise a model with the study or job it was made from.
-ResourceFinder MakeResourceFinder(const curator::Studies& studies,
+ResourceFinder MakeResourceFinder(const curator::StudyCalls& studies,
                                   const central::Datasets& datasets, const central::Jobs& jobs,
                                   const models::Models& models, const models::Endpoints& endpoints);
 
@@ -49,7 +49,7 @@ ResourceFinder MakeResourceFinder(const curator::Studies& studies,
 // Threads    safe to share. The constructor's arguments must outlive it.
 class StudyHandlers {
  public:
-  StudyHandlers(curator::Studies& studies, RateLimiter& limiter,
+  StudyHandlers(curator::StudyCalls& studies, RateLimiter& limiter,
                 owners::QuotaFinder quotas = owners::NoQuota)
       : studies_(studies), limiter_(limiter), quotas_(std::move(quotas)) {}
 
@@ -84,6 +84,8 @@ class StudyHandlers {
   StatusOr<MessagePieces> GetOffer(const Caller& caller, const v1::GetOfferRequest& request);
   Status GetCuratorKeys(const Caller& caller, const v1::GetCuratorKeysRequest& request,
                         v1::GetCuratorKeysResponse* response) const;
+  Status GetManifest(const Caller& caller, const v1::GetManifestRequest& request,
+                     v1::GetManifestResponse* response);
 
  private:
   static curator::Viewer ViewerOf(const Caller& caller) {
@@ -92,7 +94,7 @@ class StudyHandlers {
   // Called after an offer was made, so the study exists. Tokens limit themselves.
   Status LimitTickets(const v1::GetOfferRequest& request);
 
-  curator::Studies& studies_;
+  curator::StudyCalls& studies_;
   RateLimiter& limiter_;
   const owners::QuotaFinder quotas_;
 };
@@ -106,7 +108,7 @@ class StudyHandlers {
 class ModelHandlers {
  public:
   // No model has more than `max_model_bytes` bytes.
-  ModelHandlers(storage::Store& store, curator::Studies& studies, models::Models& models,
+  ModelHandlers(storage::Store& store, curator::StudyCalls& studies, models::Models& models,
                 models::Endpoints& endpoints, const ResourceGuard& guard,
                 owners::QuotaFinder quotas = owners::NoQuota,
                 uint64_t max_model_bytes = models::kMaxModelBytes)
@@ -151,7 +153,7 @@ class ModelHandlers {
 
  private:
   storage::Store& store_;
-  curator::Studies& studies_;
+  curator::StudyCalls& studies_;
   models::Models& models_;
   // The most bytes that the model may have. ResourceExhausted if the study's owner may have no more
   // models.

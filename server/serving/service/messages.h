@@ -15,7 +15,7 @@
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "coppice/v1/study.pb.h"
-#include "server/curator/studies/studies.h"
+#include "server/curator/studies/study_calls.h"
 #include "server/store/models/models.h"
 
 namespace coppice::service {

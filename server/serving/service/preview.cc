@@ -16,6 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/pages/pages.h"
+#include "common/terms/report_form.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/estimation/plan.h"
@@ -142,7 +143,7 @@ StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyReq
         std::string(std::tuple_size_v<decltype(curator::RelaySettings::relay_key)>, '\0'));
   }
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed, curator::FromProto(settings));
-  if (!schema.public_features().empty()) {
+  if (ReportForm::For(schema).ShowsSomething()) {
     return FieldError("settings.relay",
                       "public features would tell devices apart, so no batch "
                       "hides whose reports are whose");

@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/terms/envelope.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/field_error.h"
 #include "common/wire/proto/manifest.h"
@@ -43,23 +44,37 @@ uint32_t TicketsOf(const v1::GetOfferRequest& request) {
   return std::max(request.tickets(), uint32_t{1});
 }
 
-// Adds field `number`, whose bytes the answer shares.
-void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
-                    MessagePieces& answer) {
+// Begins field `number`, of `bytes` bytes.
+std::string FieldHead(int number, size_t bytes) {
   using google::protobuf::internal::WireFormatLite;
   std::string head;
   {
     google::protobuf::io::StringOutputStream stream(&head);
     google::protobuf::io::CodedOutputStream output(&stream);
     output.WriteTag(WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-    output.WriteVarint64(bytes->size());
+    output.WriteVarint64(bytes);
   }
-  answer.push_back({.own = std::move(head)});
+  return head;
+}
+
+// Adds field `number`, whose bytes the answer shares.
+void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
+                    MessagePieces& answer) {
+  answer.push_back({.own = FieldHead(number, bytes->size())});
   answer.push_back({.shared = bytes});
 }
 
+// Adds field `number`, an envelope with shared bytes that has room for `longest`.
+void AddSharedEnvelope(int number, const std::shared_ptr<const std::string>& bytes, size_t longest,
+                       MessagePieces& answer) {
+  answer.push_back({.own = StrCat(FieldHead(number, kEnvelopeHeadBytes + longest),
+                                  EnvelopeHead(bytes->size()))});
+  answer.push_back({.shared = bytes});
+  answer.push_back({.own = std::string(longest - bytes->size(), '\0')});
+}
+
 Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
-                           const curator::Studies::Offer& offered) {
+                           const curator::StudyCalls::Offer& offered) {
   const owners::Resource resource{.names = {MakeName(kStudies, study)}, .owner = offered.owner};
   if (!offered.relayed || caller.MayRelay(resource)) return OkStatus();
   return FailedPreconditionError(StrCat(
@@ -67,12 +82,13 @@ Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
 }
 
 // Makes a GetOfferResponse in pieces.
-StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& caller,
+StatusOr<MessagePieces> MakeOffer(curator::StudyCalls& studies, const Caller& caller,
                                   const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  if (request.tickets() > curator::Studies::kMaxTicketsPerOffer) {
-    return FieldError("tickets", StrCat("must be at most ", curator::Studies::kMaxTicketsPerOffer,
-                                        ", are ", request.tickets()));
+  if (request.tickets() > curator::StudyCalls::kMaxTicketsPerOffer) {
+    return FieldError("tickets",
+                      StrCat("must be at most ", curator::StudyCalls::kMaxTicketsPerOffer, ", are ",
+                             request.tickets()));
   }
   if (request.tickets() > 1 && !request.whole_forest()) {
     return FieldError("tickets", "more than one go with whole_forest only");
@@ -86,7 +102,7 @@ StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& calle
   COPPICE_RETURN_IF_ERROR(CheckKnownManifest(request.known_manifest()));
   const std::vector<std::string> tokens(request.submission_tokens().begin(),
                                         request.submission_tokens().end());
-  COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offer offered,
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyCalls::Offer offered,
                            studies.MakeOffer(id, TicketsOf(request), tokens));
   COPPICE_RETURN_IF_ERROR(CheckMayHaveTickets(caller, id, offered));
   v1::GetOfferResponse response;
@@ -104,9 +120,10 @@ StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& calle
   if (!request.whole_forest()) {
     const auto trees = static_cast<uint32_t>(forest.trees.size());
     const uint32_t tree = TreeOfTicket(offered.tickets[0], trees);
-    AddSharedField(v1::GetOfferResponse::kTreeFieldNumber, {offered.forest, &forest.trees[tree]},
-                   pieces);
-    response.set_tree_path(forest.merkle.paths[tree]);
+    AddSharedEnvelope(v1::GetOfferResponse::kTreeFieldNumber, {offered.forest, &forest.trees[tree]},
+                      forest.longest_tree, pieces);
+    response.set_tree_path(
+        MakeEnvelope(forest.merkle.paths[tree], kEnvelopeHeadBytes + forest.longest_path));
   } else if (!is_known) {
     pieces.push_back({.shared = {offered.forest, &forest.as_field}});
   }
@@ -114,14 +131,17 @@ StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& calle
   return pieces;
 }
 
-Status AddProof(const curator::Studies& studies, std::string_view challenge,
+Status AddProof(const curator::StudyCalls& studies, std::string_view challenge,
                 v1::GetCuratorKeysResponse& response) {
-  if (challenge.empty()) return OkStatus();
-  if (challenge.size() != kChallengeBytes) {
+  if (!challenge.empty() && challenge.size() != kChallengeBytes) {
     return FieldError("challenge", StrCat("must be empty or ", kChallengeBytes, " bytes"));
   }
-  COPPICE_ASSIGN_OR_RETURN(const Signature proof, studies.ProveKey(challenge));
-  response.mutable_proof()->assign(proof.begin(), proof.end());
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyCalls::KeyProof proof, studies.ProveKeys(challenge));
+  response.set_direct_suite(proof.direct.suite);
+  response.mutable_direct_key()->assign(proof.direct.key.begin(), proof.direct.key.end());
+  if (proof.signature.has_value()) {
+    response.mutable_proof()->assign(proof.signature->begin(), proof.signature->end());
+  }
   return OkStatus();
 }
 
@@ -159,6 +179,7 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &StudyHandlers::GetOffer);
   registry.Add(*this, &StudyHandlers::RotateSealingKey);
   registry.Add(*this, &StudyHandlers::GetCuratorKeys);
+  registry.Add(*this, &StudyHandlers::GetManifest);
 }
 
 Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
@@ -288,6 +309,15 @@ Status StudyHandlers::GetCuratorKeys(const Caller& /*caller*/,
                                      v1::GetCuratorKeysResponse* response) const {
   AddKeys(studies_.SigningKeysInUse(), *response);
   return AddProof(studies_, request.challenge(), *response);
+}
+
+Status StudyHandlers::GetManifest(const Caller& /*caller*/, const v1::GetManifestRequest& request,
+                                  v1::GetManifestResponse* response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyCalls::Notice notice, studies_.GetNotice(id));
+  if (notice.manifest != nullptr) *response->mutable_manifest() = ToProto(*notice.manifest);
+  if (notice.closing.has_value()) *response->mutable_closing() = ToProto(*notice.closing);
+  return OkStatus();
 }
 
 }  // namespace coppice::service

@@ -11,6 +11,7 @@ constexpr std::string_view kQuarantine = "quarantine/";
 constexpr std::string_view kAuditSalt = "meta/audit_salt";
 constexpr std::string_view kChunk = "chunk/";
 constexpr std::string_view kDataset = "dataset/";
+constexpr std::string_view kDirectKey = "meta/direct_key/";
 constexpr std::string_view kJob = "job/";
 constexpr std::string_view kJoin = "join/";
 constexpr std::string_view kManifestKey = "meta/manifest_key";
@@ -23,7 +24,7 @@ constexpr std::string_view kSealingUnit = "sealing/";
 
 constexpr std::string_view kPrefixes[] = {kOpenCall,   kChunk,     kDataset,     kJob,
                                           kJoin,       kAuditSalt, kManifestKey, kTicketKey,
-                                          kQuarantine, kSealing};
+                                          kQuarantine, kSealing,   kDirectKey};
 
 // A repair may put a record aside more than once.
 std::string_view WithoutQuarantine(std::string_view key) {
@@ -43,7 +44,7 @@ std::optional<std::string> UnitOf(std::string_view key) {
   if (ConsumePrefix(&key, kJoin)) return StrCat(kStudyUnit, IdIn(key));
   if (ConsumePrefix(&key, kSealing)) return StrCat(kSealingUnit, IdIn(key));
   if (StartsWith(key, kDataset) || StartsWith(key, kJob) || StartsWith(key, kOpenCall) ||
-      key == kAuditSalt || key == kManifestKey || key == kTicketKey) {
+      StartsWith(key, kDirectKey) || key == kAuditSalt || key == kManifestKey || key == kTicketKey) {
     return std::string(kDaemonUnit);
   }
   return std::nullopt;

@@ -157,22 +157,24 @@ TEST_P(ByValueStudyTest, AModelOfOneValueSaysWhatItsReportsSay) {
 TEST_P(ByValueStudyTest, AModelOfAllReportsIsWhatAStudyWithoutValuesWouldMake) {
   const StudyDefinition plain = *MakeStudyDefinition(PlanSpec(GetParam()), "one", 1000, {});
   const StudyDefinition by_plan = *MakeStudyDefinition(ByPlan(GetParam()), "one", 1000, {});
-  EXPECT_EQ(*by_plan.model_forest, *plain.forest);
+  EXPECT_EQ(*by_plan.form->model_forest(), *plain.forest);
   EXPECT_GT(by_plan.forest->front().num_leaves(), plain.forest->front().num_leaves());
   StudyProgress of_plain = NoProgress(plain), of_by_plan = NoProgress(by_plan);
   for (uint32_t t = 0; t < kTrees; ++t) {
     TreeSums sums = *of_plain.sums[t], sums_by_plan = *of_by_plan.sums[t];
     for (int i = 0; i < 300; ++i) {
       const Row row = {places_.Unit(), static_cast<double>(i % 3), 0};
-      const std::vector<uint32_t> leaves = plain.counters[t].LeavesOf(row);
-      const LocalMechanism& mechanism = plain.counters[t].MechanismFor(leaves.size());
-      const auto column = static_cast<uint32_t>(places_.Below(mechanism.columns()));
+      const std::vector<uint32_t> leaves =
+          ConsistentLeaves((*plain.forest)[t], *plain.terms->schema, row);
+      const std::vector<uint32_t> by_plan_leaves =
+          ConsistentLeaves((*by_plan.forest)[t], *by_plan.terms->schema, row);
+      const auto mechanism = *MakeMechanism(*plain.terms, static_cast<uint32_t>(leaves.size()));
+      const auto column = static_cast<uint32_t>(places_.Below(mechanism->columns()));
       const std::string payload =
-          *mechanism.Randomize({.leaf = 0, .label = LabelOf(row)}, column, noise_);
+          *mechanism->Randomize({.leaf = 0, .label = LabelOf(row)}, column, noise_);
       const Contribution report = {.payload = payload, .column = column};
-      plain.counters[t].AddChecked(leaves, report, absl::MakeSpan(sums.sums));
-      by_plan.counters[t].AddChecked(by_plan.counters[t].LeavesOf(row), report,
-                                     absl::MakeSpan(sums_by_plan.sums));
+      plain.form->AddAll(t, {report}, {leaves}, absl::MakeSpan(sums.sums));
+      by_plan.form->AddAll(t, {report}, {by_plan_leaves}, absl::MakeSpan(sums_by_plan.sums));
     }
     sums.reports = sums_by_plan.reports = 300;
     of_plain.sums[t] = std::make_shared<const TreeSums>(std::move(sums));

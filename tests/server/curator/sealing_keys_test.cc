@@ -44,11 +44,11 @@ class SealingKeysTest : public ::testing::Test {
     return keys;
   }
 
-  std::string RecordOf(const StudySealingKey& key) {
+  std::string RecordOf(const StoredSealingKey& key) {
     return **store_.Get(SealingKeyKey("one", key.name));
   }
 
-  void Change(const StudySealingKey& key,
+  void Change(const StoredSealingKey& key,
               const std::function<void(v1::SealingKeyRecord& record)>& change) {
     v1::SealingKeyRecord record;
     ASSERT_TRUE(record.ParseFromString(RecordOf(key)));

@@ -3,16 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "common/base/status.h"
-#include "tests/server/serving/service/fake_studies.h"
 
 namespace coppice::daemon {
 namespace {
-
-using ::coppice::testing::FakeStudies;
 
 size_t Count(const std::string& text, const std::string& part) {
   size_t count = 0;
@@ -20,25 +19,52 @@ size_t Count(const std::string& text, const std::string& part) {
   return count;
 }
 
+// Counts the sweeps and answers each with the status that the test chose.
+class SweepScript {
+ public:
+  Status Sweep() {
+    const std::lock_guard lock(mutex_);
+    ++sweeps_;
+    changed_.notify_all();
+    return status_;
+  }
+  void AnswerWith(Status status) {
+    const std::lock_guard lock(mutex_);
+    status_ = std::move(status);
+  }
+  // Waits until Sweep() was called `count` more times.
+  void AwaitSweeps(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&, enough = sweeps_ + count] { return sweeps_ >= enough; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Status status_;
+  size_t sweeps_ = 0;
+};
+
 TEST(StudySweeperTest, SweepsAgainAndAgainAndStopsAtOnce) {
-  FakeStudies studies;
+  SweepScript script;
+  const auto sweep = [&] { return script.Sweep(); };
   const Log log(LogLevel::kError, false);
-  const StudySweeper upkeep(studies, log, absl::Milliseconds(1));
-  studies.AwaitSweeps(5);
-  const StudySweeper slow(studies, log, absl::Hours(1));  // ends without waiting an hour
+  const StudySweeper sweeper(sweep, log, absl::Milliseconds(1));
+  script.AwaitSweeps(5);
+  const StudySweeper slow(sweep, log, absl::Hours(1));  // ends without waiting an hour
 }
 
-TEST(StudySweeperTest, FailureIsLoggedWhenItBeginsAndWhenItEnds) {
-  FakeStudies studies;
+TEST(StudySweeperTest, LogsAFailureWhenItBeginsAndWhenItEnds) {
+  SweepScript script;
   const Log log(LogLevel::kInfo, false);
   ::testing::internal::CaptureStderr();
   {
-    const StudySweeper upkeep(studies, log, absl::Milliseconds(1));
-    studies.AwaitSweeps(2);
-    studies.Fail(UnavailableError("no disk"));
-    studies.AwaitSweeps(5);
-    studies.Fail(OkStatus());
-    studies.AwaitSweeps(5);
+    const StudySweeper sweeper([&] { return script.Sweep(); }, log, absl::Milliseconds(1));
+    script.AwaitSweeps(2);
+    script.AnswerWith(UnavailableError("no disk"));
+    script.AwaitSweeps(5);
+    script.AnswerWith(OkStatus());
+    script.AwaitSweeps(5);
   }
   const std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(Count(text, "no disk"), 1u) << text;

@@ -39,7 +39,9 @@ class CentralServiceTest : public ::testing::Test {
     dataset_handlers_->Register(registry_);
     training_handlers_->Register(registry_);
     services_ = std::make_unique<rpc::Services>(
-        registry_, service::Lanes{.pool = pool_, .builds = pool_, .previews = pool_}, find_caller);
+        registry_,
+        service::Lanes{.pool = pool_, .builds = pool_, .previews = pool_, .openings = pool_},
+        find_caller);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

@@ -19,7 +19,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/curator/studies/studies.h"
+#include "server/curator/studies/study_calls.h"
 
 namespace coppice::testing {
 
@@ -29,7 +29,7 @@ struct SubmittedBatch {
   std::vector<std::string> tickets;
 };
 
-class FakeStudies final : public curator::Studies {
+class FakeStudies final : public curator::StudyCalls {
  public:
   FakeStudies() : answering_([this] { AnswerBatches(); }) {}
 
@@ -70,11 +70,6 @@ class FakeStudies final : public curator::Studies {
     const std::lock_guard lock(mutex_);
     return batches_.size();
   }
-  // Waits until Sweep() was called `count` more times.
-  void AwaitSweeps(size_t count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&, enough = sweeps_ + count] { return sweeps_ >= enough; });
-  }
   // Waits until every batch is answered and the answering call has returned.
   void AwaitAnswers() {
     std::unique_lock lock(mutex_);
@@ -99,7 +94,7 @@ class FakeStudies final : public curator::Studies {
     return built_with_;
   }
 
-  using curator::Studies::Create;
+  using curator::StudyCalls::Create;
   StatusOr<curator::StudyInfo> Create(const curator::StudySpec& spec, const CancelCheck&) override {
     const std::lock_guard lock(mutex_);
     created_ = std::make_shared<const curator::StudySpec>(spec);
@@ -107,7 +102,12 @@ class FakeStudies final : public curator::Studies {
     return studies_.begin()->second;
   }
 
-  using curator::Studies::Get;
+  bool WasCreated(const curator::StudySpec&) const override { return false; }
+  std::optional<curator::StudyInfo> FindInfo(std::string_view) const override {
+    return std::nullopt;
+  }
+
+  using curator::StudyCalls::Get;
   StatusOr<curator::StudyInfo> Get(std::string_view id, curator::Viewer) override {
     const std::lock_guard lock(mutex_);
     return Find(studies_, id);
@@ -177,7 +177,7 @@ class FakeStudies final : public curator::Studies {
     return joined_;
   }
 
-  using curator::Studies::MakeOffer;
+  using curator::StudyCalls::MakeOffer;
   StatusOr<Offer> MakeOffer(std::string_view id, uint32_t count,
                             absl::Span<const std::string> submission_tokens) override {
     const std::lock_guard lock(mutex_);
@@ -232,7 +232,7 @@ class FakeStudies final : public curator::Studies {
     changed_.notify_all();
   }
 
-  using curator::Studies::BuildModel;
+  using curator::StudyCalls::BuildModel;
   StatusOr<models::ModelInfo> BuildModel(std::string_view, std::string_view id,
                                          const curator::EstimatorOptions& options,
                                          const CancelCheck&) override {
@@ -250,7 +250,7 @@ class FakeStudies final : public curator::Studies {
     const std::lock_guard lock(mutex_);
     return counted_;
   }
-  using curator::Studies::GetCounts;
+  using curator::StudyCalls::GetCounts;
   StatusOr<curator::StudyCounts> GetCounts(std::string_view id,
                                            const curator::CountsRequest& request,
                                            curator::Viewer) override {
@@ -271,17 +271,9 @@ class FakeStudies final : public curator::Studies {
     return public_side_;
   }
 
-  Status Sweep() override {
-    const std::lock_guard lock(mutex_);
-    ++sweeps_;
-    changed_.notify_all();
-    return status_;
-  }
-  Status Reconcile() override { return OkStatus(); }
   uint64_t ReportsOfNoStudy() const override { return 3; }
   size_t QueuedBytes() const override { return 0; }
   uint64_t SpoolBytes() const override { return 4096; }
-  void Drain() override {}
 
  private:
   const std::shared_ptr<const PackedForest> offered_forest_ = std::make_shared<const PackedForest>(
@@ -357,7 +349,6 @@ class FakeStudies final : public curator::Studies {
   std::vector<SubmittedBatch> batches_;
   std::deque<Waiting> waiting_;
   size_t unanswered_ = 0;
-  size_t sweeps_ = 0;
   bool held_ = false;
   bool closing_ = false;
   std::thread answering_;

@@ -82,7 +82,9 @@ class ServiceTest : public ::testing::Test {
     batch_service_.Register(registry_);
     model_service_.Register(registry_);
     services_ = std::make_unique<rpc::Services>(
-        registry_, service::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
+        registry_,
+        service::Lanes{
+            .pool = pool_, .builds = builds_, .previews = previews_, .openings = openings_},
         [](const grpc::CallbackServerContext&, std::string_view) {
           return owners::Caller::Operator();
         },
@@ -109,6 +111,7 @@ class ServiceTest : public ::testing::Test {
   service::WorkerPool pool_{2, 16};
   service::WorkerPool builds_{1, 16};
   service::WorkerPool previews_{1, 16};
+  service::WorkerPool openings_{1, 16};
   // A study has five tickets, and one more per second; time stands still.
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   RateLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};

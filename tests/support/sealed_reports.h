@@ -1,0 +1,95 @@
+// Messages of reports, sealed as a device seals them and opened as the curator opens them, for
+// tests that speak the wire themselves.
+
+#ifndef COPPICE_TESTS_SUPPORT_SEALED_REPORTS_H_
+#define COPPICE_TESTS_SUPPORT_SEALED_REPORTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/encrypt/direct_message.h"
+#include "common/terms/manifest.h"
+#include "coppice/v1/report.pb.h"
+#include "coppice/v1/study.pb.h"
+
+namespace coppice::testing {
+
+inline DirectKey DirectKeyOf(const seal::SealingKey& key) {
+  return {.suite = static_cast<uint16_t>(seal::Aead::kAes128Gcm), .key = key.public_key()};
+}
+
+// The key that a curator's GetCuratorKeys tells of; its proof is not looked at.
+inline DirectKey DirectKeyOf(const v1::GetCuratorKeysResponse& response) {
+  DirectKey key{.suite = static_cast<uint16_t>(response.direct_suite())};
+  std::copy(response.direct_key().begin(), response.direct_key().end(), key.key.begin());
+  return key;
+}
+
+// One message, by somebody who may seal anything: `content` need not be valid.
+class SealedReportsCall {
+ public:
+  SealedReportsCall(const DirectKey& key, const v1::SealedReports& content)
+      : SealedReportsCall(key, content.SerializeAsString()) {}
+  // Pads to the next step of lengths.
+  SealedReportsCall(const DirectKey& key, const std::string& content)
+      : aead_(static_cast<seal::Aead>(key.suite)),
+        sealed_(*seal::SealRequest(aead_, key.key, content, (content.size() + 4 + 63) / 64 * 64)) {}
+
+  // As a SubmitReportsRequest or a StreamReportsRequest.
+  template <typename Request = v1::SubmitReportsRequest>
+  Request request() const {
+    Request request;
+    request.set_key_id(std::string(sealed_.key.begin(), sealed_.key.end()));
+    request.set_encapsulated(
+        std::string(sealed_.message.encapsulated.begin(), sealed_.message.encapsulated.end()));
+    request.set_ciphertext(sealed_.message.ciphertext);
+    return request;
+  }
+
+  // The outcomes' numbers; nothing if the answer is not the curator's to this message.
+  template <typename Response>
+  std::optional<std::vector<int>> Outcomes(const Response& response) const {
+    const StatusOr<std::string> opened =
+        seal::OpenOutcomes(aead_, sealed_, response.sealed_outcomes());
+    if (!opened.ok()) return std::nullopt;
+    return std::vector<int>(opened->begin(), opened->end());
+  }
+
+ private:
+  seal::Aead aead_;
+  seal::SealedRequest sealed_;
+};
+
+// The curator's end: opens messages for one key, and seals outcomes for their senders.
+class SealedReportsEnd {
+ public:
+  explicit SealedReportsEnd(const seal::SealingKey& key)
+      : opener_(*seal::RequestOpener::Create(seal::Aead::kAes128Gcm, key)) {}
+
+  // Nothing if it does not open.
+  template <typename Request>
+  std::optional<v1::SealedReports> Open(const Request& request) {
+    StatusOr<seal::OpenedRequest> opened =
+        opener_.Open(request.encapsulated(), request.ciphertext());
+    v1::SealedReports content;
+    if (!opened.ok() || !content.ParseFromString(opened->content)) return std::nullopt;
+    opened_ = *std::move(opened);
+    return content;
+  }
+  // For the sender of the message that was opened last.
+  std::string Seal(const std::vector<int>& outcomes) const {
+    return *seal::SealOutcomes(opened_, std::string(outcomes.begin(), outcomes.end()));
+  }
+
+ private:
+  seal::RequestOpener opener_;
+  seal::OpenedRequest opened_;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SUPPORT_SEALED_REPORTS_H_
