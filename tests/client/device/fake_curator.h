@@ -15,6 +15,7 @@
 #include "client/device/grpc/connect.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/manifest.h"
 #include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
 #include "coppice/v1/report.grpc.pb.h"
@@ -54,7 +55,7 @@ inline Manifest FakeManifest(const Terms& terms) {
 
 inline SignedManifest Sign(const SigningKey& key, Manifest manifest, KeyChain endorsements = {}) {
   manifest.key = KeyIdOf(key.public_key());
-  std::string bytes = SerializeManifest(manifest);
+  std::string bytes = WriteManifest(manifest);
   const Signature signature = *key.Sign(kManifestDomain, bytes);
   return {std::move(bytes), signature, key.public_key(), std::move(endorsements)};
 }

@@ -7,9 +7,9 @@
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/handles.h"
-#include "client/device/journal.h"
 #include "common/base/text.h"
 #include "tests/client/device/c/scripted_curator.h"
+#include "tests/client/device/kept_answers.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/taken_memory.h"
 #include "tests/support/temp_dir.h"
@@ -21,6 +21,7 @@ using ::coppice::testing::Carry;
 using ::coppice::testing::FakeKey;
 using ::coppice::testing::FakeManifest;
 using ::coppice::testing::FakeTerms;
+using ::coppice::testing::KeptAnswers;
 using ::coppice::testing::MemoryTakenBy;
 using ::coppice::testing::ScriptedServices;
 using ::coppice::testing::Sign;
@@ -150,18 +151,14 @@ TEST_F(CDeviceTest, SendsTheSameBytesUntilTheyArrive) {
 // byte.
 TEST_F(CDeviceTest, ItsRequestsAreThoseOfTheCollector) {
   ASSERT_EQ(Open(), COPPICE_OK);
+  curator_.reports.failures = 1;  // so that the journal keeps the report
   Visit();
   v1::GetOfferRequest offer;
   offer.set_name("studies/sample");
   offer.set_tickets(1);
   EXPECT_EQ(curator_.requests[0], offer.SerializeAsString());
-  const PrivateReport kept = (*[this] {
-                               Close();
-                               return Journal::Open(path_);
-                             }())
-                                 ->Find("this device", "sample")
-                                 .value()
-                                 ->report;
+  Close();
+  const PrivateReport kept = KeptAnswers(path_).at(0).report;
   v1::SubmitReportsRequest reports;
   reports.set_study("studies/sample");
   reports.mutable_fingerprint()->assign(kept.fingerprint.begin(), kept.fingerprint.end());
