@@ -36,6 +36,7 @@ inline uint32_t LongestPayload() {
 
 inline Manifest SealedManifest(const Terms& terms = FakeTerms()) {
   Manifest manifest = FakeManifest(terms);
+  manifest.direct.reset();
   manifest.sealing = ManifestSealing{.suite = 1,
                                      .key = CuratorSealingKey().public_key(),
                                      .min_batch = 1000,

@@ -190,7 +190,7 @@ TEST_F(PipedDeviceTest, ItsJournalIsEverybodys) {
   const std::map<std::string, std::string> said = Run();
   EXPECT_EQ(said.at("waiting"), "0");
   EXPECT_EQ(curator_.reports.requests.size(), 1u);
-  v1::SubmitReportsRequest sent;
+  v1::SealedReports sent;
   ASSERT_TRUE(sent.ParseFromString(curator_.reports.requests[0]));
   EXPECT_EQ(sent.reports(0).payload(), kept.payload);
   EXPECT_EQ(sent.reports(0).ticket(), kept.ticket.ToBytes());
