@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: deploy/make-certs.sh [--host HOST]... [--peers] [--days N] [--force-dates NOT_BEFORE NOT_AFTER] DIR
+Usage: deploy/make-certs.sh [--host HOST]... [--days N] [--force-dates NOT_BEFORE NOT_AFTER] DIR
 
 Makes in DIR, which must not hold any of them yet:
   ca.crt, ca.key          a test authority; clients trust it with --ca DIR/ca.crt
@@ -13,8 +13,6 @@ Makes in DIR, which must not hold any of them yet:
   client.crt, client.key  for mutual TLS (coppiced --client-ca DIR/ca.crt)
 
   --host HOST     a name or an address that the daemon is reached by too; repeatable
-  --peers         for a fleet (coppiced --peer-ca DIR/ca.crt): the server's certificate is good for calling other
-                  curators too, and no client's is made, as this authority must be for curators alone
   --days N        how long they are valid (default 30)
   --force-dates   begin and end of the server's certificate instead, as YYYYMMDDHHMMSSZ; for tests
 
@@ -31,7 +29,6 @@ wrong_usage() {
 days=30
 dates=()
 hosts="DNS:localhost, IP:127.0.0.1, IP:::1"
-server_usage=serverAuth
 names=(ca server client)
 dir=""
 while (($# > 0)); do
@@ -46,9 +43,6 @@ while (($# > 0)); do
         wrong_usage "--host wants a name or an address, without a port"
       fi
       shift 2 ;;
-    --peers)
-      server_usage="serverAuth, clientAuth"
-      names=(ca server); shift ;;
     --days)
       [[ "${2:-}" =~ ^[1-9][0-9]{0,4}$ ]] || wrong_usage "--days wants a number of days from 1"
       days="$2"; shift 2 ;;
@@ -98,7 +92,7 @@ commonName = supplied
 [server]
 basicConstraints = critical, CA:FALSE
 keyUsage = critical, digitalSignature
-extendedKeyUsage = $server_usage
+extendedKeyUsage = serverAuth
 subjectAltName = $hosts
 [client]
 basicConstraints = critical, CA:FALSE
@@ -124,6 +118,6 @@ openssl req -x509 -new -key "$dir/ca.key" -sha256 -days "$days" -subj "/CN=Coppi
   -addext "basicConstraints=critical,CA:TRUE,pathlen:0" \
   -addext "keyUsage=critical,keyCertSign,cRLSign" -out "$dir/ca.crt"
 issue server localhost "${dates[@]}"
-[[ " ${names[*]} " != *" client "* ]] || issue client "Coppice test client" -days "$days"
+issue client "Coppice test client" -days "$days"
 for name in "${names[@]}"; do chmod 644 "$dir/$name.crt"; done
 echo "made certificates in $dir: ${names[*]}"

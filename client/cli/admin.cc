@@ -5,12 +5,12 @@
 
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "coppice/v1/admin.grpc.pb.h"
 
 namespace coppice::cli {
@@ -70,16 +70,10 @@ struct StatusFlags {
 };
 
 Json DescribeFleet(const v1::FleetStatus& fleet) {
-  Json json = {{"leader", fleet.leader()},
-               {"epoch", fleet.epoch()},
-               {"leading_since", TimeText(fleet.leading_since_unix_seconds())},
-               {"lease_seconds", fleet.lease_seconds()},
-               {"peers", Json::array()}};
-  for (const v1::FleetPeer& peer : fleet.peers()) {
-    json["peers"].push_back({{"certificate", BytesToHexString(peer.certificate_prefix())},
-                             {"seconds_since_call", peer.seconds_since_call()}});
-  }
-  return json;
+  return {{"leader", fleet.leader()},
+          {"epoch", fleet.epoch()},
+          {"leading_since", TimeText(fleet.leading_since_unix_seconds())},
+          {"lease_seconds", fleet.lease_seconds()}};
 }
 
 // Unknown values are null.
@@ -96,24 +90,13 @@ Json DescribeStatus(const v1::GetStatusResponse& status) {
           {"alarms", status.alarms()}};
 }
 
-// Prints the alarms, and the curators that call, as separate lines.
+// Prints each alarm as a line of its own.
 void PrintStatus(const v1::GetStatusResponse& status) {
   Json json = DescribeStatus(status);
   json.erase("alarms");
-  if (!status.has_fleet()) {
-    json["fleet"] = "none";
-  } else {
-    json["fleet"].erase("peers");
-  }
+  if (!status.has_fleet()) json["fleet"] = "none";
   if (json["disk_free_bytes"].is_null()) json["disk_free_bytes"] = "not known";
   PrintObject(json, /*json=*/false);
-  std::vector<Json> peers;
-  const Json described = DescribeFleet(status.fleet());
-  for (const Json& peer : described["peers"]) peers.push_back(peer);
-  if (!peers.empty()) {
-    PrintText("\nCurators that call:\n");
-    PrintRows(peers, /*json=*/false);
-  }
   PrintText(status.alarms().empty() ? "\nNo alarms.\n" : "\nAlarms:\n");
   for (const std::string& alarm : status.alarms()) PrintText(StrCat("- ", alarm, "\n"));
 }
@@ -160,11 +143,10 @@ Status ListTokens(const TokensFlags& flags) {
 
 void AddStatus(const Command& noun) {
   const auto flags = std::make_shared<StatusFlags>();
-  const Command verb =
-      noun.AddCommand("status",
-                      "Show how the curator is: version, store, what an operator should look at "
-                      "now, and who leads a fleet",
-                      "coppice admin status");
+  const Command verb = noun.AddCommand("status",
+                                       "Show the curator's state: version, store, what needs the "
+                                       "operator's attention, and who leads a fleet",
+                                       "coppice admin status");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, ShowStatus);
@@ -172,9 +154,8 @@ void AddStatus(const Command& noun) {
 
 void AddBackups(const Command& noun) {
   const auto flags = std::make_shared<BackupsFlags>();
-  const Command verb = noun.AddCommand(
-      "backups", "List the backups in the curator's folder for them, the newest first",
-      "coppice admin backups --json");
+  const Command verb = noun.AddCommand("backups", "List the curator's backups, newest first",
+                                       "coppice admin backups --json");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, ListBackups);
@@ -183,7 +164,7 @@ void AddBackups(const Command& noun) {
 }  // namespace
 
 void AddAdminCommands(CommandLine& line) {
-  const Command noun = line.AddGroup("admin", "For whoever runs the curator");
+  const Command noun = line.AddGroup("admin", "For the curator's operator");
   const auto flags = std::make_shared<BackupFlags>();
   const Command verb =
       noun.AddCommand("backup",
@@ -198,8 +179,8 @@ void AddAdminCommands(CommandLine& line) {
   const auto tokens = std::make_shared<TokensFlags>();
   const Command list =
       noun.AddCommand("tokens",
-                      "List the entries of the access policy: what each may do, when it ends, and "
-                      "on which day it was used last. No token is shown",
+                      "List the entries of the access policy: what each may do, when it expires, "
+                      "and the day it was last used. Tokens are not shown",
                       "coppice admin tokens");
   AddOutputFlags(list, tokens->output);
   AddServerFlags(list, tokens->server);

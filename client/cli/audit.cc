@@ -13,7 +13,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "client/cli/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/read_file.h"
@@ -21,6 +20,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/base/write_file.h"
+#include "common/describe/text.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/signature.h"
 #include "common/wire/proto/audit_chain.h"
@@ -63,7 +63,7 @@ Json DescribeEntry(const v1::AuditEntry& entry, bool json) {
 StatusOr<Json> DescribeHead(const v1::AuditHead& head) {
   std::string text;
   if (!google::protobuf::util::MessageToJsonString(head, &text).ok()) {
-    return InternalError("the signed end of the audit log cannot be written as JSON");
+    return InternalError("cannot write the audit log's signed head as JSON");
   }
   return Json{{"head", Json::parse(text)}};
 }
@@ -118,7 +118,7 @@ StatusOr<std::optional<KeptHead>> ReadKeptHead(const std::string& path) {
   if (!json.is_object() || !json.contains("entries") || !json["entries"].is_number_unsigned() ||
       !json.contains("head") || !json["head"].is_string()) {
     return InvalidArgumentError(
-        StrCat("--head ", path, " is no head that this command wrote: name another file"));
+        StrCat("--head ", path, " was not written by this command; name another file"));
   }
   return KeptHead{.entries = json["entries"].get<uint64_t>(),
                   .hash = json["head"].get<std::string>()};
@@ -155,14 +155,14 @@ class LogVerifier {
   Status End() const {
     if (!head_.has_signature()) {
       return InvalidArgumentError(
-          "no signed head of the curator is among the lines: write them by `coppice admin audit "
-          "--json --with-head`");
+          "the file has no signed head of the curator; write it with `coppice admin audit --json "
+          "--with-head`");
     }
     COPPICE_RETURN_IF_ERROR(CheckHead());
     if (!kept_.has_value() || kept_->entries <= chain_.entries()) return OkStatus();
-    return DataLossError(StrCat(
-        "entry ", chain_.entries(), " of the audit log is missing: the head that was kept has ",
-        kept_->entries, " entries, and the log has fewer. Was an older backup restored?"));
+    return DataLossError(
+        StrCat("entry ", chain_.entries(), " of the audit log is missing: the saved head covers ",
+               kept_->entries, " entries, but the log has fewer. Was an older backup restored?"));
   }
 
   Json Describe() const {
@@ -187,7 +187,7 @@ class LogVerifier {
     if (first_ > 0) COPPICE_RETURN_IF_ERROR(CheckHeadSignature(sealed, trusted_, SystemSeconds()));
     if (kept_.has_value() && kept_->entries < first_) {
       Note(StrCat("entries up to ", first_,
-                  " were dropped since the head was kept: their signed end stands for them"));
+                  " were dropped after the head was saved; their signed head stands for them"));
     }
     return CompareWithKept();
   }
@@ -196,8 +196,8 @@ class LogVerifier {
     if (!kept_.has_value() || kept_->entries != chain_.entries()) return OkStatus();
     if (kept_->hash == HexOf(chain_.hash())) return OkStatus();
     return DataLossError(StrCat("entry ", chain_.entries() == 0 ? 0 : chain_.entries() - 1,
-                                " of the audit log is not the one that the kept head "
-                                "stands for: the log was written anew"));
+                                " of the audit log differs from the one that the saved head "
+                                "covers: the log was rewritten"));
   }
 
   const std::optional<PublicKey> trusted_;
@@ -211,7 +211,7 @@ class LogVerifier {
 // Parses an entry or a head from one line that PrintLog() wrote with --json.
 StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(std::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  const auto no_line = InvalidArgumentError("is no line that `admin audit --json` writes");
+  const auto no_line = InvalidArgumentError("is not a line of `coppice admin audit --json`");
   if (!json.is_object()) return no_line;
   if (json.contains("head")) {
     v1::AuditHead head;
@@ -308,10 +308,10 @@ Status Audit(const AuditFlags& flags) {
 
 Status CheckAuditFlags(const AuditFlags& flags) {
   if (flags.verify && flags.from > 0) {
-    return InvalidArgumentError("--from wants no --verify: the whole log is verified");
+    return InvalidArgumentError("--from cannot be used with --verify, which checks the whole log");
   }
   if (flags.with_head && (flags.verify || !flags.output.json)) {
-    return InvalidArgumentError("--with-head wants --json, and no --verify");
+    return InvalidArgumentError("--with-head needs --json, and cannot be used with --verify");
   }
   if (!flags.file.empty() && !flags.verify) {
     return InvalidArgumentError("--file wants --verify");
@@ -329,27 +329,27 @@ void AddAuditCommand(const Command& noun) {
   const auto flags = std::make_shared<AuditFlags>();
   const Command verb = noun.AddCommand(
       "audit",
-      "Print the audit log, an entry a line: who did what to which resource, on which day and in "
+      "Print the audit log, one entry per line: who did what to which resource, on which day, in "
       "which order, and how it ended. Or verify that no entry was changed, removed or added",
       "coppice admin audit --verify --head audit.head --curator-key curator.pem");
-  verb.Add("--from", flags->from, "First entry to print, by its sequence").Takes("N");
+  verb.Add("--from", flags->from, "Number of the first entry to print").Takes("N");
   verb.AddSwitch("--with-head", flags->with_head,
                  "With --json: end with the curator's signed head, so that --file can verify the "
-                 "lines where the curator is not");
+                 "lines elsewhere");
   verb.AddSwitch("--verify", flags->verify,
-                 "Follow the chain of hashes from the first entry that is kept to the signed head, "
-                 "and name the first entry that does not hold");
+                 "Follow the chain of hashes from the oldest entry to the signed head, and name "
+                 "the first entry that does not match");
   verb.Add("--file", flags->file,
-           "With --verify: lines of --json --with-head in place of the curator's log; - is stdin")
+           "With --verify: check this output of --json --with-head instead of the curator's log; - "
+           "is stdin")
       .Takes("FILE");
   verb.Add("--head", flags->head_file,
-           "Compare with the head that was kept in this file the last time, and keep the new one "
-           "there: it shows entries that are missing from the end. Keep it on another machine")
+           "Compare with the head that was saved in this file last time, then save the new one: "
+           "shows whether entries are missing from the end. Keep the file on another machine")
       .Takes("FILE");
-  AddPublicKeyFlag(
-      verb, "--curator-key", flags->curator_key,
-      "Public key of the curator, as `coppice study key` prints it: refuse a head that neither it "
-      "nor a key that it leads to has signed");
+  AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
+                   "Public key of the curator, as `coppice study key` prints it: refuse a head "
+                   "that was signed neither by it nor by a key that it endorses");
   AddOutputFlags(verb, flags->output);
   const Flag server = AddServerFlags(verb, flags->server).Required(false);
   verb.CheckFlags([flags, server] {

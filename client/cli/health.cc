@@ -32,21 +32,22 @@ Status CheckHealth(const HealthFlags& flags) {
   if (serving) return OkStatus();
   return FailedPreconditionError(
       StrCat(flags.server.connect.server,
-             " is not ready: it starts, stops, or fails a check that its log names"));
+             " is not ready: it is starting, stopping, standing by in a fleet, or failing a check "
+             "that its log names"));
 }
 
 }  // namespace
 
 void AddHealthCommand(CommandLine& line) {
   const Command verb =
-      line.AddCommand("health", "Ask the daemon whether it is fit to serve; exit code 0 if it is",
+      line.AddCommand("health", "Ask whether the daemon is ready to serve; exit code 0 if so",
                       "coppice health --server curator.example:8443 --ca ca.crt");
   const auto flags = std::make_shared<HealthFlags>();
   AddServerFlags(verb, flags->server);
   AddOutputFlags(verb, flags->output);
   verb.AddSwitch(
       "--alive", [flags] { flags->service.clear(); },
-      "Ask only whether it is up, not whether its checks pass");
+      "Ask only whether it is running, not whether its checks pass");
   SetAction(verb, flags, CheckHealth);
 }
 

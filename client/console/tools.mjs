@@ -6,6 +6,8 @@ import {createHash} from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {fromBinary} from '@bufbuild/protobuf';
+import {FileDescriptorSetSchema} from '@bufbuild/protobuf/wkt';
 
 export const console_ = path.dirname(fileURLToPath(import.meta.url));
 const root = path.resolve(console_, '../..');
@@ -17,6 +19,27 @@ function filesUnder(folder) {
     .filter(entry => entry.isFile())
     .map(entry => path.join(entry.parentPath ?? entry.path, entry.name))
     .sort();
+}
+
+// What the comments in proto/ say of the values of enumerations: {"coppice.v1.JobState": {"3": "Its model exists."}}.
+function meaningsIn(descriptors) {
+  const ENUM = 5, VALUE = 2; // FileDescriptorProto.enum_type, EnumDescriptorProto.value
+  const meanings = {};
+  for (const file of fromBinary(FileDescriptorSetSchema, descriptors).file) {
+    for (const {path: [kind, type, part, value], leadingComments} of file.sourceCodeInfo?.location ?? []) {
+      if (kind !== ENUM || part !== VALUE || value === undefined || leadingComments === '') continue;
+      const {name, value: values} = file.enumType[type];
+      (meanings[`${file.package}.${name}`] ??= {})[values[value].number] = leadingComments.trim().replace(/\s+/g, ' ');
+    }
+  }
+  return meanings;
+}
+
+function writeMeanings(descriptors) {
+  const folder = path.join(generated, 'coppice/v1');
+  fs.writeFileSync(path.join(folder, 'meanings.js'), `export const MEANINGS = ${JSON.stringify(meaningsIn(descriptors))};\n`);
+  fs.writeFileSync(path.join(folder, 'meanings.d.ts'),
+    'export declare const MEANINGS: Readonly<Record<string, Readonly<Record<number, string>>>>;\n');
 }
 
 // Runs protoc with protoc-gen-es, unless the clients there were made from the same files.
@@ -31,7 +54,9 @@ export function generateClients() {
   execFileSync('protoc', [
     `--plugin=protoc-gen-es=${path.join(console_, 'node_modules/.bin/protoc-gen-es')}`,
     `--es_out=${generated}`, '--es_opt=target=js+dts', '-I', path.join(root, 'proto'), ...protos,
+    '--include_source_info', `--descriptor_set_out=${path.join(generated, 'descriptors')}`,
   ], {stdio: 'inherit'});
+  writeMeanings(fs.readFileSync(path.join(generated, 'descriptors')));
   fs.writeFileSync(stampFile, stamp);
 }
 

@@ -154,7 +154,7 @@ uint64_t Journal::BytesOf(const JournalEntry& entry) {
 
 // ---- Records
 
-Status Journal::CheckNew(absl::Span<const JournalEntry> entries) const {
+Status Journal::CheckUnanswered(absl::Span<const JournalEntry> entries) const {
   std::set<std::pair<std::string_view, std::string_view>> seen;
   for (const JournalEntry& entry : entries) {
     const std::string& study = entry.report.study;
@@ -163,9 +163,14 @@ Status Journal::CheckNew(absl::Span<const JournalEntry> entries) const {
       return AlreadyExistsError(
           StrCat("a subject has answered study ", study, " already; send that answer again"));
     }
-    if (const std::optional<Budget> spent = Spent(entry.subject)) {
-      COPPICE_RETURN_IF_ERROR(spent->Plus(entry.epsilon).status());
-    }
+  }
+  return OkStatus();
+}
+
+Status Journal::CheckSums(absl::Span<const JournalEntry> entries) const {
+  for (const JournalEntry& entry : entries) {
+    const std::optional<Budget> spent = Spent(entry.subject);
+    if (spent.has_value()) COPPICE_RETURN_IF_ERROR(spent->Plus(entry.epsilon).status());
   }
   return OkStatus();
 }
@@ -181,7 +186,8 @@ Status Journal::CheckAnswered(const DeliveredMark& mark) const {
 
 Status Journal::Replay(JournalRecord record) {
   Status possible;
-  if (const auto* entries = std::get_if<AnswersRecord>(&record)) possible = CheckNew(*entries);
+  if (const auto* entries = std::get_if<AnswersRecord>(&record))
+    possible = CheckUnanswered(*entries);
   if (const auto* mark = std::get_if<DeliveredMark>(&record)) possible = CheckAnswered(*mark);
   if (!possible.ok()) {
     return DataLossError(StrCat("the journal is corrupt: ", possible.message()));
@@ -262,7 +268,8 @@ Status Journal::Append(absl::Span<const JournalEntry> entries) {
   if (entries.empty()) return OkStatus();
   COPPICE_RETURN_IF_ERROR(CheckIdle());
   COPPICE_RETURN_IF_ERROR(CheckOneForm(entries));
-  COPPICE_RETURN_IF_ERROR(CheckNew(entries));
+  COPPICE_RETURN_IF_ERROR(CheckUnanswered(entries));
+  COPPICE_RETURN_IF_ERROR(CheckSums(entries));
   return StageRecord(AnswersRecord(entries.begin(), entries.end()));
 }
 

@@ -138,7 +138,8 @@ class Journal {
 
   const JournalEntry* Lookup(std::string_view subject, std::string_view study) const;
   Status CheckIdle() const;
-  Status CheckNew(absl::Span<const JournalEntry> entries) const;
+  Status CheckUnanswered(absl::Span<const JournalEntry> entries) const;
+  Status CheckSums(absl::Span<const JournalEntry> entries) const;
   Status CheckAnswered(const DeliveredMark& mark) const;
   // Checks a record that was stored, and applies it.
   Status Replay(JournalRecord record);

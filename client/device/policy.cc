@@ -8,6 +8,16 @@
 #include "common/terms/report_form.h"
 
 namespace coppice {
+namespace {
+
+// Whether a column of a device's rows is about what its schema names, and so is no id.
+bool HasColumn(const Schema& own, std::string_view name) {
+  const auto is_named = [&](const Feature& feature) { return feature.name == name; };
+  return own.label() == name || absl::c_any_of(own.features(), is_named);
+}
+
+}  // namespace
+
 Status Policy::AllowsFetch(uint64_t waiting) const {
   if (opted_out) {
     return FailedPreconditionError(
@@ -21,7 +31,8 @@ Status Policy::AllowsFetch(uint64_t waiting) const {
   return OkStatus();
 }
 
-Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, DeliveryRoute route) const {
+Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent,
+                      DeliveryRoute route) const {
   const ReportForm& form = ReportForm::Of(terms);
   if (own_schema != nullptr) {
     if (const Status agrees = form.CheckAgrees(*terms.schema, *own_schema); !agrees.ok()) {
@@ -29,19 +40,28 @@ Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, De
           StrCat("study ", terms.study, " is declined: ", agrees.message()));
     }
   }
-  COPPICE_RETURN_IF_ERROR(AllowsShowing(terms));
+  COPPICE_RETURN_IF_ERROR(AllowsInClear(terms));
   return AllowsEpsilon(terms.epsilon, spent, route);
 }
 
-Status Policy::AllowsShowing(const Terms& terms) const {
+Status Policy::AllowsInClear(const Terms& terms) const {
   const ReportForm& form = ReportForm::Of(terms);
+  const std::vector<std::string>& allowed = form.ShowsId() ? join_ids : allowed_in_clear;
   for (const std::string& name : form.NamesInClear(terms)) {
-    if (absl::c_linear_search(shows, name)) continue;
+    if (form.ShowsId() && own_schema != nullptr && HasColumn(*own_schema, name)) {
+      return FailedPreconditionError(
+          StrCat("study ", terms.study, " is declined: it would have \"", Printable(name),
+                 "\" sent as an id, in the clear and as it is, and this device's own schema has "
+                 "it as a feature or the label"));
+    }
+    if (absl::c_linear_search(allowed, name)) continue;
     return FailedPreconditionError(
         StrCat("study ", terms.study, " is declined: it would have ",
-               form.ShowsId() ? "the id" : "feature", " \"", name,
-               "\" sent in the clear, which this device does not agree to show "
-               "(Policy::shows; --show at the terminal)"));
+               form.ShowsId() ? "the id" : "feature", " \"", Printable(name),
+               "\" sent in the clear, which this device does not allow (",
+               form.ShowsId() ? "Policy::join_ids; --allow-join-id"
+                              : "Policy::allowed_in_clear; --allow-in-clear",
+               " at the terminal)"));
   }
   return OkStatus();
 }
@@ -54,7 +74,8 @@ Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>&
                                           max_epsilon.ToString(),
                                           "; raise the device's limit, or decline the study"));
   }
-  if (route == DeliveryRoute::kDirect && max_epsilon_direct.has_value() && epsilon > *max_epsilon_direct) {
+  if (route == DeliveryRoute::kDirect && max_epsilon_direct.has_value() &&
+      epsilon > *max_epsilon_direct) {
     return FailedPreconditionError(
         StrCat("the study asks for epsilon ", epsilon.ToString(),
                " a report, and this device gives more than ", max_epsilon_direct->ToString(),

@@ -58,12 +58,16 @@ struct Policy {
   // offer is fetched.
   std::optional<uint64_t> max_journal_bytes = {};
   // The schema that the device declares for its own rows. If set, studies must agree with it; a
-  // study that is joined by an id only on the label, as devices have none of its features.
+  // study that is joined by an id only on the label, as devices have none of its features, and the
+  // id must be neither a feature nor the label of this schema.
   std::shared_ptr<const Schema> own_schema = nullptr;
-  // Names of what may be sent in the clear: a study's public features or, where it is joined by an
-  // id, that id. A study that asks for any other is declined. Listing an id lets the curator join
-  // to the report, by that id, the features that it already holds of the id's owner.
-  std::vector<std::string> shows = {};
+  // Names of features that may be sent in the clear where a study marks them as public: as the
+  // study's schema codes them, so that coarse bounds or values stay coarse.
+  std::vector<std::string> allowed_in_clear = {};
+  // Names of ids by which studies may join. A report shows the column's text as it is, which lets
+  // the curator join to it the features that it already holds of the id's owner. Apart from the
+  // list above: the same name in it would let a curator that calls the feature an id have its text.
+  std::vector<std::string> join_ids = {};
 
   // OK if an offer may be fetched while `waiting` answers wait for delivery.
   Status AllowsFetch(uint64_t waiting) const;
@@ -74,8 +78,9 @@ struct Policy {
                 DeliveryRoute route = DeliveryRoute::kDirect) const;
 
  private:
-  Status AllowsShowing(const Terms& terms) const;
-  Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent, DeliveryRoute route) const;
+  Status AllowsInClear(const Terms& terms) const;
+  Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
+                       DeliveryRoute route) const;
 };
 
 }  // namespace coppice

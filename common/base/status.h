@@ -164,12 +164,12 @@ class [[nodiscard]] StatusOr {
   template <typename U = T>
   requires(std::is_convertible_v<U&&, T> && !std::is_convertible_v<U&&, Status> &&
            !std::is_same_v<std::remove_cvref_t<U>, StatusOr>) StatusOr(U&& value)
-      : value_(std::forward<U>(value)) {}  // NOLINT(*-explicit-*)
+      : value_(std::in_place, std::forward<U>(value)) {}  // NOLINT(*-explicit-*)
   template <typename U = T>
   requires(std::is_constructible_v<T, U&&> && !std::is_convertible_v<U&&, T> &&
            !std::is_convertible_v<U&&, Status> &&
            !std::is_same_v<std::remove_cvref_t<U>, StatusOr>) explicit StatusOr(U&& value)
-      : value_(std::forward<U>(value)) {}
+      : value_(std::in_place, std::forward<U>(value)) {}
   template <typename... Args>
   explicit StatusOr(std::in_place_t, Args&&... args)
       : value_(std::in_place, std::forward<Args>(args)...) {}

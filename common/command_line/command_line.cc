@@ -18,6 +18,7 @@
 #include "common/base/printable.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/command_line/help.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
@@ -187,7 +188,7 @@ Flag Flag::OneOf(const std::vector<std::string>& names) const {
 
 Flag Flag::ExistingFile() const {
   const auto check = [](const std::string& path) {
-    return CLI::ExistingFile(path).empty() ? "" : "wants a file that is there";
+    return CLI::ExistingFile(path).empty() ? "" : "wants an existing file";
   };
   return Check(check, "FILE");
 }
@@ -216,6 +217,8 @@ Flag Flag::InGroup(const std::string& heading) const {
   option_->group(heading);
   return *this;
 }
+
+Flag Flag::ForResearch() const { return InGroup(kResearchHeading); }
 
 bool Flag::IsGiven() const { return option_->count() > 0; }
 
@@ -350,7 +353,7 @@ void CommandLine::SetExample(const std::string& example) { app_->footer(ExampleT
 
 void CommandLine::AddReferenceCommands() {
   if (std::exchange(has_reference_commands_, true)) return;
-  const Command group = AddGroup("completion", "Scripts that complete this program's line");
+  const Command group = AddGroup("completion", "Shell completion scripts");
   for (const std::string& shell : CompletionShells()) {
     const std::string of_shell = StrCat(program_, " completion ", shell);
     group
@@ -380,6 +383,7 @@ int CommandLine::Run(int argc, const char* const* argv) {
     group->footer(ExampleText(
         StrCat(program_, " ", group->get_name(), " ", commands.front()->get_name(), " --help")));
   }
+  SetHelp(*app_, argc, argv);
   const bool json = IsJsonAsked(argc, argv);
   try {
     app_->parse(argc, argv);

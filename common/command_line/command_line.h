@@ -55,6 +55,9 @@ class Flag {
   Flag FromEnvironment(std::string_view variable) const;
   // Sets the heading under which help lists the flag.
   Flag InGroup(const std::string& heading) const;
+  // Leaves the flag out of help, unless that is asked for with --all. For flags that only
+  // researchers touch; completion and the manual have them all.
+  Flag ForResearch() const;
 
   // Whether the command line, or the environment, gave it.
   bool IsGiven() const;
@@ -74,8 +77,10 @@ class Command {
   Command AddCommand(const std::string& name, const std::string& description,
                      const std::string& example) const;
 
-  // Adds a flag with one value or, for vectors, one or more. `value` keeps its content without the
-  // flag. For std::string, uint32_t, uint64_t, double, vectors of these, and optional numbers.
+  // Adds a flag with one value or, for vectors, one or more. Former names of the flag may follow
+  // its name, "--local-epsilon,--epsilon0": they are accepted, and mentioned nowhere. `value` keeps
+  // its content without the flag. For std::string, uint32_t, uint64_t, double, vectors of these,
+  // and optional numbers.
   template <typename Value>
   Flag Add(const std::string& flag, Value& value, const std::string& description) const;
   // Adds a flag whose checked value is passed to `take`. For std::string, uint32_t and uint64_t.

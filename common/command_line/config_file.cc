@@ -59,8 +59,8 @@ std::string ConfigErrorText(const CLI::App& app, const CLI::ConfigError& error) 
   }
   // A section begins with an item of this name.
   if (ConsumeSuffix(&name, ".++")) {
-    return StrCat("--config: there are no sections, and so no [", name,
-                  "]: write the settings without it");
+    return StrCat("--config: settings files have no sections such as [", name,
+                  "]: leave that line out");
   }
   const std::string meant = DidYouMean(name, SettingNames(app));
   return StrCat("--config: there is no setting \"", name, "\"",

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "common/base/text.h"
+#include "common/command_line/help.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
@@ -55,19 +56,20 @@ void Remember(const FlagReference& flag, FlagsByHeading& shared) {
   flags.back().required = false;
 }
 
-// With `own`, describes the flags without a heading; otherwise lists only the names of headings.
+// Describes the command's own flags, and lists the headings of those that it shares with others.
 std::string FlagsText(const CommandReference& command, FlagsByHeading& shared) {
-  std::string text;
+  std::string text, research;
   std::vector<std::string> headings;
   for (const FlagReference& flag : command.flags) {
     if (StartsWith(flag.name, "--help")) continue;
-    if (flag.heading.empty()) {
-      StrAppend(&text, FlagText(flag));
+    if (flag.heading.empty() || flag.heading == kResearchHeading) {
+      StrAppend(flag.heading.empty() ? &text : &research, FlagText(flag));
       continue;
     }
     if (headings.empty() || headings.back() != flag.heading) headings.push_back(flag.heading);
     Remember(flag, shared);
   }
+  if (!research.empty()) StrAppend(&text, ".PP\n", kResearchHeading, ":\n", research);
   for (const std::string& heading : headings) {
     StrAppend(&text, ".PP\nAlso the flags under ", AsciiStrToUpper(heading), ".\n");
   }

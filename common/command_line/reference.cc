@@ -64,7 +64,7 @@ std::string MissingFlagText(const CLI::Option& option) {
   const std::string variable = option.get_envname();
   return StrCat(option.get_name(), " is required",
                 description.empty() ? "" : StrCat(" (", description, ")"),
-                variable.empty() ? "" : StrCat("; ", variable, " can give it too"));
+                variable.empty() ? "" : StrCat("; ", variable, " can set it too"));
 }
 
 }  // namespace coppice

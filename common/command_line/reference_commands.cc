@@ -17,8 +17,7 @@ constexpr char kManual[] = "manual";
 CommandReference DescribeAll(const std::string& name, absl::FunctionRef<void(CLI::App&)> describe) {
   CLI::App app("", name);
   describe(app);
-  CLI::App* completion =
-      app.add_subcommand(kCompletion, "Scripts that complete this program's line");
+  CLI::App* completion = app.add_subcommand(kCompletion, "Shell completion scripts");
   for (const std::string& shell : CompletionShells()) {
     completion->add_subcommand(shell, StrCat("Print the script for ", shell));
   }

@@ -2,6 +2,7 @@
 
 #include "common/base/nearest_word.h"
 #include "common/base/text.h"
+#include "common/command_line/help.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
@@ -57,7 +58,7 @@ std::string StrayValue(const CommandReference& command, const std::string& word)
       example = StrCat(", such as ", flag.name, " ", flag.value);
     }
   }
-  return StrCat("\"", word, "\" follows no flag; a value is given with one", example);
+  return StrCat("\"", word, "\" does not follow a flag; give a value after its flag", example);
 }
 
 std::string DescribeWord(const CLI::App& app, const std::string& path, const std::string& word) {
@@ -96,7 +97,8 @@ std::string FirstUnknownWord(const CLI::App& program, bool of_groups_alone) {
   std::string path = program.get_name();
   while (!of_groups_alone || HasCommands(*command)) {
     for (const std::string& word : command->remaining()) {
-      if (word != "--") return DescribeWord(*command, path, word);
+      const bool is_of_help = of_groups_alone && word == kAllFlags;
+      if (word != "--" && !is_of_help) return DescribeWord(*command, path, word);
     }
     const std::vector<CLI::App*> chosen = command->get_subcommands();
     if (chosen.empty()) return "";

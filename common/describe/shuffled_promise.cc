@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/describe/units.h"
+#include "common/describe/text.h"
 #include "common/ldp/amplification.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/model/certificate.h"
@@ -47,9 +47,10 @@ Status CheckNumbers(const Model& model, const Promise& promise) {
   const uint64_t max_delta = LargestBatchDelta(promise.reports);
   if (promise.delta_atto > max_delta) {
     return PromiseError(
-        promise, absl::StrFormat("it may fail with delta %g, and among %d reports that must be at "
-                                 "most %g, a tenth of one in them",
-                                 OfAtto(promise.delta_atto), promise.reports, OfAtto(max_delta)));
+        promise,
+        absl::StrFormat("it may fail with delta %g, and among %d reports that must be at "
+                        "most %g, a tenth of one in them",
+                        DeltaNumber(promise.delta_atto), promise.reports, DeltaNumber(max_delta)));
   }
   const uint64_t honest = HonestReports(promise.reports, promise.dishonest_millionths);
   if (promise.honest_reports <= honest) return OkStatus();
@@ -72,8 +73,8 @@ StatusOr<Budget> LeastEpsilon(const Model& model, const Promise& promise) {
 }
 
 Json Describe(const Promise& promise) {
-  return {{"epsilon", OfNanos(promise.epsilon_nanos)},
-          {"delta", OfAtto(promise.delta_atto)},
+  return {{"epsilon", EpsilonNumber(promise.epsilon_nanos)},
+          {"delta", DeltaNumber(promise.delta_atto)},
           {"honest_reports", promise.honest_reports},
           {"dishonest", promise.dishonest_millionths / 1e6}};
 }
@@ -93,9 +94,9 @@ Status CheckPromise(const Model& model, const Promise& promise, Json& json) {
       promise,
       absl::StrFormat(
           "it says epsilon %.9f, and %d honest reports of epsilon %.9f by %s give %s at delta %g",
-          OfNanos(promise.epsilon_nanos), promise.honest_reports,
-          OfNanos(certificate.epsilon_nanos), certificate.mechanism, epsilon->ToString(),
-          OfAtto(promise.delta_atto)));
+          EpsilonNumber(promise.epsilon_nanos), promise.honest_reports,
+          EpsilonNumber(certificate.epsilon_nanos), certificate.mechanism, epsilon->ToString(),
+          DeltaNumber(promise.delta_atto)));
 }
 
 Status CheckReaders(const Model& model, Json& json) {
@@ -126,7 +127,7 @@ Status CheckRelay(const Model& model, Json& json) {
   described["least_accepted"] = relay.least_accepted;
   described["relay_key_id"] = BytesToHexString(relay.relay_key);
   if (relay.relay_key.size() != std::tuple_size_v<KeyId>) {
-    return PromiseError(promise, "it does not say which relay's");
+    return PromiseError(promise, "it does not say which relay it is about");
   }
   if (relay.batches == 0 || relay.least_accepted > kMaxEpochTickets ||
       relay.least_accepted > certificate.reports / relay.batches) {

@@ -12,8 +12,9 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "common/describe/shuffled_promise.h"
-#include "common/describe/units.h"
+#include "common/describe/text.h"
 #include "common/ldp/amplification.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/model/certificate.h"
@@ -47,13 +48,15 @@ const char* SignatureWord(const Status& signature, bool is_pinned) {
 
 std::string WhoSigned(const std::string& pin, bool is_pinned) {
   if (pin.empty()) {
-    return "Nobody signed this model: nothing shows that a curator made it, nor that it is as it "
-           "was made.";
+    return "Nobody signed this model: nothing shows that a curator made it, or that it was not "
+           "changed since.";
   }
   return StrCat(
-      "The model and this certificate are as the holder of the key ", pin, " signed them, ",
-      is_pinned ? "which is the curator's key that it was checked with, or one that this leads to."
-                : "whoever that is: --curator-key FILE says whose it must be.");
+      "The model and this certificate were signed, and not changed since, by the holder of the "
+      "key ",
+      pin, " signed them, ",
+      is_pinned ? "which is the curator's key that you gave, or one that it endorsed."
+                : "whose owner is not checked: give --curator-key FILE to check it.");
 }
 
 // Adds the signer to the verdict. Returns the reason if it makes the model be refused.
@@ -74,17 +77,6 @@ Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& cura
 
 }  // namespace
 
-Json DescribeRelease(const v1::Release& release) {
-  Json json = {{"what", release.what()},
-               {"mechanism", release.mechanism()},
-               {"epsilon", OfNanos(release.epsilon_nanos())}};
-  if (release.delta_atto() > 0) json["delta"] = OfAtto(release.delta_atto());
-  if (release.rho_pico() > 0) json["rho"] = static_cast<double>(release.rho_pico()) / 1e12;
-  json["times"] = release.times();
-  json["part"] = release.part().empty() ? "all" : release.part();
-  return json;
-}
-
 Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& curator_key) {
   const Certificate certificate = ParseCertificate(model.certificate());
   const StatusOr<uint64_t> cost = TotalCost(certificate.releases);
@@ -96,9 +88,9 @@ Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& cura
   verdict.json = {{"model", model.name().substr(model.name().rfind('/') + 1)},
                   {"verified", verdict.status.ok()},
                   {"consistent", verdict.status.ok()},
-                  {"epsilon", OfNanos(certificate.epsilon_nanos)},
-                  {"epsilon_of_releases", cost.ok() ? Json(OfNanos(*cost)) : Json()}};
-  if (certificate.delta_atto > 0) verdict.json["delta"] = OfAtto(certificate.delta_atto);
+                  {"epsilon", EpsilonNumber(certificate.epsilon_nanos)},
+                  {"epsilon_of_releases", cost.ok() ? Json(EpsilonNumber(*cost)) : Json()}};
+  if (certificate.delta_atto > 0) verdict.json["delta"] = DeltaNumber(certificate.delta_atto);
   verdict.json["neighbouring"] = certificate.neighbouring;
   verdict.json.update(promises);
   verdict.json["releases"] = Json::array();

@@ -30,9 +30,6 @@ struct Verdict {
 Verdict VerifyModel(const v1::Model& model,
                     const std::optional<PublicKey>& curator_key = std::nullopt);
 
-// Has the members what, mechanism, epsilon of one release, times, part.
-nlohmann::ordered_json DescribeRelease(const v1::Release& release);
-
 // Prints titles, each followed by its sentences, one per line.
 std::string ToText(const CertificateText& words);
 

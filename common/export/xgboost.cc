@@ -53,7 +53,7 @@ struct Objective {
 
 Status CannotExpress(std::string_view why) {
   return FailedPreconditionError(
-      StrCat("XGBoost cannot express this model: ", why, "; export it as onnx, c or json"));
+      StrCat("XGBoost cannot represent this model: ", why, "; export it as onnx, c or json"));
 }
 
 Json SquaredErrorParameters() { return {{"reg_loss_param", {{"scale_pos_weight", "1"}}}}; }
@@ -132,7 +132,7 @@ StatusOr<Objective> ObjectiveOf(const Model& model) {
   }
   if (model.schema().num_classes() > 2) {
     return CannotExpress(
-        "no objective of its averages the probabilities of three and more classes");
+        "none of its objectives averages the probabilities of three or more classes");
   }
   COPPICE_RETURN_IF_ERROR(CheckLabels(model));
   return TwoClassMean(model);

@@ -33,7 +33,7 @@ StatusOr<MechanismKind> ParseMechanism(std::string_view name) {
     if (entry.name == name) return entry.kind;
   }
   return InvalidArgumentError(StrCat(
-      "no mechanism is called \"", name, "\"; there are ",
+      "there is no mechanism \"", name, "\"; there are ",
       StrJoin(kMechanisms, ", ",
               [](std::string* out, const MechanismEntry& entry) { StrAppend(out, entry.name); })));
 }
@@ -120,7 +120,7 @@ LeafLabel LocalMechanism::ValueOf(size_t cell) const {
 
 Status LocalMechanism::CheckValue(LeafLabel value) const {
   if (value.leaf < domain_.leaves && value.label < domain_.classes) return OkStatus();
-  return InvalidArgumentError("the leaf or the label is outside of the mechanism's domain");
+  return InvalidArgumentError("the leaf or the label is outside the mechanism's domain");
 }
 
 Status LocalMechanism::CheckColumn(uint32_t column) const {

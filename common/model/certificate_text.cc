@@ -85,15 +85,15 @@ Section Released(const Certificate& certificate) {
                " releases more, which `coppice model verify --json` lists."));
   }
   if (PromiseOf(certificate) == Promise::kNone) {
-    section.sentences.emplace_back("Whatever the training computed of the rows.");
+    section.sentences.emplace_back("Whatever the training computed from the rows.");
     return section;
   }
   const bool parts = std::any_of(releases.begin(), releases.end(),
                                  [](const Release& release) { return !release.part.empty(); });
-  section.sentences.push_back(StrCat(
-      "Together they cost ", CostText(certificate),
-      PromiseOf(certificate) == Promise::kLocal ? " per report." : ".",
-      parts ? " A row is in one part alone, so of the parts only the most expensive counts." : ""));
+  section.sentences.push_back(
+      StrCat("Together they cost ", CostText(certificate),
+             PromiseOf(certificate) == Promise::kLocal ? " per report." : ".",
+             parts ? " A row is in only one part, so only the most expensive part counts." : ""));
   section.sentences.emplace_back(
       "The model and its predictions follow from these releases and from public inputs alone: "
       "using them costs nothing more.");
@@ -110,15 +110,15 @@ void AddRelayBound(const Certificate& certificate, std::vector<std::string>& sen
                              BytesToHexString(relay.relay_key), " it is protected with ",
                              EpsilonAndDelta(relay.epsilon_nanos, relay.delta_atto),
                              ", because that curator cannot tell which report was whose."));
-  sentences.push_back(absl::StrFormat(
-      "That rests on the relay, which has to have dealt the curator's tickets at random and told "
-      "nobody who got which, and on %d reports of each batch being honest: of devices that follow "
-      "the protocol and tell nobody their ticket. Of %d %s the smallest has %d accepted reports; "
-      "%g %% are assumed not to be honest. If the relay and the curator collude, ε = %s is all "
-      "there is.",
-      relay.honest_reports, relay.batches, relay.batches == 1 ? "batch" : "batches",
-      relay.least_accepted, relay.dishonest_millionths / 1e4,
-      Decimal(certificate.epsilon_nanos, kEpsilonDecimals)));
+  sentences.push_back(
+      absl::StrFormat("That rests on the relay, which has to have dealt the curator's tickets at "
+                      "random and told nobody who got which, and on %d reports of each batch being "
+                      "honest: of devices that follow the protocol and tell nobody their ticket. "
+                      "Of %d %s the smallest has %d accepted reports; %g %% are assumed not to be "
+                      "honest. If the relay and the curator collude, only ε = %s holds.",
+                      relay.honest_reports, relay.batches, relay.batches == 1 ? "batch" : "batches",
+                      relay.least_accepted, relay.dishonest_millionths / 1e4,
+                      Decimal(certificate.epsilon_nanos, kEpsilonDecimals)));
 }
 
 // Adds the promise towards readers of models alone, and its assumptions.
@@ -126,7 +126,7 @@ void AddReadersBound(const Certificate& certificate, std::vector<std::string>& s
   const ReadersBound& readers = certificate.readers;
   if (readers.epsilon_nanos == 0) return;
   sentences.push_back(
-      StrCat("Whoever reads only models, built after the study was sealed, sees at most ",
+      StrCat("Someone who reads only models, built after the study was sealed, sees at most ",
              EpsilonAndDelta(readers.epsilon_nanos, readers.delta_atto),
              " of a device's row, because nobody can tell which report was whose."));
   sentences.push_back(absl::StrFormat(
@@ -146,8 +146,8 @@ Section PrivateTo(const Certificate& certificate) {
   switch (PromiseOf(certificate)) {
     case Promise::kLocal:
       sentences = {
-          "Each device's row is protected from everybody, the curator included: what left the "
-          "device was randomized there.",
+          "Each device's row is protected from everyone, including the curator: it was randomized "
+          "on the device before anything was sent.",
           "Two cases are compared: that the device's row has one value, and that it has any "
           "other."};
       AddRelayBound(certificate, sentences);
@@ -155,15 +155,15 @@ Section PrivateTo(const Certificate& certificate) {
       break;
     case Promise::kRow:
       sentences = {
-          "Each row is protected from whoever sees the model or its predictions, but not from the "
-          "curator, who has the rows.",
+          "Each row is protected from anyone who sees the model or its predictions, but not from "
+          "the curator, who has the rows.",
           "Two cases are compared: that the row is in the table, and that it is not.",
-          "Two values of a row that is in the table are two such steps apart: twice the ε."};
+          "Two values of a row are two such steps apart: twice the ε."};
       break;
     case Promise::kLabel:
       sentences = {
-          "Each row's label is protected from whoever sees the model or its predictions, but not "
-          "from the curator, who has the rows.",
+          "Each row's label is protected from anyone who sees the model or its predictions, but "
+          "not from the curator, who has the rows.",
           "Two cases are compared: that the row's label is one, and that it is any other. The "
           "features of all rows count as public."};
       break;
@@ -219,13 +219,13 @@ Section Meaning(const Certificate& certificate) {
       "Whoever sees the ", local ? "report, or the model," : "model",
       " and knows whatever else there is to know can multiply the odds between the two cases by e^",
       text, ", at most ", OddsFactor(epsilon), ", and by no more."));
-  sentences.push_back(StrCat("What was held for 50 % likely is afterwards held for ",
-                             AtMost(50, epsilon), " at most, and what was held for 1 % for ",
+  sentences.push_back(StrCat("Something that seemed 50 % likely before can then seem ",
+                             AtMost(50, epsilon), " likely at most, and 1 % can become ",
                              AtMost(1, epsilon), " at most."));
   if (certificate.delta_atto > 0) {
     sentences.push_back(
-        StrCat("With a chance of δ = ", Decimal(certificate.delta_atto, kDeltaDecimals),
-               " this promise may fail altogether."));
+        StrCat("With probability δ = ", Decimal(certificate.delta_atto, kDeltaDecimals),
+               " this guarantee may fail outright."));
   }
   if (epsilon >= kNearCertainty) {
     sentences.emplace_back("At this ε the worst case is near certainty.");
@@ -254,32 +254,33 @@ std::string PublicInputs(const Certificate& certificate) {
 }
 
 constexpr char kPeopleAlike[] =
-    "What the model says of people who are alike can be concluded about each of them, whether they "
-    "took part or not; and what is private of one row is less so of several rows that tell of one "
-    "another.";
+    "What the model says about similar people can be inferred about each of them, whether they "
+    "took part or not; and rows that say something about each other are protected less than a row "
+    "by itself.";
 constexpr char kNoProof[] =
     "This certificate is checked for consistency: neither that nor a signature proves what was "
     "run.";
 
 void AddLocalLimits(const Certificate& certificate, std::vector<std::string>& sentences) {
-  sentences.push_back(StrCat(
-      "That a device took part, when and from which address is not hidden, and the number of "
-      "reports (",
-      certificate.reports, ") is public."));
+  sentences.push_back(
+      StrCat("Not hidden: that a device took part, when and from which address, and the number of "
+             "reports (",
+             certificate.reports, ") is public."));
   sentences.emplace_back(
       "Each further report about the same row costs its own ε, and all add up, over studies and "
       "curators.");
   sentences.emplace_back(
-      "It holds for devices that run this program unchanged, and not against whoever controls a "
-      "device.");
+      "It holds for devices that run this program unchanged, and not against someone who controls "
+      "a device.");
 }
 
 void AddCentralLimits(std::vector<std::string>& sentences) {
   sentences.emplace_back(
-      "Whoever runs the curator, or reads its memory, its store or its backups, sees the rows.");
+      "Anyone who runs the curator, or can read its memory, its store or its backups, sees the "
+      "rows.");
   sentences.emplace_back(
-      "A person with several rows pays for each, and models add up: of the same dataset as far as "
-      "its budget goes, of other datasets with the same people without a bound.");
+      "A person with several rows pays for each. Models add up: those of one dataset up to its "
+      "budget, those of other datasets with the same people without a bound.");
   sentences.emplace_back(
       "How long the training took, and sizes of what is stored, may tell the number of rows to "
       "whoever shares the machine.");

@@ -26,9 +26,9 @@ bool MissingArrives(const Tree& tree, uint32_t node, uint32_t feature) {
   return true;
 }
 
-// "= n", "is none of the known".
+// "= n", "is not in the schema".
 std::string CategoryText(const Feature& feature, double category) {
-  if (category == feature.other()) return "is none of the known";
+  if (category == feature.other()) return "is not in the schema";
   return StrCat("= ", Printable(feature.values[static_cast<size_t>(category)]));
 }
 

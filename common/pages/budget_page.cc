@@ -63,12 +63,12 @@ std::string HoldRemark(const Json& dataset) {
   if (hold.empty()) return "";
   if (hold == "closed") {
     return Remark(
-        "On hold for good: the ledger was damaged, and no longer proves that anything is left.");
+        "Closed permanently: the ledger was damaged and no longer proves that anything is left.");
   }
   return Remark(
-      "On hold: the store was restored or mended, and entries may be missing from the end of the "
-      "ledger. Nothing can "
-      "be charged until an admin confirms the ledger or writes off what was lost.");
+      "On hold: the store was restored or repaired, and entries may be missing from the end of the "
+      "ledger. Nothing can be charged until an admin confirms the ledger or writes off what was "
+      "lost.");
 }
 
 // Jobs whose releases were made; these replace what the jobs had planned.
@@ -101,7 +101,7 @@ std::string LedgerTable(const Json& ledger) {
 }
 
 std::string ReleasesTable(const Json& ledger) {
-  TableData table{.caption = "Everything that was computed from the rows and let out, or is to be",
+  TableData table{.caption = "Everything that was computed from the rows and released, or will be",
                   .columns = {"job", "what", "mechanism", "ε each", "times", "of the rows"},
                   .rows = {}};
   const std::set<std::string> settled = SettledJobs(ledger);

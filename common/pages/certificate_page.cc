@@ -30,7 +30,7 @@ std::string Releases(const Json& verdict) {
   if (found == verdict.end() || !found->is_array() || found->empty()) return "";
   const size_t shown = std::min(found->size(), kShownReleases);
   std::string body =
-      ReleaseRows(*found, 0, shown, "Everything that was computed from private rows and let out");
+      ReleaseRows(*found, 0, shown, "Everything that was computed from private rows and released");
   if (found->size() > shown) {
     StrAppend(&body, Details(StrCat(found->size() - shown, " more"),
                              ReleaseRows(*found, shown, found->size(), "The others")));

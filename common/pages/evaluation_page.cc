@@ -69,7 +69,7 @@ std::string ClassSummary(const Json& json) {
             StrCat("without a model ", DecimalOf(json, "majority_log_loss")), figures);
   std::string html = RenderFigures(figures);
   if (HasNumber(json, "accuracy") && HasNumber(json, "majority")) {
-    StrAppend(&html, DrawIntervals("Accuracy beside that of always answering the majority",
+    StrAppend(&html, DrawIntervals("Accuracy compared with always answering the majority",
                                    {{BarOf(json, "This model", "accuracy", "interval"),
                                      BarOf(json, majority, "majority", "")}}));
   }
@@ -89,7 +89,7 @@ std::string RegressionSummary(const Json& json) {
   AddFigure(json, "r2", "R²", "variance explained", figures);
   std::string html = RenderFigures(figures);
   if (HasNumber(json, "rmse") && HasNumber(json, "mean")) {
-    StrAppend(&html, DrawIntervals("Error beside that of always answering the mean",
+    StrAppend(&html, DrawIntervals("Error compared with always answering the mean",
                                    {{BarOf(json, "This model", "rmse", "interval"),
                                      BarOf(json, "Always the mean", "mean", "")}}));
   }
@@ -155,8 +155,8 @@ std::string PerClass(const Json& json) {
 std::string Calibration(const Json& json) {
   Chart chart{.title = "Calibration",
               .description =
-                  "Observed share over predicted probability; on the diagonal the "
-                  "probabilities are what happens.",
+                  "Observed share against predicted probability; on the diagonal the probabilities "
+                  "match what happens.",
               .x_label = "predicted probability",
               .y_label = "observed share",
               .unit_square = true,
@@ -185,7 +185,7 @@ std::string Calibration(const Json& json) {
     error = Paragraph(StrCat("Predicted and observed are ", DecimalOf(json, "calibration_error"),
                              " apart on average (the calibration error)."));
   }
-  return Section("Are its probabilities what happens?",
+  return Section("Do its probabilities match what happens?",
                  StrCat(error, "<div class=\"square\">\n", DrawChart(chart, ChartUse::kPart),
                         "</div>\n", Details("The numbers", RenderTable(table))));
 }

@@ -89,9 +89,9 @@ std::string Levels(const Json& plan) {
     chart.levels.push_back({MajorityName(plan), plan["majority"].get<double>()});
   }
   return Section("The level",
-                 StrCat(Paragraph("Where few public rows say little of the level, all lines "
-                                  "move up or down together: their intervals are wide, and "
-                                  "overlap although the gain below is certain."),
+                 StrCat(Paragraph("With few public rows the level is uncertain, and all lines move "
+                                  "up or down together: their intervals are wide and overlap even "
+                                  "where the gain below is certain."),
                         DrawChart(chart, ChartUse::kPart)));
 }
 
@@ -186,15 +186,14 @@ std::string ThroughRelay(const Json& plan) {
   return Section(
       "Through a relay",
       StrCat(RenderTable(table),
-             Remark("If the relay and the curator collude, the ε of a report is all there "
-                    "is. The relay must deal tickets at random, and tell nobody who has "
-                    "which.")));
+             Remark("If the relay and the curator collude, only the ε of a report holds. The relay "
+                    "must deal tickets at random and tell nobody who has which.")));
 }
 
 // What reaching the wanted accuracy takes.
 std::string Requirements(const Json& plan) {
   if (!plan.contains("takes")) return "";
-  TableData table{.caption = "The least ε, or the fewest devices, that reach an accuracy",
+  TableData table{.caption = "The smallest ε, or the fewest devices, that reach an accuracy",
                   .columns = {"accuracy", "given", "takes"},
                   .rows = {}};
   for (const Json& one : plan["takes"]) {
@@ -202,7 +201,7 @@ std::string Requirements(const Json& plan) {
     const Json& answer = one[asks_epsilon ? "least_epsilon" : "fewest_devices"];
     const std::string given = asks_epsilon ? StrCat(Plain(one["devices"]), " devices")
                                            : StrCat("ε = ", Plain(one["epsilon"]));
-    const std::string takes = answer.is_null() ? "more than was looked at"
+    const std::string takes = answer.is_null() ? "more than was searched"
                               : asks_epsilon   ? absl::StrFormat("ε = %.3g", answer.get<double>())
                                                : StrCat(Plain(answer), " devices");
     table.rows.push_back({Cell(Plain(one["accuracy"])), Cell(given), Cell(takes)});
@@ -236,11 +235,11 @@ std::string PlanPage(const Json& plan) {
   }
   std::string body = RenderFigures(figures);
   if (CanBeDrawn(plan)) StrAppend(&body, Levels(plan), Gains(plan));
-  StrAppend(&body, Requirements(plan), StudyTable(plan), ThroughRelay(plan),
-            Remark("Foreseen from public rows alone: nobody's private row was touched. "
-                   "A plan does not see that private rows may be of another population. "
-                   "ε is what one report costs: any two rows that a device may hold are "
-                   "neighbours, if their public features are the same."));
+  StrAppend(
+      &body, Requirements(plan), StudyTable(plan), ThroughRelay(plan),
+      Remark("Predicted from public rows alone: no private row was used. A plan cannot see that "
+             "private rows may come from another population. ε is what one report costs: any two "
+             "rows that a device may hold are neighbours, if their public features are the same."));
   return RenderDocument({.kind = "Study plan",
                          .title = "What accuracy to expect",
                          .lead = plan.value("advice", ""),

@@ -80,8 +80,8 @@ std::string Features(const Model& model) {
   const std::vector<Importance> importances = Summarize(model).importances;
   if (importances.empty()) return "";
   TableData table{.caption =
-                      "How much of the answer each feature decides, in parts of the whole, "
-                      "with one standard error of the privacy noise",
+                      "How much of the answer each feature decides, as a share of the whole, with "
+                      "one standard error of the privacy noise",
                   .columns = {"feature", "importance", "± noise"},
                   .rows = {}};
   for (const Importance& one : importances) {

@@ -232,7 +232,7 @@ StatusOr<Schema> Schema::WithPublicFeatures(absl::Span<const std::string> names)
     const auto found = absl::c_find_if(
         schema.features_, [&](const Feature& feature) { return feature.name == name; });
     if (found == schema.features_.end()) {
-      return InvalidArgumentError(StrCat("no feature is called \"", name, "\""));
+      return InvalidArgumentError(StrCat("there is no feature \"", name, "\""));
     }
     if (found->is_public) {
       return InvalidArgumentError(StrCat("feature \"", name, "\" is named twice"));
@@ -268,15 +268,14 @@ std::vector<std::string> Schema::ColumnsFromPrivateRows() const {
 Status Schema::CheckNothingFromPrivateRows() const {
   const std::vector<std::string> columns = ColumnsFromPrivateRows();
   if (columns.empty()) return OkStatus();
-  return InvalidArgumentError(StrCat(
-      "bounds, values or classes of these columns are marked as read from private rows, or from "
-      "rows that the mark does not call public: ",
-      Printable(ListOf(columns)),
-      ". A schema is public, so they would leak what is in the rows. Declare what is known without "
-      "looking at the rows, or infer the schema from public ones (`coppice schema infer --rows "
-      "public`). accept_leak (--accept-leak) takes them as they are, and certificates then say "
-      "that "
-      "no epsilon covers them"));
+  return InvalidArgumentError(
+      StrCat("bounds, values or classes of these columns are marked as read from private rows, or "
+             "from rows that are not marked public: ",
+             Printable(ListOf(columns)),
+             ". A schema is public, so they would leak what is in the rows. Declare what you know "
+             "without looking at the rows, or infer the schema from public rows (`coppice schema "
+             "infer --rows public`). accept_leak (--accept-leak) accepts them as they are, and "
+             "certificates then say that no epsilon covers them"));
 }
 
 StatusOr<EncodedField> Schema::Encode(size_t feature, std::string_view text) const {
@@ -341,7 +340,7 @@ Status Schema::CheckAgreesWith(const Schema& own) const {
     if (!Suits(*found, feature)) {
       return FailedPreconditionError(
           StrCat("feature \"", Printable(feature.name),
-                 "\" has another type, other bounds, values or units: ", Describe(feature),
+                 "\" has a different type, bounds, values or unit: ", Describe(feature),
                  ", and in ", kOwn, " ", Describe(*found)));
     }
   }

@@ -116,8 +116,8 @@ class CheckingSink : public CsvSink {
   // Says what is wrong with a text that is no number.
   std::string NotANumber(size_t column) const {
     return formats_[column].has_value()
-               ? StrCat("is no number written as ", formats_[column]->ToText())
-               : std::string("is no finite decimal number");
+               ? StrCat("is not a number written as ", formats_[column]->ToText())
+               : std::string("is not a finite decimal number");
   }
 
   // The line number is added when the row ends.
@@ -167,13 +167,13 @@ class CheckingSink : public CsvSink {
       case FieldNote::kRounded:
         ++counts.rounded;
         return ReportOutside(feature.name,
-                             "is no whole number, and the schema says \"integer\": true",
+                             "is not a whole number, but the schema says \"integer\": true",
                              "; readers round it");
       case FieldNote::kUnknownCategory:
         ++counts.unknown;
         NoteUnknown(f, text);
         return ReportOutside(feature.name,
-                             StrCat("is none of the values: ", ListOf(feature.values)),
+                             StrCat("is not one of the values: ", ListOf(feature.values)),
                              "; readers take it as \"other\"");
       case FieldNote::kNone:
       case FieldNote::kUnreadable:
@@ -185,7 +185,7 @@ class CheckingSink : public CsvSink {
     ColumnCounts& counts = check_.columns.back();
     if (text.empty()) {
       ++counts.missing;
-      if (!options_.unlabelled) Report(counts.name, "is empty, and says what is to be predicted");
+      if (!options_.unlabelled) Report(counts.name, "is empty, but is what is to be predicted");
       return;
     }
     if (schema_.target()) return TakeTarget(text);
@@ -195,7 +195,7 @@ class CheckingSink : public CsvSink {
     }
     ++counts.unknown;
     NoteUnknown(schema_.num_features(), text);
-    Report(counts.name, StrCat("is none of the classes: ", ListOf(schema_.classes())));
+    Report(counts.name, StrCat("is not one of the classes: ", ListOf(schema_.classes())));
   }
 
   void TakeTarget(std::string_view text) {

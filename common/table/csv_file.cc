@@ -116,7 +116,7 @@ class Reader {
     if (!status_.ok() || column_ == 0) return;
     const CsvRow row{column_, row_line_, file_.line(), delimiter_, RowBytes()};
     if (options_.keep_bytes && ++ended_in_piece_ > 1) {
-      status_ = Error("rows that end in CR alone cannot be told apart; make them lines with tr");
+      status_ = Error("rows end in CR alone; convert the line ends with tr");
     } else {
       status_ = in_header_ ? sink_.OnHeader(header_, row) : sink_.OnRow(row);
     }
@@ -145,7 +145,7 @@ class Reader {
     }
     if (quoted && quote_line_ < file_.line()) {
       return file_.At(quote_line_,
-                      Error(StrCat("a quoted field that starts here goes on to a quote on line ",
+                      Error(StrCat("a quoted field that starts here continues to a quote on line ",
                                    file_.line(), " that does not end it: close the quote of ",
                                    ColumnName(), ", or double those that belong to its text")));
     }
@@ -178,7 +178,7 @@ Status CsvRow::CheckFields(size_t columns) const {
   if (fields == columns) return OkStatus();
   std::string message = StrCat("the row has ", fields, " fields, the header ", columns, " columns");
   if (last_line > line) {
-    StrAppend(&message, "; it goes on to line ", last_line, ": is a quote left open?");
+    StrAppend(&message, "; it continues to line ", last_line, ": is a quote left open?");
   } else if (fields > columns) {
     StrAppend(&message, "; a field that holds the delimiter must be quoted");
   }

@@ -103,10 +103,10 @@ class Inference {
       likely.push_back(
           StrCat("\"", header_[c], "\" (", values > kFew ? "many" : StrCat(values), " values)"));
     }
-    return InvalidArgumentError(StrCat(
-        "say what is to be predicted, --label NAME for classes or --target NAME for a number; the "
-        "columns: ",
-        Columns(), likely.empty() ? "" : "; likely: ", ListOf(likely)));
+    return InvalidArgumentError(
+        StrCat("say what to predict: --label NAME for classes or --target NAME for a number; the "
+               "columns: ",
+               Columns(), likely.empty() ? "" : "; likely: ", ListOf(likely)));
   }
 
   bool IsNumeric(size_t column) const {
@@ -263,7 +263,7 @@ class Inference {
                     CategoricalFlag(column));
     }
     if (survey.all_differ && survey.present() > options_.max_categories) {
-      return "each row has another text, as in an id or a name";
+      return "every row has a different text, as in an id or a name";
     }
     return "";
   }
@@ -298,8 +298,7 @@ class Inference {
     if (survey.all_whole && survey.all_differ && survey.present() == result_.rows &&
         result_.rows > 20) {
       Warn(StrCat(name,
-                  " has another whole number in each row: if it is an id, leave it out "
-                  "with ",
+                  " has a different whole number in every row: if it is an id, leave it out with ",
                   FlagFor("--leave-out", header_[column])));
     }
     for (std::string& warning :
@@ -362,7 +361,7 @@ class Inference {
       if (!IsNumeric(column)) {
         const std::string advice = NumberAdvice(column);
         return InvalidArgumentError(StrCat(
-            "--target ", answer(), ": the column has texts that are no numbers",
+            "--target ", answer(), ": the column has texts that are not numbers",
             survey.others == 0 ? "" : StrCat(", the first on line ", survey.first_other_line),
             "; for classes give --label", advice.empty() ? "" : "; ", advice));
       }
@@ -372,7 +371,7 @@ class Inference {
     const Names classes = CategoriesOf(column);
     if (classes.size() < 2) {
       return InvalidArgumentError(StrCat("--label ", answer(), ": the column has ", classes.size(),
-                                         " different values, and two are the fewest"));
+                                         " different values, but needs at least two"));
     }
     constexpr size_t kManyClasses = 50;
     if (classes.size() > kManyClasses && survey.others == 0) {

@@ -142,11 +142,11 @@ Status RowEncoder::SetLabel(std::string_view text) {
 Status RowEncoder::SetId(std::string_view text) {
   if (text.empty()) {
     return InvalidArgumentError(
-        StrCat("column \"", options_.id_column, "\" must say whose row it is"));
+        StrCat("column \"", options_.id_column, "\" must identify whose row it is"));
   }
   if (!seen_ids_.emplace(text).second) {
     return InvalidArgumentError(
-        StrCat("column \"", options_.id_column, "\" names somebody who has a row before this one"));
+        StrCat("column \"", options_.id_column, "\" names someone who already has a row"));
   }
   ids_.emplace_back(text);
   return OkStatus();

@@ -52,9 +52,9 @@ std::vector<std::string> NumberSpelling::Warnings(std::string_view column,
                " fields), which numbers lose: if they are codes, such as postal codes, ", remedy));
   }
   if (beyond_exact_ > 0) {
-    warnings.push_back(StrCat(column, " has whole numbers beyond 2^53 (", beyond_exact_,
-                              " fields), of which neighbours are read as one: if they are codes, ",
-                              remedy));
+    warnings.push_back(StrCat(
+        column, " has whole numbers beyond 2^53 (", beyond_exact_,
+        " fields), which cannot be told from their neighbours: if they are codes, ", remedy));
   }
   if (respelled_ && few_) {
     warnings.push_back(StrCat(

@@ -187,7 +187,7 @@ StatusOr<PartFiles> OpenParts(const std::vector<TablePart>& parts, const std::st
     std::string path = StrCat(folder, "/", part.name, ".csv");
     if (struct stat there; lstat(path.c_str(), &there) == 0) {
       return AlreadyExistsError(
-          StrCat(path, " exists already; move it away or name another --output-dir"));
+          StrCat(path, " exists already; move it away or choose another --output-dir"));
     }
     COPPICE_ASSIGN_OR_RETURN(auto file, PartFile::Create(std::move(path), mode));
     files.push_back(std::move(file));
@@ -267,7 +267,7 @@ StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& parts, ui
   for (size_t i = 0; i < parts.size(); ++i) {
     if (shares[i] > 0) continue;
     return Error(
-        StrCat("part \"", parts[i].name, "\" would have none of the file's ", rows, " rows"));
+        StrCat("part \"", parts[i].name, "\" would get none of the file's ", rows, " rows"));
   }
   return shares;
 }

@@ -61,8 +61,8 @@ Status SurveySink::OnHeader(const Names& names, const CsvRow& row) {
   }
   if (numbers_.size() == names.size()) {
     return InvalidArgumentError(
-        "the first line must name the columns, and it has numbers alone: put a line of names "
-        "before it");
+        "the first line must name the columns, but has only numbers: put a line of names before "
+        "it");
   }
   return OkStatus();
 }

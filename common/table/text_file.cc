@@ -119,7 +119,7 @@ Status TextFile::CheckEncoding(std::string_view piece) {
     return NotUtf8(nul, "NUL", "UTF-16");
   }
   if (const size_t bad = utf8_.FindBad(piece); bad != std::string_view::npos) {
-    return NotUtf8(bad, "a character that is no UTF-8", "LATIN1");
+    return NotUtf8(bad, "a character that is not UTF-8", "LATIN1");
   }
   return OkStatus();
 }

@@ -13,17 +13,19 @@ fault() {
   submitters+=($!)
   "$2"
   wait_for_devices
-  wait_for 60 "all curators" all_are_ready
+  wait_for 60 "all curators" all_is_well
   sleep 2
   echo "$1|$from|$EPOCHREALTIME" >>"$work/load/faults"
 }
 
-all_are_ready() {
+# Each curator is alive, and the balancer reaches one that is ready.
+all_is_well() {
   local curator address
   for curator in c1 c2 c3; do
     address=address_$curator
-    coppice health --server "${!address}:8443" || return 1
+    coppice health --alive --server "${!address}:8443" || return 1
   done
+  coppice health
 }
 
 somebody_new_leads() { local found; found=$(epoch) && [[ -n $found ]] && ((found > $1)); }
@@ -42,7 +44,7 @@ drain_leader() {
   wait_for 60 "a takeover" somebody_new_leads "$before"
 }
 
-# A curator that was cut off must notice that it no longer leads: it ends with 75, and comes back as a follower.
+# A curator that was cut off must notice that it no longer leads: it ends with 75, and comes back as a standby.
 cut_leader() {
   local before former
   before=$(epoch)

@@ -90,9 +90,8 @@ start_fleet() {
   wait_for 90 "the standby to be synchronous" standby_is_synchronous
   local curator
   for curator in c1 c2 c3; do start_curator "$curator"; done
-  wait_for 60 "the curators" all_are_ready
-  start_balancer  # it removes at once what is not ready when it starts
-  wait_for 20 "the balancer" on devices coppice health
+  start_balancer
+  wait_for 60 "the curators" all_is_well
 }
 
 # Makes passwords, tokens, certificates and the key file; the place of each tells who reads it.
@@ -100,10 +99,9 @@ make_secrets() {
   password=$(openssl rand -hex 16)
   (umask 077 && printf '*:*:*:*:%s\n' "$password" >"$work/pgpass")
   export PGPASSFILE=$work/pgpass PGCONNECT_TIMEOUT=3
-  # Devices see one certificate, the same from every curator; curators have an authority of their own.
+  # Devices see one certificate, the same from every curator.
   "$root/deploy/make-certs.sh" --host "$address_balancer" --host "$address_c1" --host "$address_c2" \
     --host "$address_c3" "$work/certs" >/dev/null
-  "$root/deploy/make-certs.sh" --peers --host "$address_c1" --host "$address_c2" --host "$address_c3" "$work/peers" >/dev/null
   "$root/deploy/make-certs.sh" --host "$address_pg1" --host "$address_pg2" "$work/database-certs" >/dev/null
   coppiced key-file --out "$work/store.key" >/dev/null
   database="postgresql://coppice@$address_pg1,$address_pg2/coppice?sslmode=verify-full&sslrootcert=$work/database-certs/ca.crt&connect_timeout=2"
@@ -154,8 +152,7 @@ start_curator() {
   address=${!address}
   start "$1" coppiced "$here/supervise.sh" "$work/$1/pid" coppiced --store "$database" \
     --listen "$address:8443" --tls-cert "$work/certs/server.crt" --tls-key "$work/certs/server.key" \
-    --peer-listen "$address:9443" --peer-cert "$work/peers/server.crt" --peer-key "$work/peers/server.key" \
-    --peer-ca "$work/peers/ca.crt" --lease-seconds "$lease_seconds" \
+    --fleet-address "$address:8443" --lease-seconds "$lease_seconds" \
     --policy "$work/policy.json" --key-file "$work/store.key" --metrics-listen "$address:9464"
 }
 
@@ -163,11 +160,10 @@ start_balancer() {
   local curator address servers=""
   for curator in c1 c2 c3; do
     address=address_$curator
-    servers+="server $curator ${!address}:8443 check"$'\n  '
+    servers+="server $curator ${!address}:8443"$'\n  '
   done
   fill "$here/haproxy.cfg" FOLDER "$work/balancer" ADDRESS "$address_balancer" CA "$COPPICE_CA" SERVERS "$servers" \
     >"$work/balancer/haproxy.cfg"
-  sed -i '/^backend all/,$s/ check$//' "$work/balancer/haproxy.cfg"  # this backend does not check its servers
   start balancer haproxy haproxy -db -f "$work/balancer/haproxy.cfg"
 }
 
@@ -178,7 +174,7 @@ leader() {
   address=$(sql_database=coppice sql "SELECT address FROM coppice.coppice_owner") || return 1
   for curator in c1 c2 c3; do
     name=address_$curator
-    if [[ $address == "${!name}:9443" ]]; then echo "$curator"; fi
+    if [[ $address == "${!name}:8443" ]]; then echo "$curator"; fi
   done
 }
 
@@ -191,7 +187,7 @@ Devices and the operator report to $COPPICE_SERVER; curators are $net.21 to 23, 
   export COPPICE_SERVER=$COPPICE_SERVER COPPICE_CA=$COPPICE_CA COPPICE_TOKEN_FILE=$COPPICE_TOKEN_FILE
   $(prefix_of devices)$(type -P coppice) study show --study fleet
   $(prefix_of pg1)patronictl -c $work/pg1/patroni.yml list
-  kill -KILL \$(cat $work/c1/pid)                        # a curator dies; it is back as a follower in a second
+  kill -KILL \$(cat $work/c1/pid)                        # a curator dies; it is back as a standby in a second
 TEXT
   if [[ $isolated == yes ]]; then
     echo "  ip -n $prefix link set to-c2 down                      # a cable is cut; \`up\` mends it" >&2

@@ -37,7 +37,6 @@ StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store, ledger
 
 Status Datasets::LoadAll() {
   std::vector<std::pair<std::string, DatasetEntry>> unpurged;
-  storage::StoreBatch forgotten;
   COPPICE_RETURN_IF_ERROR(
       store_.Scan(kDatasetPrefix, [&](std::string_view key, std::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
@@ -46,14 +45,9 @@ Status Datasets::LoadAll() {
         if (entry.state == DatasetState::kDeleted && !entry.purged) {
           unpurged.emplace_back(id, entry);
         }
-        if (entry.state == DatasetState::kDeleted && entry.schema != nullptr) {
-          ForgetSchema(entry);  // an earlier version left it
-          forgotten.Put(std::string(key), EncodeDataset(entry));
-        }
         Show(id, std::move(entry));
         return OkStatus();
       }));
-  if (!forgotten.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(forgotten));
   // A deletion that fails again is retried at the next start; the daemon serves meanwhile.
   for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
   return OkStatus();
@@ -123,7 +117,7 @@ StatusOr<DatasetInfo> Datasets::Upload(std::string_view id, uint64_t first_row, 
   if (entry.state == DatasetState::kReady) {
     if (chunk.rows == 0) return Get(id);
     return FailedPreconditionError(
-        StrCat("the dataset ", id, " is complete: it takes no more rows"));
+        StrCat("the dataset ", id, " is complete and takes no more rows"));
   }
   storage::StoreBatch batch;
   Reservation reservation(*this);
@@ -342,7 +336,7 @@ Status Datasets::CheckTakesRowsAt(std::string_view id, const DatasetEntry& entry
   }
   if (first_row == entry.rows) return OkStatus();
   return FailedPreconditionError(StrCat("first_row: the dataset ", id, " has ", entry.rows,
-                                        " rows, not ", first_row, "; go on from there"));
+                                        " rows, not ", first_row, "; continue from there"));
 }
 
 Status Datasets::AddChunk(std::string_view id, Chunk chunk, DatasetEntry& entry,

@@ -19,7 +19,7 @@ Status CheckSuits(const trainers::AlgorithmInfo& algorithm, const Schema& schema
   if (algorithm.neighbours != neighbours) {
     return FieldError("spec.algorithm",
                       StrCat(algorithm.name, " protects ", NeighboursName(algorithm.neighbours),
-                             ", and the dataset's budget is for ", NeighboursName(neighbours),
+                             ", but the dataset's budget is for ", NeighboursName(neighbours),
                              ": choose another algorithm"));
   }
   if (schema.target() ? algorithm.regression : algorithm.classification) return OkStatus();
@@ -51,7 +51,7 @@ StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledge
   if (!epsilon.ok()) return InField("spec.epsilon_nanos", epsilon.status());
   if (spec.delta_atto != 0 && !plan.trainer->info().delta) {
     return FieldError("spec.delta_atto", StrCat("must be 0: ", spec.algorithm,
-                                                " is of pure epsilon-DP, without a delta"));
+                                                " is pure epsilon-DP and takes no delta"));
   }
   if (spec.delta_atto >= kDeltaOne) {
     return FieldError("spec.delta_atto", "must be below 1: at 1 nothing would be private");

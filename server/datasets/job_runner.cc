@@ -166,7 +166,7 @@ Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& 
   COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.cap, trainers_));
   if (work.plan.releases != entry.planned) {
     return FailedPreconditionError(
-        "this version would make other releases than were charged: submit the job again");
+        "this version would make other releases than those charged: submit the job again");
   }
   work.schema = use.schema;
   COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.Load(spec.dataset));

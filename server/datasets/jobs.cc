@@ -74,11 +74,11 @@ Status Jobs::LoadAll() {
   SortAsQueued(queued);
   for (JobEntry& entry : queued) {
     // Queued when the backup was taken; it may have run since and its model been released.
-    COPPICE_RETURN_IF_ERROR(IsOnHold(entry.info.spec.dataset)
-                                ? EndInterrupted(std::move(entry),
-                                                 "the store was restored or mended, and the job "
-                                                 "may have run before")
-                                : QueueAgain(std::move(entry)));
+    COPPICE_RETURN_IF_ERROR(
+        IsOnHold(entry.info.spec.dataset)
+            ? EndInterrupted(std::move(entry),
+                             "the store was restored or repaired, and the job may have run before")
+            : QueueAgain(std::move(entry)));
   }
   return OkStatus();
 }
@@ -240,7 +240,7 @@ std::string Jobs::OwnerOf(const std::string& dataset) const {
 Status Jobs::CheckAccepting() const {
   if (options_.threads == 0) {
     return FailedPreconditionError(
-        "this daemon trains nothing: start it with --training-jobs 1 or more");
+        "training is off: start the daemon with --training-jobs 1 or more");
   }
   if (!runner_.stopping()) return OkStatus();
   return UnavailableError("the daemon is stopping; try again later");

@@ -80,10 +80,6 @@ struct CallBasis {
   std::string request_id;                     // empty: none
   std::unique_ptr<calls::CallRecord> record;  // null: there is no log
   OpenCalls& open_calls;
-
-  SentCall AsSent() const {
-    return {method.path, method.response, credentials, request_id, deadline};
-  }
 };
 
 class CallBase : public Call {
@@ -107,9 +103,7 @@ class CallBase : public Call {
     if (basis_.record != nullptr) basis_.record->End(status.code());
   }
   Status MayAnswer() const { return service::MayAnswer(basis_.served.may_answer); }
-  service::WorkerPool* lane() const {
-    return basis_.served.lanes ? basis_.served.lanes->Of(basis_.method.path) : nullptr;
-  }
+  service::WorkerPool* lane() const { return basis_.served.lanes.Of(basis_.method.path); }
   service::Caller FindCaller() const {
     return basis_.served.gate.CallerOf(basis_.method.path, basis_.credentials);
   }
@@ -134,18 +128,12 @@ class UnaryHttpCall final : public CallBase,
     const Status parsed = ParseMessage(basis_.kind.encoding, body, *request);
     if (!parsed.ok()) return Fail(parsed);
     std::string().swap(body);
-    if (basis_.served.sender != nullptr) {
-      cancel_ = basis_.served.sender->Send(basis_.AsSent(), *request, shared_from_this());
-      return;
-    }
     service::RunUnaryCall(basis_.method, lane(), FindCaller(), std::move(request),
                           shared_from_this());
   }
   void Cancel(const Status& why) override {
     unwanted_.store(true);
-    const bool won = Win();  // first, or the forwarded call reports that it was cancelled
-    if (cancel_ != nullptr) cancel_();
-    if (!won) return;
+    if (!Win()) return;
     if (IsDeadlineExceeded(why)) return Send(why, {}, {});
     EndRecord(why);
   }
@@ -193,7 +181,6 @@ class UnaryHttpCall final : public CallBase,
   }
 
   std::atomic<bool> unwanted_{false};
-  std::function<void()> cancel_{};  // cancels a forwarded call
 };
 
 // The handler writes one message at a time, so at most one waits for a slow reader.
@@ -254,11 +241,6 @@ class StreamHttpCall final : public CallBase,
     COPPICE_ASSIGN_OR_RETURN(const std::string_view bytes, MessageIn(body));
     const std::unique_ptr<Message> request(basis_.method.request->New());
     COPPICE_RETURN_IF_ERROR(ParseMessage(basis_.kind.encoding, bytes, *request));
-    if (basis_.served.sender != nullptr) {
-      COPPICE_ASSIGN_OR_RETURN(handler_,
-                               basis_.served.sender->SendStream(basis_.AsSent(), *request, *this));
-      return OkStatus();
-    }
     const auto& start = std::get<service::StreamStarter>(basis_.method.handler);
     COPPICE_ASSIGN_OR_RETURN(handler_, start(FindCaller(), request.get(), *this));
     return OkStatus();
@@ -361,13 +343,6 @@ Router::Judged Router::JudgeMethod(const RequestHead& head, std::string_view pat
   return {.response = std::move(response)};
 }
 
-// The id of the log's line here or, for a forwarded call, at the leader; empty if there is no log.
-std::string Router::IdOf(calls::CallRecord* record, const RequestHead& head) const {
-  if (record != nullptr) return record->id();
-  if (served_.sender == nullptr) return "";
-  return calls::IsRequestId(head.request_id) ? head.request_id : calls::MakeRequestId();
-}
-
 Router::Judged Router::JudgePost(const RequestHead& head, std::string_view path,
                                  const std::optional<Sha256Digest>& certificate) {
   const std::optional<CallKind> kind = KindOf(head.content_type);
@@ -392,7 +367,7 @@ Router::Judged Router::JudgePost(const RequestHead& head, std::string_view path,
                                                           std::string_view(method.path).substr(1),
                                                           method.descriptor->server_streaming());
   if (record != nullptr) record->TakeId(head.request_id);
-  std::string request_id = IdOf(record.get(), head);
+  std::string request_id = record == nullptr ? "" : record->id();
   absl::Duration deadline;
   const Status checked = CheckHeaders(head, method, kind, deadline);
   if (!checked.ok()) {

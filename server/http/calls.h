@@ -33,40 +33,14 @@
 
 namespace coppice::http {
 
-// A call to forward, with its client's credentials.
-struct SentCall {
-  std::string_view path;
-  const google::protobuf::Message* response;  // prototype of answers; outlives the call
-  access::Credentials credentials;
-  std::string request_id;
-  absl::Duration deadline;
-};
-
-// Runs calls elsewhere, instead of their handlers here.
-//
-// Threads    safe to share. A call's events may come on any thread, even before it returns.
-class CallSender {
- public:
-  virtual ~CallSender() = default;
-
-  // Returns a function that cancels the call at any time.
-  virtual std::function<void()> Send(const SentCall& call, const google::protobuf::Message& request,
-                                     std::shared_ptr<service::UnaryExchange> exchange) = 0;
-  // A call of one request and a stream of answers.
-  virtual StatusOr<service::StreamHandlerPtr> SendStream(const SentCall& call,
-                                                         const google::protobuf::Message& request,
-                                                         service::StreamCall& answers) = 0;
-};
-
 // The calls to serve, as gRPC's services do. All of it must outlive the server.
 struct ServedCalls {
   const std::deque<service::RegisteredMethod>& methods;
-  std::optional<service::Lanes> lanes{};  // none: `sender` runs the calls
+  service::Lanes lanes;
   calls::AccessGate& gate;
   calls::CallObservers observers{};
   calls::ByteLoad& answers;
   service::AnswerCheck may_answer{};  // null: all may be sent
-  CallSender* sender = nullptr;       // null: the methods' handlers run the calls
 };
 
 // Bytes that return to the limit on destruction.
@@ -195,7 +169,6 @@ class Router {
                      const std::optional<Sha256Digest>& certificate);
   Judged JudgePost(const RequestHead& head, std::string_view path,
                    const std::optional<Sha256Digest>& certificate);
-  std::string IdOf(calls::CallRecord* record, const RequestHead& head) const;
   BodyLimit LimitOf(const service::RegisteredMethod& method) const;
   Status CheckHeaders(const RequestHead& head, const service::RegisteredMethod& method,
                       const std::optional<CallKind>& kind, absl::Duration& deadline) const;

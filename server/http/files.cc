@@ -90,7 +90,7 @@ class Descriptor {
 // A user who can change what browsers run can read the tokens of those who sign in.
 Status CheckWriters(const struct stat& status, const std::string& path) {
   if ((status.st_mode & S_IWOTH) == 0) return OkStatus();
-  return WrongFile(path, "everybody on this machine may change it: chmod o-w it");
+  return WrongFile(path, "anyone on this machine can change it: run chmod o-w on it");
 }
 
 // Opens one entry of `folder`, without following a link.
@@ -103,7 +103,7 @@ StatusOr<Descriptor> OpenEntry(int folder, const std::string& name, const std::s
     return NotFoundError(StrCat(Printable(path), ": ", std::strerror(error)));
   }
   if (fstat(opened.get(), &status) != 0 || (status.st_mode & S_IFMT) != kind) {
-    return WrongFile(path, kind == S_IFDIR ? "it is no folder" : "it is no regular file");
+    return WrongFile(path, kind == S_IFDIR ? "it is not a folder" : "it is not a regular file");
   }
   COPPICE_RETURN_IF_ERROR(CheckWriters(status, path));
   return opened;
@@ -147,7 +147,7 @@ class FolderReader {
     for (const std::string& name : names) {
       if (!IsAssetName(name)) {
         return WrongFile(StrCat(path, "/", name),
-                         "names of assets have letters, digits and any of . _ - alone");
+                         "names of assets may have only letters, digits and . _ -");
       }
       if (EndsWith(name, ".gz")) continue;
       if (depth > 0 && IsFolder(folder, name)) {
@@ -274,8 +274,8 @@ StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder) {
   for (const std::string& name : names) {
     if (name != "assets" && name != "index.html" && name != "index.html.gz") {
       return WrongFile(StrCat(folder, "/", name),
-                       "beside index.html, index.html.gz and assets there may be nothing: is this "
-                       "the folder of a built console?");
+                       "only index.html, index.html.gz and assets may be there: is this the folder "
+                       "of a built console?");
     }
   }
   COPPICE_RETURN_IF_ERROR(FolderReader::CheckSiblings(names, folder));
@@ -310,7 +310,7 @@ Response AnswerWithFile(const RequestHead& head, const ServedFile& file,
             .head = StrCat("Allow: GET, HEAD\r\nContent-Type: application/json\r\n"
                            "Cache-Control: no-store\r\n",
                            security_head),
-            .body = ErrorBody(UnimplementedError("files are read by GET"))};
+            .body = ErrorBody(UnimplementedError("files must be read by GET"))};
   }
   const bool zips = file.gzip.bytes != nullptr;
   const bool is_zipped = zips && AcceptsGzip(head.accept_encoding);

@@ -55,10 +55,10 @@ Status Origins::CheckHost(std::string_view host) const {
     return OkStatus();
   }
   return PermissionDeniedError(
-      StrCat("the console is not served at this host: without TLS it is at http://",
+      StrCat("the console is not served at this host: without TLS it is only at http://",
              loopback_hosts_.front(),
-             "/ alone. Behind a proxy or a tunnel, name the address that the browser shows "
-             "with --http-allow-origin"));
+             "/. Behind a proxy or a tunnel, allow the address that the browser shows with "
+             "--http-allow-origin"));
 }
 
 Status Origins::Check(const RequestHead& head, bool is_file) const {

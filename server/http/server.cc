@@ -55,10 +55,9 @@ class AsioServer final : public Server {
     if (!error && found.empty()) error = net::error::host_not_found;
     if (!error) error = Bind(found.begin()->endpoint());
     if (error) {
-      return UnavailableError(StrCat(
-          "--http-listen ", listen, ": cannot be had (", error.message(),
-          "). Is another process on this port, or the address of another machine? Port 0 takes a "
-          "free port"));
+      return UnavailableError(StrCat("--http-listen ", listen, ": cannot be had (", error.message(),
+                                     "). Does another process use this port, or is it another "
+                                     "machine's address? Port 0 picks a free port"));
     }
     router_.ListensOn(port_);
     Accept();

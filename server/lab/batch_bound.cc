@@ -25,8 +25,8 @@ StatusOr<Batch> SmallestBatch(const PlanFlags& flags) {
   const uint64_t honest = HonestReports(flags.min_batch, kDefaultDishonestMillionths);
   if (honest > 0) return Batch{.honest = honest, .delta = delta};
   return InvalidArgumentError(
-      "--min-batch: of one report in ten that is assumed to be "
-      "dishonest, none is left that is honest; give 2 or more");
+      "--min-batch: with one report in ten assumed dishonest, no honest report is left; give 2 or "
+      "more");
 }
 
 // Returns the mechanism of a study, and the epsilon of a report of `local` in the smallest batch.
@@ -73,7 +73,7 @@ StatusOr<uint64_t> ShuffleDelta(const std::string& text, uint64_t reports) {
   if (delta > 0 && delta <= most) return delta;
   return InvalidArgumentError(StrCat("--delta: must be above 0 and at most 1 / (10 reports), for ",
                                      reports, " reports ", DeltaNumber(most),
-                                     "; with more the promise may fail for somebody"));
+                                     "; with more, the promise may fail for someone"));
 }
 
 void AddBatchFlags(const Command& command, PlanFlags& flags) {
@@ -89,7 +89,7 @@ void AddBatchFlags(const Command& command, PlanFlags& flags) {
           [](const std::string& text) { return std::string(ParseDelta(text).status().message()); });
   command
       .Add("--central-epsilon", flags.central_epsilon,
-           "wanted of such a batch: prints the largest epsilon of a report")
+           "target for such a batch: prints the largest epsilon of one report")
       .Check([](const std::string& text) {
         return std::string(ParseShuffleEpsilon(text).status().message());
       });
@@ -151,14 +151,13 @@ std::string BatchText(const BatchReport& batches) {
   };
   for (const BatchReport& row : batches["studies"]) add(row);
   if (batches.contains("largest")) {
-    StrAppend(&text, "\nThe largest epsilon of a report for what is wanted:\n\n");
+    StrAppend(&text, "\nThe largest epsilon of a report that reaches it:\n\n");
     for (const BatchReport& row : batches["largest"]) add(row);
   }
-  StrAppend(
-      &text,
-      "\nThat is towards a curator that does not collude with the relay, which deals tickets at "
-      "random.\nIf the two collude, a report has the epsilon of the first column. docs/relay.md "
-      "says what is built of it.\n");
+  StrAppend(&text,
+            "\nThat is towards a curator that does not collude with the relay, which deals tickets "
+            "at random.\nIf the two collude, a report has the epsilon of the first column. See "
+            "docs/relay.md.\n");
   return text;
 }
 

@@ -38,7 +38,7 @@ StatusOr<Budget> ParseCurveEpsilon(const std::string& text) {
   if (epsilon.ok()) return epsilon;
   return InvalidArgumentError(
       StrCat(std::string(epsilon.status().message()),
-             text == kNoPrivacy ? "; the run without privacy is always made" : ""));
+             text == kNoPrivacy ? "; a run without privacy is always included" : ""));
 }
 
 bool HasStudies(const CurveFlags& flags) {
@@ -237,13 +237,17 @@ void AddCurveFlags(const Command& command, CurveFlags& flags) {
                               : std::string(trainers::FindTrainer(name).status().message());
       })
       .ShowDefault();
-  command.Add("--epsilon", flags.epsilons, "several by commas; without privacy is always added")
+  command
+      .Add("--epsilon", flags.epsilons,
+           "several, separated by commas; a run without privacy is always added")
       .SplitAt(',')
       .Check([](const std::string& text) {
         return std::string(ParseCurveEpsilon(text).status().message());
       })
       .ShowDefault();
-  command.Add("--devices", flags.devices, "of local studies: how many answer, several by commas")
+  command
+      .Add("--devices", flags.devices,
+           "of local studies: number of devices; several, separated by commas")
       .SplitAt(',')
       .InRange(uint64_t{1}, uint64_t{10'000'000'000});
   command.Add("--public", flags.public_source,
@@ -251,10 +255,10 @@ void AddCurveFlags(const Command& command, CurveFlags& flags) {
               "public");
   AddRunFlags(command, flags.table);
   command.Add("--output-dir", flags.output_dir,
-              "folder for curve.svg, curve.html and curve.json, made if need be");
+              "folder for curve.svg, curve.html and curve.json; created if missing");
   command.AddSwitch("--force", flags.force, "replace the files that are there");
   command.AddSwitch("--json", flags.table.json,
-                    "one JSON object a line, for each algorithm and epsilon");
+                    "one JSON object per line, for each algorithm and epsilon");
 }
 
 Status CheckCurveFlags(const CurveFlags& flags) {

@@ -8,7 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/curator/partition/forest_size.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/lab/commands.h"
 #include "server/lab/grid.h"
 #include "server/lab/report.h"
@@ -20,8 +20,6 @@
 namespace coppice::lab {
 namespace {
 
-constexpr uint32_t kDefaultDepth = 6;
-constexpr uint32_t kDefaultMinLeaf = 1;
 constexpr char kPaper[] = "lpct";
 constexpr char kAuto[] = "auto";
 
@@ -29,13 +27,20 @@ constexpr char kAuto[] = "auto";
 // settings if these are asked for.
 bool TakesPaper(const LocalFlags& flags) { return !flags.paper.empty() || flags.grid; }
 
-std::string SplitRuleOf(const LocalFlags& flags) {
-  if (!flags.split_rule.empty()) return flags.split_rule;
-  const bool other_partition =
-      !flags.depths.empty() || !flags.min_leaves.empty() || flags.trees.has_value();
-  const bool edges = TakesPaper(flags) || (other_partition && !flags.without_labels());
-  return std::string(
-      curator::SplitRuleName(edges ? curator::SplitRule::kMaxEdge : curator::SplitRule::kHybrid));
+// What the flags ask for; the curator chooses the rest, as it does for a study.
+StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
+  curator::PartitionRequest asked = {.trees = flags.trees,
+                                     .use_labels = !flags.without_labels(),
+                                     .from_schema = flags.without_rows()};
+  COPPICE_ASSIGN_OR_RETURN(asked.criterion, curator::ParseCriterion(flags.criterion));
+  if (!flags.split_rule.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(asked.rule, curator::ParseSplitRule(flags.split_rule));
+  } else if (TakesPaper(flags)) {
+    asked.rule = curator::SplitRule::kMaxEdge;
+  }
+  if (!flags.depths.empty()) asked.max_depth = flags.depths.front();
+  if (!flags.min_leaves.empty()) asked.min_leaf = flags.min_leaves.front();
+  return asked;
 }
 
 std::string EstimatorOf(const LocalFlags& flags) {
@@ -122,18 +127,10 @@ StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const LocalFl
 StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
   RunOptions run;
-  curator::PartitionOptions& partition = run.collect.partition;
-  COPPICE_ASSIGN_OR_RETURN(partition.rule, curator::ParseSplitRule(SplitRuleOf(flags)));
-  COPPICE_ASSIGN_OR_RETURN(partition.criterion, curator::ParseCriterion(flags.criterion));
-  const bool hybrid = partition.rule == curator::SplitRule::kHybrid;
-  if (hybrid) partition.criterion = curator::Criterion::kEntropy;
-  partition.use_labels = !flags.without_labels();
-  partition.from_schema = flags.without_rows();
-  const uint32_t forest =
-      partition.use_labels ? curator::kForestTrees : curator::kForestTreesWithoutLabels;
-  partition.trees = flags.trees.value_or(hybrid ? forest : 1);
-  run.collect.choose_size =
-      hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked, AskedPartition(flags));
+  const curator::PartitionChoice partition = curator::ChoosePartition(asked);
+  run.collect.partition = partition.options;
+  run.collect.choose_size = partition.choose_size && !flags.grid;
   COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanismOrAuto(flags.mechanism));
   COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseReportEpsilon(flags.epsilon));
   if (!flags.attack.empty()) {
@@ -143,9 +140,10 @@ StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
     run.collect.liars = {
         .attack = attack, .share = flags.liars, .aim = aim, .target = flags.target, .claim = claim};
   }
-  run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
+  run.grid.depths =
+      ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), partition.options.max_depth);
   run.grid.min_leaves =
-      ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), kDefaultMinLeaf);
+      ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), partition.options.min_leaf);
   COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags));
   if (!flags.rounding.empty()) {
     COPPICE_ASSIGN_OR_RETURN(run.collect.rounding, ParseNumberRange(flags.rounding));
@@ -172,44 +170,49 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .OneOf({kPaper});
   command
       .Add("--split-rule", flags.split_rule,
-           "max_edge, random_max_edge, cart or hybrid (default: hybrid if no other flag asks for a "
-           "partition; max_edge with --depth, --min-leaf, --trees or --paper)")
-      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }));
+           "max_edge, random_max_edge, cart or hybrid (default: as the curator chooses; max_edge "
+           "with --paper)")
+      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
+      .ForResearch();
   command.Add("--criterion", flags.criterion, "gini or entropy")
       .Check(Accepted([](const std::string& name) { return curator::ParseCriterion(name); }))
-      .ShowDefault();
+      .ShowDefault()
+      .ForResearch();
   command.Add("--depth", flags.depths, "depth of the partition")
       .SplitAt(',')
-      .InRange(0u, kMaxDepth);
-  command.Add("--min-leaf", flags.min_leaves, "least public rows in a cell")
+      .InRange(0u, kMaxDepth)
+      .ForResearch();
+  command.Add("--min-leaf", flags.min_leaves, "minimum public rows in a cell")
       .SplitAt(',')
-      .InRange(1u, 1u << 26);
+      .InRange(1u, 1u << 26)
+      .ForResearch();
   command
       .Add("--trees", flags.trees,
-           "public partitions; each device answers in one (1; 64 for hybrid, 256 without labels)")
-      .InRange(1u, 1024u);
+           "public partitions; each device answers in one (default: as the curator chooses)")
+      .InRange(1u, 1024u)
+      .ForResearch();
   command
       .Add("--estimator", flags.estimator,
            "weighted, prune or smooth (default: smooth; weighted with --lambda or --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }));
   command
       .Add("--public-features", flags.public_features,
-           "features that devices send in the clear, by name, all or none, instead of those that "
-           "the schema marks; with all, reports are labels, and smooth boosts trees on them")
+           "features that devices send in the clear: names, all, or none, overriding the schema's "
+           "marks; with all, reports are labels, and smooth boosts trees on them")
       .SplitAt(',');
   command
       .Add("--rounding", flags.rounding,
-           "LOW:HIGH, where a number is to be predicted: what devices cut it to before they round "
-           "it to one of the ends (default: two standard deviations of the public numbers around "
-           "their mean; the target's bounds without labels)")
+           "LOW:HIGH, for numbers: the range to which devices clamp a number before they round it "
+           "to one of the ends (default: two standard deviations around the public mean; without "
+           "labels, the target's bounds)")
       .Check(Accepted([](const std::string& text) { return ParseNumberRange(text); }));
-  command.Add("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
+  command.Add("--evidence", flags.evidence, "what smooth uses: both, reports or public")
       .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
       .ShowDefault();
   command
       .Add("--public-labels", flags.public_labels,
-           "as_given; none: partitions from the features alone and reports decide; flipped "
-           "or random, to see what bad labels do")
+           "as_given; none: partitions use only the features, and reports decide; flipped or "
+           "random, to see what bad labels do")
       .Check(Accepted([](const std::string& name) -> StatusOr<PublicLabels> {
         if (name == kNone) return PublicLabels::kAsGiven;
         return ParsePublicLabels(name);
@@ -218,7 +221,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command.Add("--lambda", flags.lambdas, "weight of a public row: 0 private only, inf public only")
       .SplitAt(',')
       .Check(Accepted(ParseLambda));
-  command.Add("--prune-min-depth", flags.prune_min_depth, "where prune's walk up ends")
+  command.Add("--prune-min-depth", flags.prune_min_depth, "depth at which prune's walk up ends")
       .ShowDefault();
 
   const Flag attack =
@@ -250,16 +253,17 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Needs(attack)
       .ShowDefault();
 
-  command.AddSwitch(
-      "--public-shift", flags.public_shift,
-      "public rows of another population, to see what that does: the upper half of the "
-      "first numeric feature four times as often");
+  command.AddSwitch("--public-shift", flags.public_shift,
+                    "draw public rows from another population, to see what that does: the upper "
+                    "half of the first numeric feature four times as often");
 
   command.AddSwitch("--grid", flags.grid,
                     "search depth, minimal leaf and lambda for the best mean on the test rows");
   command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
   command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
-  command.Add("--seed", flags.seed, "of rows, splits and partitions; never of noise").ShowDefault();
+  command.Add("--seed", flags.seed, "seed of rows, splits and partitions; never of noise")
+      .ShowDefault()
+      .ForResearch();
   command.AddSwitch("--per-repetition", flags.per_repetition,
                     "with --json: also the scores of every repetition");
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
@@ -272,7 +276,10 @@ Status CheckLocalFlags(const LocalFlags& flags) {
     return InvalidArgumentError(
         "--depth, --min-leaf and --lambda take several values only with --grid");
   }
-  const std::string estimator = EstimatorOf(flags), rule = SplitRuleOf(flags);
+  const std::string estimator = EstimatorOf(flags);
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked, AskedPartition(flags));
+  const std::string_view rule =
+      curator::SplitRuleName(curator::ChoosePartition(asked).options.rule);
   if (estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
       !flags.lambdas.empty()) {
     return InvalidArgumentError(
@@ -302,8 +309,7 @@ Status CheckLocalFlags(const LocalFlags& flags) {
 // Refuses flags that studies of numbers do not support.
 Status CheckNumberFlags(const LocalFlags& flags, const RunOptions& options) {
   if (flags.grid || options.grid.estimators[0].kind != curator::EstimatorKind::kSmooth) {
-    return InvalidArgumentError(
-        "where a number is to be predicted, use --estimator smooth, without --grid and --paper");
+    return InvalidArgumentError("for numbers use --estimator smooth, without --grid and --paper");
   }
   if (!flags.attack.empty()) {
     return InvalidArgumentError("--attack is for classes: liars push one of them");

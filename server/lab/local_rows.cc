@@ -86,7 +86,7 @@ void AddLocalRowFlags(const Command& command, LocalFlags& flags) {
   const Flag public_file = command.Add(
       "--public", flags.public_file,
       "public rows (CSV, LIBSVM), or none: partitions come from the schema's bounds alone");
-  command.Add("--private", flags.private_file, "private rows, one a device");
+  command.Add("--private", flags.private_file, "private rows, one per device");
   command.Add("--schema", flags.schema_file, "schema of all files (JSON)");
   command
       .Add("--synthetic", flags.synthetic,
@@ -103,7 +103,7 @@ void AddLocalRowFlags(const Command& command, LocalFlags& flags) {
       .Needs(data);
   command
       .Add("--private-rows", flags.private_rows,
-           "with --data: how many are devices; all that are left if not given")
+           "with --data: number of devices (default: all remaining rows)")
       .Needs(data);
   const Flag test = command.Add("--test", flags.test_file, "rows to score on");
   command.Add("--holdout", flags.holdout, "share of the private rows to score on instead")

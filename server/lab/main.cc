@@ -26,26 +26,28 @@ void AddLabCommand(CommandLine& line, const std::string& name, const std::string
 
 int Main(int argc, const char* const* argv) {
   CommandLine line("coppice-lab", "coppice-lab " COPPICE_VERSION,
-                   "Coppice's algorithms in one process, to try them on rows you may look at.");
+                   "Coppice's algorithms in one process, to try on rows that you may look at.");
   AddLabCommand(line, "local", "accuracy of a study under local privacy", AddLocalFlags, RunLocal,
                 CheckLocalFlags);
-  AddLabCommand<CentralFlags>(line, "central",
-                              "accuracy of a model that is trained on a whole table",
+  AddLabCommand<CentralFlags>(line, "central", "accuracy of a model trained on a whole table",
                               AddCentralFlags, RunCentral, nullptr);
-  AddLabCommand(line, "curve", "what accuracy each epsilon buys, on the same splits of one table",
+  AddLabCommand(line, "curve", "accuracy at each epsilon, on the same splits of one table",
                 AddCurveFlags, RunCurve, CheckCurveFlags,
                 "coppice-lab curve --data rows.csv --schema schema.json --algorithm auto,logistic "
                 "--epsilon 0.1,0.5,1,2,4 --output-dir curve");
-  AddLabCommand<SynthesizeFlags>(
-      line, "synthesize", "the synthetic pair as files, to try the daemon on", AddSynthesizeFlags,
-      RunSynthesize, nullptr, "coppice-lab synthesize --output-dir /tmp/synthetic");
-  AddLabCommand(line, "audit", "a lower bound on the epsilon that a mechanism really costs",
+  AddLabCommand<SynthesizeFlags>(line, "synthesize",
+                                 "write the synthetic pair to files, to try the daemon with",
+                                 AddSynthesizeFlags, RunSynthesize, nullptr,
+                                 "coppice-lab synthesize --output-dir /tmp/synthetic");
+  AddLabCommand(line, "audit", "a lower bound on the epsilon that a mechanism actually costs",
                 AddAuditFlags, RunAuditCommand, CheckAuditFlags);
-  AddLabCommand(line, "amplify",
-                "the epsilon of local reports for whoever cannot tell which device sent which",
-                AddAmplifyFlags, RunAmplify, CheckAmplifyFlags,
-                "coppice-lab amplify --epsilon0 1,2,4 --reports 10000,1000000");
-  AddLabCommand(line, "plan", "what accuracy to expect of a study, from public rows alone",
+  AddLabCommand(
+      line, "amplify",
+      "the epsilon of local reports towards someone who cannot tell which device sent which",
+      AddAmplifyFlags, RunAmplify, CheckAmplifyFlags,
+      "coppice-lab amplify --local-epsilon 1,2,4 --reports 10000,1000000");
+  AddLabCommand(line, "plan",
+                "what accuracy to expect from a study, computed from public rows alone",
                 AddPlanFlags, RunPlan, CheckPlanFlags);
   return line.Run(argc, argv);
 }

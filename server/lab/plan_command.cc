@@ -22,7 +22,7 @@
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "server/curator/estimation/plan.h"
-#include "server/curator/partition/forest_size.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/planning/plan_json.h"
 #include "server/lab/batch_bound.h"
@@ -158,7 +158,7 @@ void PrintBaseline(const curator::Interval& level, const std::vector<curator::Pl
       });
   std::cout << absl::StrFormat("Always answering %s: %.3f of the public rows%s\n",
                                Printable(baseline.answer), baseline.score,
-                               is_beaten ? "" : "; no study here is foreseen to beat that");
+                               is_beaten ? "" : "; none of these studies is expected to beat that");
 }
 
 void PrintText(const curator::Planner& planner, const std::vector<curator::PlannedStudy>& rows,
@@ -191,10 +191,9 @@ void PrintText(const curator::Planner& planner, const std::vector<curator::Plann
     }
     std::cout << "\n";
   }
-  std::cout
-      << "\nreaders' eps: towards whoever sees only models of the sealed study, if 90 % of the "
-         "devices are\nhonest and the curator keeps tickets and arrival times to itself; "
-         "its delta is in --json.\n";
+  std::cout << "\nreaders' eps: towards people who see only models built after sealing, if 90 % of "
+               "the devices are\nhonest and the curator keeps tickets and arrival times to itself; "
+               "its delta is in --json.\n";
   std::cout << "\n" << curator::AdviceOn(planner, rows) << "\n";
   for (const Json& one : takes) std::cout << TakesText(one);
 }
@@ -245,23 +244,23 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
   command.Add("--schema", flags.schema_file, "their schema (JSON)").Required();
   command
       .Add("--public-labels", flags.public_labels,
-           "as_given, or none: they are missing or not to be trusted")
+           "as_given, or none if they are missing or cannot be trusted")
       .OneOf({"as_given", kNone})
       .ShowDefault();
   command
       .Add("--rounding", flags.rounding,
-           "LOW:HIGH, where a number is to be predicted: what devices round it within (default: as "
-           "coppice study create has it)")
+           "LOW:HIGH, for numbers: the range within which devices round (default: as in coppice "
+           "study create)")
       .Check([](const std::string& text) {
         return std::string(ParseNumberRange(text).status().message());
       });
-  command.Add("--epsilon", flags.epsilons, "what a report may cost, several by commas")
+  command.Add("--epsilon", flags.epsilons, "epsilon of one report; several, separated by commas")
       .SplitAt(',')
       .Check([](const std::string& text) {
         return std::string(ParsePlanEpsilon(text).status().message());
       })
       .ShowDefault();
-  command.Add("--devices", flags.devices, "how many answer, several by commas")
+  command.Add("--devices", flags.devices, "number of devices; several, separated by commas")
       .SplitAt(',')
       .InRange(uint64_t{1}, uint64_t{10'000'000'000})
       .ShowDefault();
@@ -271,16 +270,19 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
         return std::string(ParseMechanism(name).status().message());
       })
       .ShowDefault();
-  command.Add("--max-payload", flags.max_payload, "for auto: most bytes of a report");
+  command.Add("--max-payload", flags.max_payload, "for auto: largest payload of a report, in bytes")
+      .ForResearch();
   command
       .Add("--accuracy", flags.accuracy,
-           "wanted: prints the least epsilon and the fewest devices that reach it")
+           "target: prints the smallest epsilon and the fewest devices that reach it")
       .InRange(0.0, 1.0);
   command.Add("--plot", flags.plot_file,
               "draw accuracy over epsilon into this SVG file (needs gnuplot)");
   command.Add("--html", flags.html_file, "write the plan as a page into this file, for people");
   command.AddSwitch("--force", flags.force, "replace the page if there is one");
-  command.Add("--seed", flags.seed, "of partitions and of the simulation; public").ShowDefault();
+  command.Add("--seed", flags.seed, "seed of partitions and of the simulation; public")
+      .ShowDefault()
+      .ForResearch();
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
   AddBatchFlags(command, flags);
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
@@ -300,17 +302,17 @@ Status RunPlan(const PlanFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckBatchSchema(flags, *schema.schema));
   COPPICE_ASSIGN_OR_RETURN(const Table public_rows, ReadPublicRows(flags, schema));
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
-  curator::Planner::Options options{.partition = {.rule = curator::SplitRule::kHybrid,
-                                                  .trees = curator::kForestTrees,
-                                                  .seed = flags.seed},
+  const curator::PartitionChoice partition =
+      curator::ChoosePartition({.rule = curator::SplitRule::kHybrid,
+                                .seed = flags.seed,
+                                .use_labels = !WithoutLabels(flags),
+                                .from_schema = flags.public_file == kNone});
+  curator::Planner::Options options{.partition = partition.options,
                                     .expected_devices = static_cast<double>(flags.devices.front()),
                                     .seed = flags.seed};
   if (!flags.rounding.empty()) {
     COPPICE_ASSIGN_OR_RETURN(options.rounding, ParseNumberRange(flags.rounding));
   }
-  options.partition.use_labels = !WithoutLabels(flags);
-  options.partition.from_schema = flags.public_file == kNone;
-  if (!options.partition.use_labels) options.partition.trees = curator::kForestTreesWithoutLabels;
   COPPICE_ASSIGN_OR_RETURN(const curator::Planner planner,
                            curator::Planner::Create(public_rows, first, options));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::PlannedStudy> rows,

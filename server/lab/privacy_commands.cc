@@ -59,15 +59,15 @@ void PrintJson(const AuditFlags& flags, const Audited& audited, const AuditResul
 
 // Describes the two inputs that the audit told apart.
 std::string InputsText(const AuditFlags& flags, const AuditResult& result) {
-  if (!flags.algorithm.empty()) return "Two tables that are neighbours";
-  if (flags.reports > 0) return "Two rows of one device, all others having one known row,";
+  if (!flags.algorithm.empty()) return "Two neighbouring tables";
+  if (flags.reports > 0) return "Two rows of one device, where all others have one known row,";
   const auto name = [&](uint32_t input) {
     return StrCat("(leaf ", input / flags.classes, ", class ", input % flags.classes, ")");
   };
   return StrCat("The rows ", name(result.likely_input), " and ", name(result.unlikely_input));
 }
 
-std::string WhatClaims(const AuditFlags& flags) {
+std::string DescribeClaimant(const AuditFlags& flags) {
   if (!flags.algorithm.empty()) return flags.algorithm;
   if (flags.reports == 0) return flags.mechanism;
   return absl::StrFormat("A batch of %d reports by %s of epsilon %s, tickets dealt at random,",
@@ -80,7 +80,7 @@ void PrintText(const AuditFlags& flags, const Audited& audited, const AuditResul
   std::cout << absl::StrFormat(
       "%s claims epsilon %s%s. It loses at least %.4f (%.0f %% of that), with confidence %g.\n"
       "%s are told apart by an event seen %d and %d times in %d trials each.\n",
-      WhatClaims(flags), audited.claimed.ToString(), delta, result.epsilon_lower_bound,
+      DescribeClaimant(flags), audited.claimed.ToString(), delta, result.epsilon_lower_bound,
       100 * result.epsilon_lower_bound / audited.claimed.epsilon(), result.confidence,
       InputsText(flags, result), result.likely_hits, result.unlikely_hits, result.tested);
 }
@@ -92,7 +92,7 @@ StatusOr<std::unique_ptr<LocalMechanism>> AuditedMechanism(const AuditFlags& fla
 }
 
 // `mechanism` is the flags' mechanism; null if they name none.
-StatusOr<Audited> WhatToAudit(const AuditFlags& flags, const LocalMechanism* mechanism) {
+StatusOr<Audited> ResolveAuditSubject(const AuditFlags& flags, const LocalMechanism* mechanism) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
   if (mechanism == nullptr) {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
@@ -116,10 +116,11 @@ using Json = nlohmann::ordered_json;
 constexpr char kGeneric[] = "generic";  // the bound for any mechanism
 constexpr double kMillion = 1e6;
 
-constexpr char kWhoIsMeant[] =
-    "For whoever sees which ticket got which answer and cannot know which device had it, and "
-    "however\nmany other rows they know. Whoever can tell, as the curator of a study can, has the "
-    "local epsilon.\nNeighbours: any value of one device's row for any other.";
+constexpr char kScopeOfBound[] =
+    "The guarantee towards someone who sees which ticket got which answer but not which device had "
+    "the\nticket, however many other rows they know. Towards someone who can tell, as the curator "
+    "of a study\ncan, it is the local epsilon. Neighbours: any value of one device's row and any "
+    "other.";
 
 struct AmplifyRow {
   Budget local;
@@ -216,7 +217,7 @@ void PrintAmplifyText(const AmplifyFlags& flags, const std::vector<AmplifyRow>& 
     std::cout << absl::StrFormat("%13s %12d %12d %8g  %15s\n", row.local.ToString(), row.reports,
                                  row.honest, DeltaNumber(row.delta), row.central.ToString());
   }
-  std::cout << "\n" << kWhoIsMeant << "\n";
+  std::cout << "\n" << kScopeOfBound << "\n";
 }
 
 }  // namespace
@@ -275,10 +276,10 @@ namespace {
 Status CheckAuditedBatch(const AuditFlags& flags, const Budget& epsilon) {
   if (flags.reports == 0) {
     if (flags.delta.empty()) return OkStatus();
-    return InvalidArgumentError("--delta is about a batch; give --reports too");
+    return InvalidArgumentError("--delta needs --reports");
   }
   if (flags.mechanism.empty()) {
-    return InvalidArgumentError("--reports are of a --mechanism; name it");
+    return InvalidArgumentError("--reports needs --mechanism");
   }
   if (epsilon.nanos() > kMaxAmplifiedNanos) {
     return InvalidArgumentError("--epsilon: with --reports it must be from 0.01 to 20");
@@ -305,7 +306,7 @@ Status RunAuditCommand(const AuditFlags& flags) {
   if (flags.algorithm.empty()) {
     COPPICE_ASSIGN_OR_RETURN(mechanism, AuditedMechanism(flags));
   }
-  COPPICE_ASSIGN_OR_RETURN(const Audited audited, WhatToAudit(flags, mechanism.get()));
+  COPPICE_ASSIGN_OR_RETURN(const Audited audited, ResolveAuditSubject(flags, mechanism.get()));
   AuditOptions options = flags.options;
   options.delta = DeltaNumber(audited.delta);
   COPPICE_ASSIGN_OR_RETURN(const AuditResult result, RunAudit(audited.subject, options));
@@ -316,7 +317,7 @@ Status RunAuditCommand(const AuditFlags& flags) {
   }
   if (result.epsilon_lower_bound <= audited.claimed.epsilon()) return OkStatus();
   return FailedPreconditionError(
-      "it loses more than it claims: do not use this build, and report it");
+      "it loses more than it claims: do not use this build, and report this");
 }
 
 void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
@@ -324,13 +325,16 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
     return std::string(ParseShuffleEpsilon(text).status().message());
   };
   const Command what = command.AddExactlyOneOf("what is given");
-  what.Add("--epsilon0", flags.epsilons, "of one report, 0.01 to 20, several by commas")
+  what.Add("--local-epsilon,--epsilon0", flags.epsilons,
+           "epsilon of one report, 0.01 to 20; several, separated by commas")
       .SplitAt(',')
       .Check(check_epsilon);
   what.Add("--epsilon", flags.central_epsilon,
-           "central, wanted: prints the largest epsilon0 of one report")
+           "target central epsilon: prints the largest local epsilon of one report")
       .Check(check_epsilon);
-  command.Add("--reports", flags.reports, "how many are dealt together, several by commas")
+  command
+      .Add("--reports", flags.reports,
+           "number of reports dealt together; several, separated by commas")
       .Required()
       .SplitAt(',')
       .InRange(uint64_t{1}, kMaxShuffledReports);
@@ -339,7 +343,7 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
            "of the central epsilon, at most 1 / (10 reports) (default: 1e-8, or that)")
       .Check(
           [](const std::string& text) { return std::string(ParseDelta(text).status().message()); });
-  command.Add("--mechanism", flags.mechanism, "one, or generic: whatever it is")
+  command.Add("--mechanism", flags.mechanism, "a mechanism, or generic: any mechanism")
       .Check([](const std::string& name) {
         return name == kGeneric ? "" : std::string(ParseMechanism(name).status().message());
       })
@@ -352,7 +356,7 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
   command.Add("--classes", flags.classes, "of a mechanism: classes of the label")
       .InRange(2u, uint32_t{kMaxCells})
       .ShowDefault();
-  command.Add("--dishonest", flags.dishonest, "share of the reports that hide nobody")
+  command.Add("--dishonest", flags.dishonest, "share of dishonest reports, which hide nobody")
       .InRange(0.0, 0.999999)
       .ShowDefault();
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
@@ -362,12 +366,12 @@ Status CheckAmplifyFlags(const AmplifyFlags& flags) {
   const AmplifyFlags given;
   if (flags.mechanism == kGeneric &&
       (flags.leaves != given.leaves || flags.classes != given.classes)) {
-    return InvalidArgumentError("--leaves and --classes are of a --mechanism; name it");
+    return InvalidArgumentError("--leaves and --classes need --mechanism");
   }
   for (const uint64_t reports : flags.reports) {
     if (HonestOf(flags, reports) == 0) {
       return InvalidArgumentError(
-          StrCat("--dishonest: of ", reports, " reports none is left that is honest"));
+          StrCat("--dishonest: of ", reports, " reports leaves no honest report; lower it"));
     }
     COPPICE_RETURN_IF_ERROR(ShuffleDelta(flags.delta, reports).status());
   }

@@ -254,7 +254,7 @@ std::string TakesText(const Json& one) {
              asks_epsilon ? " devices takes " : " takes ");
   if (answer.is_null()) {
     return StrCat(asked, asks_epsilon ? "more than epsilon 16" : "more than 500000000 devices",
-                  ", if it can be had at all\n");
+                  ", if it can be reached at all\n");
   }
   return asks_epsilon ? absl::StrFormat("%sepsilon %.3g\n", asked, answer.get<double>())
                       : StrCat(asked, answer.dump(), " devices\n");

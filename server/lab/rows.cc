@@ -78,7 +78,7 @@ StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> pub
                          ? size_t{0}
                          : static_cast<size_t>(std::ceil(public_share * static_cast<double>(all)));
   if (devices > all - taken) {
-    return InvalidArgumentError(StrCat(devices, " devices need as many rows; there are ",
+    return InvalidArgumentError(StrCat(devices, " devices need as many rows, but there are only ",
                                        all - taken, " to train on that are not public"));
   }
   return [=, source = std::move(source)](uint64_t seed) {

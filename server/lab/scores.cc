@@ -39,18 +39,17 @@ void AddRunFlags(const Command& command, CentralFlags& flags) {
           [](const std::string& text) { return std::string(ParseDelta(text).status().message()); })
       .ShowDefault();
   command.Add("--set", flags.settings,
-              "name=value, a parameter of the algorithm; a wrong name lists those there are, and "
-              "coppice train algorithms describes them");
+              "name=value, a parameter of the algorithm; coppice train algorithms describes them");
   const Flag test = command.Add("--test", flags.test_file, "rows to score on");
   command.Add("--holdout", flags.holdout, "share of the rows to score on instead")
       .InRange(0.0, 1.0)
       .Excludes(test)
       .ShowDefault();
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
-  command.AddSwitch("--unlabelled", flags.unlabelled, "an empty label is a row without one");
+  command.AddSwitch("--unlabelled", flags.unlabelled, "accept empty labels as rows without one");
   command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
   command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
-  command.Add("--seed", flags.seed, "of how rows are split; never of noise or groups")
+  command.Add("--seed", flags.seed, "seed of how rows are split; never of noise or groups")
       .ShowDefault();
 }
 
@@ -89,7 +88,7 @@ StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer
   COPPICE_ASSIGN_OR_RETURN(options.delta_atto, ParseDelta(flags.delta));
   if (options.delta_atto > 0 && !trainer.info().delta) {
     return InvalidArgumentError(StrCat("--delta: ", trainer.info().name,
-                                       " is of pure epsilon-DP and takes none; leave it out"));
+                                       " is pure epsilon-DP and takes no delta; leave it out"));
   }
   return options;
 }

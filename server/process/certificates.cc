@@ -15,9 +15,10 @@ namespace {
 
 // gRPC calls this before each handshake. One listening socket accepts one connection after the
 // other, so no handshake begins while the certificate is exchanged.
-grpc_ssl_certificate_config_reload_status Fetch(void* certificates,
+grpc_ssl_certificate_config_reload_status Fetch(void* served,
                                                 grpc_ssl_server_certificate_config** config) {
-  const std::optional<TlsFiles> files = static_cast<Certificates*>(certificates)->TakeChanged();
+  Certificates::ServedPort& port = *static_cast<Certificates::ServedPort*>(served);
+  const std::optional<TlsFiles> files = port.certificates.ChangedSince(port.version);
   if (!files.has_value()) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   const grpc_ssl_pem_key_cert_pair pair{.private_key = files->key.c_str(),
                                         .cert_chain = files->certificate.c_str()};
@@ -119,7 +120,7 @@ class FetchingCredentials final : public grpc::ServerCredentials {
                 certificates.asks_clients()
                     ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                     : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
-                Fetch, &certificates))) {}
+                Fetch, &certificates.AddPort()))) {}
   ~FetchingCredentials() override { grpc_server_credentials_release(credentials_); }
 
   void SetAuthMetadataProcessor(const Processor& processor) override {
@@ -151,6 +152,11 @@ bool Certificates::asks_clients() const {
 absl::Time Certificates::expires() const {
   const MutexLock lock(mutex_);
   return files_.expires;
+}
+
+Certificates::ServedPort& Certificates::AddPort() {
+  const MutexLock lock(mutex_);
+  return ports_.emplace_back(ServedPort{*this});
 }
 
 std::optional<TlsFiles> Certificates::ChangedSince(uint64_t& version) const {

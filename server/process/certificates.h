@@ -6,6 +6,7 @@
 #include <grpcpp/security/server_credentials.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -34,9 +35,13 @@ class Certificates {
   bool asks_clients() const;
   absl::Time expires() const;  // the server's certificate
 
-  // Returns the files to serve with if they changed since the last call; for gRPC's credentials,
-  // which cannot store a version.
-  std::optional<TlsFiles> TakeChanged() { return ChangedSince(taken_); }
+  // What the credentials of one port know, for gRPC's C interface, which cannot own it.
+  struct ServedPort {
+    const Certificates& certificates;
+    uint64_t version = 0;  // used by the one thread that asks before handshakes
+  };
+  ServedPort& AddPort();
+
   // Returns the files if they are newer than `version`, and updates it. 0 is older than all.
   std::optional<TlsFiles> ChangedSince(uint64_t& version) const;
 
@@ -44,7 +49,7 @@ class Certificates {
   mutable Mutex mutex_;
   TlsFiles files_ ABSL_GUARDED_BY(mutex_);
   uint64_t version_ ABSL_GUARDED_BY(mutex_) = 1;
-  uint64_t taken_ = 0;  // used by the one thread that asks before handshakes
+  std::deque<ServedPort> ports_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Makes credentials for one port. `certificates` must outlive the server.

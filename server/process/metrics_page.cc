@@ -107,7 +107,7 @@ StatusOr<std::string> LoadMetricsPassword(const std::string& path) {
   if (IsWorldAccessible(path)) {
     return FailedPreconditionError(
         StrCat("--metrics-password-file ", path,
-               ": everybody on this machine may read it: chmod o-rwx it"));
+               ": anyone on this machine can read it: run chmod o-rwx on it"));
   }
   const StatusOr<std::string> text = ReadTextFile(path);
   if (!text.ok()) {

@@ -23,7 +23,7 @@ void WarnOfOpenKeyFiles(const std::vector<FlaggedKey>& keys, const Log& log) {
                 {{"flag", std::string(key.flag)},
                  {"file", key.path},
                  {"advice",
-                  "everybody on this machine may read or change it: chmod o-rwx it, and "
+                  "anyone on this machine can read or change it: run chmod o-rwx on it, and "
                   "replace the key if others use the machine"}});
   }
 }

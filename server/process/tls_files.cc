@@ -22,9 +22,8 @@ StatusOr<CertificatePtr> ParseCertificate(std::string_view flag, const std::stri
                                           const std::string& pem) {
   PemCertificates read = CertificatesFromPem(pem);
   if (read.certificates.empty() || !read.whole) {
-    return InvalidArgumentError(StrCat(flag, " ", path,
-                                       ": is no certificate in PEM form "
-                                       "(-----BEGIN CERTIFICATE-----)"));
+    return InvalidArgumentError(
+        StrCat(flag, " ", path, ": is not a certificate in PEM (-----BEGIN CERTIFICATE-----)"));
   }
   return std::move(read.certificates.front());
 }
@@ -32,9 +31,9 @@ StatusOr<CertificatePtr> ParseCertificate(std::string_view flag, const std::stri
 StatusOr<KeyPtr> ParseKey(std::string_view flag, const std::string& path, const std::string& pem) {
   KeyPtr key = PrivateKeyFromPem(pem);
   if (key == nullptr) {
-    return InvalidArgumentError(StrCat(flag, " ", path,
-                                       ": is no private key in PEM form without a passphrase "
-                                       "(-----BEGIN PRIVATE KEY-----)"));
+    return InvalidArgumentError(
+        StrCat(flag, " ", path,
+               ": is not a private key in PEM without a passphrase (-----BEGIN PRIVATE KEY-----)"));
   }
   return key;
 }
@@ -74,9 +73,8 @@ StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& certificat
   if (X509_check_private_key(parsed.get(), parsed_key.get()) != 1) {
     ERR_clear_error();
     return InvalidArgumentError(StrCat(flags.key, " ", key,
-                                       ": is not the key of the certificate in ", certificate,
-                                       "; give the two that were made "
-                                       "together"));
+                                       ": does not belong to the certificate in ", certificate,
+                                       "; give a key and its own certificate"));
   }
   COPPICE_RETURN_IF_ERROR(CheckDates(flags.certificate, certificate, *parsed, now));
   std::tm end{};

@@ -3,11 +3,7 @@
 // and made durable. Both servers run in this process and take turns, so they share whatever else
 // the machine is doing.
 //
-// --front adds the way through a front, which forwards each message to the counting server, and the
-// time that a call of one message takes on that way.
-//
 //   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--store STORE] [--sealed]
-//                [--front]
 
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
@@ -32,9 +28,8 @@
 #include "coppice/v1/report.grpc.pb.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
-#include "server/daemon/fleet/front.h"
-#include "server/daemon/transport/fronts.h"
 #include "server/process/certificates.h"
+#include "server/process/connections.h"
 #include "server/serving/grpc/services.h"
 #include "server/serving/reports/report_handlers.h"
 #include "server/store/vault/keyed_store.h"
@@ -49,7 +44,6 @@ struct Flags {
   std::string certs;  // as deploy/make-certs.sh makes them
   std::string store;  // rocksdb:DIR or postgresql://HOST/DATABASE
   bool sealed = false;
-  bool front = false;
 };
 
 // Parses each message, as any server must, and drops it.
@@ -109,32 +103,12 @@ Server Serve(const std::function<void(grpc::ServerBuilder&)>& add_services,
   grpc::ServerBuilder builder;
   Server result;
   builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(tls), &result.port);
-  daemon::SetLimitsBehindFronts({}, builder);
+  SetConnectionLimits(builder);
   add_services(builder);
   result.server = builder.BuildAndStart();
   result.stub = Connect(result.port, certs);
   return result;
 }
-
-// A front, and the leader that it forwards to.
-struct Fronted {
-  Fronted(const Server& leader, const std::string& certs)
-      : certificates({.certificate = ReadFile(certs + "/server.crt"),
-                      .key = ReadFile(certs + "/server.key"),
-                      .client_ca = ""}),
-        front(*daemon::Front::Start({.listen = "127.0.0.1:0",
-                                     .certificates = &certificates,
-                                     .peer_ca_pem = ReadFile(certs + "/ca.crt"),
-                                     .certificate_pem = ReadFile(certs + "/client.crt"),
-                                     .key_pem = ReadFile(certs + "/client.key")})),
-        stub(Connect(front->port(), certs)) {
-    front->SetLeader("127.0.0.1:" + std::to_string(leader.port));
-  }
-
-  Certificates certificates;
-  std::unique_ptr<daemon::Front> front;
-  std::unique_ptr<v1::ReportService::Stub> stub;
-};
 
 // Processor time of the whole process, client included, in microseconds.
 double CpuMicroseconds() {
@@ -226,48 +200,6 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Microseconds per call that asks for nothing; calls follow each other.
-double CallMicroseconds(v1::ReportService::Stub& stub) {
-  std::vector<double> took;
-  for (int i = 0; i < 2000; ++i) {
-    grpc::ClientContext context;
-    v1::SubmitReportsResponse response;
-    const auto start = std::chrono::steady_clock::now();
-    stub.SubmitReports(&context, {}, &response);
-    took.push_back(
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
-            .count());
-  }
-  return Median(took);
-}
-
-void MeasureFront(const Flags& flags,
-                  const std::function<std::vector<v1::StreamReportsRequest>()>& make,
-                  Server& counting) {
-  const Fronted fronted(counting, flags.certs);
-  CallMicroseconds(*fronted.stub);  // opens the connection
-  std::vector<double> direct, through, ratios, direct_cpu, through_cpu, direct_call, through_call;
-  for (int round = 0; round < flags.rounds; ++round) {
-    const Speed without = Stream(*counting.stub, make());
-    const Speed with = Stream(*fronted.stub, make());
-    direct.push_back(without.per_second);
-    through.push_back(with.per_second);
-    ratios.push_back(with.per_second / without.per_second);
-    direct_cpu.push_back(without.cpu_microseconds);
-    through_cpu.push_back(with.cpu_microseconds);
-    direct_call.push_back(CallMicroseconds(*counting.stub));
-    through_call.push_back(CallMicroseconds(*fronted.stub));
-  }
-  std::printf(
-      "{\"direct_per_second\":%.0f,\"front_per_second\":%.0f,\"ratio\":%.2f,"
-      "\"direct_cpu_us\":%.2f,\"front_cpu_us\":%.2f,\"direct_call_us\":%.0f,"
-      "\"front_call_us\":%.0f}\n",
-      Median(direct), Median(through), Median(ratios), Median(direct_cpu), Median(through_cpu),
-      Median(direct_call), Median(through_call));
-  std::fflush(stdout);
-  fronted.front->Stop(absl::ZeroDuration());
-}
-
 void Measure(MechanismKind mechanism, const Flags& flags, curator::Studies& studies,
              Server& dropping, Server& counting) {
   const Budget epsilon = *Budget::Parse("1");
@@ -304,8 +236,6 @@ void Measure(MechanismKind mechanism, const Flags& flags, curator::Studies& stud
       payloads[0].size(), Median(dropped), Median(counted), Median(ratios), Median(dropped_cpu),
       Median(counted_cpu));
   std::fflush(stdout);
-  const auto make = [&] { return MakeMessages(studies, study, flags, payloads); };
-  if (flags.front) MeasureFront(flags, make, counting);
 }
 
 int Main(int argc, char** argv) {
@@ -325,7 +255,6 @@ int Main(int argc, char** argv) {
                  "rocksdb:DIR, on the disk to measure, or postgresql://HOST/DATABASE")
       ->required();
   app.add_flag("--sealed", flags.sealed, "Seal the store's private records, as --key-file does");
-  app.add_flag("--front", flags.front, "Measure the way through a front, too");
   CLI11_PARSE(app, argc, argv);
 
   const auto location = storage::StoreLocation::Parse(flags.store);

@@ -113,7 +113,7 @@ void MeasureReports(const Flags& flags) {
     batch.Put(StrCat("sums/study/", ZeroPadded(tree, 4)), std::string(512, 's'));
   }
   batch.Put("count/study/", "counts");
-  batch.Put("spent/study/0000000000000000/serials", std::string(2000, 't'));
+  batch.Put("spent/study/0000000000000000", std::string(2000, 't'));
   constexpr int kBatches = 20'000;
   std::vector<double> plain, sealed;
   for (int round = 0; round < flags.rounds; ++round) {

@@ -54,9 +54,8 @@ class Place:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="coppice-deploy-")
         self.certs = os.path.join(self.folder, "certs")
-        for flags in ([self.certs], ["--peers", "--host", "a.example", os.path.join(self.folder, "peers")]):
-            made = run(os.path.join(DEPLOY, "make-certs.sh"), *flags)
-            assert made.returncode == 0, made.stderr
+        made = run(os.path.join(DEPLOY, "make-certs.sh"), self.certs)
+        assert made.returncode == 0, made.stderr
         shutil.copy(os.path.join(DEPLOY, "config", "policy.json"), self.folder)
         made = run(COPPICED, "key-file", "--out", os.path.join(self.folder, "store.key"))
         assert made.returncode == 0, made.stderr
@@ -76,9 +75,7 @@ class Place:
         shutil.rmtree(self.folder)
 
     def path_here(self, path):
-        for pattern, file in ((r"/(peer|peers/tls)\.(crt|key)", "peers/server."),
-                              (r"/(peers|peers/ca)\.crt", "peers/ca.crt"),
-                              (r"/(server|tls)\.(crt|key)", "certs/server."),
+        for pattern, file in ((r"/(server|tls)\.(crt|key)", "certs/server."),
                               (r"/(clients|ca)\.crt", "certs/ca.crt"),
                               (r"/(policy\.json|store\.key|metrics\.password)", ""),
                               (r"/usr/share/coppice/console", "console"),
@@ -183,12 +180,6 @@ class CertificatesTest(unittest.TestCase):
         self.assertNotEqual(self.verified("-verify_hostname", "b.example"), 0)
         self.assertNotEqual(self.verified("-purpose", "sslclient"), 0)
 
-    def test_peers_call_each_other_and_no_client_has_their_authority(self):
-        self.assertEqual(self.make("--peers").returncode, 0)
-        self.assertEqual(self.verified("-purpose", "sslclient"), 0)
-        self.assertEqual(self.verified("-purpose", "sslserver"), 0)
-        self.assertEqual(set(os.listdir(os.path.join(self.folder, "certs"))), {"ca.crt", "ca.key", "server.crt", "server.key"})
-
     def test_a_host_with_a_port_is_refused_before_anything_is_made(self):
         refused = self.make("--host", "a.example:8443")
         self.assertEqual(refused.returncode, 2)
@@ -220,7 +211,7 @@ class DeployTest(unittest.TestCase):
         for alone in ("insecure", "signing-key", "next-signing-key", "port-file"):
             toml = re.sub(rf"^{alone} = .*\n", "", toml, flags=re.MULTILINE)
         # It takes either folders or a fleet.
-        for other in (r"store|peer-\w+|lease-seconds", r"data-dir|backup-dir"):
+        for other in (r"store|fleet-address|lease-seconds", r"data-dir|backup-dir"):
             with self.subTest("without " + other):
                 self.assert_good(re.sub(rf"^(?:{other}) = .*\n", "", toml, flags=re.MULTILINE))
 
@@ -247,6 +238,19 @@ class DeployTest(unittest.TestCase):
                 self.assertEqual(set(re.findall(r"name: ([\w-]+), mountPath", manifest)), volumes | claims)
                 used = set(re.findall(r"secretName: ([\w-]+)", manifest))
                 self.assertEqual(used, set(re.findall(r"create secret (?:tls|generic) ([\w-]+)", manifest)))
+
+    def test_standbys_which_are_never_ready_keep_neither_an_update_nor_a_node(self):
+        manifest = read("kubernetes", "fleet.yaml")
+        self.assertRegex(manifest, r"updateStrategy: \{type: OnDelete\}")
+        budget = manifest[manifest.index("kind: PodDisruptionBudget"):].split("\n---")[0]
+        self.assertIn("unhealthyPodEvictionPolicy: AlwaysAllow", budget)
+        # The leader is the one healthy pod, and healthy pods may go down to replicas - maxUnavailable.
+        replicas, unavailable = (int(re.search(rf"{key}: (\d+)", text).group(1))
+                                 for key, text in (("replicas", manifest), ("maxUnavailable", budget)))
+        self.assertGreaterEqual(1 - (replicas - unavailable), 1)
+        readiness = manifest[manifest.index("readinessProbe:"):manifest.index("livenessProbe:")]
+        self.assertIn("periodSeconds: 1\n", readiness)
+        self.assertNotIn("--alive", readiness)
 
     def test_flags_in_compose_and_probes_exist(self):
         command = re.search(r"coppiced (--(?:.|\n)*?)\n    ports:", read("container", "compose.yaml")).group(1)

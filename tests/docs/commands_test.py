@@ -80,6 +80,8 @@ def program_named(word):
 def help_of(program, *path):
     with tempfile.TemporaryDirectory() as elsewhere:  # a program of the tests may take --help for the name of a folder
         run = subprocess.run([program, *path, "--help"], cwd=elsewhere, capture_output=True, text=True, timeout=300, check=False)
+        if "--help --all`" in run.stdout:  # it has flags for research
+            run = subprocess.run([program, *path, "--help", "--all"], capture_output=True, text=True, timeout=300, check=True)
     return run.stdout + run.stderr
 
 

@@ -74,7 +74,7 @@ coppice schema infer --data public.csv --rows public --label churn --output infe
 coppice schema infer --data rents.csv --rows public --target rent --output rents.json
 python3 -c 'import json; s = json.load(open("inferred.json")); [f.update(public=True) for f in s["features"]]; json.dump(s, open("schema.json", "w"))'
 coppice study create --study s-4f2a --by plan --public public.csv --schema schema.json --epsilon 4
-coppice collect simulate --study s-4f2a --data public.csv --show plan,spent
+coppice collect simulate --study s-4f2a --data public.csv --allow-in-clear plan,spent
 """,
 }
 # Stand-ins of one page.

@@ -3,15 +3,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "common/base/text.h"
+#include "tests/support/free_port.h"
 
 namespace coppice::fleet_faults {
 namespace {
@@ -20,49 +18,22 @@ constexpr int kLostLease = 75;
 constexpr absl::Duration kRestart = absl::Milliseconds(100);
 constexpr absl::Duration kExcuse = absl::Seconds(15);  // after the database is back
 
-// The inode of the connection from `port` to `to`, both of 127.0.0.1, in one of the kernel's
-// tables; empty if it is not there. gRPC's connections are in the IPv6 table, as mapped addresses.
-std::string InodeIn(const std::string& table_file, int port, int to) {
-  char from_text[32], to_text[32];
-  std::snprintf(from_text, sizeof from_text, "0100007F:%04X", port);
-  std::snprintf(to_text, sizeof to_text, "0100007F:%04X", to);
-  std::ifstream table(table_file);
-  std::string line;
-  while (std::getline(table, line)) {
-    std::istringstream words(line);
-    std::string word, local, remote, inode;
-    words >> word >> local >> remote;
-    if (!EndsWith(local, from_text) || !EndsWith(remote, to_text)) continue;
-    for (int i = 0; i < 7; ++i) words >> inode;
-    return inode;
-  }
-  return "";
-}
-
-bool HasSocket(pid_t process, const std::string& inode) {
-  const std::string wanted = StrCat("socket:[", inode, "]");
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(StrCat("/proc/", process, "/fd"), error), end;
-       !error && it != end; it.increment(error)) {
-    std::error_code gone;
-    if (std::filesystem::read_symlink(it->path(), gone) == wanted) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Curators::Curators(const CuratorOptions& options) : options_(options) {
+  std::vector<std::string> links;
   for (size_t i = 0; i < options_.curators; ++i) {
     auto slot = std::make_unique<Slot>();
-    slot->listen_port = FreePort();
-    slot->peer_port = FreePort();
+    slot->listen_port = testing::FreePort();
     for (const std::string& node : options_.database) {
       slot->database.push_back(std::make_unique<Relay>(node));
     }
-    slot->peer = std::make_unique<Relay>(
-        StrCat(slot->peer_port), [this, i](int port) { return OwnerOf(port, *slots_[i]->peer); });
+    slot->link = std::make_unique<Relay>(StrCat(slot->listen_port));
+    links.push_back(StrCat("127.0.0.1:", slot->link->port()));
     slots_.push_back(std::move(slot));
+  }
+  if (options_.fleet) {
+    balancer_ = std::make_unique<testing::Balancer>(options_.folder, links);
   }
 }
 
@@ -74,15 +45,6 @@ Curators::~Curators() {
     slots_[i]->process->Wait();
     KeepLog(i);
   }
-}
-
-size_t Curators::OwnerOf(int port, const Relay& relay) const {
-  std::string inode = InodeIn("/proc/net/tcp6", port, relay.port());
-  if (inode.empty()) inode = InodeIn("/proc/net/tcp", port, relay.port());
-  for (size_t i = 0; i < slots_.size() && !inode.empty(); ++i) {
-    if (const pid_t pid = slots_[i]->pid; pid > 0 && HasSocket(pid, inode)) return i;
-  }
-  return Relay::kSources - 1;
 }
 
 std::vector<std::string> Curators::CommandLine(size_t curator) const {
@@ -110,8 +72,7 @@ std::vector<std::string> Curators::CommandLine(size_t curator) const {
   line.insert(line.end(), command.begin(), command.end());
   if (options_.fleet) {
     for (const std::string& word :
-         {std::string("--peer-listen"), StrCat("127.0.0.1:", slot.peer_port),
-          std::string("--peer-address"), StrCat("127.0.0.1:", slot.peer->port()),
+         {std::string("--fleet-address"), StrCat("127.0.0.1:", slot.listen_port),
           std::string("--lease-seconds"), StrCat(absl::ToInt64Seconds(options_.lease))}) {
       line.push_back(word);
     }
@@ -232,12 +193,14 @@ void Curators::FreezeClock(size_t curator, bool frozen) {
 
 std::optional<size_t> Curators::CuratorAt(const std::string& address) const {
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if (EndsWith(address, StrCat(":", slots_[i]->peer->port()))) return i;
+    if (EndsWith(address, StrCat(":", slots_[i]->listen_port))) return i;
   }
   return std::nullopt;
 }
 
-ConnectOptions Curators::connection(size_t curator) const {
+ConnectOptions Curators::connection(size_t door) const {
+  if (balancer_ != nullptr && door == 0) return {.server = balancer_->server(), .insecure = true};
+  const size_t curator = balancer_ == nullptr ? door : door - 1;
   return {.server = StrCat("127.0.0.1:", slots_[curator]->listen_port), .insecure = true};
 }
 

@@ -1,5 +1,5 @@
-// Real coppiced processes, each with links to the database and to the others that can fail, and a
-// supervisor that restarts them when they end, as systemd would.
+// Real coppiced processes behind a real HAProxy, with links to the database and to the balancer
+// that can fail, and a supervisor that restarts them when they end, as systemd would.
 //
 // Errors     TakeComplaint() tells of a curator that ended in a way that none may.
 // Threads    safe to share.
@@ -24,13 +24,14 @@
 #include "client/device/grpc/connect.h"
 #include "tests/fleet/relay.h"
 #include "tests/fleet/schedule.h"
+#include "tests/integration/balancer.h"
 #include "tests/integration/process.h"
 
 namespace coppice::fleet_faults {
 
 struct CuratorOptions {
   size_t curators = kCurators;
-  bool fleet = true;                        // else a single daemon, without peers
+  bool fleet = true;                        // else a single daemon, without a balancer
   absl::Duration lease = absl::Seconds(1);  // whole seconds
   std::vector<std::string> database;        // sockets of its nodes
   std::string database_name;
@@ -64,12 +65,16 @@ class Curators {
 
   Relay& database(size_t curator, size_t node) { return *slots_[curator]->database[node]; }
   size_t nodes() const { return options_.database.size(); }
-  Relay& peer(size_t curator) { return *slots_[curator]->peer; }
+  // From the balancer to the curator.
+  Relay& link(size_t curator) { return *slots_[curator]->link; }
   // The curator that a row of coppice_owner names, if it is one of these.
   std::optional<size_t> CuratorAt(const std::string& address) const;
 
   size_t size() const { return slots_.size(); }
-  ConnectOptions connection(size_t curator) const;
+  // Ways for calls: the first is what clients take, the balancer or the single daemon; the others
+  // lead past the balancer to each curator of a fleet.
+  size_t doors() const { return options_.fleet ? 1 + size() : 1; }
+  ConnectOptions connection(size_t door) const;
   pid_t pid(size_t curator) const { return slots_[curator]->pid; }
 
   // Ends all by SIGTERM. False if one does not end in time, or not with 0.
@@ -85,8 +90,8 @@ class Curators {
  private:
   struct Slot {
     std::vector<std::unique_ptr<Relay>> database;
-    std::unique_ptr<Relay> peer;
-    int listen_port = 0, peer_port = 0;
+    std::unique_ptr<Relay> link;
+    int listen_port = 0;
     std::unique_ptr<testing::Process> process;
     std::atomic<pid_t> pid{-1};
     absl::Duration skew;
@@ -97,7 +102,6 @@ class Curators {
 
   std::vector<std::string> CommandLine(size_t curator) const;
   std::string ClockFile(size_t curator) const;
-  size_t OwnerOf(int port, const Relay& relay) const;
   void StartLocked(size_t curator);
   void KeepLog(size_t curator);
   bool HasServed(const Slot& slot) const;
@@ -105,6 +109,7 @@ class Curators {
 
   const CuratorOptions options_;
   std::vector<std::unique_ptr<Slot>> slots_;
+  std::unique_ptr<testing::Balancer> balancer_;  // null without a fleet
   mutable std::mutex mutex_;
   bool stopping_ = false;
   absl::Time excused_until_ = absl::InfinitePast();

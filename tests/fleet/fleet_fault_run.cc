@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   app.add_option("--schedules", options.schedules, "how many; with --replay, how often");
   app.add_option("--seed", options.seed, "of the first");
   app.add_option("--bug", options.bug, "a planted bug, by its name in twins.h");
-  app.add_flag("--single", options.single, "one daemon without peers");
+  app.add_flag("--single", options.single, "one daemon without a balancer");
   app.add_flag("--failover", options.failover, "a standby is promoted in each");
   app.add_flag("--keep-going", options.keep_going, "after a violation");
   app.add_flag("--keep", options.keep, "logs, also of schedules that held");

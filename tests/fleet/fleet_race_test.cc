@@ -9,6 +9,7 @@
 #include "tests/fleet/jobs.h"
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
+#include "tests/integration/balancer.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/temp_dir.h"
@@ -38,12 +39,14 @@ void RaceThrough(const std::string& schedule, Database& database) {
 
 TEST(FleetRaceTest, SixtyFourJobsOnEightCuratorsThatAreKilledStayWithinTheCap) {
   SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
+  SKIP_UNLESS_INSTALLED(testing::Balancer::IsInstalled(), testing::Balancer::kMissing);
   Database database;
   RaceThrough("kill 3 2 3, pause 3 8 3, cut_db 3 1 8 3, kill 3 1 3, kill 3 1 3", database);
 }
 
 TEST(FleetRaceTest, SixtyFourJobsOnEightCuratorsStayWithinTheCapOverAFailover) {
   SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
+  SKIP_UNLESS_INSTALLED(testing::Balancer::IsInstalled(), testing::Balancer::kMissing);
   Database database(/*synchronous=*/true);
   RaceThrough("kill 3 2 3, failover 1 3 3, kill 3 1 3", database);
 }

@@ -14,6 +14,7 @@
 #include "common/base/text.h"
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
+#include "tests/integration/balancer.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/status_matchers.h"
@@ -31,6 +32,7 @@ uint64_t NumSchedules() {
 
 TEST(FleetSchedulesTest, NothingIsLostCountedTwiceReadStaleOrOverspent) {
   SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
+  SKIP_UNLESS_INSTALLED(testing::Balancer::IsInstalled(), testing::Balancer::kMissing);
   const testing::TempDir folder;
   testing::Synthesize(folder.path() + "/rows", "private=400,public=100,test=1");
   Database database;

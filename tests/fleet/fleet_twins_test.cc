@@ -8,6 +8,7 @@
 
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
+#include "tests/integration/balancer.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/temp_dir.h"
@@ -32,6 +33,7 @@ class FleetTwinTest : public ::testing::TestWithParam<Bug> {};
 
 TEST_P(FleetTwinTest, IsFound) {
   SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
+  SKIP_UNLESS_INSTALLED(testing::Balancer::IsInstalled(), testing::Balancer::kMissing);
   const testing::TempDir folder;
   testing::Synthesize(folder.path() + "/rows", "private=400,public=100,test=1");
   std::unique_ptr<Database> database;

@@ -37,7 +37,7 @@ class Jobs {
 
   explicit Jobs(Witness& witness) : witness_(witness) {}
 
-  // Takes one channel per curator.
+  // Takes one channel per door of Curators.
   void Connect(const std::vector<std::shared_ptr<grpc::Channel>>& channels);
   // Submits jobs, each until it is accepted or refused.
   void Run(uint64_t seed, const std::atomic<bool>& stopping);
@@ -54,7 +54,7 @@ class Jobs {
     std::unique_ptr<v1::ModelService::Stub> models;
   };
 
-  // Asks the curators in turn until one answers.
+  // Asks through the doors in turn until one answers.
   template <typename Response>
   Status Ask(absl::Time until, const std::function<void()>& meanwhile,
              const std::function<grpc::Status(Stubs&, grpc::ClientContext&, Response*)>& call,

@@ -15,38 +15,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "common/base/text.h"
+#include "tests/support/free_port.h"
 
 namespace coppice::fleet_faults {
 namespace {
 
 constexpr size_t kMostWaiting = size_t{1} << 18;  // bytes that a flow reads ahead
-
-sockaddr_in Loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  return address;
-}
-
-int Listen(int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const sockaddr_in address = Loopback(port);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      listen(fd, 128) == 0) {
-    return fd;
-  }
-  close(fd);
-  return -1;
-}
 
 void SetUp(int fd) {
   fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -59,7 +37,7 @@ int ConnectTo(const std::string& target) {
   int port = 0;
   int fd = -1, done = -1;
   if (SimpleAtoi(target, &port)) {
-    const sockaddr_in address = Loopback(port);
+    const sockaddr_in address = testing::LoopbackAddress(port);
     fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     done = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   } else {
@@ -86,26 +64,10 @@ void Reset(int fd) {
 
 }  // namespace
 
-int FreePort() {
-  static std::mt19937 random(std::random_device{}());
-  static std::mutex mutex;
-  static std::set<int> given;  // a port may be listened on long after it was given out
-  const std::lock_guard lock(mutex);
-  for (;;) {
-    const int port = 12000 + static_cast<int>(random() % 20000);
-    const int fd = given.contains(port) ? -1 : Listen(port);
-    if (fd < 0) continue;
-    given.insert(port);
-    close(fd);
-    return port;
-  }
-}
-
-Relay::Relay(std::string target, std::function<size_t(int port)> source_of)
-    : target_(std::move(target)), source_of_(std::move(source_of)) {
+Relay::Relay(std::string target) : target_(std::move(target)) {
   while (listener_ < 0) {
-    port_ = FreePort();
-    listener_ = Listen(port_);
+    port_ = testing::FreePort();
+    listener_ = testing::ListenOn(port_);
   }
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   thread_ = std::thread([this] { Run(); });
@@ -123,13 +85,8 @@ Relay::~Relay() {
   close(wake_);
 }
 
-void Relay::Set(size_t source, LinkState state) {
-  states_[source] = state;
-  Wake();
-}
-
-void Relay::SetAll(LinkState state) {
-  for (size_t source = 0; source < kSources; ++source) states_[source] = state;
+void Relay::Set(LinkState state) {
+  state_ = state;
   Wake();
 }
 
@@ -138,9 +95,9 @@ void Relay::Wake() const {
   if (write(wake_, &one, sizeof one) < 0) std::perror("relay: eventfd");
 }
 
-bool Relay::Passes(const Link& link, bool request) const {
-  const LinkState state = StateOf(link.source);
-  return state == LinkState::kWhole || state == (request ? LinkState::kDeaf : LinkState::kMute);
+bool Relay::Passes(bool request) const {
+  const LinkState now = state();
+  return now == LinkState::kWhole || now == (request ? LinkState::kDeaf : LinkState::kMute);
 }
 
 void Relay::Run() {
@@ -149,7 +106,7 @@ void Relay::Run() {
     Poll();
     links_.remove_if([&](const Link& link) {
       const bool over = link.request.passed && link.answer.passed;
-      const bool reset = link.dead || StateOf(link.source) == LinkState::kBroken;
+      const bool reset = link.dead || state() == LinkState::kBroken;
       if (!over && !reset) return false;
       reset ? Reset(link.client) : static_cast<void>(close(link.client));
       reset ? Reset(link.server) : static_cast<void>(close(link.server));
@@ -159,28 +116,21 @@ void Relay::Run() {
 }
 
 void Relay::ListenOrRefuse() {
-  const bool refuses = std::all_of(states_.begin(), states_.end(), [](const auto& state) {
-    return state.load() == LinkState::kBroken;
-  });
   const bool gone = target_.front() == '/' && access(target_.c_str(), F_OK) != 0;
-  if (refuses || gone) {
+  if (state() == LinkState::kBroken || gone) {
     if (listener_ >= 0) close(std::exchange(listener_, -1));
   } else if (listener_ < 0) {
-    listener_ = Listen(port_);
+    listener_ = testing::ListenOn(port_);
   }
 }
 
 void Relay::Accept() {
-  sockaddr_in from{};
-  socklen_t size = sizeof from;
-  const int client = accept4(listener_, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC);
+  const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (client < 0) return;
-  const size_t source = source_of_(ntohs(from.sin_port));
-  const int server = StateOf(source) == LinkState::kBroken ? -1 : ConnectTo(target_);
+  const int server = state() == LinkState::kBroken ? -1 : ConnectTo(target_);
   if (server < 0) return Reset(client);
   SetUp(client);
-  links_.push_back({.source = source,
-                    .client = client,
+  links_.push_back({.client = client,
                     .server = server,
                     .request = {.from = client, .to = server, .waiting = ""},
                     .answer = {.from = server, .to = client, .waiting = ""}});
@@ -191,11 +141,11 @@ void Relay::Poll() {
                              {.fd = listener_, .events = POLLIN, .revents = 0}};
   for (Link& link : links_) {
     short client = 0, server = 0;
-    if (Passes(link, /*request=*/true)) {
+    if (Passes(/*request=*/true)) {
       if (!link.request.ended && link.request.waiting.size() < kMostWaiting) client |= POLLIN;
       if (!link.request.waiting.empty()) server |= POLLOUT;
     }
-    if (Passes(link, /*request=*/false)) {
+    if (Passes(/*request=*/false)) {
       if (!link.answer.ended && link.answer.waiting.size() < kMostWaiting) server |= POLLIN;
       if (!link.answer.waiting.empty()) client |= POLLOUT;
     }
@@ -210,8 +160,8 @@ void Relay::Poll() {
   for (Link& link : links_) {
     const short client = fds[at].revents, server = fds[at + 1].revents;
     at += 2;
-    if (Passes(link, true)) Move(link.request, client, server, link.dead);
-    if (Passes(link, false)) Move(link.answer, server, client, link.dead);
+    if (Passes(true)) Move(link.request, client, server, link.dead);
+    if (Passes(false)) Move(link.answer, server, client, link.dead);
   }
   if ((fds[1].revents & POLLIN) != 0) Accept();
 }

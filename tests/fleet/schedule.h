@@ -34,8 +34,7 @@ enum class StepKind : uint8_t {
   kDrain,         // curator: SIGTERM, restarted once it has ended
   kSkew,          // curator, which: killed, and restarted with its wall clock minutes off
   kCutStore,      // curator, how, length: its link to the database
-  kCutPeer,       // from, to, how, length: the link of one curator's front to another curator
-  kCutPeers,      // to, how, length: the links of all to that curator
+  kCutBalancer,   // curator, how, length: the balancer's link to it
   kEndSession,    // which: sessions at the database end: 0 all, 1 the one with the store's lock,
                   // 2 the others
   kHangDatabase,  // length: every process of the database stands still
@@ -44,8 +43,8 @@ enum class StepKind : uint8_t {
                   // 1: it hangs, 2: it hangs, goes on after `length`, and is ended as long after
   kHangReplica,   // length: the replica stands still
 };
-inline constexpr size_t kNumStepKinds = 13;
-inline constexpr size_t kMostNumbers = 5;
+inline constexpr size_t kNumStepKinds = 12;
+inline constexpr size_t kMostNumbers = 4;
 
 using Step = testing::ScheduledStep<StepKind, kMostNumbers>;
 using Schedule = std::vector<Step>;

@@ -21,6 +21,7 @@ constexpr absl::Duration kDeadline = absl::Milliseconds(1500);
 constexpr uint32_t kTicketsAtATime = 20;
 constexpr int kDeviceThreads = 3;
 constexpr size_t kSentTogether = 200;
+constexpr size_t kClientsDoor = 0;  // Curators::connection()
 
 // Tries once: the test itself sends the same bytes elsewhere after a failure.
 RetryOptions OneTry() {
@@ -58,7 +59,7 @@ testing::Outcome Coppice(const ConnectOptions& connection, std::vector<std::stri
 
 Traffic::Traffic(const Curators& curators, Witness& witness, TrafficOptions options)
     : curators_(curators), witness_(witness), options_(std::move(options)), jobs_(witness) {
-  for (size_t i = 0; i < curators_.size(); ++i) {
+  for (size_t i = 0; i < curators_.doors(); ++i) {
     channels_.push_back(ConnectAtOnce(curators_.connection(i).server));
     doors_.push_back(std::make_unique<Door>(curators_.connection(i)));
   }
@@ -91,22 +92,20 @@ Status Traffic::SetUp(absl::Duration patience, const std::function<void()>& mean
                         options_.rows + "/private.csv", "--schema", schema, "--epsilon-total",
                         StrCat(Jobs::kCap)});
   }
-  size_t through = 0;
   for (const auto& command : commands) {
-    for (;; ++through) {
-      const testing::Outcome made =
-          Coppice(curators_.connection(through % curators_.size()), command);
+    for (;;) {
+      const testing::Outcome made = Coppice(curators_.connection(kClientsDoor), command);
       if (made.exit_code == 0) break;
       if (absl::Now() > until) return UnavailableError(StrCat("set up: ", made.err));
       meanwhile();
       Sleep(50);
     }
   }
-  StatusOr<Offer> offer = DoorTo(through).Get()->FetchForest(options_.study, 1);
+  StatusOr<Offer> offer = DoorTo(kClientsDoor).Get()->FetchForest(options_.study, 1);
   while (!offer.ok() && absl::Now() < until) {
     meanwhile();
     Sleep(50);
-    offer = DoorTo(++through).Get()->FetchForest(options_.study, 1);
+    offer = DoorTo(kClientsDoor).Get()->FetchForest(options_.study, 1);
   }
   if (!offer.ok()) return offer.status();
   offer_ = *std::move(offer);
@@ -232,8 +231,8 @@ void Traffic::RunResender(uint64_t seed) {
 }
 
 StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums, bool patient) {
-  const size_t curator = through % channels_.size();
-  const auto stub = v1::StudyService::NewStub(channels_[curator]);
+  const size_t door = through % channels_.size();
+  const auto stub = v1::StudyService::NewStub(channels_[door]);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kDeadline));
   context.set_wait_for_ready(patient);
@@ -268,7 +267,7 @@ StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums, bool patient
     }
     return UnavailableError(status.error_message());
   }
-  witness_.EndRead(at_least, found, StrCat("curator ", curator));
+  witness_.EndRead(at_least, found, StrCat("door ", door));
   return found;
 }
 
@@ -304,21 +303,18 @@ Status Traffic::SendAll(absl::Duration patience, const std::function<void()>& me
 
 Status Traffic::ReadAll(absl::Duration patience, const std::function<void()>& meanwhile) {
   const absl::Time until = absl::Now() + patience;
-  for (size_t curator = 0; curator < curators_.size(); ++curator) {
-    for (;;) {
-      // Waits until the channel is ready: calls that fail at once do not make it reconnect.
-      const StatusOr<uint64_t> count = ReadCount(curator, /*of_sums=*/true, /*patient=*/true);
-      if (count.ok() && *count != reports_.size()) {
-        witness_.Blame(StrCat("at the end curator ", curator, " counts ", *count, " reports of ",
-                              reports_.size(), " devices"));
-      }
-      if (count.ok()) break;
-      if (absl::Now() > until) return count.status();
-      meanwhile();
-      Sleep(50);
+  for (;;) {
+    // Waits until the channel is ready: calls that fail at once do not make it reconnect.
+    const StatusOr<uint64_t> count = ReadCount(kClientsDoor, /*of_sums=*/true, /*patient=*/true);
+    if (count.ok() && *count != reports_.size()) {
+      witness_.Blame(StrCat("at the end the fleet counts ", *count, " reports of ", reports_.size(),
+                            " devices"));
     }
+    if (count.ok()) return OkStatus();
+    if (absl::Now() > until) return count.status();
+    meanwhile();
+    Sleep(50);
   }
-  return OkStatus();
 }
 
 std::string Traffic::CompareWith(const testing::Books& books) const {

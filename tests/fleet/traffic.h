@@ -1,7 +1,8 @@
 // What goes on while curators fail: devices with one report each, readers of counts, and training
 // jobs that race for a budget smaller than their sum.
 //
-// A device sends through one curator, and after a failure the same bytes through the next.
+// Clients go through the balancer. Some go past it to curators themselves, which answer as truly or
+// not at all; after a failure a device sends the same bytes through the next door.
 // Threads    for one, which starts and stops the others.
 
 #ifndef COPPICE_TESTS_FLEET_TRAFFIC_H_
@@ -47,14 +48,14 @@ class Traffic {
   Traffic(const Curators& curators, Witness& witness, TrafficOptions options);
   ~Traffic() { Stop(); }
 
-  // Makes the study, and for a busy one its dataset, through the first curator that answers.
+  // Makes the study, and for a busy one its dataset.
   Status SetUp(absl::Duration patience, const std::function<void()>& meanwhile);
   void Start(uint64_t seed);
   void Stop();
 
   // Sends every report again until each is answered.
   Status SendAll(absl::Duration patience, const std::function<void()>& meanwhile);
-  // Expects that each curator counts all.
+  // Expects that all are counted.
   Status ReadAll(absl::Duration patience, const std::function<void()>& meanwhile);
   // How the store's books differ from every report once, or empty.
   std::string CompareWith(const testing::Books& books) const;
@@ -63,8 +64,8 @@ class Traffic {
   const std::string& study() const { return options_.study; }
 
  private:
-  // The library's way to one curator. After a failure it opens a new channel, as a device's new
-  // process would: a channel that has failed often waits long.
+  // The library's way through one door of Curators. After a failure it opens a new channel, as a
+  // device's new process would: a channel that has failed often waits long.
   class Door {
    public:
     explicit Door(ConnectOptions connection) : connection_(std::move(connection)) { Open(); }

@@ -102,14 +102,8 @@ class World {
         return curators_.Kill(Target(numbers[0]), absl::Milliseconds(100));
       case StepKind::kCutStore:
         return CutStore(Target(numbers[0]), numbers[1], (1 + numbers[2]) * kTick);
-      case StepKind::kCutPeer:
-        return CutPeer(Target(numbers[1]), Target(numbers[0]), numbers[2],
-                       (1 + numbers[3]) * kTick);
-      case StepKind::kCutPeers:
-        for (size_t from = 0; from < curators_.size(); ++from) {
-          CutPeer(Target(numbers[0]), from, numbers[1], (1 + numbers[2]) * kTick);
-        }
-        return;
+      case StepKind::kCutBalancer:
+        return CutBalancer(Target(numbers[0]), numbers[1], (1 + numbers[2]) * kTick);
       case StepKind::kEndSession:
         return database_.End(static_cast<Sessions>(numbers[0]));
       case StepKind::kHangDatabase:
@@ -139,21 +133,21 @@ class World {
   void CutStore(size_t curator, uint32_t how, absl::Duration length) {
     Freeze(curator, length);
     for (size_t node = 0; node < curators_.nodes(); ++node) {
-      curators_.database(curator, node).SetAll(static_cast<LinkState>(how + 1));
+      curators_.database(curator, node).Set(static_cast<LinkState>(how + 1));
     }
     cut_until_[curator] = absl::Now() + length;
     Later(length, [this, curator] {
       if (absl::Now() < cut_until_[curator]) return;
       for (size_t node = 0; node < curators_.nodes(); ++node) {
-        curators_.database(curator, node).SetAll(LinkState::kWhole);
+        curators_.database(curator, node).Set(LinkState::kWhole);
       }
     });
   }
-  void CutPeer(size_t to, size_t from, uint32_t how, absl::Duration length) {
-    curators_.peer(to).Set(from, static_cast<LinkState>(how + 1));
-    Later(length, [this, to, from] { curators_.peer(to).Set(from, LinkState::kWhole); });
+  void CutBalancer(size_t curator, uint32_t how, absl::Duration length) {
+    curators_.link(curator).Set(static_cast<LinkState>(how + 1));
+    Later(length, [this, curator] { curators_.link(curator).Set(LinkState::kWhole); });
   }
-  // Only the leader's: a follower whose clock stands still takes no lease, and nobody would notice.
+  // Only the leader's: a standby whose clock stands still takes no lease, and nobody would notice.
   void Freeze(size_t curator, absl::Duration length) {
     if (!FreezesClock(options_.bug) || curator != Target(kLeading)) return;
     curators_.FreezeClock(curator, true);
@@ -175,9 +169,9 @@ class World {
     database_.EndFormer();
     for (size_t i = 0; i < curators_.size(); ++i) {
       for (size_t node = 0; node < curators_.nodes(); ++node) {
-        curators_.database(i, node).SetAll(LinkState::kWhole);
+        curators_.database(i, node).Set(LinkState::kWhole);
       }
-      curators_.peer(i).SetAll(LinkState::kWhole);
+      curators_.link(i).Set(LinkState::kWhole);
       curators_.Resume(i);
     }
     const absl::Time healed = absl::Now();

@@ -27,7 +27,7 @@ namespace coppice::fleet_faults {
 struct RunOptions {
   Bug bug = Bug::kNone;
   uint64_t seed = 1;  // of the traffic
-  bool fleet = true;  // else one daemon without peers
+  bool fleet = true;  // else one daemon without a balancer
   size_t curators = kCurators;
   int racing_jobs = 2;     // submitted at a time
   std::string rows;        // a folder with made-up tables

@@ -81,7 +81,7 @@ TEST_F(PolicyTest, EachTokenMayDoWhatItsRoleMay) {
   EXPECT_THAT(none.err, HasSubstr("--token-file"));
   const Outcome wrong = As("analyst", {"study", "seal", "--study", "s"});
   EXPECT_EQ(wrong.exit_code, 1);
-  EXPECT_THAT(wrong.err, HasSubstr("for the role admin, and you have analyst"));
+  EXPECT_THAT(wrong.err, HasSubstr("for the role admin, but you have analyst"));
 }
 
 TEST_F(PolicyTest, ATokenIsRotatedWithoutARestart) {

@@ -325,10 +325,10 @@ TEST_F(AuditTest, PrintedLinesAreVerifiedWithoutTheCurator) {
   EXPECT_THAT(verify(printed.out + more.substr(more.rfind('\n', more.size() - 2) + 1)).err,
               HasSubstr("stands after the end of the log"));
   EXPECT_THAT(verify("{}\n").err, HasSubstr("audit.jsonl:1: is no line"));
-  EXPECT_THAT(verify(R"({"sequence":"0"})").err, HasSubstr("is no line"));
+  EXPECT_THAT(verify(R"({"sequence":"0"})").err, HasSubstr("is not a line"));
   EXPECT_THAT(
       verify("{\"head\":" + std::string(1 << 19, '[') + std::string(1 << 19, ']') + "}").err,
-      HasSubstr("is no line"));
+      HasSubstr("is not a line"));
   EXPECT_THAT(verify("").err, HasSubstr("no signed head"));
   EXPECT_EQ(
       RunProgram({BinaryPath("coppice"), "admin", "audit", "--file", file, "--json"}).exit_code, 2);

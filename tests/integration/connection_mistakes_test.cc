@@ -15,6 +15,7 @@
 
 #include "common/base/text.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/free_port.h"
 
 namespace coppice {
 namespace {
@@ -28,28 +29,10 @@ using ::coppice::testing::SourcePath;
 using ::coppice::testing::TempDir;
 using ::testing::MatchesRegex;
 
-sockaddr_in Loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  return address;
-}
-
-int FreePort() {
-  const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t size = sizeof address;
-  bind(descriptor, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
-  close(descriptor);
-  return ntohs(address.sin_port);
-}
-
 // A server that is not a curator, on a port of its own, up when the constructor returns.
 class Stranger {
  public:
-  explicit Stranger(std::vector<std::string> command) : port_(FreePort()) {
+  explicit Stranger(std::vector<std::string> command) : port_(testing::FreePort()) {
     for (std::string& word : command) {
       if (word == "PORT") word = StrCat(port_);
     }
@@ -79,7 +62,7 @@ class Stranger {
  private:
   bool Answers() const {
     const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-    const sockaddr_in address = Loopback(port_);
+    const sockaddr_in address = testing::LoopbackAddress(port_);
     const int failed =
         connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     close(descriptor);
@@ -134,7 +117,7 @@ class ConnectionMistakesTest : public ::testing::Test {
 std::unique_ptr<TempDir> ConnectionMistakesTest::folder_;
 
 TEST_F(ConnectionMistakesTest, AServerThatIsDown) {
-  const std::string server = StrCat("127.0.0.1:", FreePort());
+  const std::string server = StrCat("127.0.0.1:", testing::FreePort());
   const std::string line = "coppice: nobody answers at " + server +
                            ": connection refused; check --server, and that coppiced runs there\n";
   EXPECT_EQ(Fault(server, {"--ca", Ca("good")}), line);
@@ -158,14 +141,14 @@ TEST_F(ConnectionMistakesTest, NoAuthorityAndAnUnknownOne) {
                 "COPPICE_CA\n");
   EXPECT_EQ(Fault(server.at(), {"--ca", Ca("other")}),
             signed_by + "but by no CA in " + Ca("other") +
-                " (--ca); get the CA's certificate from whoever runs the server\n");
+                " (--ca); get the CA's certificate from the server's operator\n");
 }
 
 TEST_F(ConnectionMistakesTest, ACertificateThatHasExpiredOrIsNotValidYet) {
   const Stranger old = Stranger::WithTls(Certs("old"), {"-alpn", "h2"});
   EXPECT_EQ(Fault(old.at(), {"--ca", Ca("old")}),
             "coppice: cannot trust " + old.at() +
-                ": its certificate expired on 2020-02-01T00:00:00Z; whoever runs the server must "
+                ": its certificate expired on 2020-02-01T00:00:00Z; the server's operator must "
                 "renew it\n");
   const Stranger early = Stranger::WithTls(Certs("early"), {"-alpn", "h2"});
   EXPECT_EQ(Fault(early.at(), {"--ca", Ca("early")}),
@@ -178,8 +161,8 @@ TEST_F(ConnectionMistakesTest, ACertificateForAnotherName) {
   const Stranger server = Stranger::WithTls(Certs("good"), {"-alpn", "h2"});
   EXPECT_EQ(Fault(server.at("127.0.0.2"), {"--ca", Ca("good")}),
             "coppice: cannot trust " + server.at("127.0.0.2") +
-                ": its certificate is for localhost, 127.0.0.1, ::1, not for 127.0.0.2; connect "
-                "to a name that it is for (--server), or have it renewed for this one\n");
+                ": its certificate is for localhost, 127.0.0.1, ::1, not for 127.0.0.2; connect to "
+                "a name that it is valid for (--server), or have it renewed for this one\n");
 }
 
 TEST_F(ConnectionMistakesTest, AServerThatAsksForAClientCertificate) {
@@ -197,24 +180,23 @@ TEST_F(ConnectionMistakesTest, AServerThatAsksForAClientCertificate) {
                 " refuses the TLS connection: it does not accept the "
                 "certificate " +
                 certificate +
-                " (--cert); ask whoever runs the server for one that its --client-ca signed\n");
+                " (--cert); ask the server's operator for one that its --client-ca signed\n");
 }
 
 TEST_F(ConnectionMistakesTest, NoTlsWhereThereIsSomeAndTheOtherWayRound) {
   const Stranger tls = Stranger::WithTls(Certs("good"), {"-alpn", "h2"});
-  EXPECT_EQ(Fault(tls.at(), {"--insecure"}),
-            "coppice: " + tls.at() +
-                " speaks TLS, and --insecure does not; leave --insecure out, and name its CA with "
-                "--ca\n");
+  EXPECT_EQ(Fault(tls.at(), {"--insecure"}), "coppice: " + tls.at() +
+                                                 " uses TLS, which --insecure turns off; leave "
+                                                 "--insecure out, and name the CA with --ca\n");
   const Stranger web = Stranger::WithTls(Certs("good"), {"-www"});
   EXPECT_EQ(
       Fault(web.at(), {"--ca", Ca("good")}),
-      "coppice: " + web.at() + " speaks TLS, but not gRPC; name the port where coppiced listens\n");
+      "coppice: " + web.at() + " uses TLS, but not gRPC; name the port where coppiced listens\n");
   const Stranger plain({"/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", "PORT"});
   EXPECT_EQ(Fault(plain.at(), {"--ca", Ca("good")}),
             "coppice: " + plain.at() +
-                " speaks no TLS (wrong version number); name the port where coppiced listens, or "
-                "add --insecure if it runs so on this machine\n");
+                " does not use TLS (wrong version number); name the port where coppiced listens, "
+                "or add --insecure if it runs without TLS on this machine\n");
 }
 
 // The environment names a proxy for as long as this lives.
@@ -255,7 +237,7 @@ while True:
 )";
 
 TEST_F(ConnectionMistakesTest, AProxyThatIsDownIsNotTakenForTheCurator) {
-  const std::string proxy = StrCat("127.0.0.1:", FreePort());
+  const std::string proxy = StrCat("127.0.0.1:", testing::FreePort());
   const ProxyVariables variables("http://ann:s3cr3t@" + proxy, "");
   EXPECT_EQ(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
             "coppice: nobody answers at the proxy " + proxy +
@@ -266,11 +248,10 @@ TEST_F(ConnectionMistakesTest, AProxyThatIsDownIsNotTakenForTheCurator) {
 TEST_F(ConnectionMistakesTest, AProxyThatRefuses) {
   const Stranger proxy({"/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", "PORT"});
   const ProxyVariables variables("http://" + proxy.at(), "");
-  EXPECT_THAT(
-      Fault("curator.invalid:8443", {"--ca", Ca("good")}),
-      MatchesRegex("coppice: the proxy " + proxy.at() +
-                   " \\(https_proxy\\) does not connect to curator.invalid:8443: it answers "
-                   "501 [^;]+; ask whoever runs it, or check https_proxy, .*\n"));
+  EXPECT_THAT(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
+              MatchesRegex("coppice: the proxy " + proxy.at() +
+                           " \\(https_proxy\\) does not connect to curator.invalid:8443: it "
+                           "answers 501 [^;]+; ask its operator, or check https_proxy, .*\n"));
 }
 
 TEST_F(ConnectionMistakesTest, WhatIsBehindAProxyIsExplainedAsWithoutOne) {
@@ -280,12 +261,12 @@ TEST_F(ConnectionMistakesTest, WhatIsBehindAProxyIsExplainedAsWithoutOne) {
   const ProxyVariables variables("http://" + proxy.at(), "");
   EXPECT_EQ(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
             "coppice: cannot trust curator.invalid:8443: its certificate is for localhost, "
-            "127.0.0.1, ::1, not for curator.invalid; connect to a name that it is for "
+            "127.0.0.1, ::1, not for curator.invalid; connect to a name that it is valid for "
             "(--server), or have it renewed for this one\n");
 }
 
 TEST_F(ConnectionMistakesTest, AHostThatIsExceptedIsReachedWithoutTheProxy) {
-  const std::string proxy = StrCat("127.0.0.1:", FreePort());
+  const std::string proxy = StrCat("127.0.0.1:", testing::FreePort());
   for (const char* excepted : {"*", " curator.invalid", "other,*.invalid"}) {
     const ProxyVariables variables("http://" + proxy, excepted);
     EXPECT_THAT(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
@@ -311,7 +292,7 @@ TEST_F(ConnectionMistakesTest, ACuratorThatAsksForAClientCertificate) {
                                     Certs("other") + "/client.key"}),
             "coppice: " + daemon.server() +
                 " refuses the TLS connection: it does not accept the certificate " + certificate +
-                " (--cert); ask whoever runs the server for one that its --client-ca signed\n");
+                " (--cert); ask the server's operator for one that its --client-ca signed\n");
 }
 
 // A deadline says what waits longer.
@@ -324,9 +305,10 @@ TEST_F(ConnectionMistakesTest, AServerThatNeverAnswers) {
   const Outcome outcome =
       Coppice({"study", "list", "--server", silent.at(), "--insecure", "--timeout", "0.5"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.err, MatchesRegex("coppice: " + silent.at() +
-                                        " did not answer in time: .*; give it more time with "
-                                        "--timeout SECONDS\n"));
+  EXPECT_THAT(
+      outcome.err,
+      MatchesRegex("coppice: " + silent.at() +
+                   " did not answer in time: .*; allow more time with --timeout SECONDS\n"));
 }
 
 TEST_F(ConnectionMistakesTest, AnIdThatIsNotThere) {
@@ -355,7 +337,7 @@ TEST_F(ConnectionMistakesTest, AnIdThatIsNotThere) {
 
 TEST_F(ConnectionMistakesTest, NoServerAndAnAddressThatIsNone) {
   EXPECT_EQ(WrongUsage({"study", "list"}),
-            "coppice: --server is required (Where coppiced listens); COPPICE_SERVER can give it "
+            "coppice: --server is required (Where coppiced listens); COPPICE_SERVER can set it "
             "too. See `coppice study list --help`.\n");
   EXPECT_EQ(WrongUsage({"study", "list", "--server", "nowhere"}),
             "coppice: --server: the server must be HOST:PORT with a port from 1 to 65535, and an "
@@ -391,8 +373,8 @@ TEST_F(ConnectionMistakesTest, AnUnknownNounVerbOrFlag) {
             "coppice: unknown flag \"--sudy\"; did you mean \"--study\"? See `coppice study show "
             "--help`.\n");
   EXPECT_EQ(WrongUsage({"study", "show", "s1"}),
-            "coppice: \"s1\" follows no flag; a value is given with one, such as --study ID. See "
-            "`coppice study show --help`.\n");
+            "coppice: \"s1\" does not follow a flag; give a value after its flag, such as --study "
+            "ID. See `coppice study show --help`.\n");
   const Outcome daemon = RunProgram({BinaryPath("coppiced"), "--data-drr", "x"});
   EXPECT_EQ(daemon.exit_code, 2);
   EXPECT_EQ(daemon.err,

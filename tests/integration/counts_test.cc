@@ -92,7 +92,7 @@ TEST_F(CountsTest, SaysWhatIsWrong) {
   };
   EXPECT_THAT(error({"few"}), HasSubstr("has 400 accepted reports, and gives no counts below 500"));
   EXPECT_THAT(error({"absent"}), HasSubstr("there is no study absent"));
-  EXPECT_THAT(error({"few", "--node", "1", "--depth", "1"}), HasSubstr("take one of them"));
+  EXPECT_THAT(error({"few", "--node", "1", "--depth", "1"}), HasSubstr("give one of them"));
   EXPECT_THAT(error({"few", "--confidence", "1"}), HasSubstr("--confidence"));
   Collect("enough", "direct");
   EXPECT_THAT(error({"enough", "--tree", "1"}), HasSubstr("its trees are 0 to 0"));

@@ -46,6 +46,8 @@ class Daemon {
     line.insert(line.end(), more_flags_.begin(), more_flags_.end());
     return line;
   }
+  // Takes effect at the next start, in the place of a free port.
+  void SetPort(const std::string& port) { port_ = port; }
   // Takes effect at the next start.
   void AddFlags(const std::vector<std::string>& flags) {
     more_flags_.insert(more_flags_.end(), flags.begin(), flags.end());

@@ -54,7 +54,7 @@ class JoinedStudyTest : public ::testing::Test {
 
   nlohmann::json Create() const {
     return daemon_.CoppiceJson({"study", "create", "--study", "sales", "--public", "none",
-                                "--schema", Path("schema.json"), "--epsilon", "2", "--joined-by",
+                                "--schema", Path("schema.json"), "--epsilon", "2", "--join-id",
                                 "customer"});
   }
   Outcome Join(const std::vector<std::string>& more = {}) const {
@@ -85,8 +85,8 @@ TEST_F(JoinedStudyTest, LearnsFromIdsAndLabelsAlone) {
 
   const Outcome declined = Collect("labels.csv", {"--show", "x,y"});
   EXPECT_NE(declined.exit_code, 0);
-  EXPECT_THAT(declined.err, AllOf(HasSubstr("the id \"customer\""), HasSubstr("--show")));
-  const Outcome collected = Collect("labels.csv", {"--show", "customer"});
+  EXPECT_THAT(declined.err, AllOf(HasSubstr("the id \"customer\""), HasSubstr("--allow-join-id")));
+  const Outcome collected = Collect("labels.csv", {"--allow-join-id", "customer"});
   ASSERT_EQ(collected.exit_code, 0) << collected.err;
   EXPECT_EQ(nlohmann::json::parse(collected.out)["accepted"], kCustomers);
 
@@ -116,14 +116,14 @@ TEST_F(JoinedStudyTest, UnknownIdsAndSecondReportsAreCountedAsSuch) {
   Create();
   ASSERT_EQ(Join().exit_code, 0);
   std::ofstream(Path("few.csv")) << "customer,buys\nc1,yes\nnobody,no\nc2,no\n";
-  const Outcome few = Collect("few.csv", {"--show", "customer", "--journal", Path("journal")});
+  const Outcome few = Collect("few.csv", {"--allow-join-id", "customer", "--journal", Path("journal")});
   EXPECT_NE(few.exit_code, 0);
   const auto counts = nlohmann::json::parse(few.out.substr(0, few.out.find('\n')));
   EXPECT_EQ(counts["accepted"], 2);
   EXPECT_EQ(counts["refused"], nlohmann::json({{"unknown_id", 1}}));
   // Another device claims to be c1.
   std::ofstream(Path("liar.csv")) << "customer,buys\nc1,no\n";
-  const Outcome liar = Collect("liar.csv", {"--show", "customer"});
+  const Outcome liar = Collect("liar.csv", {"--allow-join-id", "customer"});
   EXPECT_EQ(liar.exit_code, 0) << liar.err;
   EXPECT_EQ(nlohmann::json::parse(liar.out)["duplicate"], 1);
   const auto study = Show();
@@ -131,7 +131,7 @@ TEST_F(JoinedStudyTest, UnknownIdsAndSecondReportsAreCountedAsSuch) {
   EXPECT_EQ(study["rejected"], nlohmann::json({{"unknown_id", 1}}));
   // The same journal skips the ids that have answered.
   std::ofstream(Path("few.csv")) << "buys,customer\nno,c2\nyes,c3\n";
-  const Outcome again = Collect("few.csv", {"--show", "customer", "--journal", Path("journal")});
+  const Outcome again = Collect("few.csv", {"--allow-join-id", "customer", "--journal", Path("journal")});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(nlohmann::json::parse(again.out)["answered_before"], 1);
   EXPECT_EQ(nlohmann::json::parse(again.out)["accepted"], 1);
@@ -139,19 +139,19 @@ TEST_F(JoinedStudyTest, UnknownIdsAndSecondReportsAreCountedAsSuch) {
 
 TEST_F(JoinedStudyTest, MistakesAreSaidBeforeAnythingIsSent) {
   Create();
-  const Outcome early = Collect("labels.csv", {"--show", "customer"});
+  const Outcome early = Collect("labels.csv", {"--allow-join-id", "customer"});
   EXPECT_NE(early.exit_code, 0);
   EXPECT_THAT(early.err, HasSubstr("no features of any customer yet"));
   std::ofstream(Path("features.csv")) << "customer,x,y\nc1,0.5,0.5\n";
   ASSERT_EQ(Join().exit_code, 0);
   std::ofstream(Path("nobody.csv")) << "customer,buys\nc1,yes\n,no\n";
-  const Outcome nobody = Collect("nobody.csv", {"--show", "customer"});
-  EXPECT_THAT(nobody.err, HasSubstr("column \"customer\" must say whose row it is"));
+  const Outcome nobody = Collect("nobody.csv", {"--allow-join-id", "customer"});
+  EXPECT_THAT(nobody.err, HasSubstr("column \"customer\" must identify whose row it is"));
   std::ofstream(Path("long.csv")) << "customer,buys\nc1,yes\n" << std::string(65, 'c') << ",no\n";
-  const Outcome too_long = Collect("long.csv", {"--show", "customer"});
+  const Outcome too_long = Collect("long.csv", {"--allow-join-id", "customer"});
   EXPECT_THAT(too_long.err, HasSubstr("row 2: an id must have 1 to 64 bytes"));
   std::ofstream(Path("other.csv")) << "customer,device,buys\nc1,d1,yes\n";
-  const Outcome other = Collect("other.csv", {"--show", "customer", "--id-column", "device"});
+  const Outcome other = Collect("other.csv", {"--allow-join-id", "customer", "--id-column", "device"});
   EXPECT_THAT(other.err, HasSubstr("--id-column"));
   EXPECT_EQ(Show()["received"], 0);
 
@@ -162,7 +162,7 @@ TEST_F(JoinedStudyTest, MistakesAreSaidBeforeAnythingIsSent) {
   EXPECT_EQ(Show()["join_rows"], 1);
   const Outcome private_features =
       daemon_.Coppice({"study", "create", "--public", "none", "--schema", Path("schema.json"),
-                       "--epsilon", "2", "--joined-by", "x"});
+                       "--epsilon", "2", "--join-id", "x"});
   EXPECT_THAT(private_features.err, HasSubstr("joined_by: \"x\" is a feature"));
 }
 

@@ -75,7 +75,7 @@ TEST_F(PrivateFilesTest, NothingInADataDirectoryIsOpenToOthers) {
 
 TEST_F(PrivateFilesTest, NoBackupGoesWhereOthersMayRead) {
   const std::string open = OpenFolder("open");
-  const auto refused = AllOf(HasSubstr(open), HasSubstr("open to everybody"), HasSubstr("chmod"));
+  const auto refused = AllOf(HasSubstr(open), HasSubstr("open to everyone"), HasSubstr("chmod"));
   Daemon daemon(folder_.path());
   ASSERT_TRUE(daemon.Start());
   FillDataset(daemon);

@@ -58,10 +58,10 @@ TEST_F(PublicFeaturesTest, AreShownByThoseWhoAgreeAndAllReportsOutliveTheDaemon)
   ASSERT_EQ(created.exit_code, 0) << created.err;
   const Outcome declined = Collect({});
   EXPECT_NE(declined.exit_code, 0);
-  EXPECT_THAT(declined.err, AllOf(HasSubstr("\"x1\""), HasSubstr("--show")));
+  EXPECT_THAT(declined.err, AllOf(HasSubstr("\"x1\""), HasSubstr("--allow-in-clear")));
   EXPECT_EQ(daemon_.CoppiceJson({"study", "show", "--study", "shown"})["received"], 0);
 
-  const Outcome collected = Collect({"--show", "x1"});
+  const Outcome collected = Collect({"--allow-in-clear", "x1"});
   EXPECT_EQ(collected.exit_code, 0) << collected.err;
   daemon_.Signal(SIGKILL);
   ASSERT_TRUE(daemon_.Start());

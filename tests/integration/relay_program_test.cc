@@ -180,7 +180,7 @@ TEST_F(RelayProgramTest, WrongFilesStopItAndSaySo) {
                              std::filesystem::copy_options::overwrite_existing);
   const Outcome other_key = refused({});
   EXPECT_EQ(other_key.exit_code, 1);
-  EXPECT_THAT(other_key.err, HasSubstr("is not the key of the certificate"));
+  EXPECT_THAT(other_key.err, HasSubstr("does not belong to the certificate"));
   std::filesystem::copy_file(other + "/server.crt", relay_.certs_dir() + "/server.crt",
                              std::filesystem::copy_options::overwrite_existing);
 

@@ -101,7 +101,7 @@ TEST_F(ReloadTest, ABadPairIsRefusedAndTheOldOneStays) {
   const std::string other = MakeCertificates("other");
   Install(other, "server.key");  // the certificate has another key
   ReloadUntil("kept part=certificates");
-  EXPECT_THAT(daemon_.log(), HasSubstr("is not the key of the certificate"));
+  EXPECT_THAT(daemon_.log(), HasSubstr("does not belong to the certificate"));
   EXPECT_TRUE(Reaches(daemon_.ca()));
   // The pair is accepted once the certificate is there too.
   Install(other, "server.crt");

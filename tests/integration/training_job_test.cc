@@ -55,7 +55,7 @@ TEST_F(TrainingJobTest, ADeltaIsPaidForOnceAndNeverPastTheDatasets) {
                                     "--algorithm", algorithm, "--epsilon", "4",
                                     "--delta",     "1e-6",    "--job",     job};
   };
-  EXPECT_THAT(daemon_.Coppice(submit("spe", "no")).err, HasSubstr("is of pure epsilon-DP"));
+  EXPECT_THAT(daemon_.Coppice(submit("spe", "no")).err, HasSubstr("is pure epsilon-DP"));
   EXPECT_EQ(daemon_.CoppiceJson(submit("auto", "j"))["job"], "j");
   EXPECT_EQ(daemon_.Coppice({"train", "watch", "--job", "j"}).exit_code, 0);
   const auto verified = daemon_.CoppiceJson({"model", "verify", "--model", "j"});

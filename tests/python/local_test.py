@@ -78,6 +78,33 @@ class TestDevice:
             with pytest.raises(coppice.CoppiceError, match=message):
                 device(curator, tmp_path / message[:4], policy=policy).answer(study, never)
 
+    def test_a_feature_that_may_be_sent_in_the_clear_is_no_id(self, curator, study, tmp_path):
+        """As an id its text would be sent as it is, however coarse the schema."""
+        def never():
+            raise AssertionError("the row was read")
+
+        joined, rows = "joined-by-plan", curator.folder / "ids.csv"
+        public = {**SCHEMA, "features": [{**feature, "public": True} for feature in SCHEMA["features"]
+                                         if feature["name"] != "plan"]}
+        schema = curator.folder / "labels.json"
+        schema.write_text(json.dumps(public))
+        customers(400).drop(columns="plan").to_csv(rows, index=False)
+        curator.describe("study", "create", "--study", joined, "--public", rows, "--schema", schema, "--epsilon", "1",
+                         "--joined-by", "plan")
+        customers(3).assign(plan=["a", "b", "plus"]).to_csv(rows, index=False)
+        curator.describe("study", "join", "--study", joined, "--data", rows)
+        own = coppice.declare_schema(["plan"], bounds=(0, 1), classes=["no", "yes"], label="left")
+        for number, policy in enumerate((
+            Policy(2, allow_in_clear=["plan"]),
+            Policy(2, shows=["plan"]),
+            Policy(2, join_ids=["plan"], own_schema=own),
+        )):
+            with pytest.raises(coppice.CoppiceError, match='"plan"'):
+                device(curator, tmp_path / str(number), policy=policy).answer(joined, never)
+        one = device(curator, tmp_path / "listed", policy=Policy(2, join_ids=["plan"]))
+        one.answer(joined, ROW)
+        assert one.deliver()["delivered"] == 1
+
     def test_a_row_that_fails_to_be_read_is_answered(self, curator, study, tmp_path, monkeypatch):
         """Silence would tell that something was wrong with the row."""
         told = []

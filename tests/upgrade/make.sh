@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Makes the fixtures of a version: the files that its own programs leave on disk.
+# Makes the fixtures: the files that today's programs leave on disk.
 #
-#   make.sh BIN OUT    such as: tests/upgrade/make.sh build/release/bin tests/upgrade/0.1
+#   make.sh BIN [OUT]    such as: tests/upgrade/make.sh build/release/bin
 #
-# BIN holds that version's coppiced, coppice and coppice-lab; the script creates OUT. README.md lists the files.
+# BIN holds coppiced, coppice and coppice-lab. OUT is tests/upgrade/1 unless given; what is there is replaced once all
+# is made. README.md lists the files and says when to run this.
 set -euo pipefail
 shopt -s inherit_errexit
 bin=$(realpath "$1")
-out=$2
 here=$(dirname "$(realpath "$0")")
-mkdir -p "$(dirname "$out")"
-mkdir "$out"
-out=$(realpath "$out")
+target=${2:-$here/1}
 work=$(mktemp -d)
+out=$work/out
+mkdir "$out" "$out/models"
 daemon=
 trap '[[ -z $daemon ]] || kill "$daemon" || true; rm -rf "$work"' EXIT
 
-start() {
+start() {  # start STORE
   rm -f "$work/port"
-  "$bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" \
+  "$bin/coppiced" --data-dir "$work/$1" --listen 127.0.0.1:0 --port-file "$work/port" \
     --tls-cert "$work/certs/server.crt" --tls-key "$work/certs/server.key" --policy "$out/policy.json" \
     2>>"$work/log" &
   daemon=$!
@@ -43,6 +43,11 @@ build() {  # build STUDY: makes its model, of the same name
   ask model build --study "$1" --model "$1" --estimator weighted --lambda 1
   ask model export --model "$1" --output "$out/$1.json"
 }
+keep() {  # keep MODEL: with what it predicts
+  ask model export --model "$1" --output "$out/models/$1.json" >/dev/null
+  "$bin/coppice" model predict --file "$out/models/$1.json" --data "$out/public.csv" --json \
+    >"$out/models/$1.predictions.jsonl"
+}
 
 umask 077
 "$here/../../deploy/make-certs.sh" "$work/certs" >/dev/null
@@ -58,7 +63,7 @@ printf '{"anonymous": ["device"], "tokens": [\n%s,\n%s]}\n' \
 "$bin/coppice-lab" synthesize --output-dir "$work/rows" --synthetic private=60,public=40,test=1
 mv "$work/rows"/{public,private}.csv "$work/rows/schema.json" "$out"
 
-start
+start store
 create sealed --mechanism laplace_joint --depth 3
 create open --mechanism optimized_unary --depth 3 --trees 2
 ask collect simulate --study sealed --data "$out/private.csv" --journal "$out/devices.journal"
@@ -75,7 +80,7 @@ cp -r "$work/store" "$work/kept"
 
 # Ten more devices answer after that copy, and their journal loses the last frame, which says that all were delivered:
 # they wait for a curator that has not heard of them.
-start
+start store
 {
   ask study show --study sealed
   ask study show --study open
@@ -96,4 +101,25 @@ PYTHON
 "$bin/coppice" collect history --journal "$out/devices.journal" --json >"$out/history.jsonl"
 rm -f "$work"/kept/rocksdb/{LOG*,LOCK}
 tar -C "$work/kept" --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/store.tar.gz" .
+
+# A model of each kind of leaf.
+start models
+ask study key --pem >"$out/models/curator.pem"
+create s --depth 2 --trees 2
+ask collect simulate --study s --data "$out/private.csv" --journal "$work/journal"
+ask study seal --study s
+ask model build --study s --model probabilities --estimator weighted --lambda 1
+ask model build --study s --model additive
+ask dataset create --dataset d --data "$out/private.csv" --schema "$out/schema.json" --epsilon-total 40
+train() {  # train JOB FLAG...
+  ask train submit --dataset d --job "$1" --epsilon 10 --wait "${@:2}"
+}
+train weights --algorithm spe --set trees=2 --set depth=2
+train scores --algorithm dpboost --set trees=2 --set depth=2
+train derived --algorithm auto
+for model in probabilities additive weights scores derived; do keep "$model"; done
+stop
+
 chmod -R go-rwx "$out"
+rm -rf "$target"
+mv "$out" "$target"

@@ -103,26 +103,32 @@ def check_manifests(file):
             yield outcome(lambda: trust.admit(*arguments))[0] == offer["status"], {"name": case["name"]} | offer
 
 
-def journal_body(step):
+def take_step(kept, step):
+    """What a device does to its journal."""
     if step["do"] == "see":
-        return journal.seen_body(step["curator"].encode(), *(data(step, key) for key in ("manifest", "key", "root")))
+        kept.see(step["curator"].encode(), *(data(step, key) for key in ("manifest", "key", "root")))
+    if step["do"] == "answer":
+        texts = {"subject", "study"}
+        kept.answer([
+            {name: value if isinstance(value, int) else value.encode() if name in texts else data(answer, name)
+             for name, value in answer.items()}
+            for answer in step["answers"]
+        ])  # fmt: skip
     if step["do"] == "deliver":
-        return journal.delivered_body(step["study"].encode(), [subject.encode() for subject in step["subjects"]])
-    return journal.answers_body([
-        (answer["subject"].encode(), answer["epsilon_nanos"], answer["study"].encode(),
-         *(data(answer, key) for key in ("fingerprint", "ticket", "payload", "public_values")))
-        for answer in step["answers"]
-    ])  # fmt: skip
+        kept.deliver(step["study"].encode(), [subject.encode() for subject in step["subjects"]])
+    if step["do"] == "forget":
+        kept.forget(step["now"])
+    if step["do"] == "choose":
+        kept.choose(step["opted_out"])
 
 
 def check_journal(file):
-    written, previous = journal.HEADER, sha256(journal.HEADER)
+    kept = journal.Journal()
     for step in file["steps"]:
-        if step["do"] != "open":
-            added, previous = journal.frame(previous, journal_body(step))
-            written += added
-        read = outcome(lambda: journal.read_file(written))
-        yield written.hex() == step["file"] and read == ("OK", (len(written), step["undelivered"])), step
+        take_step(kept, step)
+        read = outcome(lambda: journal.read_file(kept.file))
+        waiting = step["undelivered"]
+        yield kept.file.hex() == step["file"] and read == ("OK", (len(kept.file), waiting)) and kept.waiting() == waiting, step
     for case in file["files"]:
         status, read = outcome(lambda: journal.read_file(data(case, "file")))
         yield status == case["status"] and (read is None or read[0] == case["left"]), case

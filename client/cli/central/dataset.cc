@@ -10,12 +10,12 @@
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
-#include "client/cli/central/describe_dataset.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 
@@ -101,11 +101,12 @@ Status Show(const ShowFlags& flags) {
 
 void AddShow(const Command& noun) {
   const auto flags = std::make_shared<ShowFlags>();
-  const Command verb = noun.AddCommand(
-      "show", "Show a dataset, what is spent and left of its budget, and every release, by whom",
-      "coppice dataset show --dataset d-7b1e --entries 20");
+  const Command verb = noun.AddCommand("show",
+                                       "Show a dataset: its budget, what is spent and left of it, "
+                                       "and every release, with who made it",
+                                       "coppice dataset show --dataset d-7b1e --entries 20");
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
-  verb.Add("--entries", flags->entries, "Show the newest N entries of the ledger alone").Takes("N");
+  verb.Add("--entries", flags->entries, "Show only the newest N entries of the ledger").Takes("N");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, Show);
@@ -175,13 +176,14 @@ void AddWriteOff(const Command& noun) {
   const auto flags = std::make_shared<WriteOffFlags>();
   const Command verb = noun.AddCommand(
       "write-off",
-      "Charge a dataset for entries that its ledger lost, at most what is left of its budget, and "
-      "let jobs be charged again. For admins, after the store was restored or repaired",
+      "Charge a dataset for entries that its ledger lost, up to what is left of its budget, and "
+      "accept jobs again. For admins, after the store was restored or repaired",
       "coppice dataset write-off --dataset d-7b1e --epsilon 1.5 --yes");
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
-  AddBudgetFlag(verb, "--epsilon", flags->epsilon,
-                "Sum of what the lost entries charged; without it what the spending journal says");
-  AddDeltaFlag(verb, "--delta", flags->delta, "The same of delta");
+  AddBudgetFlag(
+      verb, "--epsilon", flags->epsilon,
+      "What the lost entries charged, in total (default: what the spending journal says)");
+  AddDeltaFlag(verb, "--delta", flags->delta, "The same for delta");
   AddYesFlag(verb);
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
@@ -192,11 +194,11 @@ void AddConfirm(const Command& noun) {
   const auto flags = std::make_shared<ConfirmFlags>();
   const Command verb = noun.AddCommand(
       "confirm",
-      "Confirm a dataset's ledger after its store was restored or repaired: that it ends with the "
-      "last entry that was noted before. Jobs are charged again then. For admins",
+      "Confirm, after the store was restored or repaired, that a dataset's ledger ends with the "
+      "last entry that you noted. The dataset then accepts jobs again. For admins",
       "coppice dataset confirm --dataset d-7b1e --head 5f1c...");
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
-  verb.Add("--head", flags->head, "The ledger_head of `dataset show` that was noted last")
+  verb.Add("--head", flags->head, "The last ledger_head that you noted from `dataset show`")
       .Takes("HASH")
       .Required();
   AddOutputFlags(verb, flags->output);
@@ -227,11 +229,10 @@ void AddDatasetCommands(CommandLine& line) {
   AddShow(noun);
   AddConfirm(noun);
   AddWriteOff(noun);
-  AddYesFlag(AddOneDatasetVerb(
-      noun, "free-name",
-      "Let a new dataset have the name of one whose ledger was lost, which the spending journal "
-      "keeps taken. For admins",
-      FreeName));
+  AddYesFlag(AddOneDatasetVerb(noun, "free-name",
+                               "Release the name of a dataset whose ledger was lost; until then "
+                               "the spending journal reserves it. For admins",
+                               FreeName));
   AddYesFlag(AddOneDatasetVerb(
       noun, "delete", "Delete a dataset's rows, for good; its ledger and its models stay", Delete));
 }

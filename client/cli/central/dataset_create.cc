@@ -4,8 +4,6 @@
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
-#include "client/cli/central/describe_dataset.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
@@ -13,6 +11,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
@@ -29,13 +29,13 @@ struct FileFlags {
 
 void AddFileFlags(const Command& verb, FileFlags& flags) {
   verb.Add("--data", flags.data_file,
-           "Table, CSV or LIBSVM; the curator gets to see all of it; - is stdin, read as CSV")
+           "Table, CSV or LIBSVM; the curator sees all of it; - is stdin, read as CSV")
       .Takes("FILE")
       .Required();
   verb.AddSwitch("--strict", flags.strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
   verb.AddSwitch("--unlabelled", flags.unlabelled,
-                 "Take rows whose class is empty; they count where no class is needed");
+                 "Accept rows without a class; they count where no class is needed");
 }
 
 StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema,
@@ -71,8 +71,9 @@ Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const Table&
   }
   PrintObject(DescribeDataset(dataset), json);
   if (status.ok() || dataset.state() != v1::DATASET_STATE_UPLOADING) return status;
-  return Status(status.code(), StrCat(status.message(), "; what is stored stays: go on with `",
-                                      ResumeCommand(IdOf(dataset.name()), flags), "`"));
+  return Status(status.code(),
+                StrCat(status.message(), "; what was stored is kept: continue with `",
+                       ResumeCommand(IdOf(dataset.name()), flags), "`"));
 }
 
 // ---- create
@@ -150,7 +151,7 @@ void AddDatasetCreate(const Command& noun) {
       .Takes("FILE")
       .Required();
   AddBudgetFlag(verb, "--epsilon-total", flags->epsilon,
-                "What all jobs on it together may cost, for good")
+                "What all jobs on it may cost together, ever")
       .Required();
   const Flag delta = AddDeltaFlag(verb, "--delta-total", flags->delta,
                                   "The same for delta; 0: pure differential privacy only")
@@ -158,14 +159,14 @@ void AddDatasetCreate(const Command& noun) {
   AddChoice<v1::Composition>(
       verb, "--composition", flags->composition,
       {{"basic", v1::COMPOSITION_BASIC}, {"zcdp", v1::COMPOSITION_ZERO_CONCENTRATED}},
-      "How the costs of jobs add up: basic, their epsilons (default); or zcdp, which allows more "
-      "small jobs for a --delta-total, such as 1e-6");
+      "How the costs of jobs add up: basic sums their epsilons (default); zcdp allows more small "
+      "jobs, and needs a --delta-total such as 1e-6");
   AddChoice<v1::Neighbours>(
       verb, "--neighbours", flags->neighbours,
       {{"add_or_remove_row", v1::NEIGHBOURS_ADD_OR_REMOVE_ROW},
        {"change_label", v1::NEIGHBOURS_CHANGE_LABEL}},
-      "What is hidden: add_or_remove_row, whether a row is there at all (default); or "
-      "change_label, the label of a row alone: its features are then public");
+      "What is hidden: add_or_remove_row, whether a row is there at all (default); change_label, "
+      "only the label of a row, so that features count as public");
   AddAcceptLeakFlag(verb, flags->accept_leak);
   AddIdFlag(verb, "--dataset", flags->dataset,
             "Id of the new dataset (default: the curator's choice)", /*required=*/false);
@@ -183,7 +184,7 @@ void AddDatasetCreate(const Command& noun) {
 void AddDatasetUpload(const Command& noun) {
   const auto flags = std::make_shared<UploadFlags>();
   const Command verb =
-      noun.AddCommand("upload", "Go on with an upload that was cut off, with the same file",
+      noun.AddCommand("upload", "Continue an upload that was interrupted, with the same file",
                       "coppice dataset upload --dataset d-7b1e --data private.csv");
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
   AddFileFlags(verb, *flags);

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/cli/terminal/describe.h"
 #include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/text.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 
 namespace coppice::cli {
@@ -111,8 +111,8 @@ class TableUpload {
     COPPICE_ASSIGN_OR_RETURN(dataset_, GetDataset(remote_, dataset_.name(), /*patiently=*/true));
     if (dataset_.rows() < before || dataset_.rows() > sent_) {
       return FailedPreconditionError(StrCat(
-          "somebody else uploads to this dataset: it has ", dataset_.rows(), " rows, of which ",
-          sent_, " were sent from here; delete it, and upload from one place"));
+          "someone else is uploading to this dataset: it has ", dataset_.rows(), " rows, of which ",
+          sent_, " were sent from here; delete it, and upload from one place only"));
     }
     const bool takes_rows = dataset_.state() == v1::DATASET_STATE_UPLOADING;
     const bool refused = why.code() == StatusCode::kFailedPrecondition;
@@ -164,8 +164,8 @@ Status CheckResumable(const v1::Dataset& dataset, const Table& table) {
   }
   if (dataset.rows() <= table.num_rows()) return OkStatus();
   return InvalidArgumentError(StrCat("dataset ", id, " has ", dataset.rows(),
-                                     " rows already and the file only ", table.num_rows(),
-                                     "; go on with the file that the upload began with"));
+                                     " rows already, but the file has only ", table.num_rows(),
+                                     "; continue with the file that the upload began with"));
 }
 
 Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,

@@ -2,13 +2,13 @@
 #include <vector>
 
 #include "client/cli/central/commands.h"
-#include "client/cli/central/describe_job.h"
 #include "client/cli/central/train_watch.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/training.pb.h"
 
@@ -44,9 +44,8 @@ Status Algorithms(const AlgorithmsFlags& flags) {
 
 void AddAlgorithms(const Command& noun) {
   const auto flags = std::make_shared<AlgorithmsFlags>();
-  const Command verb =
-      noun.AddCommand("algorithms", "Say what can be trained, and with what parameters",
-                      "coppice train algorithms --algorithm spe");
+  const Command verb = noun.AddCommand("algorithms", "List the algorithms and their parameters",
+                                       "coppice train algorithms --algorithm spe");
   verb.Add("--algorithm", flags->algorithm, "Only this one");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
@@ -135,12 +134,13 @@ void AddTrainCommands(CommandLine& line) {
   AddTrainCurve(noun);
   AddTrainPreview(noun);
   AddTrainSubmit(noun);
-  AddOneJobVerb(noun, "watch", "Follow a job till it has ended; fails unless it ended well", Watch);
+  AddOneJobVerb(noun, "watch", "Follow a job until it ends; fails unless the job succeeded", Watch);
   AddListJobs(noun);
-  AddOneJobVerb(noun, "show", "Show a job as it is now", Show);
-  AddOneJobVerb(noun, "cancel",
-                "End a job; one that is still queued gets its cost back, one that runs does not",
-                Cancel);
+  AddOneJobVerb(noun, "show", "Show a job's current state", Show);
+  AddOneJobVerb(
+      noun, "cancel",
+      "Cancel a job. The cost is refunded if the job was still queued, but not if it was running",
+      Cancel);
 }
 
 }  // namespace coppice::cli

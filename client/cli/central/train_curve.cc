@@ -10,12 +10,12 @@
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/text.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
@@ -145,7 +145,7 @@ void AddTrainCurve(const Command& noun) {
   const auto flags = std::make_shared<CurveFlags>();
   const Command verb = noun.AddCommand(
       "curve",
-      "Measure what each epsilon buys on a table that is public: touches no dataset and no budget",
+      "Measure the accuracy at each epsilon on a public table; touches no dataset and no budget",
       "coppice train curve --data public.csv --schema schema.json --epsilon 0.1,1 "
       "--output curve.html");
   verb.Add("--data", flags->data_file,
@@ -156,18 +156,18 @@ void AddTrainCurve(const Command& noun) {
       .Takes("FILE")
       .Required();
   verb.Add("--algorithm", flags->algorithms,
-           "Up to 4, several by commas; `coppice train algorithms` describes them")
+           "Up to 4, separated by commas; `coppice train algorithms` describes them")
       .SplitAt(',')
       .ShowDefault();
   verb.Add("--epsilon", flags->epsilons,
-           "Up to 8, several by commas; without privacy is always added")
+           "Up to 8, separated by commas; a run without privacy is always added")
       .SplitAt(',')
       .Check([](const std::string& text) {
         return std::string(Budget::Parse(text).status().message());
       })
       .ShowDefault();
-  AddDeltaFlag(verb, "--delta", flags->delta, "Of each model; 0: pure epsilon-DP");
-  verb.Add("--repeats", flags->repeats, "How many random splits into rows to train on and to score")
+  AddDeltaFlag(verb, "--delta", flags->delta, "Delta of each model; 0: pure epsilon-DP");
+  verb.Add("--repeats", flags->repeats, "Number of random splits into training and test rows")
       .InRange(1u, 20u)
       .ShowDefault();
   verb.AddSwitch("--strict", flags->strict,

@@ -8,15 +8,15 @@
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
-#include "client/cli/central/describe_job.h"
 #include "client/cli/central/train_watch.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/table/read_table.h"
@@ -71,14 +71,15 @@ void AddSpecFlags(const Command& verb, SpecFlags& flags) {
   AddIdFlag(verb, "--dataset", flags.dataset, "Id of the dataset");
   verb.Add("--algorithm", flags.algorithm, "What to train; `coppice train algorithms` lists them")
       .Required();
-  AddBudgetFlag(verb, "--epsilon", flags.epsilon, "What the job costs in all").Required();
+  AddBudgetFlag(verb, "--epsilon", flags.epsilon, "What the job costs in total").Required();
   AddDeltaFlag(verb, "--delta", flags.delta, "The same for delta; 0: pure differential privacy")
       .ShowDefault();
-  verb.Add("--set", flags.settings, "KEY=VALUE: a parameter of the algorithm; repeatable")
+  verb.Add("--set", flags.settings, "KEY=VALUE: a parameter of the algorithm; may be repeated")
       .Takes("KEY=VALUE")
       .Check(CheckSetting, "");
   verb.Add("--max-model-bytes", flags.max_model_bytes,
-           "Refuse the job, uncharged, if its model might take more; 0: what the curator allows")
+           "Refuse the job before it is charged if its model might be larger; 0: the curator's "
+           "limit")
       .Takes("N")
       .ShowDefault();
   AddOutputFlags(verb, flags.output);
@@ -128,9 +129,9 @@ Status Preview(const PreviewFlags& flags) {
   Json json = DescribePreview(response);
   if (flags.data_file.empty()) {
     Note(
-        "What always answering the most frequent class, or the mean, is worth on the dataset "
-        "cannot "
-        "be told without spending; --data FILE, rows like it, tells it of those, which stay here.");
+        "How good always answering the most frequent class, or the mean, would be on this dataset "
+        "cannot be told without spending epsilon. With --data FILE, rows like the dataset's, you "
+        "see it for those rows; they are not sent.");
   } else {
     COPPICE_ASSIGN_OR_RETURN(const Json baseline, BaselineOn(flags, remote));
     json.update(baseline);
@@ -161,7 +162,7 @@ Status WithRequestId(const Status& status, const std::string& request_id) {
   if (!unclear) return status;
   return Status(status.code(),
                 StrCat(status.message(), "; if you try again, add `--request-id ", request_id,
-                       "`: should the job have been taken after all, it is not paid for twice"));
+                       "`, so that the job is not paid for twice if it was accepted after all"));
 }
 
 Status Submit(const SubmitFlags& flags) {
@@ -196,8 +197,8 @@ void AddTrainPreview(const Command& noun) {
   AddSpecFlags(verb, *flags);
   const Flag data =
       verb.Add("--data", flags->data_file,
-               "Rows like the dataset's, CSV or LIBSVM, which are not sent: tells what always "
-               "answering their most frequent class, or their mean, is worth; - is stdin")
+               "Rows like the dataset's, CSV or LIBSVM; they are not sent. Shows how good always "
+               "answering their most frequent class, or their mean, would be; - is stdin")
           .Takes("FILE");
   verb.Add("--missing", flags->missing,
            "Texts that stand for a missing value in --data besides the empty one, by commas: NA,?")
@@ -210,7 +211,7 @@ void AddTrainPreview(const Command& noun) {
 void AddTrainSubmit(const Command& noun) {
   const auto flags = std::make_shared<SubmitFlags>();
   const Command verb = noun.AddCommand(
-      "submit", "Take a job's cost out of the dataset's budget, and queue it",
+      "submit", "Charge a job's cost to the dataset's budget, and queue the job",
       "coppice train submit --dataset d-7b1e --algorithm spe --epsilon 1 --set depth=4 "
       "--wait");
   AddSpecFlags(verb, *flags);
@@ -219,12 +220,12 @@ void AddTrainSubmit(const Command& noun) {
   AddIdFlag(verb, "--model", flags->model, "Id of the model that it makes (default: the job's)",
             /*required=*/false);
   verb.Add("--request-id", flags->request_id,
-           "Of your choice, 1 to 128 characters: repeating it returns the job that it "
-           "made (default: a new one)")
+           "A text of your choice, 1 to 128 characters; repeating it returns the job that it "
+           "created (default: a new one)")
       .Check([](const std::string& id) {
         return !id.empty() && id.size() <= 128 ? "" : "wants 1 to 128 characters";
       });
-  verb.AddSwitch("--wait", flags->wait, "Then watch the job till it has ended");
+  verb.AddSwitch("--wait", flags->wait, "Wait for the job to end");
   verb.CheckFlags([flags] { return CheckKeysDiffer(flags->settings); });
   SetAction(verb, flags, Submit);
 }

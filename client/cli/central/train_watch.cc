@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/cli/central/describe_job.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "coppice/v1/training.grpc.pb.h"
 
 namespace coppice::cli {
@@ -57,7 +57,7 @@ class Follower {
  private:
   static Status GaveUp(const Status& status) {
     if (!status.ok()) return status;
-    return UnavailableError("the curator stopped telling before the job had ended");
+    return UnavailableError("the curator stopped reporting before the job had ended");
   }
 
   Status Ask(bool patiently) {
@@ -135,7 +135,7 @@ StatusOr<v1::Job> FollowJob(const Remote& remote, const std::string& name,
 
 Status WatchJob(const Remote& remote, const std::string& name, bool json) {
   const std::string id = IdOf(name);
-  const LastWord goes_on(StrCat("job ", id, " goes on: `coppice train watch --job ", id,
+  const LastWord goes_on(StrCat("job ", id, " is still running: `coppice train watch --job ", id,
                                 "` follows it, `coppice train cancel --job ", id, "` ends it"));
   std::optional<UpdatingLine> line;
   if (!json) line.emplace();

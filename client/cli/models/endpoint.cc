@@ -2,11 +2,13 @@
 #include <vector>
 
 #include "client/cli/models/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/time_text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 
@@ -25,22 +27,6 @@ void AddEndpointFlags(const Command& verb, EndpointFlags& flags) {
   AddServerFlags(verb, flags.server);
 }
 
-// Has endpoint, version, model, created and restored of one version.
-Json DescribeVersion(const v1::Endpoint& endpoint, const v1::EndpointVersion& version) {
-  Json json = {{"endpoint", IdOf(endpoint.name())},
-               {"version", version.number()},
-               {"model", IdOf(version.model())},
-               {"created", TimeText(version.created_unix_seconds())}};
-  json["restored"] = version.restored_version() == 0 ? Json() : Json(version.restored_version());
-  return json;
-}
-
-// Describes the version that the endpoint serves.
-Json DescribeServed(const v1::Endpoint& endpoint) {
-  return DescribeVersion(endpoint, endpoint.versions_size() == 0 ? v1::EndpointVersion()
-                                                                 : *endpoint.versions().rbegin());
-}
-
 // ---- set and rollback
 
 struct ChangeFlags : EndpointFlags {
@@ -52,9 +38,9 @@ struct ChangeFlags : EndpointFlags {
 
 void AddChangeFlags(const Command& verb, ChangeFlags& flags) {
   verb.Add("--expect", flags.expected_version,
-           "Refuse unless this version is served now; 0: no such endpoint yet");
+           "Refuse unless this version is served now; 0: the endpoint does not exist yet");
   verb.AddSwitch("--allow-schema-change", flags.allow_schema_change,
-                 "Also if the model wants other rows than the one that is served");
+                 "Even if the model's rows differ from those of the model served now");
   AddEndpointFlags(verb, flags);
 }
 
@@ -71,7 +57,7 @@ Status Set(const ChangeFlags& flags) {
   SetOptions(flags, request);
   request.set_model(MakeName(kModels, flags.model));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::SetServingModelResponse>(request));
-  PrintObject(DescribeServed(response.endpoint()), flags.output.json);
+  PrintObject(DescribeEndpoint(response.endpoint()), flags.output.json);
   return OkStatus();
 }
 
@@ -81,15 +67,15 @@ Status RollBack(const ChangeFlags& flags) {
   SetOptions(flags, request);
   request.set_to_version(flags.to_version);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::RollBackResponse>(request));
-  PrintObject(DescribeServed(response.endpoint()), flags.output.json);
+  PrintObject(DescribeEndpoint(response.endpoint()), flags.output.json);
   return OkStatus();
 }
 
 void AddSet(const Command& noun) {
   const auto flags = std::make_shared<ChangeFlags>();
-  const Command verb =
-      noun.AddCommand("set", "Answer with another model from now on; makes the endpoint if need be",
-                      "coppice endpoint set --endpoint churn --model m-91c0");
+  const Command verb = noun.AddCommand(
+      "set", "Serve another model from now on; creates the endpoint if there is none",
+      "coppice endpoint set --endpoint churn --model m-91c0");
   AddIdFlag(verb, "--model", flags->model, "Id of the model");
   AddChangeFlags(verb, *flags);
   SetAction(verb, flags, Set);
@@ -97,9 +83,8 @@ void AddSet(const Command& noun) {
 
 void AddRollBack(const Command& noun) {
   const auto flags = std::make_shared<ChangeFlags>();
-  const Command verb =
-      noun.AddCommand("rollback", "Answer with the model of an earlier version again",
-                      "coppice endpoint rollback --endpoint churn");
+  const Command verb = noun.AddCommand("rollback", "Serve the model of an earlier version again",
+                                       "coppice endpoint rollback --endpoint churn");
   verb.Add("--to", flags->to_version,
            "The version to bring back (default: the one before what is served)");
   AddChangeFlags(verb, *flags);
@@ -137,7 +122,7 @@ Status List(const EndpointFlags& flags) {
   COPPICE_RETURN_IF_ERROR(
       remote.ForEachPage<v1::ListEndpointsResponse>(request, [&](const auto& page) {
         for (const v1::Endpoint& endpoint : page.endpoints())
-          rows.push_back(DescribeServed(endpoint));
+          rows.push_back(DescribeEndpoint(endpoint));
       }));
   PrintRows(rows, flags.output.json);
   return OkStatus();
@@ -165,7 +150,7 @@ void AddEndpointDelete(const Command& noun) {
   const auto flags = std::make_shared<EndpointFlags>();
   const Command verb = noun.AddCommand("delete", "Delete an endpoint; its models stay",
                                        "coppice endpoint delete --endpoint churn --yes");
-  AddYesFlag(verb, "Say that you mean it: calls of this endpoint fail from then on");
+  AddYesFlag(verb, "Confirm: calls of this endpoint fail from then on");
   AddEndpointFlags(verb, *flags);
   SetAction(verb, flags, Delete);
 }

@@ -53,7 +53,7 @@ Status Predict(const RowsFlags& flags) {
   const Schema& schema = *source->schema();
   if (flags.probabilities && schema.target()) {
     return InvalidArgumentError(
-        "--probabilities: the model predicts a number, which has none; leave it out");
+        "--probabilities is for classes, and this model predicts a number; leave it out");
   }
   const bool json = flags.output.json;
   RowPrinter printer(json);
@@ -137,8 +137,8 @@ Command AddRowsVerb(const Command& noun, const std::string& name, const std::str
   verb.AddSwitch("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
   verb.Add("--abstain-below", flags->abstain_below,
-           "Leave out rows whose label is the most probable one with less confidence than "
-           "this, 0.5 to 1; privacy noise is counted in")
+           "Abstain on rows where the confidence, privacy noise included, that the label is the "
+           "most probable one is below this, 0.5 to 1")
       .InRange(0.5, 1.0)
       .ShowDefault();
   AddOutputFlags(verb, flags->output);
@@ -152,12 +152,12 @@ Command AddRowsVerb(const Command& noun, const std::string& name, const std::str
 void AddPredict(const Command& model) {
   const auto flags = std::make_shared<RowsFlags>();
   AddRowsVerb(model, "predict", "Predict the class, or the number, of every row of a table",
-              "Table with the schema's features, CSV or LIBSVM; labels are not needed, nor looked "
-              "at. Read and answered block by block: the output of a file that breaks off ends "
-              "before the fault, and the command fails",
+              "Table with the schema's features, CSV or LIBSVM; labels are neither needed nor "
+              "read. Rows are answered block by block: if the file has an error, the output ends "
+              "before it and the command fails",
               flags, Predict)
       .AddSwitch("--probabilities", flags->probabilities,
-                 "Add the probability of every class, not only of the label");
+                 "Also write the probability of every class");
 }
 
 void AddEvaluate(const Command& model) {
@@ -166,8 +166,8 @@ void AddEvaluate(const Command& model) {
       model, "evaluate",
       "Compare predictions with a table's own labels or numbers, and with always answering "
       "the most frequent class or the mean",
-      "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its "
-      "features, not its labels",
+      "Table with the schema's columns, CSV or LIBSVM; the curator sees its features, but not its "
+      "labels",
       flags, Evaluate);
   verb.Add("--html", flags->html_file, "Write the result as a page too, for people; - is stdout")
       .Takes("FILE");

@@ -225,7 +225,7 @@ StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags, const ModelSo
             return request.rows_size() <= kMaxExplainedRows
                        ? OkStatus()
                        : InvalidArgumentError(StrCat("--data has more than ", kMaxExplainedRows,
-                                                     " rows: say which one to explain with --row"));
+                                                     " rows; choose one with --row"));
           }));
   if (!notes.Summary().empty()) Note(notes.Summary());
   if (request.rows_size() > 0) return request;
@@ -245,7 +245,7 @@ Status Explain(const ExplainFlags& flags) {
     const v1::Prediction& prediction = response.predictions(i);
     if (static_cast<uint32_t>(prediction.probabilities_size()) != source->schema()->num_outputs() ||
         prediction.label() >= source->schema()->num_outputs()) {
-      return DataLossError("the curator predicted classes that the schema has not");
+      return DataLossError("the curator predicted classes that the schema does not have");
     }
     const size_t row = flags.row > 0 ? flags.row : static_cast<size_t>(i) + 1;
     if (flags.output.json) {

@@ -4,10 +4,10 @@
 
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/describe/text.h"
 #include "common/export/formats.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/model_file.h"

@@ -5,12 +5,12 @@
 
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "common/describe/verdict.h"
 #include "common/pages/pages.h"
 #include "common/terms/public_key_file.h"
@@ -27,8 +27,7 @@ struct BuildFlags {
   OutputFlags output;
   std::string study, model;
   std::string estimator;
-  std::string lambda = "1";
-  std::string evidence = "both";
+  std::string lambda, evidence;
   std::string where, where_other;
   uint64_t max_model_bytes = 0;
 };
@@ -46,6 +45,20 @@ std::string CheckLambda(const std::string& text) {
   return ParseLambda(text, lambda)
              ? ""
              : "wants a number from 0 (private reports only) to inf (public rows only)";
+}
+
+// Leaves to the curator what no flag says.
+void SetEstimator(const BuildFlags& flags, v1::BuildModelRequest& request) {
+  if (flags.estimator == "prune") request.mutable_prune();
+  if (flags.estimator == "smooth" && !flags.evidence.empty()) {
+    request.mutable_smooth()->set_evidence(kEvidence.at(flags.evidence));
+  } else if (flags.estimator == "smooth") {
+    request.mutable_smooth();
+  }
+  if (flags.estimator != "weighted") return;
+  v1::WeightedEstimator& weighted = *request.mutable_weighted();
+  double lambda = 0;
+  if (ParseLambda(flags.lambda, lambda)) weighted.set_lambda(lambda);
 }
 
 // Checks "plan=gold"; "plan=" selects rows where the value is missing.
@@ -77,15 +90,7 @@ Status Build(const BuildFlags& flags) {
   v1::BuildModelRequest request;
   request.set_study(MakeName(kStudies, flags.study));
   request.set_model_id(flags.model);
-  if (flags.estimator == "prune") {
-    request.mutable_prune();
-  } else if (flags.estimator == "smooth") {
-    request.mutable_smooth()->set_evidence(kEvidence.at(flags.evidence));
-  } else {
-    double lambda = 0;
-    ParseLambda(flags.lambda, lambda);
-    request.mutable_weighted()->set_lambda(lambda);
-  }
+  SetEstimator(flags, request);
   SetWhere(flags, request);
   request.set_max_model_bytes(flags.max_model_bytes);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::BuildModelResponse>(request));
@@ -96,35 +101,33 @@ Status Build(const BuildFlags& flags) {
 void AddBuild(const Command& noun) {
   const auto flags = std::make_shared<BuildFlags>();
   const Command verb =
-      noun.AddCommand("build", "Turn a study's sums into a model; costs no privacy",
+      noun.AddCommand("build", "Build a model from a study's reports; costs no further privacy",
                       "coppice model build --study s-4f2a");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   const Flag estimator =
       verb.Add("--estimator", flags->estimator,
-               "smooth: all trees as one, nothing to tune (default). The paper's: weighted "
-               "by --lambda (default if that is given), or prune")
+               "smooth: all trees as one, nothing to tune. The paper's: weighted by --lambda, or "
+               "prune (default: the one that another flag is for, or the curator's choice)")
           .OneOf({"weighted", "prune", "smooth"});
   const Flag lambda =
       verb.Add("--lambda", flags->lambda,
-               "For weighted: what one public row counts, in private ones; 0 to inf")
-          .Check(CheckLambda, "NUMBER")
-          .ShowDefault();
-  const Flag evidence =
-      verb.Add("--evidence", flags->evidence,
-               "For smooth: both, reports (the public labels are not to be trusted) or "
-               "public (what there is without reports)")
-          .OneOf({"both", "reports", "public"})
-          .ShowDefault();
+               "For weighted: how many private rows a public row counts as; 0 to inf (default: the "
+               "curator's choice)")
+          .Check(CheckLambda, "NUMBER");
+  const Flag evidence = verb.Add("--evidence", flags->evidence,
+                                 "For smooth: both; reports, if public labels cannot be trusted; "
+                                 "or public, to see what there is without reports (default: the "
+                                 "curator's choice)")
+                            .OneOf({"both", "reports", "public"});
   const Flag where =
       verb.Add("--where", flags->where,
-               "For smooth: of the reports with this value of a public feature alone, FEATURE= "
-               "where "
-               "it is missing; if the study is by that feature (study create --by), or all of its "
-               "features are public")
+               "For smooth: use only the reports with this value of a public feature; FEATURE= "
+               "selects reports where it is missing. Needs a study by that feature (study create "
+               "--by), or one whose features are all public")
           .Check(CheckWhere, "FEATURE=VALUE");
   const Flag where_other =
       verb.Add("--where-other", flags->where_other,
-               "The same, of the reports whose value of the feature is none of the known")
+               "The same for the reports whose value of the feature is not in the schema")
           .Check(
               [](const std::string& name) {
                 return name.empty() ? "wants the name of a feature" : "";
@@ -134,13 +137,18 @@ void AddBuild(const Command& noun) {
   AddIdFlag(verb, "--model", flags->model, "Id of the new model (default: the curator's choice)",
             /*required=*/false);
   verb.Add("--max-model-bytes", flags->max_model_bytes,
-           "Do not keep the model if it takes more; 0: what the curator allows")
+           "Do not keep the model if it is larger; 0: the curator's limit")
       .Takes("N")
       .ShowDefault();
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   verb.CheckFlags([flags, estimator, lambda, evidence, where, where_other] {
-    if (!estimator.IsGiven()) flags->estimator = lambda.IsGiven() ? "weighted" : "smooth";
+    if (!estimator.IsGiven()) {
+      if (evidence.IsGiven() || where.IsGiven() || where_other.IsGiven()) {
+        flags->estimator = "smooth";
+      }
+      if (lambda.IsGiven()) flags->estimator = "weighted";
+    }
     const auto only_for = [&](const std::string& name, const Flag& flag) -> Status {
       if (flags->estimator == name || !flag.IsGiven()) return OkStatus();
       return InvalidArgumentError(StrCat(flag.name(), ": is for --estimator ", name, " only"));
@@ -202,8 +210,7 @@ void AddDelete(const Command& noun) {
       noun.AddCommand("delete", "Delete a model that no endpoint serves; what it cost stays spent",
                       "coppice model delete --model m-91c0 --yes");
   AddYesFlag(verb,
-             "Say that you mean it: nothing brings the model back; `coppice model export` keeps a "
-             "copy");
+             "Confirm: the model cannot be brought back; `coppice model export` keeps a copy");
   AddModelFlags(verb, *flags);
   SetAction(verb, flags, Delete);
 }
@@ -242,15 +249,14 @@ Status Verify(const VerifyFlags& flags) {
 
 void AddVerify(const Command& noun) {
   const auto flags = std::make_shared<VerifyFlags>();
-  const Command verb = noun.AddCommand(
-      "verify",
-      "List what a model released, check that it adds up to its epsilon and who signed it, and say "
-      "what that means",
-      "coppice model verify --model m-91c0 --curator-key curator.pem");
-  AddPublicKeyFlag(
-      verb, "--curator-key", flags->curator_key,
-      "Public key of the curator, as `coppice study key` prints it: refuse a model that neither it "
-      "nor a key that it leads to has signed");
+  const Command verb =
+      noun.AddCommand("verify",
+                      "List what a model released, check that the releases add up to its epsilon, "
+                      "check its signature, and explain what that means",
+                      "coppice model verify --model m-91c0 --curator-key curator.pem");
+  AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
+                   "Public key of the curator, as `coppice study key` prints it: refuse a model "
+                   "that was signed neither by it nor by a key that it endorses");
   verb.Add("--html", flags->html_file,
            "Write the certificate as a page too, for people; - is stdout")
       .Takes("FILE");

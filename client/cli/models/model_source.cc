@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/text.h"
 #include "common/model/explain.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/model_file.h"
@@ -137,7 +137,7 @@ StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) {
   request.set_name(MakeName(kModels, id));
   COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::GetModelResponse>(request));
   if (response.model().name() == request.name()) return std::move(*response.mutable_model());
-  return DataLossError(StrCat("the curator sent another model than ", id));
+  return DataLossError(StrCat("the curator sent a different model instead of ", id));
 }
 
 void AddModelFlags(const Command& verb, ModelFlags& flags) {
@@ -181,7 +181,8 @@ void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& fla
             "Instead: an endpoint, for the model that it serves when the command begins",
             /*required=*/false);
   verb.Add("--file", flags->file,
-           "Instead: a file that `model export` wrote. Computed here: nobody sees the rows")
+           "Instead: a file that `model export` wrote. Predictions are made here, and the rows are "
+           "not sent")
       .Takes("FILE");
   const Flag server = AddServerFlags(verb, flags->server).Required(false);
   verb.CheckFlags([flags, server] {

@@ -33,7 +33,7 @@ Status CheckAnswer(const v1::StreamPredictionsResponse& response, size_t rows,
     const bool fits =
         prediction.label() < schema.num_outputs() &&
         static_cast<uint32_t>(prediction.probabilities_size()) == schema.num_outputs();
-    if (!fits) return DataLossError("the curator predicted classes that the schema has not");
+    if (!fits) return DataLossError("the curator predicted classes that the schema does not have");
   }
   return OkStatus();
 }

@@ -5,11 +5,12 @@
 
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
+#include "common/describe/text.h"
 #include "common/model/render.h"
 #include "common/model/summary.h"
 #include "common/pages/pages.h"
@@ -83,7 +84,7 @@ Status Show(const ShowFlags& flags) {
 void AddShow(const Command& noun) {
   const auto flags = std::make_shared<ShowFlags>();
   const Command verb =
-      noun.AddCommand("show", "Show a forest at a glance, or draw a tree of it",
+      noun.AddCommand("show", "Summarize a forest, or draw one of its trees",
                       "coppice model show --model m-91c0 --format svg --output tree.svg");
   verb.Add("--format", flags->format,
            "text, dot (Graphviz) or svg; votes: a model of lazybb as one table; html: a page with "

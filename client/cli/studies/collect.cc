@@ -122,7 +122,8 @@ void AddHistory(const Command& noun) {
   verb.Add("--journal", flags->journal_file, "The journal").Required().ExistingFile();
   verb.Add("--subject", flags->subject, "Only what this one answered");
   verb.AddSwitch("--answers", flags->answers,
-                 "Every answer itself, byte by byte, and the curator it is for");
+                 "Every answer, and the curator it is for; of one that waits, byte by byte what will "
+                 "be sent");
   AddOutputFlags(verb, flags->output);
   SetAction(verb, flags, History);
 }

@@ -63,8 +63,9 @@ std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries) {
                     {"curator", entry.curator.has_value() ? Json(ToPin(*entry.curator)) : Json()},
                     {"epsilon", Epsilon(entry.epsilon.nanos())},
                     {"delivered", entry.delivered},
-                    {"fingerprint", ToHex(report.fingerprint)},
-                    {"ticket", BytesToHexString(report.ticket.ToBytes())}});
+                    {"fingerprint", ToHex(report.fingerprint)}});
+    if (entry.delivered) continue;  // nothing else is left of it
+    rows.back()["ticket"] = BytesToHexString(report.ticket.ToBytes());
     if (entry.sealed.has_value()) {
       AddSealed(*entry.sealed, rows.back());
     } else {

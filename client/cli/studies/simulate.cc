@@ -14,8 +14,8 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
-#include "common/base/status.h"
 #include "client/device/grpc/grpc_carrier.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
@@ -34,7 +34,8 @@ struct SimulateFlags {
   OutputFlags output;
   std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
   std::string max_epsilon = "20";
-  std::vector<std::string> shows;
+  std::vector<std::string> allowed_in_clear;
+  std::vector<std::string> join_ids;
   std::string curator_key;
   bool demand_pin = false;
   uint64_t min_reports = 0;
@@ -50,7 +51,8 @@ StatusOr<std::string> NameTemporaryJournal() {
   std::string folder =
       StrCat(temporary == nullptr || *temporary == 0 ? "/tmp" : temporary, "/coppice-XXXXXX");
   if (mkdtemp(folder.data()) == nullptr) {
-    return UnavailableError("cannot make a folder for a temporary journal; name one with --journal");
+    return UnavailableError(
+        "cannot make a folder for a temporary journal; name one with --journal");
   }
   return StrCat(folder, "/journal");
 }
@@ -191,7 +193,8 @@ StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& fla
       new SimulatedDevices{.own = std::move(own),
                            .policy = {.max_epsilon = EpsilonOf(flags.max_epsilon),
                                       .own_schema = nullptr,
-                                      .shows = flags.shows}});
+                                      .allowed_in_clear = flags.allowed_in_clear,
+                                      .join_ids = flags.join_ids}});
   devices->policy.own_schema = devices->own.schema;
   COPPICE_ASSIGN_OR_RETURN(devices->offers, OfferPolicyOf(flags));
   // No random delay of sending: it hides one device's work, not that of many devices.
@@ -205,8 +208,8 @@ StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& fla
   return devices;
 }
 
-// With one try or, if `patiently`, as many as the time allows: a wrong address must not take a minute
-// to show.
+// With one try or, if `patiently`, as many as the time allows: a wrong address must not take a
+// minute to show.
 StatusOr<GrpcCarrier> ConnectFor(const SimulateFlags& flags, bool patiently) {
   if (flags.relay.is_given()) return flags.relay.Connect(flags.server, patiently);
   return GrpcCarrier::ToCurator(flags.server.Connection(),
@@ -258,12 +261,11 @@ Status SimulateRows(const SimulateFlags& flags) {
   Status status = Resume(parts, flags.gateway, flags.study, counts);
   if (status.ok()) {
     Progress progress("rows", rows);
-    const AnsweringFile answering{
-        .study = flags.study,
-        .known = flags.relay.is_given() ? nullptr : fetched->privatizer(),
-        .file = file,
-        .rows = rows,
-        .submission_tokens = tokens};
+    const AnsweringFile answering{.study = flags.study,
+                                  .known = flags.relay.is_given() ? nullptr : fetched->privatizer(),
+                                  .file = file,
+                                  .rows = rows,
+                                  .submission_tokens = tokens};
     status = AnswerRows(
         parts, flags.gateway, answering, [&](uint64_t done) { progress.Show(done); }, counts);
   }
@@ -271,9 +273,8 @@ Status SimulateRows(const SimulateFlags& flags) {
   json["journal"] = devices->journal_file;
   json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);
   PrintObject(json, flags.output.json);
-  return flags.relay.is_given()
-             ? CloseRelayWith(status, counts, devices->journal_file)
-             : CloseWith(status, counts, flags.gateway, devices->journal_file);
+  return flags.relay.is_given() ? CloseRelayWith(status, counts, devices->journal_file)
+                                : CloseWith(status, counts, flags.gateway, devices->journal_file);
 }
 
 Status Simulate(const SimulateFlags& flags) {
@@ -324,12 +325,18 @@ void AddCollectSimulate(const Command& collect) {
   AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
                  "Largest epsilon of one report that the devices agree to")
       .ShowDefault();
-  const Flag shows = verb.Add("--show", flags->shows,
-                              "Features, or the id that a study is joined by, that the devices "
-                              "agree to send in the "
-                              "clear; a study that asks for any other is declined")
-                         .SplitAt(',')
-                         .Takes("FEATURE,...");
+  const Flag allowed_in_clear =
+      verb.Add("--allow-in-clear,--show", flags->allowed_in_clear,
+               "Features that the devices agree to send in the clear; a study that asks for any "
+               "other is declined")
+          .SplitAt(',')
+          .Takes("FEATURE,...");
+  const Flag join_ids =
+      verb.Add("--allow-join-id", flags->join_ids,
+               "Ids by which the devices let studies join; the column is then sent as it is, so "
+               "never one of their features")
+          .SplitAt(',')
+          .Takes("COLUMN,...");
   const Flag curator_key =
       AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
                        "Public key of the curator, as `coppice study key` prints it (default: the "
@@ -345,7 +352,7 @@ void AddCollectSimulate(const Command& collect) {
   AddOutputFlags(verb, flags->output);
   const Flag relay =
       AddRelayTarget(verb, flags->relay, flags->server, AddServerFlags(verb, flags->server));
-  relay.Needs(curator_key).Excludes(tokens).Excludes(shows);
+  relay.Needs(curator_key).Excludes(tokens).Excludes(allowed_in_clear).Excludes(join_ids);
   verb.Add("--min-batch", flags->min_batch,
            "Answer only if the relay sends batches of at least so many reports, and drops smaller "
            "ones")

@@ -7,15 +7,15 @@
 #include "client/cli/studies/commands.h"
 #include "client/cli/studies/public_rows.h"
 #include "client/cli/studies/token_list.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
 #include "client/cli/terminal/remote.h"
-#include "client/cli/terminal/study_settings.h"
 #include "client/device/grpc/server_call.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
+#include "common/describe/study_settings.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/study.pb.h"
@@ -34,34 +34,22 @@ struct CreateFlags {
   v1::StudySettings settings;
   RelayFlags relay;
   std::optional<v1::SplitRule> rule;
-  v1::Criterion criterion = v1::CRITERION_GINI;
+  std::optional<v1::Criterion> criterion;
   std::optional<uint32_t> depth, min_leaf, trees;
   std::string by_feature;
-  uint64_t seed = 1;
+  std::optional<uint64_t> seed;
   bool accept_leak = false;
 };
 
-constexpr uint32_t kForestTrees = 64;
-constexpr uint32_t kForestTreesWithoutLabels = 256;
-constexpr uint32_t kDefaultDepth = 6;
-
-// The hybrid rule's forest with a size chosen by the curator, unless a flag asks for another
-// partition.
+// Asks for what a flag says and nothing else: the curator chooses the rest.
 void SetPartition(const CreateFlags& flags, v1::PartitionOptions& options) {
-  const bool nothing_asked = !flags.rule && !flags.depth && !flags.min_leaf && !flags.trees;
-  const v1::SplitRule rule =
-      flags.rule.value_or(nothing_asked || flags.rows.without_labels() ? v1::SPLIT_RULE_HYBRID
-                                                                       : v1::SPLIT_RULE_MAX_EDGE);
-  const bool hybrid = rule == v1::SPLIT_RULE_HYBRID;
-  options.set_rule(rule);
-  options.set_criterion(hybrid ? v1::CRITERION_ENTROPY : flags.criterion);
-  options.set_max_depth(flags.depth.value_or(kDefaultDepth));
-  options.set_min_leaf(flags.min_leaf.value_or(1));
-  const uint32_t forest = flags.rows.without_labels() ? kForestTreesWithoutLabels : kForestTrees;
-  options.set_trees(flags.trees.value_or(hybrid ? forest : 1));
-  options.set_seed(flags.seed);
+  if (flags.rule) options.set_rule(*flags.rule);
+  if (flags.criterion) options.set_criterion(*flags.criterion);
+  if (flags.depth) options.set_max_depth(*flags.depth);
+  if (flags.min_leaf) options.set_min_leaf(*flags.min_leaf);
+  if (flags.trees) options.set_trees(*flags.trees);
+  if (flags.seed) options.set_seed(*flags.seed);
   options.set_by_feature(flags.by_feature);
-  options.set_choose_size(hybrid && !flags.depth && !flags.min_leaf);
 }
 
 StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
@@ -71,10 +59,10 @@ StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   request.set_study_id(flags.study);
   SetPartition(flags, *request.mutable_partition());
   request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
-  if (flags.mechanism == v1::MECHANISM_UNSPECIFIED) {
-    request.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
-  } else {
+  if (flags.mechanism != v1::MECHANISM_UNSPECIFIED) {
     request.set_mechanism(flags.mechanism);
+  } else if (flags.max_payload > 0) {
+    request.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
   }
   request.set_expected_devices(flags.devices);
   *request.mutable_settings() = flags.settings;
@@ -92,6 +80,32 @@ Status Create(const CreateFlags& flags) {
   return OkStatus();
 }
 
+// "--min-reports" for min_reports.
+std::string FlagOf(const StudySetting& setting) {
+  std::string flag = StrCat("--", setting.name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+void AddSettingsFlags(const Command& command, v1::StudySettings& settings) {
+  for (const StudySetting& setting : StudySettingTable()) {
+    const auto set = [&setting, &settings](const std::string& text) {
+      (void)setting.set(text, settings);  // was checked
+    };
+    if (setting.takes.empty()) {
+      command.AddSwitch(
+          FlagOf(setting), [set] { set(""); }, std::string(setting.help));
+      continue;
+    }
+    command.AddTaken<std::string>(FlagOf(setting), set, std::string(setting.help))
+        .Takes(std::string(setting.takes))
+        .Check([&setting](const std::string& text) {
+          v1::StudySettings scratch;
+          return std::string(setting.set(text, scratch).message());
+        });
+  }
+}
+
 void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
   const std::map<std::string, v1::SplitRule> rules = {
       {"max_edge", v1::SPLIT_RULE_MAX_EDGE},
@@ -101,28 +115,34 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
   const std::map<std::string, v1::Criterion> criteria = {{"gini", v1::CRITERION_GINI},
                                                          {"entropy", v1::CRITERION_ENTROPY}};
   AddChoice(verb, "--split-rule", flags.rule, rules,
-            "How cells are divided (default: hybrid, the rule of the forest that is grown if no "
-            "flag asks for another; max_edge with --depth, --min-leaf or --trees)");
+            "How cells are divided (default: the curator's choice)")
+      .ForResearch();
   AddChoice(verb, "--criterion", flags.criterion, criteria,
-            "What a split reduces (default gini; hybrid takes entropy)");
+            "What a split reduces; hybrid takes entropy (default: the curator's choice)")
+      .ForResearch();
   verb.Add("--depth", flags.depth,
-           "Largest depth of a leaf; the root has depth 0 (default 6; chosen for hybrid)")
-      .InRange(0, 64);
+           "Largest depth of a leaf; the root has depth 0 (default: the curator's choice)")
+      .InRange(0, 64)
+      .ForResearch();
   verb.Add("--min-leaf", flags.min_leaf,
-           "Fewest public rows in a leaf (default 1; chosen for hybrid)")
-      .InRange(1, 1 << 30);
+           "Fewest public rows in a leaf (default: the curator's choice)")
+      .InRange(1, 1 << 30)
+      .ForResearch();
   verb.Add("--trees", flags.trees,
            "Trees, each on a bootstrap of the public rows if several; a device answers in "
-           "one (default 1; 64 for hybrid, 256 without labels)")
-      .InRange(1, 1024);
+           "one (default: the curator's choice)")
+      .InRange(1, 1024)
+      .ForResearch();
   verb.Add("--by", flags.by_feature,
            "A public categorical feature: each tree begins with its values, so that counts and "
            "models by value can be had of the one study. Costs no privacy")
       .Check(
           [](const std::string& name) { return name.empty() ? "wants the name of a feature" : ""; },
           "FEATURE");
-  verb.Add("--seed", flags.seed, "Public randomness of the partition; no privacy rests on it")
-      .ShowDefault();
+  verb.Add("--seed", flags.seed,
+           "Public randomness of the partition; no privacy rests on it (default: the curator's "
+           "choice)")
+      .ForResearch();
 }
 
 void AddCreate(const Command& noun) {
@@ -138,14 +158,16 @@ void AddCreate(const Command& noun) {
   AddPublicRowsFlags(verb, flags->rows);
   AddEpsilonFlag(verb, "--epsilon", flags->epsilon, "What one report costs its device, 0.01 to 20")
       .Required();
-  AddChoice(verb, "--mechanism", flags->mechanism, mechanisms,
-            "How devices hide their rows (default auto: what says most of a label, or nearly that "
-            "in the smallest report)");
+  AddChoice(
+      verb, "--mechanism", flags->mechanism, mechanisms,
+      "How devices hide their rows; auto: the curator chooses what says most about a label, or "
+      "nearly that in the smallest report (default: auto)");
   verb.Add("--max-payload", flags->max_payload,
-           "For auto: most bytes that a report's payload may have (default: no limit)");
+           "For auto: most bytes that a report's payload may have (default: no limit)")
+      .ForResearch();
   verb.Add("--devices", flags->devices,
            "About how many devices will answer; sizes a partition without labels");
-  verb.Add("--joined-by", flags->joined_by,
+  verb.Add("--join-id,--joined-by", flags->joined_by,
            "Name of the id that devices show in place of their features, which the curator has "
            "already: all must be public in the schema, and `coppice study join` brings them")
       .Takes("NAME");

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "client/cli/studies/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"

@@ -36,7 +36,7 @@ StatusOr<v1::Study> GetStudy(const Remote& remote, const std::string& study) {
     return FailedPreconditionError(
         StrCat("study ", study,
                " is not joined by an id, so its devices send their own features; `coppice "
-               "study create --joined-by` makes one that is"));
+               "study create --join-id` makes one that is"));
   }
   return std::move(*response.mutable_study());
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/describe.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/wire/proto/convert.h"
@@ -31,28 +33,28 @@ struct PreviewFlags : ForecastOutput {
   ServerFlags server;
   PublicRowsFlags rows;
   std::string mechanism = "auto";
-  std::vector<double> epsilons = {0.5, 1, 2, 4, 8};
-  std::vector<uint64_t> devices = {1'000, 10'000, 100'000};
+  std::vector<double> epsilons;
+  std::vector<uint64_t> devices;
   uint32_t max_payload = 0;
-  uint64_t seed = 1;
+  std::optional<uint64_t> seed;
   RelayFlags relay;
 };
 
 struct ForecastFlags : ForecastOutput {
   ServerFlags server;
   std::string study;
-  std::vector<uint64_t> devices = {1'000, 10'000, 100'000};
+  std::vector<uint64_t> devices;
 };
 
 StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
   v1::PreviewStudyRequest request;
   v1::CreateStudyRequest& study = *request.mutable_study();
   COPPICE_RETURN_IF_ERROR(AddPublicRows(flags.rows, study));
-  study.mutable_partition()->set_seed(flags.seed);
-  if (flags.mechanism == "auto") {
-    study.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
-  } else {
+  if (flags.seed) study.mutable_partition()->set_seed(*flags.seed);
+  if (flags.mechanism != "auto") {
     study.set_mechanism(ToProto(*ParseMechanism(flags.mechanism)));
+  } else if (flags.max_payload > 0) {
+    study.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
   }
   for (const double epsilon : flags.epsilons) {
     COPPICE_ASSIGN_OR_RETURN(const Budget budget, Budget::FromEpsilon(epsilon));
@@ -62,42 +64,6 @@ StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
   COPPICE_RETURN_IF_ERROR(SetRelay(flags.relay, *study.mutable_settings()));
   request.set_with_page(!flags.html_file.empty());
   return request;
-}
-
-// Adds the relay's members, if the study has a relay.
-void DescribeRelayOf(const v1::Outlook& outlook, Json& json) {
-  const bool promised = outlook.relay_epsilon_nanos() > 0;
-  json["relay_epsilon"] =
-      static_cast<double>(promised ? outlook.relay_epsilon_nanos() : outlook.epsilon_nanos()) / 1e9;
-  json["relay_delta"] = static_cast<double>(outlook.relay_delta_atto()) / 1e18;
-}
-
-Json Describe(const v1::Outlook& outlook, bool with_relay) {
-  Json json = {{"epsilon", static_cast<double>(outlook.epsilon_nanos()) / 1e9},
-               {"devices", outlook.devices()},
-               {"mechanism", MechanismName(static_cast<MechanismKind>(outlook.mechanism()))},
-               {"payload_bytes", outlook.payload_bytes()},
-               {"equivalent_rows", outlook.equivalent_rows()}};
-  // 0: not computed.
-  if (outlook.influence() > 0) json["influence"] = outlook.influence();
-  // Without a promise to readers, the promise about every report holds for them too.
-  const bool promised = outlook.readers_epsilon_nanos() > 0;
-  json["readers_epsilon"] =
-      static_cast<double>(promised ? outlook.readers_epsilon_nanos() : outlook.epsilon_nanos()) /
-      1e9;
-  json["readers_delta"] = static_cast<double>(outlook.readers_delta_atto()) / 1e18;
-  if (with_relay) DescribeRelayOf(outlook, json);
-  if (outlook.has_accuracy() || outlook.has_rmse()) {
-    const bool numbers = outlook.has_rmse();
-    const v1::Interval& level = numbers ? outlook.rmse() : outlook.accuracy();
-    json[numbers ? "rmse" : "accuracy"] = level.mean();
-    json["low"] = level.low();
-    json["high"] = level.high();
-    json["gain"] = outlook.gain();
-    json["gain_low"] = outlook.gain_interval().low();
-    json["gain_high"] = outlook.gain_interval().high();
-  }
-  return json;
 }
 
 // What always answering one class achieves, and whether any study is forecast to do better.
@@ -168,13 +134,13 @@ void NoteSample(uint64_t given, const v1::PreviewStudyResponse& response) {
               " public rows. With all of them public labels say more."));
 }
 
-void NoteRelay(const v1::StudySettings& settings) {
-  if (!settings.has_relay()) return;
+void NoteRelay(const v1::PreviewStudyResponse& response) {
+  if (!response.has_relay()) return;
   Note(absl::StrFormat(
       "relay_epsilon is towards the curator, if batches have %d reports or more, %g %% of them are "
       "not honest, and the relay deals tickets at random and tells nobody who has which. If the "
       "relay and the curator collude, epsilon is all there is.",
-      settings.relay().min_batch(), settings.relay().dishonest_millionths() / 1e4));
+      response.relay().min_batch(), response.relay().dishonest_millionths() / 1e4));
 }
 
 bool PromisesOfRelay(const v1::PreviewStudyResponse& response) {
@@ -182,20 +148,10 @@ bool PromisesOfRelay(const v1::PreviewStudyResponse& response) {
                      [](const v1::Outlook& one) { return one.relay_epsilon_nanos() > 0; });
 }
 
-// For the forecast of an existing study; `study show` has its settings.
-void NoteRelayOfStudy(const std::string& study) {
-  Note(StrCat(
-      "relay_epsilon is towards the curator, if as many reports of each batch are honest as the "
-      "study assumes (`coppice study show --study ",
-      study,
-      "`), and the relay deals tickets at random and tells nobody who has which. If the relay and "
-      "the curator collude, epsilon is all there is."));
-}
-
 void PrintOutlooks(const v1::PreviewStudyResponse& response, bool json, bool with_relay) {
   std::vector<Json> rows;
   for (const v1::Outlook& outlook : response.outlooks()) {
-    rows.push_back(Describe(outlook, with_relay));
+    rows.push_back(DescribeOutlook(outlook, with_relay));
   }
   PrintRows(rows, json);
 }
@@ -212,13 +168,13 @@ Status Preview(const PreviewFlags& flags) {
   COPPICE_RETURN_IF_ERROR(WritePage(flags, response));
   if (flags.html_file == "-") return OkStatus();
   NoteSample(static_cast<uint64_t>(request.study().public_rows_size()), response);
-  PrintOutlooks(response, flags.output.json, request.study().settings().has_relay());
+  PrintOutlooks(response, flags.output.json, response.has_relay());
   NotePublicOnly(response);
   NoteBaseline(request.study(), response);
   NoteFeatures(response);
   Note(response.advice());
   NoteReaders(response);
-  NoteRelay(request.study().settings());
+  NoteRelay(response);
   return OkStatus();
 }
 
@@ -238,15 +194,15 @@ Status Forecast(const ForecastFlags& flags) {
   NoteFeatures(forecast);
   Note(forecast.advice());
   NoteReaders(forecast);
-  if (with_relay) NoteRelayOfStudy(flags.study);
+  if (with_relay) NoteRelay(forecast);
   return OkStatus();
 }
 
 void AddDevicesFlag(const Command& verb, std::vector<uint64_t>& devices) {
-  verb.Add("--devices", devices, "How many answer, several by commas")
+  verb.Add("--devices", devices,
+           "How many answer, several by commas (default: the curator's choice)")
       .SplitAt(',')
-      .InRange(uint64_t{1}, uint64_t{10'000'000'000})
-      .ShowDefault();
+      .InRange(uint64_t{1}, uint64_t{10'000'000'000});
 }
 
 void AddPageFlags(const Command& verb, ForecastOutput& flags) {
@@ -266,10 +222,10 @@ void AddStudyPreview(const Command& noun) {
       "coppice study preview --public public.csv --schema schema.json "
       "--epsilon 1,2,4 --devices 10000");
   AddPublicRowsFlags(verb, flags->rows);
-  verb.Add("--epsilon", flags->epsilons, "What one report may cost, several by commas")
+  verb.Add("--epsilon", flags->epsilons,
+           "What one report may cost, several by commas (default: the curator's choice)")
       .SplitAt(',')
-      .InRange(0.01, 20.0)
-      .ShowDefault();
+      .InRange(0.01, 20.0);
   AddDevicesFlag(verb, flags->devices);
   verb.Add("--mechanism", flags->mechanism, "One by name, or auto: the best for each")
       .Check([](const std::string& name) {
@@ -277,9 +233,11 @@ void AddStudyPreview(const Command& noun) {
                               : std::string(ParseMechanism(name).status().message());
       })
       .ShowDefault();
-  verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report");
+  verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report").ForResearch();
   AddBatchFlags(verb, flags->relay);
-  verb.Add("--seed", flags->seed, "Of partitions and of the simulation; public").ShowDefault();
+  verb.Add("--seed", flags.seed,
+           "Of partitions and of the simulation; public (default: the curator's choice)")
+      .ForResearch();
   AddPageFlags(verb, *flags);
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);

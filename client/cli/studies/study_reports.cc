@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "client/cli/studies/commands.h"
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
+#include "common/describe/text.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/study.pb.h"
 
@@ -24,9 +25,7 @@ struct ReportsFlags {
   std::string study;
 };
 
-std::string OutcomeText(v1::ReportOutcome outcome) {
-  return EnumText(v1::ReportOutcome_Name(outcome), "REPORT_OUTCOME_");
-}
+std::string OutcomeText(v1::ReportOutcome outcome) { return EnumText(outcome); }
 
 // The same members for every step: each outcome that occurred in any step.
 Json DescribeStep(const v1::ReportStep& step, const std::set<v1::ReportOutcome>& outcomes) {

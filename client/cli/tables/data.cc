@@ -36,19 +36,17 @@ Status Split(const SplitFlags& flags) {
   } else {
     PrintRows(table, /*json=*/false);
   }
-  Note(
-      "Rows that are given as --public are not protected: put rows there only if everybody may see "
-      "them.");
+  Note("Rows given as --public are not protected: use only rows that anyone may see.");
   return OkStatus();
 }
 
 }  // namespace
 
 void AddDataCommands(CommandLine& line) {
-  const Command noun = line.AddGroup("data", "Tables of one's own, on this machine");
+  const Command noun = line.AddGroup("data", "Your own tables, on this machine");
   const auto flags = std::make_shared<SplitFlags>();
   const Command verb =
-      noun.AddCommand("split", "Share the rows of a CSV file out among files, by a public seed",
+      noun.AddCommand("split", "Split the rows of a CSV file into several files, by a public seed",
                       "coppice data split --data all.csv --parts public=200,private=rest,test=0.2 "
                       "--output-dir parts");
   verb.Add("--data", flags->data_file, "Table, CSV with a header line").Required().Takes("FILE");
@@ -60,10 +58,10 @@ void AddDataCommands(CommandLine& line) {
       .Check(
           [](const std::string& text) { return std::string(ParseParts(text).status().message()); },
           "NAME=ROWS,...");
-  verb.Add("--output-dir", flags->output_dir, "Folder of the files, made if it is not there")
+  verb.Add("--output-dir", flags->output_dir, "Folder for the files; created if missing")
       .Required()
       .Takes("DIR");
-  verb.Add("--seed", flags->seed, "Which rows go where; public").ShowDefault();
+  verb.Add("--seed", flags->seed, "Decides which rows go where; public").ShowDefault();
   AddOutputFlags(verb, flags->output);
   SetAction(verb, flags, Split);
 }

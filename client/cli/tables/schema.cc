@@ -91,17 +91,17 @@ StatusOr<std::string> HashOfFile(const std::string& path) {
 std::string LeakNote(BoundsOrigin origin, const std::string& data_file) {
   if (origin == BoundsOrigin::kPublicRows) return "";
   if (origin == BoundsOrigin::kPrivateRows) {
-    return StrCat(
-        "warning: what the schema marks \"from private rows\" was read off the rows of ", data_file,
-        ", and that leaks: a curator refuses it without --accept-leak. Write what is known without "
-        "looking at the rows, and mark it \"declared\".");
+    return StrCat("warning: what the schema marks \"from private rows\" was read from the rows of ",
+                  data_file,
+                  ", which leaks: a curator refuses it without --accept-leak. Write down what you "
+                  "know without looking at the rows, and mark it \"declared\".");
   }
   return StrCat(
-      "warning: a schema is public, and what it marks \"from these rows\" was read off the rows "
+      "warning: a schema is public, and what it marks \"from these rows\" was read from the rows "
       "of ",
       data_file,
-      ". Say whether everybody may see them: --rows public, or --rows private, since that leaks. A "
-      "curator refuses the mark that does not say it.");
+      ". Say whether anyone may see those rows: --rows public, or --rows private, in which case "
+      "the schema leaks. A curator refuses a schema that does not say.");
 }
 
 StatusOr<InferOptions> OptionsOf(const InferFlags& flags) {
@@ -181,11 +181,10 @@ void AddInfer(const Command& noun) {
                       "--output schema.json");
   InferOptions& options = flags->options;
   verb.Add("--data", flags->data_file, "Table, CSV with a header line").Required().Takes("FILE");
-  verb.Add(
-          "--rows", flags->rows,
-          "public: everybody may see these rows, and the schema names them by their hash; private: "
-          "what is read off them leaks, and a curator refuses it without --accept-leak (default: "
-          "it is not said, which a curator refuses too)")
+  verb.Add("--rows", flags->rows,
+           "public: anyone may see these rows, and the schema records their hash. private: bounds "
+           "and values read from them leak, and a curator refuses the schema without "
+           "--accept-leak. If you do not say, a curator refuses it as well")
       .OneOf({"public", "private"});
   const Flag label =
       verb.Add("--label", options.label, "The column of the classes that are to be predicted")
@@ -215,7 +214,8 @@ void AddInfer(const Command& noun) {
            "dates")
       .SplitAt(',')
       .Takes("NAMES");
-  verb.Add("--leave-out", options.leave_out, "Columns that are no features, such as ids, by commas")
+  verb.Add("--leave-out", options.leave_out,
+           "Columns that are not features, such as ids, separated by commas")
       .SplitAt(',')
       .Takes("NAMES");
   verb.Add("--missing", flags->missing,
@@ -224,7 +224,7 @@ void AddInfer(const Command& noun) {
       .SplitAt(',')
       .Takes("TEXTS");
   verb.Add("--max-categories", flags->max_categories,
-           "A column with more different texts is left out")
+           "Leave out columns with more distinct texts than this")
       .InRange(uint32_t{1}, uint32_t{4096})
       .ShowDefault();
   AddOutputFlags(verb, flags->output);
@@ -326,15 +326,16 @@ Status Check(const CheckFlags& flags) {
 void AddCheck(const Command& noun) {
   const auto flags = std::make_shared<CheckFlags>();
   const Command verb = noun.AddCommand(
-      "check", "Say everything that is wrong with a schema, and with a CSV file under it",
+      "check", "List everything that is wrong with a schema, and with a CSV file read with it",
       "coppice schema check --schema schema.json --data private.csv");
   verb.Add("--schema", flags->schema_file, "Schema, JSON").Required().Takes("FILE");
   verb.Add("--data", flags->data_file, "Table, CSV with a header line").Takes("FILE");
-  verb.AddSwitch(
-      "--lenient", flags->options.lenient,
-      "Values that readers clamp, round or take as \"other\" are counted, and not wrong");
-  verb.AddSwitch("--unlabelled", flags->options.unlabelled, "An empty label is not wrong");
-  verb.Add("--max-problems", flags->max_problems, "Most things that are listed; all are counted")
+  verb.AddSwitch("--lenient", flags->options.lenient,
+                 "Count values that would be clamped, rounded or taken as \"other\" without "
+                 "calling them wrong");
+  verb.AddSwitch("--unlabelled", flags->options.unlabelled, "Accept empty labels");
+  verb.Add("--max-problems", flags->max_problems,
+           "List at most this many problems; all are counted")
       .InRange(uint64_t{1}, uint64_t{100'000})
       .ShowDefault();
   AddOutputFlags(verb, flags->output);
@@ -344,8 +345,7 @@ void AddCheck(const Command& noun) {
 }  // namespace
 
 void AddSchemaCommands(CommandLine& line) {
-  const Command noun =
-      line.AddGroup("schema", "What rows look like: made from a table, and checked");
+  const Command noun = line.AddGroup("schema", "Schemas: infer one from a table, or check one");
   AddInfer(noun);
   AddCheck(noun);
 }

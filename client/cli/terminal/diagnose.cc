@@ -151,7 +151,7 @@ Status OpenTunnel(const Socket& socket, const Proxy& proxy, const ServerAddress&
   if (words.size() == 2 && StartsWith(words[1], "2")) return OkStatus();
   return Fault(StrCat(proxy.Shown(), " does not connect to ", address),
                StrCat("it answers ", words.size() == 2 ? OfServer(words[1]) : "nothing"),
-               StrCat("ask whoever runs it, or ", ProxyAdvice(proxy, server)));
+               StrCat("ask its operator, or ", ProxyAdvice(proxy, server)));
 }
 
 // A connection to the server, through the proxy if there is one.
@@ -368,7 +368,7 @@ Status UnknownAuthority(const ConnectOptions& options, const std::string& first,
   return Fault(first,
                StrCat("its certificate is signed by ", issuer, ", but by no CA in ",
                       options.ca_file, " (--ca)"),
-               "get the CA's certificate from whoever runs the server");
+               "get the CA's certificate from the server's operator");
 }
 
 Status OtherFault(const Handshake& handshake, const CertificateFault& fault, const Server& server,
@@ -377,19 +377,20 @@ Status OtherFault(const Handshake& handshake, const CertificateFault& fault, con
   switch (fault.error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return Fault(first, StrCat(whose, " expired on ", fault.expires),
-                   "whoever runs the server must renew it");
+                   "the server's operator must renew it");
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return Fault(first, StrCat(whose, " is not valid before ", fault.begins),
                    "check this machine's clock");
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return Fault(first,
-                   StrCat("its certificate is for ", NamesOf(handshake.certificate()), ", not for ",
-                          server.host),
-                   "connect to a name that it is for (--server), or have it renewed for this one");
+      return Fault(
+          first,
+          StrCat("its certificate is for ", NamesOf(handshake.certificate()), ", not for ",
+                 server.host),
+          "connect to a name that it is valid for (--server), or have it renewed for this one");
     default:
       return Fault(first, X509_verify_cert_error_string(fault.error),
-                   "whoever runs the server must renew its certificate");
+                   "the server's operator must renew its certificate");
   }
 }
 
@@ -411,7 +412,7 @@ Status ClientCertificateFault(const ConnectOptions& options, const Server& serve
     return Fault(first, "it asks for a client certificate", "give one with --cert and --key");
   }
   return Fault(first, StrCat("it does not accept the certificate ", options.cert_file, " (--cert)"),
-               "ask whoever runs the server for one that its --client-ca signed");
+               "ask the server's operator for one that its --client-ca signed");
 }
 
 Status AlertStatus(const ConnectOptions& options, const Server& server, int alert,
@@ -432,10 +433,9 @@ Status AlertStatus(const ConnectOptions& options, const Server& server, int aler
 
 Status DiagnoseTls(const ConnectOptions& options, const Server& server, Handshake& handshake) {
   if (!handshake.speaks_tls()) {
-    return UnavailableError(
-        StrCat(server.address, " speaks no TLS (", handshake.reason(),
-               "); name the port where coppiced listens, or add --insecure if it runs so on "
-               "this machine"));
+    return UnavailableError(StrCat(server.address, " does not use TLS (", handshake.reason(),
+                                   "); name the port where coppiced listens, or add --insecure if "
+                                   "it runs without TLS on this machine"));
   }
   COPPICE_RETURN_IF_ERROR(CertificateStatus(options, server, handshake));
   const int alert = handshake.Alert();
@@ -443,7 +443,7 @@ Status DiagnoseTls(const ConnectOptions& options, const Server& server, Handshak
   if (handshake.EndedOverCertificate()) return ClientCertificateFault(options, server);
   if (!handshake.done() || handshake.speaks_http2()) return OkStatus();
   return UnavailableError(
-      StrCat(server.address, " speaks TLS, but not gRPC; name the port where coppiced listens"));
+      StrCat(server.address, " uses TLS, but not gRPC; name the port where coppiced listens"));
 }
 
 // Turns a connection that the server closes into an error of OpenSSL's write instead of a signal.
@@ -469,10 +469,9 @@ Status DiagnoseConnection(const ConnectOptions& options) {
   Handshake handshake(options, server, *socket);
   if (!options.insecure) return DiagnoseTls(options, server, handshake);
   if (!handshake.speaks_tls()) return OkStatus();
-  return UnavailableError(
-      StrCat(server.address,
-             " speaks TLS, and --insecure does not; leave --insecure out, and name its CA "
-             "with --ca"));
+  return UnavailableError(StrCat(
+      server.address,
+      " uses TLS, which --insecure turns off; leave --insecure out, and name the CA with --ca"));
 }
 
 }  // namespace coppice::cli

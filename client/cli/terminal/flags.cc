@@ -91,10 +91,9 @@ void AddOutputFlags(const Command& command, OutputFlags& flags) {
 }
 
 void AddAcceptLeakFlag(const Command& command, bool& accept_leak) {
-  command.AddSwitch(
-      "--accept-leak", accept_leak,
-      "Take a schema with bounds, values or classes that it marks as read from private "
-      "rows. They leak, whatever the epsilon, and certificates say so");
+  command.AddSwitch("--accept-leak", accept_leak,
+                    "Accept a schema whose bounds, values or classes are marked as read from "
+                    "private rows. They leak whatever the epsilon, and certificates will say so");
 }
 
 Flag AddServerFlags(const Command& command, ServerFlags& flags) {
@@ -126,8 +125,7 @@ Flag AddServerFlags(const Command& command, ServerFlags& flags) {
       .InGroup(group);
   command
       .Add("--timeout", flags.timeout_seconds,
-           "Seconds to wait for an answer (default: 60, or as long as the curator lets itself "
-           "compute it)")
+           "Seconds to wait for an answer (default: 60, or longer for calls that compute)")
       .InRange(0.1, 86400.0)
       .InGroup(group);
   return server;
@@ -151,8 +149,8 @@ void WarnOfOpenFiles(const ServerFlags& flags) {
       {"--key", flags.connect.key_file}, {"--token-file", flags.connect.token_file}};
   for (const auto& [flag, path] : secrets) {
     if (path.empty() || !IsWorldAccessible(path)) continue;
-    Note(StrCat("warning: everybody on this machine may read or change ", path, " (", flag,
-                "): chmod o-rwx it, and have it replaced if others use the machine"));
+    Note(StrCat("warning: anyone on this machine can read or change ", path, " (", flag,
+                "): run chmod o-rwx on it, and replace it if others use the machine"));
   }
 }
 
@@ -169,7 +167,7 @@ Flag AddPublicKeyFlag(const Command& command, const std::string& flag, std::stri
 Status CheckOutputFile(const std::string& path, const OutputFlags& output) {
   if (path != "-" || !output.json) return OkStatus();
   return InvalidArgumentError(
-      "--output: - is stdout, which --json keeps for its own; name a file, or leave --json out");
+      "--output: - is stdout, which --json needs for itself; name a file, or leave --json out");
 }
 
 StatusOr<std::string> InputFile(const std::string& path, bool again) {
@@ -195,7 +193,7 @@ StatusOr<std::string> InputFile(const std::string& path, bool again) {
 Status WithHint(const Status& status) {
   if (IsDeadlineExceeded(status) && StrContains(status.message(), kNotInTime)) {
     return DeadlineExceededError(
-        StrCat(status.message(), "; give it more time with --timeout SECONDS"));
+        StrCat(status.message(), "; allow more time with --timeout SECONDS"));
   }
   if (!IsNotFound(status)) return status;
   const std::pair<const char*, const char*> nouns[] = {{"study", "study list"},

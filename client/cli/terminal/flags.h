@@ -69,7 +69,8 @@ Status CheckOutputFile(const std::string& path, const OutputFlags& output);
 StatusOr<std::string> InputFile(const std::string& path, bool again = false);
 
 // Adds --yes, without which the command does nothing.
-Flag AddYesFlag(const Command& command, const std::string& description = "Say that you mean it");
+Flag AddYesFlag(const Command& command,
+                const std::string& description = "Confirm that you mean it");
 
 // Adds a flag for the epsilon of one report, as a decimal number.
 Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::string& epsilon,

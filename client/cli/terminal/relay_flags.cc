@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/flags.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/describe/text.h"
 #include "common/privacy/delta.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/relay_promise.h"
@@ -40,7 +40,7 @@ Flag AddBatchFlags(const Command& command, RelayFlags& flags) {
   command
       .Add("--dishonest", flags.dishonest,
            "Share of a batch that is assumed to hide nobody, for what is promised towards the "
-           "curator (default 0.1)")
+           "curator (default: its choice)")
       .Check([](const std::string& text) {
         return MillionthsOf(text).has_value() ? "" : "wants a share from 0 to 0.999999";
       })
@@ -48,7 +48,8 @@ Flag AddBatchFlags(const Command& command, RelayFlags& flags) {
       .Needs(min_batch);
   command
       .Add("--relay-delta", flags.delta,
-           "Delta of that promise, at most a tenth of one in --min-batch (default: 1e-8, or that)")
+           "Delta of that promise, at most a tenth of one in --min-batch (default: the curator's "
+           "choice)")
       .Check(CheckDelta, "NUMBER")
       .Needs(min_batch);
   return min_batch;
@@ -72,22 +73,11 @@ Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings) {
     relay.mutable_relay_key()->assign(key.begin(), key.end());
   }
   relay.set_min_batch(*flags.min_batch);
-  relay.set_dishonest_millionths(*MillionthsOf(flags.dishonest));
+  if (!flags.dishonest.empty()) {
+    relay.set_dishonest_millionths(*MillionthsOf(flags.dishonest));
+  }
   relay.set_delta_atto(flags.delta.empty() ? 0 : *ParseDelta(flags.delta));
   return OkStatus();
-}
-
-void DescribeRelay(const v1::StudySettings& settings, Json& json) {
-  if (!settings.has_relay()) return;
-  const v1::RelaySettings& relay = settings.relay();
-  PublicKey key{};
-  if (relay.relay_key().size() == key.size()) {
-    std::copy(relay.relay_key().begin(), relay.relay_key().end(), key.begin());
-    json["relay_key"] = ToPin(key);
-  }
-  json["min_batch"] = relay.min_batch();
-  json["dishonest"] = relay.dishonest_millionths() / kMillion;
-  json["relay_delta"] = DeltaNumber(relay.delta_atto());
 }
 
 }  // namespace coppice::cli

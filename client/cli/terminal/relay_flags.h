@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "client/cli/terminal/output.h"
 #include "common/base/status.h"
 #include "common/command_line/command_line.h"
 #include "common/terms/signature.h"
@@ -18,8 +17,7 @@ namespace coppice::cli {
 struct RelayFlags {
   std::string key;
   std::optional<uint64_t> min_batch;
-  std::string dishonest = "0.1";
-  std::string delta;  // empty: the curator's default
+  std::string dishonest, delta;  // empty: the curator's choice
 };
 
 // Adds --min-batch, --dishonest, --relay-delta. `flags` must outlive the parsing.
@@ -29,9 +27,6 @@ void AddRelayFlags(const Command& command, RelayFlags& flags);
 
 // Sets nothing unless --min-batch is given. InvalidArgument if the key can no longer be read.
 Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings);
-
-// Adds the settings of the relay to `json`; nothing if there is none.
-void DescribeRelay(const v1::StudySettings& settings, Json& json);
 
 }  // namespace coppice::cli
 

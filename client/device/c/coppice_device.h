@@ -71,6 +71,18 @@ COPPICE_API const char* coppice_device_version(void);
 
 typedef struct coppice_device coppice_device;
 
+/* A column of the device's own rows, as its owner declares it. */
+typedef struct {
+  const char* name;
+  int32_t kind; /* COPPICE_COLUMN_NUMBER, _CATEGORY, _CLASS or _TARGET */
+  double min;   /* of numbers */
+  double max;
+  int32_t is_whole;          /* 1: a number that has no fraction, and neither have its bounds */
+  const char* unit;          /* of numbers, "mmHg"; NULL: not said */
+  const char* const* values; /* of categories and classes */
+  size_t num_values;
+} coppice_own_column;
+
 typedef struct {
   size_t struct_size;
   const char* journal_path; /* a file that only this device uses; made if there is none */
@@ -82,7 +94,9 @@ typedef struct {
   uint64_t max_waiting;             /* reports that wait for delivery; 0: no limit */
   uint64_t max_journal_bytes;       /* of the file; 0: no limit */
   uint64_t min_reports;             /* fewest that a model may be built from */
-  const char* const* shows;         /* names of columns that may be sent in the clear; NULL: none */
+  /* Names of features that may be sent in the clear where a study marks them as public; NULL: none.
+   * An id is none of them: see join_ids. */
+  const char* const* shows;
   size_t num_shows;
 
   /* The curator's Ed25519 public key, 32 bytes (coppice_key_parse()). NULL: the first key that is
@@ -108,6 +122,16 @@ typedef struct {
   /* Per report that goes to the curator itself: above it only through a relay, and never above
    * max_epsilon_nanos. 0: no cap of its own, max_epsilon_nanos alone counts. */
   uint64_t max_epsilon_direct_nanos;
+
+  /* Names of ids by which studies may join; NULL: none. A report shows what the row has in that
+   * column as it is, so never name a feature here. */
+  const char* const* join_ids;
+  size_t num_join_ids;
+  /* What the device's own rows look like, the label among the columns; NULL: nothing is declared.
+   * A study that does not agree with it is declined, and so is one that is joined by one of these
+   * columns. */
+  const coppice_own_column* own_columns;
+  size_t num_own_columns;
 } coppice_device_options;
 
 /* Sensible caps: epsilon 4 per report and 8 in all, 100 reports waiting, a journal of 256 kB, the
@@ -158,9 +182,9 @@ typedef struct {
   size_t struct_size;
   const char* study; /* as long as the callback runs */
   uint64_t epsilon_nanos;
-  int32_t delivered;
-  int32_t forgotten;      /* delivered, and its bytes made room for others */
-  const uint8_t* payload; /* what was or will be sent, randomized; NULL if forgotten */
+  int32_t delivered;      /* counted, refused for good, given up, or past the end of its deal */
+  int32_t forgotten;      /* the same: what was sent of a delivered answer is not kept */
+  const uint8_t* payload; /* what will be sent, randomized; NULL if delivered */
   size_t payload_size;
   int32_t
       sealed; /* through a relay: the payload is sealed, so that the curator alone can read it */

@@ -53,10 +53,13 @@ StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
     if (!direct.ok()) return InvalidArgumentError("max_epsilon_direct_nanos is above 10^18");
     policy.max_epsilon_direct = *direct;
   }
-  if (options.num_shows > 0 && options.shows == nullptr) return Missing("shows");
-  for (size_t i = 0; i < options.num_shows; ++i) {
-    if (options.shows[i] == nullptr) return Missing("a name in shows");
-    policy.shows.emplace_back(options.shows[i]);
+  COPPICE_ASSIGN_OR_RETURN(policy.allowed_in_clear,
+                           ReadNames("shows", options.shows, options.num_shows));
+  COPPICE_ASSIGN_OR_RETURN(policy.join_ids,
+                           ReadNames("join_ids", options.join_ids, options.num_join_ids));
+  if (options.num_own_columns > 0) {
+    COPPICE_ASSIGN_OR_RETURN(policy.own_schema,
+                             ReadOwnSchema(options.own_columns, options.num_own_columns));
   }
   return policy;
 }

@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/device/c/coppice_device.h"
 #include "common/base/status.h"
@@ -40,6 +43,14 @@ inline Status Missing(std::string_view what) {
 }
 
 coppice_row EmptyRow(const coppice_schema& schema);
+
+// A caller's array of texts. InvalidArgument, naming it, if the array or a text in it is null.
+StatusOr<std::vector<std::string>> ReadNames(std::string_view what, const char* const* names,
+                                             size_t size);
+// The schema that a caller declares for its own rows. InvalidArgument, naming the column, as
+// Schema::Create(), and unless exactly one column is the label.
+StatusOr<std::shared_ptr<const Schema>> ReadOwnSchema(const coppice_own_column* columns,
+                                                      size_t size);
 
 // Fills `error`, if there is one, and returns the code.
 int32_t Report(const Status& status, coppice_error* error);

@@ -255,9 +255,14 @@ class Policy:
         How many answers may wait for delivery; at this number no further study is answered.
     own_schema : Schema, optional
         What the rows look like: studies that do not agree with it are declined.
+    allow_in_clear : sequence of str
+        Names of features that may be sent in the clear where a study marks them as public. A study that asks
+        for any other is declined.
+    join_ids : sequence of str
+        Names of ids by which studies may join. A report shows the text of such a column as it is, so never
+        name a feature here; with `own_schema`, a study that would join by one of its columns is declined.
     shows : sequence of str
-        Names of the public features, or the id, that may be sent in the clear. A study that asks for any
-        other is declined.
+        The earlier name of `allow_in_clear`; the names of both are allowed.
 
     Raises
     ------
@@ -274,6 +279,8 @@ class Policy:
         opted_out: bool = False,
         max_waiting: Optional[int] = None,
         own_schema: Optional[Schema] = None,
+        allow_in_clear: Sequence[str] = (),
+        join_ids: Sequence[str] = (),
         shows: Sequence[str] = (),
     ) -> None: ...
 
@@ -315,8 +322,9 @@ class Journal:
         Returns
         -------
         list of dict
-            ``"subject"``, ``"study"``, ``"epsilon"``, ``"payload_bytes"`` (of the randomized report, or of
-            what was sealed), ``"delivered"``, and ``"relayed"``, whether it is for a relay.
+            ``"subject"``, ``"study"``, ``"epsilon"``, ``"delivered"``, ``"payload_bytes"`` of what waits (the
+            randomized report or, for a relay, the encrypted one), and ``"relayed"``, whether it waits for a
+            relay. What was sent is forgotten once an answer is delivered, refused or given up.
         """
 
 class Privatizer:
@@ -625,6 +633,8 @@ class RelayedDevice:
             If there is no answer to it.
         """
 
+def describe(kind: str, message: bytes) -> str: ...
+def study_settings(settings: Mapping[str, str]) -> bytes: ...
 def certificate_page(json_text: str) -> str: ...
 def plan_page(json_text: str) -> str: ...
 def budget_page(json_text: str) -> str: ...

@@ -78,6 +78,7 @@ void BindAccountant(pybind11::module_& module);
 void BindDevice(pybind11::module_& module);
 void BindRelayedDevice(pybind11::module_& module);
 void BindSimulation(pybind11::module_& module);
+void BindDescriptions(pybind11::module_& module);
 void BindPages(pybind11::module_& module);
 
 }  // namespace coppice::python

@@ -36,14 +36,17 @@ std::optional<Budget> BudgetOf(const std::optional<double>& epsilon) {
 Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_epsilon,
                   const std::optional<double>& max_epsilon_direct, bool opted_out,
                   const std::optional<uint64_t>& max_waiting, std::shared_ptr<Schema> own_schema,
-                  std::vector<std::string> shows) {
+                  std::vector<std::string> allowed_in_clear, std::vector<std::string> join_ids,
+                  const std::vector<std::string>& shows) {
+  allowed_in_clear.insert(allowed_in_clear.end(), shows.begin(), shows.end());
   return {.max_epsilon = EpsilonOf(max_epsilon),
           .max_epsilon_direct = BudgetOf(max_epsilon_direct),
           .max_total_epsilon = BudgetOf(max_total_epsilon),
           .opted_out = opted_out,
           .max_waiting = max_waiting,
           .own_schema = std::move(own_schema),
-          .shows = std::move(shows)};
+          .allowed_in_clear = std::move(allowed_in_clear),
+          .join_ids = std::move(join_ids)};
 }
 
 void BindPolicy(py::module_& module) {
@@ -51,8 +54,9 @@ void BindPolicy(py::module_& module) {
       .def(py::init(&MakePolicy), py::arg("max_epsilon"), py::kw_only(),
            py::arg("max_total_epsilon") = py::none(), py::arg("max_epsilon_direct") = py::none(),
            py::arg("opted_out") = false, py::arg("max_waiting") = py::none(),
-           py::arg("own_schema") = nullptr, py::arg("shows") = std::vector<std::string>(),
-           DocstringOf("Policy.__init__"));
+           py::arg("own_schema") = nullptr, py::arg("allow_in_clear") = std::vector<std::string>(),
+           py::arg("join_ids") = std::vector<std::string>(),
+           py::arg("shows") = std::vector<std::string>(), DocstringOf("Policy.__init__"));
 }
 
 // ---- journal

@@ -20,5 +20,6 @@ PYBIND11_MODULE(_core, module) {
   BindSimulation(module);
   BindDevice(module);
   BindRelayedDevice(module);
+  BindDescriptions(module);
   BindPages(module);
 }

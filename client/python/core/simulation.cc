@@ -21,7 +21,7 @@
 #include "common/wire/proto/packed_forest.h"
 #include "common/wire/terms.h"
 #include "server/curator/estimation/estimator.h"
-#include "server/curator/partition/forest_size.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/studies/studies.h"
 #include "server/store/memory_store.h"
@@ -51,16 +51,15 @@ StatusOr<std::unique_ptr<LocalCurator>> StartCurator() {
   return curator;
 }
 
-// As `coppice study create` asks for it.
+// As `coppice study create` asks for it where no flag says more.
 curator::StudySpec SpecOf(std::shared_ptr<const Table> public_rows, const Budget& epsilon,
                           std::optional<MechanismKind> mechanism, bool accept_leak) {
+  const curator::PartitionChoice partition = curator::ChoosePartition({});
   return {.id = kStudy,
           .request_id = kStudy,
           .public_rows = std::move(public_rows),
-          .partition = {.rule = curator::SplitRule::kHybrid,
-                        .criterion = curator::Criterion::kEntropy,
-                        .trees = curator::kForestTrees},
-          .choose_size = true,
+          .partition = partition.options,
+          .choose_size = partition.choose_size,
           .epsilon = epsilon,
           .mechanism = mechanism,
           .accept_leak = accept_leak};

@@ -13,14 +13,12 @@ namespace coppice::curator {
 std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition,
                    std::optional<double> public_rmse) {
   if (partition.from_schema) {
-    return "Without public rows the partition is spread over all that the schema allows, also "
-           "where "
-           "nobody is, and nothing says how well labels can be foretold; reports will be worth "
-           "as "
-           "many labelled public rows as stated.";
+    return "Without public rows the partition covers everything that the schema allows, even where "
+           "nobody is, and nothing shows how well labels can be predicted; reports will be worth "
+           "as many labelled public rows as stated.";
   }
   if (!partition.use_labels) {
-    return "Without public labels nothing says how well labels can be foretold; reports will be "
+    return "Without public labels nothing shows how well labels can be predicted; reports will be "
            "worth as many labelled public rows as stated.";
   }
   const bool numbers = public_rmse.has_value();
@@ -30,7 +28,7 @@ std::string Advice(absl::Span<const double> gains, const PartitionOptions& parti
   if (worth == 0) {
     return StrCat("Reports will not help here: none of these studies is expected to ",
                   numbers ? "have an error smaller by a hundredth than" : "gain half a point over",
-                  " the public labels alone. Ask for more devices, a larger epsilon, or nobody.");
+                  " the public labels alone. Use more devices or a larger epsilon, or ask nobody.");
   }
   if (worth == static_cast<std::ptrdiff_t>(gains.size())) {
     return "Reports help in every one of these studies.";
@@ -38,7 +36,7 @@ std::string Advice(absl::Span<const double> gains, const PartitionOptions& parti
   return StrCat("Reports help in ", worth, " of these ", gains.size(),
                 " studies. In the others, where the gain is below ",
                 numbers ? "a hundredth of the error" : "half a point",
-                ", they will not, and nobody need be asked.");
+                ", they do not, and there is no need to ask anyone.");
 }
 
 }  // namespace coppice::curator

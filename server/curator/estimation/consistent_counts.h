@@ -5,6 +5,10 @@
 // same leaves, estimates from the one report how likely the row is in each, and adds that up leaf
 // by leaf. A leaf that a report cannot be about gets nothing from it, and so no noise.
 //
+// Each estimate is unbiased given the public values, whatever their number of leaves, because its
+// mechanism is one for exactly that number. Unbiased estimates may be added up although they come
+// from different mechanisms; only their variances differ, so these are added up as well.
+//
 // Sums are whole numbers, so that their order does not matter: estimates in units of 2^-20, each
 // rounded to the nearest, variances in units of 2^-10, rounded up.
 //

@@ -1,6 +1,11 @@
 // The smooth estimator's Gaussian model where features are public, so that the reports' noise
 // differs from leaf to leaf and is no longer diagonal in the coordinates of a SmoothBasis.
 //
+// A device that shows some features in the clear reports about the few leaves that these allow. So
+// a leaf hears from some devices and not from others, the noise in it depends on how many, and no
+// rotation makes that diagonal together with the prior: the coordinates have to be solved for at
+// once. The idea is that of smooth.h.
+//
 // With e rows expected in a leaf of U public rows, and variance V of its margin M, the reports'
 // part of theta's log-likelihood has the matrix W = Z diag(e^2 / (U^2 V)) Z' and the pull Z (M e /
 // (U V)). An error zeta of every row's mass turns W, in the basis' coordinates, into G = W (I +

@@ -173,9 +173,8 @@ StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
   }
   if (private_counts.consistent.has_value()) {
     return InvalidArgumentError(
-        "a study with public features is estimated by smooth: weighted and prune count every "
-        "report "
-        "in every leaf");
+        "a study with public features needs the smooth estimator: weighted and prune count every "
+        "report in every leaf");
   }
   const NodeTable nodes(tree, private_counts.counts, public_counts);
   const PrivateNoise noise = {.variance = private_counts.noise,

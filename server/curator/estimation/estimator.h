@@ -1,6 +1,14 @@
 // Turns sums into a model, for any local mechanism: the paper's weighted estimator and LPCT-prune,
 // tree by tree. The smooth estimator, which takes a forest as one, is in smooth.h.
 //
+// The weighted estimator answers in a leaf with a ratio: the rows of a class over all rows, private
+// and public ones together, where each public row counts as lambda rows. Private sums are unbiased,
+// so with many reports the ratio tends to the private share, but their noise is large. Public rows
+// are few and exact, and of another population, whose majority is assumed to be the same (the
+// paper's posterior drift). Lambda trades the noise of the ones for the bias of the others; 0 uses
+// reports alone, infinity public rows alone. It has to be chosen, which cannot be done on private
+// rows without paying: prune chooses one at each node from the sums, smooth needs none.
+//
 // There is one TreeSums and one PublicCounts per tree of the forest, in its order, and any number K
 // of classes. The paper states prune for two; for more, each class is tested against the rest, and
 // the one with the largest statistic chooses the node. Each tree is estimated on its own sums;

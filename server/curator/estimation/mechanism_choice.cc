@@ -18,7 +18,8 @@ namespace coppice::curator {
 namespace {
 
 // A mechanism with at most this much more noise than the best may win by its size; the accuracy
-// does not show the difference.
+// does not show the difference, since an estimate's error grows with the root of the noise, and
+// only in the part that reports decide.
 constexpr double kSlack = 1.4;
 
 struct TreeCost {

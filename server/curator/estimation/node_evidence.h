@@ -1,5 +1,8 @@
 // Holds the evidence about the nodes of one tree, and predicts at one of them.
 //
+// A report is about a leaf, and every estimate is unbiased, so the sums of a node are those of its
+// leaves added up, noise included. No second question to the devices is needed, and none is paid.
+//
 // Source     docs/research/mechanisms.md#estimator.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_NODE_EVIDENCE_H_

@@ -1,5 +1,11 @@
 // Forecasts a study's accuracy from public rows alone, before any report is collected.
 //
+// What reports will add cannot be measured before they exist, but it can be simulated: everything
+// that decides it is public, namely the forest, the noise of the mechanism, the number of devices,
+// and a guess at the truth. For the truth the plan takes what the public labels leave possible,
+// many draws of it rather than the best one: where the labels have settled the matter, reports add
+// next to nothing in any draw, and where they have not, draws differ and reports decide.
+//
 // The public labels give a posterior over the class margin (smooth_model.h with beta = 1: public
 // labels are like the private ones). The plan draws margins from it. For each it draws reports in
 // coordinates, in the number and with the noise asked about, and scores their estimate against the

@@ -1,5 +1,13 @@
 // LPCT-prune: lets each leaf answer with the sums of one of its ancestors.
 //
+// A leaf deep in the tree has little bias, but few rows and much noise; each step up doubles both
+// rows and noise, roughly, and mixes regions that may have different answers. A node whose estimate
+// is further from one half than its error can explain has decided its label, with high probability,
+// and a larger node could only add bias: there the walk stops. If no node is that sure, the surest
+// is the best guess. This is Lepski's method of choosing a bandwidth (1992) as the paper amends it
+// for private noise, and like his it needs no parameter. Where noise alone could make up a private
+// sum, only public rows are asked.
+//
 // The walk goes up from a leaf and stops at the first node whose statistic reaches 1; otherwise it
 // takes the largest on the path. The statistic is the distance of the node's estimate from one
 // half, over a bound on its error, with the lambda that makes it largest.

@@ -30,6 +30,7 @@ double MassRatio(double private_rows, double reports, double public_rows, double
   const double of_public = 1 / public_rows;
   const double of_private = (reports * noise_per_report + expected) / (expected * expected);
   const double trust = of_public / (of_public + of_private);
+  // The clamp is for leaves of next to no expected rows, whose ratio is noise over nearly nothing.
   return std::clamp(1 + trust * (private_rows / expected - 1), 0.3, 3.0);
 }
 
@@ -231,7 +232,8 @@ double MeanMarginNoise(absl::Span<const PrivateCounts> counts) {
 // The mean place of reported numbers from all leaves' margins, shrunk toward the middle by their
 // noise. The prior for the place is the middle, give or take a quarter of the range.
 double CenterOfReports(absl::Span<const PrivateCounts> counts) {
-  constexpr double kMiddle = 0.5, kPrior = 0.25;
+  constexpr double kMiddle = 0.5;
+  constexpr double kPrior = 0.25;  // two of them on either side reach the ends
   const double reports = Reports(counts);
   if (reports == 0) return kMiddle;
   double margin = 0, variance = 0;
@@ -297,6 +299,7 @@ StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& fores
   fit.diagnosis.noise_per_report = MeanMarginNoise(counts);
   fit.diagnosis.equivalent_rows =
       EquivalentRows(basis, Reports(counts), fit.diagnosis.noise_per_report);
+  // The margin of numbers is measured from the public mean; without public labels it must not be.
   const bool alone = basis.has_numbers() && evidence == Evidence::kReports;
   const double center = alone ? CenterOfReports(counts) : basis.center();
   PrivateSide reports;

@@ -1,6 +1,18 @@
 // The estimator without settings: one closed-form model over all trees of a forest, for public
 // labels and randomized sums together.
 //
+// A leaf of one tree holds few reports, too few to tell its label from the noise. But many trees
+// were grown, and two rows that share a leaf in most of them are probably alike. A covariance of
+// the unknown class margin, made of the share of common leaves, turns the forest into a Gaussian
+// process: a report about one leaf informs all others by as much as they are alike, and no more.
+// That is also why each device may answer in a single tree with all of its epsilon. The estimate is
+// of one function, to which every tree's reports contribute, so dividing devices among trees adds
+// no noise.
+//
+// How rough that function is, and how far public labels can be believed, is unknown and cannot be
+// tuned on private rows. So nothing is tuned: all values of a grid are kept, each weighted by how
+// well it explains reports and labels together (Bayesian model averaging; Hoeting and others 1999).
+//
 // In the coordinates of SmoothBasis the class margin theta, the private sums and the public labels
 // are all diagonal Gaussians. A fixed grid covers the roughness of theta, the trust in public
 // labels (beta: 1 as in the private ones, 0 none, below 0 inverted) and their noise. The result
@@ -13,7 +25,9 @@
 //
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument when shapes do not match.
-// Source     docs/research/mechanisms.md#smooth.
+// Source     Gaussian processes: Rasmussen and Williams 2006. The proximity of rows in a forest:
+//            Breiman 2001; as a covariance: Davies and Ghahramani 2014. The model:
+//            docs/research/mechanisms.md#smooth.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_H_

@@ -24,9 +24,12 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Directions with less than this of the largest eigenvalue carry rounding errors only.
+// Directions with less than this of the largest eigenvalue carry rounding errors only: the prior
+// gives them less than 10^-12 of its largest variance.
 constexpr double kMinLambda = 1e-6;
-// Above kManyPublicRows, functions are evaluated at this many rows, evenly spaced.
+// Above kManyPublicRows, functions are evaluated at this many rows, evenly spaced. They serve for
+// forecasts and standard errors, which more rows would hardly change; memory and time grow with
+// their product with the rank.
 constexpr size_t kRowsLookedAt = 1200;
 
 Eigen::Map<const MatrixXd> Matrix(const std::vector<double>& values, size_t columns) {
@@ -122,6 +125,9 @@ Status SmoothBasis::DecomposeRows() {
   return Decompose(std::move(shared), lambda_, vectors_);
 }
 
+// The likeness of n rows is Z Z' / T. Where rows are many and leaves few, its eigenvectors are had
+// from the small matrix Z' Z / T (leaves by leaves), which has the same eigenvalues: if E are its
+// eigenvectors, those of the large one are Z E / sqrt(T lambda).
 Status SmoothBasis::DecomposeLeaves() {
   size_t leaves = 0;
   for (const std::vector<double>& of_tree : rows_in_leaf_) {
@@ -129,10 +135,10 @@ Status SmoothBasis::DecomposeLeaves() {
     leaves += of_tree.size();
   }
   if (leaves > kMaxLeafBasis) {
-    return InvalidArgumentError(StrCat(
-        "the smooth estimator takes at most ", kMaxLeafBasis,
-        " leaves in all where there are more than ", kManyPublicRows, " public rows; there are ",
-        leaves, ": let the size of the forest be chosen, or limit its trees and leaves"));
+    return InvalidArgumentError(
+        StrCat("the smooth estimator handles at most ", kMaxLeafBasis,
+               " leaves in total with more than ", kManyPublicRows, " public rows; there are ",
+               leaves, ": let the size of the forest be chosen, or limit its trees and leaves"));
   }
   const auto size = static_cast<Eigen::Index>(leaves);
   MatrixXd shared = MatrixXd::Zero(size, size);
@@ -157,6 +163,8 @@ void SmoothBasis::SetScale(const Table& public_rows) {
   if (!has_numbers_) return;
   center_ = MeanPlace(public_rows);
   const double deviation = PlaceDeviation(public_rows);
+  // In these units public numbers have variance 1, as labels of balanced classes do, so that one
+  // grid of priors serves both. Equal public numbers have no unit of their own.
   const double deviations = deviation > 0 ? 1 / deviation : kRangeDeviations;
   answer_square_ = std::pow(deviations / scale_, 2);
   scale_ = deviations;
@@ -213,6 +221,9 @@ std::vector<double> SmoothBasis::FromLeaves(const LeafValues& values) const {
   return result;
 }
 
+// A function of the basis is a sum of leaf values over the trees, since P Q = Q lambda: by rows,
+// Q theta = P (Q theta / lambda) = Z (Z' Q theta / (T lambda)). This is what makes the estimate an
+// ordinary forest, which also answers for rows that are not public.
 LeafValues SmoothBasis::ToLeaves(absl::Span<const double> coordinates) const {
   LeafValues values = EmptyLike(rows_in_leaf_);
   const auto num_trees = static_cast<double>(trees());

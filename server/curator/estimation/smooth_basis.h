@@ -1,6 +1,13 @@
 // The forest and public rows in the form that the smooth estimator needs. It depends on no report,
 // so one basis serves a study.
 //
+// Why a basis: what is known of the class margin comes in three forms, as a prior (smooth functions
+// are likelier), as noisy sums in leaves, and as labels of public rows. In the rows themselves all
+// three are entangled. In the eigenvectors of the rows' likeness none is: the prior is a function
+// of the likeness by definition; sums that each leaf adds to its rows with equal noise have the
+// likeness for their noise's covariance; and labels have the same noise at every row, which no
+// rotation changes. So each coordinate can be estimated by itself, from three numbers.
+//
 // Rows that share leaves are alike. P = Z Z' / T is the share of trees in which two public rows are
 // in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q and eigenvalues lambda. A
 // function on the public rows is stored by its coordinates in Q. Shapes: n public rows, r = rank().

@@ -1,6 +1,14 @@
 // The Gaussian model behind the smooth estimator and the planner: the class margin theta in the
 // coordinates of a SmoothBasis, where prior, reports and public labels are all diagonal.
 //
+// In words, for each coordinate: before anything is seen it is near 0, the nearer the less the
+// forest finds rows alike along it. Reports measure it with a noise that is known exactly, plus an
+// error that is not, because a leaf's private rows are not quite where its public rows are. Public
+// labels measure a multiple of it, since they may be weaker than private labels, unrelated or even
+// inverted; part of their error follows the prior, since another population differs more where
+// functions vary more. The posterior is the mean of the three, each weighted by its precision, and
+// the likelihood says how well a setting of the unknown factors fits all coordinates.
+//
 //     theta_j ~ N(0, s^2 n lambda_j^2 / sum lambda^2)
 //     u_j     ~ N(theta_j, a_j + zeta)                from the reports; a_j is their noise
 //     w_j     ~ N(beta theta_j, sigma^2 + omega p_j)  from the public labels; p_j is the prior's

@@ -1,6 +1,12 @@
 // Computes public statistics of a study's sums that show when somebody chooses trees or columns, or
 // pushes labels. Alarms name nobody and refuse nothing: the operator decides what to do.
 //
+// A liar can send what he likes, but not without a trace where devices have no choice. Tickets draw
+// the tree and the column, so their counts must look as if dice had fallen; and what a report says
+// is bounded, so the mean of many honest ones cannot lie outside what labels can be. Both laws are
+// known exactly, whatever the honest rows are. So an alarm needs no idea of what is usual, and its
+// false alarms can be bounded.
+//
 // tree       the tree whose count is the least likely. Null law: tickets draw trees uniformly, so
 //            each count is binomial(N, 1/T). A forest of one tree has no such alarm.
 // column     likewise the column. Trees whose mechanisms have equally many columns add up their

@@ -182,7 +182,7 @@ Status CheckCounts(const Tree& tree, const NoisyCounts& counts, const PublicCoun
               counts.counts.label.size() == leaves * counts.counts.classes &&
               counts.noise.size() == quantities;
   for (const QuantityNoise& noise : counts.noise) fits = fits && noise.variance.size() == leaves;
-  if (!fits) return InvalidArgumentError("the counts are not those of the tree");
+  if (!fits) return InvalidArgumentError("the counts do not belong to the tree");
   if (counts.tree_reports > 0) return OkStatus();
   return FailedPreconditionError("no report has answered in this tree yet");
 }

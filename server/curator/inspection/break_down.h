@@ -1,6 +1,12 @@
 // Estimates how many rows, and of which class, the nodes of one tree hold, with intervals that all
 // hold at once.
 //
+// The sums that a model is made of also answer how many rows a node has, since each mechanism's
+// estimate is unbiased leaf by leaf and leaves add up. What is needed is honesty about the error:
+// an analyst looks at all nodes and will notice the most surprising, so the intervals are wide
+// enough to hold for all of them together, and rest on bounds that hold at every number of reports
+// instead of on a normal approximation.
+//
 // A device answers in one tree, which its ticket draws. The estimates of a tree rest on its reports
 // alone and are scaled to all reports of the study; the intervals allow for the draw.
 //

@@ -52,7 +52,7 @@ void Intake::Enqueue(Item item) {
       item.bytes = 0;
     }
     if (item.batch.study != nullptr && item.batch.refused.ok()) {
-      item.batch.study->AddReceived(item.batch.reports.size());
+      item.batch.study->sums().AddReceived(item.batch.reports.size());
     }
     queued_bytes_ += item.bytes;
     ++submitted_;
@@ -70,7 +70,7 @@ std::vector<Intake::IntakeCounts> Intake::CountsFor(
   }
   std::vector<IntakeCounts> counts;
   for (const std::shared_ptr<Study>& study : studies) {
-    counts.push_back({.received = study->received(), .waiting = waiting[study.get()]});
+    counts.push_back({.received = study->sums().received(), .waiting = waiting[study.get()]});
   }
   return counts;
 }

@@ -27,9 +27,9 @@ namespace {
 ReportOutcome JudgeBatch(const Study* study, std::string_view fingerprint_bytes,
                          int64_t now_unix_seconds) {
   if (study == nullptr) return ReportOutcome::kUnknownStudy;
-  const ReportOutcome admission = study->AdmissionOutcome();
+  const ReportOutcome admission = study->life().Admission();
   if (admission != ReportOutcome::kAccepted) return admission;
-  if (study->IsOver(now_unix_seconds)) return ReportOutcome::kStudyExpired;
+  if (study->life().IsOver(now_unix_seconds)) return ReportOutcome::kStudyExpired;
   const Fingerprint& ours = study->definition().fingerprint;
   const bool same =
       std::equal(ours.begin(), ours.end(), fingerprint_bytes.begin(), fingerprint_bytes.end(),
@@ -256,14 +256,14 @@ class Group {
   // Also notes that a study expires if its judgment found a report too late.
   static ReportOutcome AdmissionNow(const Submission& batch, Tally& tally) {
     if (batch.also_write != nullptr) return AdmissionOfStored(batch, tally);
-    const ReportOutcome admission = batch.study->AdmissionOutcome();
+    const ReportOutcome admission = batch.study->life().Admission();
     if (admission != ReportOutcome::kAccepted || batch.outcomes.empty()) return admission;
     if (batch.outcomes[0] == ReportOutcome::kStudyExpired) tally.expires = true;
     return tally.expires ? ReportOutcome::kStudyExpired : admission;
   }
 
   static ReportOutcome AdmissionOfStored(const Submission& batch, Tally& tally) {
-    const ReportOutcome admission = batch.study->AdmissionOfStored();
+    const ReportOutcome admission = batch.study->life().AdmissionOfStored();
     if (admission == ReportOutcome::kAccepted) tally.also_writes = true;
     return admission;
   }
@@ -272,13 +272,13 @@ class Group {
                              Tally& tally) {
     const StudyForm& form = batch.study->form();
     const bool joined = form.report().ShowsId();
-    if (joined && batch.study->answered_ids().contains(candidate.id)) {
+    if (joined && batch.study->committer().answered_ids.contains(candidate.id)) {
       return ReportOutcome::kDuplicate;
     }
-    if (!batch.study->spent().Insert(candidate.ticket)) return ReportOutcome::kDuplicate;
+    if (!batch.study->committer().spent.Insert(candidate.ticket)) return ReportOutcome::kDuplicate;
     tally.spent.push_back(candidate.ticket);
     if (joined) {
-      batch.study->answered_ids().insert(candidate.id);
+      batch.study->committer().answered_ids.insert(candidate.id);
       tally.answered.push_back(candidate.id);
     }
     const Contribution contribution = {.payload = batch.reports.payload(candidate.report),
@@ -299,7 +299,7 @@ class Group {
     for (uint32_t i = 0; i < tally.trees.size(); ++i) {
       Tally::Tree& tree = tally.trees[i];
       if (tree.reports.empty()) continue;
-      tree.sums = std::make_shared<TreeSums>(*study.SumsOf(i));
+      tree.sums = std::make_shared<TreeSums>(*study.sums().Of(i));
       study.form().AddAll(i, tree.reports, tree.leaves, absl::MakeSpan(tree.sums->sums));
       tree.sums->reports += tree.reports.size();
     }
@@ -309,13 +309,13 @@ class Group {
     storage::StoreBatch writes;
     for (const Submission& batch : batches_) {
       if (batch.also_write == nullptr || !batch.refused.ok()) continue;
-      if (batch.study->AdmissionOfStored() != ReportOutcome::kAccepted) continue;
+      if (batch.study->life().AdmissionOfStored() != ReportOutcome::kAccepted) continue;
       batch.also_write(batch.outcomes, writes);
     }
     for (const auto& [study, tally] : tallies_) {
       if (!IsWritten(tally)) continue;
-      const Counts before = study->CountsSoFar();
-      if (!tally.spent.empty() || study->store_is_behind) {
+      const Counts before = study->sums().counts();
+      if (!tally.spent.empty() || study->committer().store_is_behind) {
         writes.Put(SpentKey(study->id(), before.of(ReportOutcome::kAccepted)),
                    EncodeSpent(tally.spent));
         if (study->form().KeepsReports()) {
@@ -325,7 +325,8 @@ class Group {
       }
       writes.Put(CountsKey(study->id()), EncodeCounts(before + tally.counts));
       if (tally.expires) {
-        writes.Put(StudyKey(study->id()), EncodeStudy(study->definition(), study->LifeOnceOver()));
+        writes.Put(StudyKey(study->id()),
+                   EncodeStudy(study->definition(), study->life().OnceOver()));
       }
       for (uint32_t tree = 0; tree < tally.trees.size(); ++tree) {
         const SharedSums sums = SumsToWrite(*study, tally, tree);
@@ -345,26 +346,26 @@ class Group {
   // Null if the store already holds them.
   static SharedSums SumsToWrite(const Study& study, const Tally& tally, uint32_t tree) {
     if (tally.trees[tree].sums != nullptr) return tally.trees[tree].sums;
-    return study.store_is_behind ? study.SumsOf(tree) : nullptr;
+    return study.committer().store_is_behind ? study.sums().Of(tree) : nullptr;
   }
 
   void Publish() {
     for (auto& [study, tally] : tallies_) {
-      if (IsWritten(tally)) study->store_is_behind = false;
-      if (tally.counts.answered > 0) study->counts_are_behind = !IsWritten(tally);
+      if (IsWritten(tally)) study->committer().store_is_behind = false;
+      if (tally.counts.answered > 0) study->committer().counts_are_behind = !IsWritten(tally);
       std::vector<SharedSums> sums;
       for (Tally::Tree& tree : tally.trees) sums.push_back(std::move(tree.sums));
-      study->Publish(std::move(sums), tally.counts);
-      if (tally.expires) study->Advance(study->LifeOnceOver());
+      study->sums().Publish(std::move(sums), tally.counts);
+      if (tally.expires) study->Advance(study->life().OnceOver());
     }
   }
 
   void TakeBack() {
     for (auto& [study, tally] : tallies_) {
-      for (const TicketSerial ticket : tally.spent) study->spent().Erase(ticket);
-      for (const JoinId& id : tally.answered) study->answered_ids().erase(id);
-      study->store_is_behind = true;
-      study->Publish({}, {.failed = tally.counts.answered});
+      for (const TicketSerial ticket : tally.spent) study->committer().spent.Erase(ticket);
+      for (const JoinId& id : tally.answered) study->committer().answered_ids.erase(id);
+      study->committer().store_is_behind = true;
+      study->sums().Publish({}, {.failed = tally.counts.answered});
     }
   }
 

@@ -39,11 +39,9 @@ inline std::string SumsKey(std::string_view study, uint32_t tree) {
   return StrCat("sums/", study, "/", ZeroPadded(tree, 4));
 }
 inline std::string SpentPrefix(std::string_view study) { return StrCat("spent/", study, "/"); }
-// The record of the group counted after `accepted_before` reports. Keys without the suffix were
-// written before format 3.
-inline constexpr std::string_view kSerialsSuffix = "/serials";
+// The record of the group counted after `accepted_before` reports.
 inline std::string SpentKey(std::string_view study, uint64_t accepted_before) {
-  return StrCat("spent/", study, "/", ZeroPadded(accepted_before, 16), kSerialsSuffix);
+  return StrCat("spent/", study, "/", ZeroPadded(accepted_before, 16));
 }
 // The reports of that group, where all features are public.
 inline std::string LabelsPrefix(std::string_view study) { return StrCat("labels/", study, "/"); }

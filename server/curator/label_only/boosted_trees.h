@@ -1,5 +1,9 @@
 // Boosting of squared error with histogram trees, for noisy numbers with public values.
 //
+// Each round explains a part of what the rounds before have left, and left alone would end by
+// explaining the noise. Two things prevent that: a leaf has a least number of rows, and the ridge
+// makes the value of a leaf with few rows a small part of their mean.
+//
 // Every round grows one tree on the residuals of earlier rounds, best split first; its leaves hold
 // one number per column: rate * sum / (rows + ridge). All columns share the tree, and a split's
 // gain is summed over them, so columns that add up to zero still do. Numeric features are cut at

@@ -1,6 +1,12 @@
 // The estimator of studies whose features are all public. A report is the randomized label of a
 // known row, so any learner can be used.
 //
+// An unbiased number z can be made of each report, whose mean over the noise is the true margin of
+// its row's label, so least squares on z aims at the same function as least squares on the labels
+// themselves. Only the variance is larger, by a known factor v, and that is what has to be guarded
+// against: with enough trees anything fits noise. So leaves are as large as v asks for, and what
+// was fitted counts only as far as reports that it has not seen confirm it.
+//
 // The offset a(x) is a forest's score from the public rows alone. In each of three folds, trees are
 // boosted on two thirds of the reports to fit z - a for a report's unbiased margins z. Ridge and
 // leaves are in units of a report's worth, 1 / v for the second moment v of z. The held-out third
@@ -19,7 +25,8 @@
 //            costs no privacy, may be repeated. Neighbours differ in the label of one device.
 // Errors     InvalidArgument when shapes do not match; also what `cancel` returns.
 // Threads    safe to share.
-// Source     docs/research/mechanisms.md#label-only.
+// Source     Friedman, "Greedy function approximation: a gradient boosting machine" (2001); offset,
+//            folds and share: docs/research/mechanisms.md#label-only.
 
 #ifndef COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_
 #define COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_

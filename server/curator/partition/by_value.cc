@@ -68,9 +68,9 @@ Status CheckSize(const Tree& tree, const Feature& asked) {
   if (nodes <= kMaxNodes && depth <= kMaxModelDepth) return OkStatus();
   return InvalidArgumentError(
       StrCat("partition.by_feature: ", asked.name, " has ", asked.values.size(),
-             " values, and with a copy behind each a tree would have ", nodes, " nodes and depth ",
+             " values; with a copy behind each, a tree would have ", nodes, " nodes and depth ",
              depth, "; at most ", kMaxNodes, " and ", kMaxModelDepth,
-             " fit: take a feature with fewer values, or smaller trees"));
+             " are allowed: use a feature with fewer values, or smaller trees"));
 }
 
 StatusOr<Tree> PutInFront(const Tree& tree, const Schema& schema, uint32_t feature) {
@@ -112,7 +112,7 @@ std::string FeatureValue::ToString() const {
     case Kind::kMissing:
       return StrCat(name, " is missing");
     case Kind::kOther:
-      return StrCat(name, " is none of the known");
+      return StrCat(name, " is not in the schema");
   }
   return name;
 }
@@ -143,7 +143,7 @@ StatusOr<uint32_t> FindByFeature(const Schema& schema, std::string_view name) {
     if (feature.name == name && CanBeInFront(feature)) return i;
   }
   return InvalidArgumentError(StrCat("partition.by_feature: \"", name,
-                                     "\" is no public categorical feature of the schema; ",
+                                     "\" is not a public categorical feature of the schema; ",
                                      ListOrNone(NamesOf(schema, CanBeInFront))));
 }
 
@@ -171,11 +171,10 @@ StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& schema, ui
   size_t nodes = 0;
   for (const Tree& tree : forest) nodes += NumCopies(asked) * tree.nodes().size();
   if (nodes > kMaxCopiedNodes) {
-    return InvalidArgumentError(
-        StrCat("partition.by_feature: ", asked.name, " has ", asked.values.size(),
-               " values, and with a copy behind each the trees would have ", nodes,
-               " nodes in all; at most ", kMaxCopiedNodes,
-               " fit an answer: take a feature with fewer values, or fewer trees"));
+    return InvalidArgumentError(StrCat(
+        "partition.by_feature: ", asked.name, " has ", asked.values.size(),
+        " values; with a copy behind each, the trees would have ", nodes, " nodes in all; at most ",
+        kMaxCopiedNodes, " fit into an answer: use a feature with fewer values, or fewer trees"));
   }
   Forest result;
   for (const Tree& tree : forest) {

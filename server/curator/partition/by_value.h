@@ -33,7 +33,7 @@ struct FeatureValue {
   Kind kind = Kind::kCategory;
   std::string category{};  // for kCategory
 
-  // "plan = gold", "plan is missing", "plan is none of the known". Different values have different
+  // "plan = gold", "plan is missing", "plan is not in the schema". Different values have different
   // texts: an ambiguous name is quoted.
   std::string ToString() const;
 };

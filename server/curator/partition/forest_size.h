@@ -1,10 +1,10 @@
 // Chooses the size of a forest's trees out of bag, from the public rows alone, before any report.
 //
 // Each candidate (depth, least rows of a leaf) grows the whole forest; a row is predicted by the
-// trees whose bag does not contain it. Of the candidates whose correlation with the labels is
-// within half a standard error of the best, the one with most leaves wins: empty leaves are
-// smoothed away later, missing leaves cannot be recovered. The size depends neither on epsilon nor
-// on the number of reports.
+// trees whose bag does not contain it, so its own label does not flatter the answer (Breiman 2001).
+// Of the candidates whose correlation with the labels is within half a standard error of the best,
+// the one with most leaves wins: empty leaves are smoothed away later, missing leaves cannot be
+// recovered. The size depends neither on epsilon nor on the number of reports.
 //
 // A single tree sees every row, so nothing is out of bag: it has depth 8 and leaves of at least
 // sqrt(rows) / 4 and 2 rows. Above kManyPublicRows the trees are few and short, which bounds what

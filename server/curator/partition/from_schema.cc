@@ -67,7 +67,7 @@ class SchemaGrower {
       if (cell.depth == options_.max_depth || LongestOf(cell) == 0) continue;
       if (nodes_.size() + 2 > kMaxNodes / options_.trees) {
         return InvalidArgumentError(StrCat("the partition would have more than ", kMaxNodes,
-                                           " nodes: lower max_depth or take fewer trees"));
+                                           " nodes: lower max_depth or use fewer trees"));
       }
       Divide(cell, ChooseFeature(cell));
     }

@@ -1,4 +1,9 @@
 // Partitions without public rows: only the schema is public.
+//
+// Then nothing says where the rows are, let alone where their classes change. What is left is to
+// cover the declared ranges evenly, so that no region is coarser than another, and to let reports
+// alone fill the leaves. Rows that stand for the schema are a Latin hypercube (McKay, Beckman,
+// Conover 1979): each column by itself is perfectly even, however few rows there are.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_FROM_SCHEMA_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_FROM_SCHEMA_H_

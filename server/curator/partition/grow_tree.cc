@@ -243,7 +243,9 @@ class Grower {
     return options_.rule == SplitRule::kCart ? CartSplit(cell) : EdgeSplit(cell);
   }
 
-  // Cuts one of the longest edges: the best, or a random one.
+  // Cuts one of the longest edges: the best, or a random one. An edge that cannot be cut, because a
+  // side would have too few rows, keeps its length: the cell then ends here unless another edge is
+  // as long. Going on along a shorter edge would give up the cubes that the rule is for.
   std::optional<Split> EdgeSplit(const Cell& cell) {
     const double longest = cell.box.longest();
     if (longest == 0) return std::nullopt;

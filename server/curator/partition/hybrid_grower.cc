@@ -134,6 +134,8 @@ class HybridGrower {
  private:
   std::optional<Cut> FindCut(const NodeRows& cell) {
     if (cell.depth == options_.max_depth) return std::nullopt;
+    // Labels first. A mixed cell in which no cut lowers the impurity is cut by spread as well: two
+    // features may say something together that neither says alone.
     Count(cell);
     if (total_ < 2 * uint64_t{options_.min_leaf}) return std::nullopt;
     if (options_.few_features) Shuffle();
@@ -152,7 +154,8 @@ class HybridGrower {
     total_ = std::accumulate(all_.begin(), all_.end(), uint64_t{0});
     if (!rows_.numbers().empty()) return CountNumbers(cell);
     mixed_ = *std::max_element(all_.begin(), all_.end()) < total_;
-    // Rows times entropy, minus the part that no cut changes, is total log total - sum c log c.
+    // n times the entropy of counts c that add up to n is n log n - sum c log c. Kept this way, a
+    // row that changes sides changes two entries of a table, and the loop takes no logarithm.
     const absl::Span<const double> f = rows_.x_log_x();
     sum_all_ = 0;
     for (const uint64_t count : all_) sum_all_ += f[count];
@@ -216,7 +219,8 @@ class HybridGrower {
     MoveLeft(rows_.label(row), drawn_[row], sides);
     if (!rows_.numbers().empty()) sides.number_left += drawn_[row] * rows_.numbers()[row];
   }
-  // The decrease of the sum of squares.
+  // The decrease of the sum of squares around each side's mean, which for numbers takes the place
+  // of the entropy: sum y^2 is the same before and after, so only the squared sums remain.
   double DecreaseOfSquares(const Sides& sides) const {
     const auto all = static_cast<double>(total_), left = static_cast<double>(sides.left);
     const double number_right = number_all_ - sides.number_left;

@@ -1,6 +1,12 @@
 // Grows trees by the hybrid rule: the best cut by the labels while there is one, then by the widest
 // spread of the features, down to the requested size.
 //
+// Cuts by labels put borders where the classes change, but they stop as soon as a cell's public
+// labels are pure, and with fifty public rows that is early. Private labels may well differ within
+// such a cell, so it is cut on, evenly, along the feature whose values reach furthest. That costs
+// little: the smooth estimator treats neighbouring leaves as alike until reports say otherwise,
+// whereas rows that no cut separates cannot be told apart by any number of reports.
+//
 // A cell with mixed labels is cut where the entropy (for numbers, the sum of squares) falls most,
 // over all features. Where no cut lowers it (the cell is pure, or labels are not used), the feature
 // with the widest spread of public ranks within the cell is cut at the gap nearest its median.
@@ -15,7 +21,9 @@
 // breadth first, so that a limit on the leaves keeps the tree level.
 //
 // Threads    HybridRows is immutable and safe to share; a grower is for one thread.
-// Source     docs/research/mechanisms.md#partition.
+// Source     cuts by labels: Breiman, Friedman, Olshen, Stone, "Classification and Regression
+//            Trees" (1984); bags and random features: Breiman, "Random forests" (2001); the rest:
+//            docs/research/mechanisms.md#partition.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_HYBRID_GROWER_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_HYBRID_GROWER_H_

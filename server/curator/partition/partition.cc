@@ -23,11 +23,11 @@ Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
   }
   if (options.from_schema && (options.use_labels || options.rule == SplitRule::kCart)) {
     return InvalidArgumentError(
-        "a partition without public rows has no labels: take hybrid, max_edge or random_max_edge");
+        "a partition without public rows has no labels: use hybrid, max_edge or random_max_edge");
   }
   if (options.from_schema && options.rule == SplitRule::kMaxEdge && options.trees > 1) {
     return InvalidArgumentError(
-        "max_edge without public rows grows the same tree each time: take random_max_edge");
+        "max_edge without public rows grows the same tree each time: use random_max_edge");
   }
   const bool without_labels = !options.use_labels && !options.from_schema;
   if (options.rule != SplitRule::kHybrid && (options.max_leaves != 0 || without_labels)) {
@@ -35,8 +35,7 @@ Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
         "a limit on the leaves and a partition without labels are for the hybrid rule");
   }
   if (public_rows.schema().target() && options.use_labels && options.rule != SplitRule::kHybrid) {
-    return InvalidArgumentError(
-        "where a number is to be predicted, partitions are grown by the hybrid rule");
+    return InvalidArgumentError("partitions for numbers need the hybrid rule");
   }
   if (options.min_leaf < 1) return InvalidArgumentError("min_leaf must be at least 1");
   if (options.trees < 1 || options.trees > kMaxTrees) {

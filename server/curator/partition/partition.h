@@ -1,7 +1,8 @@
 // Grows the public partition that devices answer about.
 //
 // Every input is public. The partition never depends on a private row: it is a function of public
-// rows, the schema and the options alone. Its rules:
+// rows, the schema and the options alone. So it may be as fine, and as well fitted to the public
+// labels, as one likes: what it costs is public rows' privacy, and no epsilon. Its rules:
 //
 //   max_edge         splits a cell at the midpoint of one of its longest edges (ties within 1e-12):
 //                    the one with the largest reduction of the criterion
@@ -11,11 +12,17 @@
 //                    the features; it reads categories and missing values its own way, see
 //                    hybrid_grower.h
 //
+// The edge rules make cells that are nearly cubes whatever the labels are: after p cuts in d
+// features each side is about 2^(-p/d) of the whole, which is what the paper's rate of convergence
+// rests on, and labels only break ties. cart follows the labels alone: it ignores useless features,
+// and its best cells are better on real tables, but nothing is proved about it. hybrid does both,
+// the one after the other.
+//
 // Edges are measured in the box of the public rows, scaled to [0,1] per feature; an edge with a
 // single public value is never cut. A cell is not split if it has fewer than two public rows or if
-// a side would hold fewer than `min_leaf` rows: the next longest edge is tried instead. cart splits
-// only where the criterion decreases. Ties go to the lower feature, then to the lower threshold or
-// category.
+// a side would hold fewer than `min_leaf` rows: another edge of the same length is tried then,
+// never a shorter one. cart splits only where the criterion decreases. Ties go to the lower
+// feature, then to the lower threshold or category.
 //
 // A category is split from the rest: under cart and max_edge the one with the largest reduction,
 // under random_max_edge the most frequent. Its edge has length 1, then (remaining categories) /
@@ -23,6 +30,10 @@
 // present first, which leaves the edge's length. Where a side of that is below `min_leaf`, and
 // under cart, missing values go where the reduction is larger; if no public row is missing, they go
 // with most public rows.
+//
+// Several trees cost no epsilon: each device answers in one of them with all of its epsilon,
+// and the smooth estimator pools the trees. What they buy is a finer notion of which rows are alike
+// than one tree has, whose cells end abruptly at cuts that few public rows chose.
 //
 // A forest has more than one tree, each grown on a bootstrap of the public rows, in which min_leaf
 // counts a row as often as it was drawn. The hybrid rule gives every second tree a random third of

@@ -1,4 +1,5 @@
-// Finds the best cut of one cell along one feature, by the public rows in the cell.
+// Finds the best cut of one cell along one feature, by the public rows in the cell: the one that
+// takes most off the rows' impurity (Gini or entropy), as CART does (Breiman and others 1984).
 //
 // A row whose value is missing follows `missing_left`, the side that gives the larger decrease. On
 // a tie, or if no row of the cell is missing, that is the side with more rows of known value (the

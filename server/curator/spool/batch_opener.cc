@@ -29,7 +29,9 @@ constexpr int kNiceness = 10;
 // Affects this thread alone, on Linux.
 void LowerPriority() { setpriority(PRIO_PROCESS, 0, kNiceness); }
 
-bool IsThere(const Study& study) { return study.AdmissionOfStored() == ReportOutcome::kAccepted; }
+bool IsThere(const Study& study) {
+  return study.life().AdmissionOfStored() == ReportOutcome::kAccepted;
+}
 
 // The batch after these of its reports are judged.
 RelayBatch Advanced(RelayBatch batch, absl::Span<const ReportOutcome> outcomes) {
@@ -77,7 +79,7 @@ class BatchOpener::Worker {
       const MutexLock lock(owner_.mutex_);
       owner_.LetForget(*this);
     }
-    const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+    const std::shared_ptr<const SealingKeys> keys = study.keys().Get();
     const StoredSealingKey* const key = keys == nullptr ? nullptr : keys->Find(name);
     if (key == nullptr || !key->secret.has_value()) {
       return DataLossError(

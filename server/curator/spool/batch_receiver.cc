@@ -71,8 +71,8 @@ Status AfterSealing(const Study& study) {
 
 // Whether a batch without any stored part may begin.
 Status CheckBegins(Study& study, const BatchHeader& header) {
-  if (study.AdmissionOutcome() != ReportOutcome::kAccepted) return AfterSealing(study);
-  const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+  if (study.life().Admission() != ReportOutcome::kAccepted) return AfterSealing(study);
+  const std::shared_ptr<const SealingKeys> keys = study.keys().Get();
   if (keys == nullptr || keys->Find(header.sealing_key) == nullptr) {
     return NotTaken(study, "it is sealed for a key that the study does not have");
   }
@@ -106,7 +106,7 @@ class Receiver {
 
   // Returns the batch, with this part added if it is the next one.
   StatusOr<RelayBatch> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
-    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
+    if (study_.life().Admission() == ReportOutcome::kUnknownStudy) return NoStudy();
     std::optional<RelayBatch> known = study_.batches().OfEpoch(batch.header.epoch);
     if (known.has_value() && known->id != batch.id) {
       return NotTaken(study_,
@@ -147,7 +147,7 @@ class Receiver {
   }
 
   StatusOr<RelayBatch> Finish(const RelayBatch& batch, bool is_whole) {
-    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
+    if (study_.life().Admission() == ReportOutcome::kUnknownStudy) return NoStudy();
     std::optional<RelayBatch> next = study_.batches().OfEpoch(batch.header.epoch);
     // Meanwhile the study may have been sealed, or another call may have finished the batch.
     if (!next.has_value() || next->is_dropped()) return AfterSealing(study_);

@@ -52,14 +52,14 @@ Status BatchSpool::Delete(Study& study, absl::FunctionRef<Status()> change) {
 }
 
 Status BatchSpool::EraseKeysOnceCounted(Study& study) {
-  const bool is_open = study.AdmissionOutcome() == ReportOutcome::kAccepted;
-  const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+  const bool is_open = study.life().Admission() == ReportOutcome::kAccepted;
+  const std::shared_ptr<const SealingKeys> keys = study.keys().Get();
   if (is_open || keys == nullptr || keys->erased() || study.batches().waiting() > 0) {
     return OkStatus();
   }
   if (!opener_.HasForgottenKeysOf(study)) return OkStatus();
   return intake_.RunOnCommitter([&] {
-    const bool is_there = study.AdmissionOfStored() == ReportOutcome::kAccepted;
+    const bool is_there = study.life().AdmissionOfStored() == ReportOutcome::kAccepted;
     return is_there ? EraseSealingKeys(store_, study) : OkStatus();
   });
 }

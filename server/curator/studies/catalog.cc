@@ -73,14 +73,14 @@ Status Catalog::StoreCounts(storage::Store& store) const {
   storage::StoreBatch batch;
   std::vector<std::shared_ptr<Study>> studies = All();
   std::erase_if(studies, [](const std::shared_ptr<Study>& study) {
-    return !study->counts_are_behind || study->store_is_behind;
+    return !study->committer().counts_are_behind || study->committer().store_is_behind;
   });
   for (const std::shared_ptr<Study>& study : studies) {
-    batch.Put(CountsKey(study->id()), EncodeCounts(study->CountsSoFar()));
+    batch.Put(CountsKey(study->id()), EncodeCounts(study->sums().counts()));
   }
   if (studies.empty()) return OkStatus();
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-  for (const std::shared_ptr<Study>& study : studies) study->counts_are_behind = false;
+  for (const std::shared_ptr<Study>& study : studies) study->committer().counts_are_behind = false;
   return OkStatus();
 }
 

@@ -43,7 +43,7 @@ std::vector<ModelReports> ReportsOfModels(const models::Models& models) {
 
 StudyTotals TotalsOf(Study& study, uint64_t received, uint64_t waiting) {
   const StudyInfo info = study.Info();
-  const Counts counts = study.CountsSoFar();
+  const Counts counts = study.sums().counts();
   return {.study = study.id(),
           .received = received,
           .waiting = waiting,
@@ -54,7 +54,7 @@ StudyTotals TotalsOf(Study& study, uint64_t received, uint64_t waiting) {
           .retired = info.retired,
           .in_sums = info.in_sums,
           .open = info.state == StudyState::kOpen,
-          .spent_tickets = study.spent().size()};
+          .spent_tickets = study.committer().spent.size()};
 }
 
 Status ReconcileTotals(const StudyTotals& totals) {
@@ -101,8 +101,8 @@ Status ReconcileModels(
 std::optional<StudyReports> ReportsOf(const Catalog& catalog, const std::string& study) {
   const std::shared_ptr<Study> found = catalog.Find(study);
   if (found == nullptr) return std::nullopt;
-  return StudyReports{.accepted = found->CountsSoFar().of(ReportOutcome::kAccepted),
-                      .final_model = found->Life().final_model};
+  return StudyReports{.accepted = found->sums().counts().of(ReportOutcome::kAccepted),
+                      .final_model = found->life().Get().final_model};
 }
 
 Status ReconcileStored(const storage::Store& store, std::string_view study, const Counts& counts) {
@@ -121,7 +121,7 @@ Status ReconcileStored(const storage::Store& store, std::string_view study, cons
 
 Status ReconcileBatches(const storage::Store& store, const Study& study) {
   // Retiring dropped the batches that were not fully counted, with their counts so far.
-  if (!study.definition().settings.relay.has_value() || study.Life().retired) {
+  if (!study.definition().settings.relay.has_value() || study.life().Get().retired) {
     return OkStatus();
   }
   Counts of_batches;
@@ -141,8 +141,8 @@ Status ReconcileStudies(const storage::Store& store, const Catalog& catalog, con
     Study& study = *studies[i];
     COPPICE_RETURN_IF_ERROR(
         ReconcileTotals(TotalsOf(study, counts[i].received, counts[i].waiting)));
-    if (study.counts_are_behind || study.store_is_behind) continue;
-    COPPICE_RETURN_IF_ERROR(ReconcileStored(store, study.id(), study.CountsSoFar()));
+    if (study.committer().counts_are_behind || study.committer().store_is_behind) continue;
+    COPPICE_RETURN_IF_ERROR(ReconcileStored(store, study.id(), study.sums().counts()));
     COPPICE_RETURN_IF_ERROR(ReconcileBatches(store, study));
   }
   return OkStatus();

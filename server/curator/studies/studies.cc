@@ -128,14 +128,14 @@ StatusOr<StudyInfo> Studies::Get(std::string_view id, Viewer viewer) {
   StudyInfo info = study->Info();
   const bool shows_alarms =
       viewer == Viewer::kOperator ? study->CheckNoneWaits().ok() : study->SumsAreFinal();
-  if (shows_alarms) info.alarms = study->Alarms();
+  if (shows_alarms) info.alarms = study->sums().Alarms();
   if (info.relay) info.relay->batches = std::move(batches);
   return info;
 }
 
 StatusOr<ReportSteps> Studies::ReportsOverTime(std::string_view id) const {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
-  return study->ReportsOverTime(clock_());
+  return study->sums().ReportsOverTime(clock_());
 }
 
 std::vector<StudyInfo> Studies::List(const Page& page) const { return catalog_.List(page); }
@@ -150,8 +150,8 @@ StatusOr<StudyInfo> Studies::Seal(std::string_view id) {
   const MutexLock lock(change_mutex_);
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
   COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
-  if (study->AdmissionOutcome() == ReportOutcome::kAccepted) {
-    COPPICE_RETURN_IF_ERROR(SealAs(*study, [&] { return Sealed(study->Life(), clock_()); }));
+  if (study->life().Admission() == ReportOutcome::kAccepted) {
+    COPPICE_RETURN_IF_ERROR(SealAs(*study, [&] { return Sealed(study->life().Get(), clock_()); }));
   }
   return study->Info();
 }
@@ -280,7 +280,7 @@ StatusOr<models::ModelInfo> Studies::BuildModel(std::string_view study_id,
     return models_.Get(model_id);
   }
   // The study may have been deleted while this call waited for the lock.
-  if (study->AdmissionOutcome() == ReportOutcome::kUnknownStudy)
+  if (study->life().Admission() == ReportOutcome::kUnknownStudy)
     return catalog_.Get(study_id).status();
   COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
   COPPICE_RETURN_IF_ERROR(CheckGivesModel(*study));
@@ -294,10 +294,10 @@ StatusOr<StudyCounts> Studies::GetCounts(std::string_view id, const CountsReques
   COPPICE_RETURN_IF_ERROR(study->CheckNoneWaits());
   const bool is_early = viewer == Viewer::kReader && !study->SumsAreFinal();
   COPPICE_ASSIGN_OR_RETURN(StudyCounts counts, CountStudy(store_, *study, request));
-  if (!is_early || study->Life().seen_early) return counts;
+  if (!is_early || study->life().Get().seen_early) return counts;
   // Noted once the request is known to be good, and read anew: a study sealed instead is final.
   COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter([&] {
-    return study->SumsAreFinal() ? OkStatus() : StoreLife(*study, SeenEarly(study->Life()));
+    return study->SumsAreFinal() ? OkStatus() : StoreLife(*study, SeenEarly(study->life().Get()));
   }));
   COPPICE_RETURN_IF_ERROR(study->CheckNoneWaits());
   return CountStudy(store_, *study, request);
@@ -312,9 +312,9 @@ Status Studies::Sweep() {
   Status status;
   for (const std::shared_ptr<Study>& study : catalog_.All()) {
     status.Update(SealIfOver(*study));
-    study->LookForAlarms();
+    study->sums().LookForAlarms(study->SumsAreFinal());
     status.Update(spool_.EraseKeysOnceCounted(*study));
-    if (study->IsDueToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
+    if (study->life().IsDueToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
   }
   status.Update(intake_.RunOnCommitter([this] { return catalog_.StoreCounts(store_); }));
   status.Update(direct_keys_->Rotate(clock_()));
@@ -383,10 +383,10 @@ Status Studies::CheckTakesNow(const Study& study, size_t reports) {
 }
 
 Status Studies::SealIfOver(Study& study) {
-  if (study.AdmissionOutcome() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
+  if (study.life().Admission() != ReportOutcome::kAccepted || !study.life().IsOver(clock_())) {
     return OkStatus();
   }
-  return SealAs(study, [&] { return study.LifeOnceOver(); });
+  return SealAs(study, [&] { return study.life().OnceOver(); });
 }
 
 Status Studies::SealAs(Study& study, absl::FunctionRef<StudyLife()> next) {
@@ -395,9 +395,10 @@ Status Studies::SealAs(Study& study, absl::FunctionRef<StudyLife()> next) {
 }
 
 Status Studies::StoreLife(Study& study, const StudyLife& next, storage::StoreBatch batch) {
-  if (study.AdmissionOutcome() == ReportOutcome::kUnknownStudy)
+  if (study.life().Admission() == ReportOutcome::kUnknownStudy)
     return catalog_.Get(study.id()).status();
-  if (next != study.Life()) batch.Put(StudyKey(study.id()), EncodeStudy(study.definition(), next));
+  if (next != study.life().Get())
+    batch.Put(StudyKey(study.id()), EncodeStudy(study.definition(), next));
   if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   study.Advance(next);
   return OkStatus();
@@ -414,7 +415,7 @@ Status Studies::Retire(Study& study) {
   COPPICE_RETURN_IF_ERROR(spool_.Retire(study, [&](storage::StoreBatch batch) {
     for (const std::string& prefix : PrefixesToRetire(study.id())) batch.DeletePrefix(prefix);
     if (MustBePurged(study)) NoteErased(study.id(), batch);
-    return StoreLife(study, Retired(study.Life()), std::move(batch));
+    return StoreLife(study, Retired(study.life().Get()), std::move(batch));
   }));
   bases_.Forget(study.id());
   return OkStatus();
@@ -423,7 +424,7 @@ Status Studies::Retire(Study& study) {
 Status Studies::Erase(Study& study) {
   const std::string& id = study.id();
   COPPICE_RETURN_IF_ERROR(store_.Apply(RemovalOf(study, clock_())));
-  study.MarkDeleted();
+  study.life().MarkDeleted();
   catalog_.Remove(study);
   models_.RemoveOf(MakeName(kStudies, id));
   bases_.Forget(id);
@@ -442,7 +443,8 @@ StatusOr<models::ModelInfo> Studies::MakeModel(Study& study, const std::string& 
   COPPICE_ASSIGN_OR_RETURN(std::string id, models::IdOrRandom(wanted));
   COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim claim, models_.Claim(id));
   COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
-  const StudyLife life = study.Life();  // read before the sums: if it is sealed, they are final
+  const StudyLife life =
+      study.life().Get();  // read before the sums: if it is sealed, they are final
   COPPICE_RETURN_IF_ERROR(study.CheckNoneWaits());
   COPPICE_RETURN_IF_ERROR(cancel());
   std::shared_ptr<const SmoothBasis> basis;
@@ -460,8 +462,8 @@ StatusOr<models::ModelInfo> Studies::MakeModel(Study& study, const std::string& 
   COPPICE_RETURN_IF_ERROR(CheckModelBytes(info, options.most_bytes));
   const auto next = [&] {
     // Even if the study is sealed by now: its final model waits for this one.
-    if (life.state == StudyState::kOpen) return SeenEarly(study.Life());
-    return options.where ? study.Life() : Built(study.Life(), info.id);
+    if (life.state == StudyState::kOpen) return SeenEarly(study.life().Get());
+    return options.where ? study.life().Get() : Built(study.life().Get(), info.id);
   };
   storage::StoreBatch batch;
   models::ModelSummary summary = models::Models::Put(info, batch);

@@ -40,7 +40,7 @@ bool UsesPublicLabels(const EstimatorOptions& options) {
 
 // `what` is requested: "model" or "counts".
 Status CheckNotRetired(const Study& study, std::string_view what) {
-  if (!study.Life().retired) return OkStatus();
+  if (!study.life().Get().retired) return OkStatus();
   return FailedPreconditionError(StrCat(
       "the study ", study.id(), " gives no further ", what, ": its sums were deleted ",
       study.definition().settings.retention_days, " days after sealing; its models are there"));
@@ -52,7 +52,7 @@ Status CheckHasPublicRows(const Study& study) {
                                           " was made from its schema alone: there are no ",
                                           "public rows that a forecast could rest on"));
   }
-  if (!study.Life().retired) return OkStatus();
+  if (!study.life().Get().retired) return OkStatus();
   return FailedPreconditionError(
       StrCat("the study ", study.id(), " gives no further forecast: its public rows were ",
              "deleted ", study.definition().settings.retention_days, " days after sealing"));
@@ -92,7 +92,7 @@ BatchSummary BatchesOf(const Study& study, uint64_t counted_before) {
 // The state of the study's sums, which must be asked before reading them.
 SumsState StateOfSums(const Study& study) {
   const bool are_final = study.SumsAreFinal();  // asked first
-  return {.are_final = are_final, .seen_early = study.Life().seen_early};
+  return {.are_final = are_final, .seen_early = study.life().Get().seen_early};
 }
 
 Status CheckTree(const Study& study, uint32_t tree) {
@@ -102,9 +102,10 @@ Status CheckTree(const Study& study, uint32_t tree) {
 }
 
 // Estimates each tree from its own sums and collapses leaves that pruning made equal.
-StatusOr<Model> EstimateTrees(const StudyDefinition& definition, const StudyProgress& progress,
-                              const Table& public_rows, const EstimatorOptions& options,
-                              Certificate certificate, const CancelCheck& cancel) {
+StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
+                              const StudySums::Snapshot& progress, const Table& public_rows,
+                              const EstimatorOptions& options, Certificate certificate,
+                              const CancelCheck& cancel) {
   EstimatorOptions of_partition = options;
   of_partition.max_depth = definition.partition.max_depth;
   Forest forest;
@@ -173,7 +174,7 @@ StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
 
 // The sums by tree: of all reports or, where the study is by a feature, of those with one value.
 StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definition,
-                                          const StudyProgress& progress,
+                                          const StudySums::Snapshot& progress,
                                           const EstimatorOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<EncodedValue> where,
                            WhereOf(*definition.terms->schema, options));
@@ -274,7 +275,7 @@ StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
   const StudyDefinition& definition = study.definition();
   const SumsState state = StateOfSums(study);
   const uint64_t counted_before = study.batches().Summary(0).counted;
-  const StudyProgress progress = study.Progress();
+  const StudySums::Snapshot progress = study.sums().Read();
   const BatchSummary batches = BatchesOf(study, counted_before);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<SharedSums> sums,
                            SumsFor(definition, progress, options));
@@ -311,7 +312,7 @@ StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study
                                  const CountsRequest& request) {
   COPPICE_RETURN_IF_ERROR(CheckGivesCounts(study));
   COPPICE_RETURN_IF_ERROR(CheckTree(study, request.tree));
-  const StudyProgress progress = study.Progress();
+  const StudySums::Snapshot progress = study.sums().Read();
   const StatusOr<Table> public_rows = LoadRows(store, study);
   // The retention may have ended since the check.
   COPPICE_RETURN_IF_ERROR(CheckGivesCounts(study));

@@ -84,7 +84,7 @@ StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& study,
 
 Status StoreJoinRows(storage::Store& store, Study& study, const storage::StoreBatch& batch,
                      uint64_t count) {
-  if (study.AdmissionOutcome() != ReportOutcome::kAccepted) {
+  if (study.life().Admission() != ReportOutcome::kAccepted) {
     return FailedPreconditionError(
         StrCat("the study ", study.id(), " is sealed or deleted: no id is added to it"));
   }

@@ -68,6 +68,24 @@ v1::PartitionOptions ToProto(const PartitionOptions& options) {
   return proto;
 }
 
+StatusOr<PartitionRequest> ParsePartitionRequest(const v1::PartitionOptions& proto) {
+  PartitionRequest request = {.max_leaves = proto.max_leaves(),
+                              .use_labels = !proto.ignore_labels(),
+                              .from_schema = proto.from_schema(),
+                              .by_feature = proto.by_feature()};
+  if (proto.rule() != v1::SPLIT_RULE_UNSPECIFIED) {
+    COPPICE_ASSIGN_OR_RETURN(request.rule, RuleFromProto(proto.rule()));
+  }
+  if (proto.criterion() != v1::CRITERION_UNSPECIFIED) {
+    COPPICE_ASSIGN_OR_RETURN(request.criterion, CriterionFromProto(proto.criterion()));
+  }
+  if (proto.has_max_depth()) request.max_depth = proto.max_depth();
+  if (proto.min_leaf() > 0) request.min_leaf = proto.min_leaf();
+  if (proto.trees() > 0) request.trees = proto.trees();
+  if (proto.has_seed()) request.seed = proto.seed();
+  return request;
+}
+
 StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
   COPPICE_ASSIGN_OR_RETURN(const SplitRule rule, RuleFromProto(proto.rule()));
   COPPICE_ASSIGN_OR_RETURN(const Criterion criterion, CriterionFromProto(proto.criterion()));

@@ -5,14 +5,18 @@
 
 #include "common/base/status.h"
 #include "coppice/v1/study.pb.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/partition.h"
 
 namespace coppice::curator {
 
 v1::PartitionOptions ToProto(const PartitionOptions& options);
 
-// InvalidArgument for a rule or criterion that this version does not know. The grower checks the
-// numbers' bounds.
+// What a request asks for: what is unset stays open. InvalidArgument for a rule or criterion that
+// this version does not know. The grower checks the numbers' bounds.
+StatusOr<PartitionRequest> ParsePartitionRequest(const v1::PartitionOptions& proto);
+
+// The options of a study that exists, with nothing open.
 StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto);
 
 }  // namespace coppice::curator

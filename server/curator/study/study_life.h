@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "common/base/mutex.h"
 #include "server/curator/study/study_info.h"
+#include "server/curator/study/study_settings.h"
 
 namespace coppice::curator {
 
@@ -63,6 +65,44 @@ inline StudyLife Retired(StudyLife life) {
   life.retired = life.state != StudyState::kOpen;
   return life;
 }
+
+// The life that a study has now, and what it admits.
+//
+// Guarantee  Moves forward only; a study once deleted stays so. Ignores the clock but where it is
+//            given a time: a study whose time is over must be sealed durably before anyone hears of
+//            it, so that setting the clock back cannot reopen it.
+// Threads    Safe to share. Only the committer moves it (intake.h), after the store did.
+class StudyLifecycle {
+ public:
+  StudyLifecycle(const StudySettings& settings, StudyLife life)
+      : expires_unix_seconds_(settings.expires_unix_seconds),
+        retention_days_(settings.retention_days),
+        life_(std::move(life)) {}
+
+  StudyLife Get() const;
+  // kAccepted if the study takes reports, else the reason for rejection.
+  ReportOutcome Admission() const;
+  // The same for reports that were stored before they were judged: only a deleted or retired study
+  // rejects them.
+  ReportOutcome AdmissionOfStored() const;
+
+  // Whether the study's time is over, and the life that follows then.
+  bool IsOver(int64_t now_unix_seconds) const;
+  StudyLife OnceOver() const { return Expired(Get(), expires_unix_seconds_); }
+  // Whether its retention is over and the retained data is still there.
+  bool IsDueToRetire(int64_t now_unix_seconds) const;
+
+  // Moves on to the next life, which must be stored. Leaves an earlier one aside.
+  void Advance(StudyLife life);
+  void MarkDeleted();
+
+ private:
+  const int64_t expires_unix_seconds_;  // 0: never
+  const uint32_t retention_days_;       // 0: for good
+  mutable Mutex mutex_;
+  StudyLife life_ ABSL_GUARDED_BY(mutex_);
+  bool deleted_ ABSL_GUARDED_BY(mutex_) = false;
+};
 
 }  // namespace coppice::curator
 

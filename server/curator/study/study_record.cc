@@ -108,8 +108,7 @@ StatusOr<Counts> CountsOf(std::string_view key, const v1::CountsRecord& record) 
     }
     counts.outcomes[rejected.outcome()] = rejected.reports();
   }
-  // Older records lack the number of answered reports.
-  counts.answered = record.received() == 0 ? counts.Sum() : record.received();
+  counts.answered = record.received();
   if (counts.answered != counts.Sum()) {
     return storage::CorruptRecord(
         key, "does not add up: accepted, duplicate and rejected are not received");
@@ -153,24 +152,10 @@ Status DecodeSpent(std::string_view key, std::string_view bytes, SpentTickets& s
   return OkStatus();
 }
 
-// Before format 3 a record held the ids of tickets, which are rejected now. They are read as if
-// they were serials: only their number still matters, which must equal the reports'.
-Status DecodeOldSpent(std::string_view key, std::string_view bytes, SpentTickets& spent) {
-  if (bytes.size() % kTicketIdBytes != 0)
-    return storage::CorruptRecord(key, "ends inside a ticket");
-  for (; !bytes.empty(); bytes.remove_prefix(kTicketIdBytes)) {
-    TicketSerial ticket;
-    std::memcpy(&ticket, bytes.data(), kTicketIdBytes);
-    COPPICE_RETURN_IF_ERROR(SpendStored(key, ticket, spent));
-  }
-  return OkStatus();
-}
-
 StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, std::string_view id) {
   SpentTickets spent;
   const auto add = [&](std::string_view key, std::string_view bytes) {
-    return EndsWith(key, kSerialsSuffix) ? DecodeSpent(key, bytes, spent)
-                                         : DecodeOldSpent(key, bytes, spent);
+    return DecodeSpent(key, bytes, spent);
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(SpentPrefix(id), add));
   return spent;
@@ -178,11 +163,11 @@ StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, std::string
 
 // Loads the spent tickets of a study that still looks tickets up.
 Status LoadSpent(const storage::Store& store, Study& study) {
-  if (study.Life().state != StudyState::kOpen && !study.batches().has_stored()) {
+  if (study.life().Get().state != StudyState::kOpen && !study.batches().has_stored()) {
     return OkStatus();
   }
-  COPPICE_ASSIGN_OR_RETURN(study.spent(), LoadSpentTickets(store, study.id()));
-  if (study.spent().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
+  COPPICE_ASSIGN_OR_RETURN(study.committer().spent, LoadSpentTickets(store, study.id()));
+  if (study.committer().spent.size() == study.sums().counts().of(ReportOutcome::kAccepted)) {
     return OkStatus();
   }
   return storage::CorruptRecord(SpentPrefix(study.id()),
@@ -190,13 +175,13 @@ Status LoadSpent(const storage::Store& store, Study& study) {
 }
 
 Status LoadSealingKeys(const storage::Store& store, Study& study) {
-  const StudyLife life = study.Life();
+  const StudyLife life = study.life().Get();
   if (!study.definition().settings.relay.has_value() || life.retired) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(SealingKeys keys, SealingKeys::Load(store, study.id()));
   if (keys.erased() && life.state == StudyState::kOpen) {
     return storage::CorruptRecord(SealingPrefix(study.id()), "is erased, and the study is open");
   }
-  study.SetSealingKeys(std::move(keys));
+  study.keys().Set(std::move(keys));
   return OkStatus();
 }
 
@@ -204,9 +189,9 @@ Status LoadSealingKeys(const storage::Store& store, Study& study) {
 Status LoadJoined(const storage::Store& store, Study& study) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t rows, LoadJoinCount(store, study.id()));
   study.SetJoinRows(rows);
-  if (study.Life().state != StudyState::kOpen) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(study.answered_ids(), LoadAnsweredIds(store, study.id()));
-  if (study.answered_ids().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
+  if (study.life().Get().state != StudyState::kOpen) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(study.committer().answered_ids, LoadAnsweredIds(store, study.id()));
+  if (study.committer().answered_ids.size() == study.sums().counts().of(ReportOutcome::kAccepted)) {
     return OkStatus();
   }
   return storage::CorruptRecord(LabelsPrefix(study.id()), "does not have one id a counted report");

@@ -23,7 +23,7 @@ Status CheckRotates(const Study& study) {
     return FailedPreconditionError(StrCat(
         "study ", study.id(), " has no relay: its reports are not sealed, and there is no key"));
   }
-  if (study.AdmissionOutcome() == ReportOutcome::kAccepted) return OkStatus();
+  if (study.life().Admission() == ReportOutcome::kAccepted) return OkStatus();
   return FailedPreconditionError(
       StrCat("the study ", study.id(), " is sealed or deleted: it gets no other sealing key"));
 }
@@ -80,14 +80,14 @@ Status AddFirstSealingKey(Study& study, int64_t now_unix_seconds, storage::Store
   if (!study.definition().settings.relay.has_value()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(SealingKeys keys,
                            SealingKeys::Make(study.id(), now_unix_seconds, batch));
-  study.SetSealingKeys(std::move(keys));
+  study.keys().Set(std::move(keys));
   return OkStatus();
 }
 
 Status RotateSealingKey(storage::Store& store, Study& study, const SealingKeyName& current,
                         int64_t now_unix_seconds) {
   COPPICE_RETURN_IF_ERROR(CheckRotates(study));
-  const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+  const std::shared_ptr<const SealingKeys> keys = study.keys().Get();
   if (keys->current().name != current) {
     return AbortedError(
         StrCat("sealing_key_id: the study ", study.id(), " has the sealing key ",
@@ -97,25 +97,25 @@ Status RotateSealingKey(storage::Store& store, Study& study, const SealingKeyNam
   storage::StoreBatch batch;
   COPPICE_ASSIGN_OR_RETURN(SealingKeys rotated, keys->Rotate(study.id(), now_unix_seconds, batch));
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-  study.SetSealingKeys(std::move(rotated));
+  study.keys().Set(std::move(rotated));
   return OkStatus();
 }
 
 bool MustBePurged(const Study& study) {
-  return study.sealing_keys() != nullptr || study.form().KeepsReports();
+  return study.keys().Get() != nullptr || study.form().KeepsReports();
 }
 
 Status EraseSealingKeys(storage::Store& store, Study& study) {
-  const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+  const std::shared_ptr<const SealingKeys> keys = study.keys().Get();
   if (keys == nullptr || keys->erased()) return OkStatus();
-  if (study.AdmissionOutcome() == ReportOutcome::kAccepted) {
+  if (study.life().Admission() == ReportOutcome::kAccepted) {
     return FailedPreconditionError(
         StrCat("the study ", study.id(), " is open: seal it before its keys are erased"));
   }
   storage::StoreBatch batch;
   SealingKeys erased = keys->Erase(study.id(), batch);
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-  study.SetSealingKeys(std::move(erased));
+  study.keys().Set(std::move(erased));
   return OkStatus();
 }
 

@@ -11,12 +11,10 @@
 #include "common/wire/field_error.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/study.pb.h"
+#include "server/curator/estimation/study_defaults.h"
 
 namespace coppice::curator {
 namespace {
-
-// A model of no reports says only what the public rows say, so it must be requested.
-constexpr uint64_t kDefaultMinReports = 1;
 
 constexpr uint32_t kMillionths = 1'000'000;
 constexpr uint64_t kAttoOne = 1'000'000'000'000'000'000;
@@ -61,12 +59,13 @@ StatusOr<RelaySettings> FromProto(const v1::RelaySettings& proto) {
                       StrCat("must be at most ", most, ", a tenth of one in min_batch, is ",
                              proto.delta_atto(), ": the promise may fail for somebody"));
   }
-  return RelaySettings{.relay_key = *key,
-                       .min_batch = proto.min_batch(),
-                       .dishonest_millionths = proto.dishonest_millionths(),
-                       .delta_atto = proto.delta_atto() == 0
-                                         ? std::min(kDefaultRelayDeltaAtto, most)
-                                         : proto.delta_atto()};
+  return RelaySettings{
+      .relay_key = *key,
+      .min_batch = proto.min_batch(),
+      .dishonest_millionths = proto.has_dishonest_millionths() ? proto.dishonest_millionths()
+                                                               : kDefaultDishonestMillionths,
+      .delta_atto =
+          proto.delta_atto() == 0 ? std::min(kDefaultRelayDeltaAtto, most) : proto.delta_atto()};
 }
 
 // A token fixes its ticket, so the curator that gave the token would know whose the report is.
@@ -105,6 +104,11 @@ StatusOr<StudySettings> FromProto(const v1::StudySettings& proto) {
   COPPICE_RETURN_IF_ERROR(CheckNoTokens(proto));
   COPPICE_ASSIGN_OR_RETURN(settings.relay, FromProto(proto.relay()));
   return settings;
+}
+
+void PromiseToDevices(const StudySettings& settings, Manifest& manifest) {
+  manifest.expires_unix_seconds = settings.expires_unix_seconds;
+  manifest.min_reports = settings.min_reports;
 }
 
 Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds) {

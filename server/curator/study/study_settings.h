@@ -1,8 +1,7 @@
 // The operator's settings of a study besides its terms and its partition.
 //
-// To add a setting, add a field here, in study_settings.cc and in StudySettings of study.proto, a
-// line in client/cli/terminal/study_settings.cc, and the code that acts on it. Requests, records
-// and answers carry the settings whole, so nothing else names them.
+// docs/contributing.md says how to add one. Requests, records and answers carry the settings whole,
+// so nothing else names them.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_SETTINGS_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_SETTINGS_H_
@@ -12,6 +11,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/terms/manifest.h"
 #include "common/terms/signature.h"
 
 namespace coppice::v1 {
@@ -30,8 +30,6 @@ struct RelaySettings {
 
   bool operator==(const RelaySettings&) const = default;
 };
-// 1e-8.
-inline constexpr uint64_t kDefaultRelayDeltaAtto = 10'000'000'000;
 
 struct StudySettings {
   uint64_t min_reports = 0;               // least accepted reports that a model is built from
@@ -47,9 +45,12 @@ struct StudySettings {
 v1::StudySettings ToProto(const StudySettings& settings);
 
 // InvalidArgument for a value that no study can have and for a setting that this version does not
-// know, so no study is made without something that was requested. A relay's delta of 0 becomes
-// kDefaultRelayDeltaAtto, or the largest allowed if that is less.
+// know, so no study is made without something that was requested. What is unset is chosen by
+// study_defaults.h.
 StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
+
+// Sets what devices are told of the settings, under the curator's signature.
+void PromiseToDevices(const StudySettings& settings, Manifest& manifest);
 
 // InvalidArgument unless a study made now would be open. A request that has already made its study
 // is not checked again.

@@ -220,7 +220,7 @@ StatusOr<int> Backup(const OfflineFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckHoldsStore(storage::StoreLocation::DataDir(data_dir)));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
                            storage::OpenRocksDbStore(data_dir));
-  COPPICE_RETURN_IF_ERROR(storage::ReadFormat(*store).status());
+  COPPICE_RETURN_IF_ERROR(storage::HasFormat(*store).status());
   // Copies what is on disk: sealed records stay sealed, and no key is needed.
   COPPICE_RETURN_IF_ERROR(vault::CheckNotHalfSealed(*store));
   const Line line;

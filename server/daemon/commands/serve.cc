@@ -21,7 +21,6 @@
 #include "server/daemon/operation/loaded_curator.h"
 #include "server/daemon/operation/serving_curator.h"
 #include "server/daemon/transport/console.h"
-#include "server/daemon/transport/tls.h"
 #include "server/datasets/ledger/spending_journal.h"
 #include "server/process/certificates.h"
 #include "server/process/connections.h"
@@ -118,7 +117,7 @@ Status ServeAlone(const DaemonProcess& process) {
            .access = process.files.access.get(),
            .http = HttpOptionsOf(flags, process.files.console, process.files.site)},
           *curator, process.log));
-  const Status told = TellPort(flags, serving->port(), process.log);
+  const Status told = TellPort(flags, "serving", serving->port(), process.log);
   const Reloads reloads = MakeReloads(process, store.sealed(), &curator->audit());
   if (told.ok()) WaitForStop(process, reloads);
   serving->Stop();
@@ -127,11 +126,6 @@ Status ServeAlone(const DaemonProcess& process) {
 }
 
 }  // namespace
-
-StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags) {
-  return LoadPeerTlsFiles(flags.peer_cert, flags.peer_key, flags.peer_ca, flags.client_ca,
-                          absl::Now());
-}
 
 std::function<Status()> Audited(audit::AuditLog& audit, std::string_view part,
                                 std::function<Status()> reload) {
@@ -193,14 +187,13 @@ void WaitForStop(const DaemonProcess& process, const Reloads& reloads) {
   process.log.Info("stopping", {{"signal", signal}});
 }
 
-Status TellPort(const DaemonFlags& flags, int port, const Log& log) {
-  log.Info("serving", {{"listen", flags.listen}, {"port", StrCat(port)}});
+Status TellPort(const DaemonFlags& flags, std::string_view event, int port, const Log& log) {
+  log.Info(event, {{"listen", flags.listen}, {"port", StrCat(port)}});
   return flags.port_file.empty() ? OkStatus() : WritePortFile(flags.port_file, port);
 }
 
 Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadDaemonFiles(flags).status());
-  if (!flags.peer_cert.empty()) COPPICE_RETURN_IF_ERROR(LoadPeerTls(flags).status());
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
   COPPICE_RETURN_IF_ERROR(LoadKeyFile(flags.key_file).status());

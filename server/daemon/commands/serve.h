@@ -12,7 +12,6 @@
 #include "server/curator/keys/manifest_authority.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/operation/loaded_curator.h"
-#include "server/daemon/transport/tls.h"
 #include "server/process/certificates.h"
 #include "server/process/log.h"
 #include "server/process/process.h"
@@ -68,13 +67,11 @@ Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed = n
 // Waits for SIGTERM or SIGINT and logs which one came; reloads at SIGHUP.
 void WaitForStop(const DaemonProcess& process, const Reloads& reloads);
 
-// Loads the files of --peer-cert, --peer-key and --peer-ca.
-StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags);
+// Logs `event` with the port that the daemon listens on, and writes --port-file.
+Status TellPort(const DaemonFlags& flags, std::string_view event, int port, const Log& log);
 
-// Logs that the daemon serves, and writes --port-file.
-Status TellPort(const DaemonFlags& flags, int port, const Log& log);
-
-// Serves as one of several curators on a database, of which one leads (docs/fleet.md).
+// Serves as one of several curators on a database, of which one leads and the others stand by
+// (docs/fleet.md).
 Status ServeInFleet(const DaemonProcess& process);
 
 }  // namespace coppice::daemon

@@ -38,56 +38,24 @@ Status CheckHttpFlags(const DaemonFlags& flags) {
 }
 
 Status CheckFleetFlags(const DaemonFlags& flags) {
-  if (!flags.in_fleet()) {
-    const bool any = !flags.peer_address.empty() || !flags.peer_cert.empty() ||
-                     !flags.peer_key.empty() || !flags.peer_ca.empty();
-    if (!any) return OkStatus();
-    return InvalidArgumentError(
-        "--peer-address, --peer-cert, --peer-key and --peer-ca are for a fleet: they want "
-        "--peer-listen HOST:PORT");
-  }
+  if (!flags.in_fleet()) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
   if (!location.is_postgres()) {
     return InvalidArgumentError(
-        "--peer-listen wants --store postgresql://...: the curators of a fleet share a database");
+        "--fleet-address wants --store postgresql://...: the curators of a fleet share a database");
   }
-  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--peer-listen", flags.peer_listen));
-  const std::string& shown = flags.peer_address.empty() ? flags.peer_listen : flags.peer_address;
-  COPPICE_ASSIGN_OR_RETURN(const HostPort address, ParseListen("--peer-address", shown));
-  if (listen.port == 0 || address.port == 0) {
+  COPPICE_ASSIGN_OR_RETURN(const HostPort address,
+                           ParseListen("--fleet-address", flags.fleet_address));
+  if (address.port == 0 || address.host == "0.0.0.0" || address.host == "[::]") {
     return InvalidArgumentError(
-        "--peer-listen and --peer-address want a port that is not 0: the other curators call it");
-  }
-  if (address.host == "0.0.0.0" || address.host == "[::]") {
-    return InvalidArgumentError(
-        StrCat("--peer-address is missing: \"", shown,
-               "\" is every address of this machine; give one that the other curators reach"));
-  }
-  COPPICE_ASSIGN_OR_RETURN(const HostPort front, ParseListen("--listen", flags.listen));
-  if (front.port == listen.port) {
-    return InvalidArgumentError(
-        "--listen and --peer-listen want different ports: clients call the one, curators the "
-        "other");
-  }
-  if (flags.insecure && !IsLoopback(listen.host)) {
-    return InvalidArgumentError(
-        "--insecure wants a loopback address in --peer-listen, such as 127.0.0.1:9443");
-  }
-  const int files = !flags.peer_cert.empty() + !flags.peer_key.empty() + !flags.peer_ca.empty();
-  if (flags.insecure && files > 0) {
-    return InvalidArgumentError(
-        "--insecure wants no --peer-cert, --peer-key or --peer-ca: leave out the one or the "
-        "others");
-  }
-  if (!flags.insecure && files < 3) {
-    return InvalidArgumentError(
-        "--peer-listen wants --peer-cert, --peer-key and --peer-ca, by which the curators of a "
-        "fleet know each other; make an authority for them alone");
+        StrCat("--fleet-address wants the host and port by which this curator is known, such as "
+               "a.example:8443, not \"",
+               flags.fleet_address, "\""));
   }
   if (flags.self_test) {
     return InvalidArgumentError(
-        "--self-test wants no --peer-listen: the curator that leads works on the store");
+        "--self-test wants no --fleet-address: the curator that leads works on the store");
   }
   return OkStatus();
 }

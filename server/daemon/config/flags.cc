@@ -44,8 +44,7 @@ Examples:
 
   As one of several on that database, of which one leads (docs/fleet.md):
     coppiced --store 'postgresql://coppice@db.example/coppice?sslmode=verify-full' \
-        --peer-listen 0.0.0.0:9443 --peer-address a.example:9443 \
-        --peer-cert peers/a.crt --peer-key peers/a.key --peer-ca peers/ca.crt \
+        --listen 0.0.0.0:8443 --fleet-address a.example:8443 --policy policy.json \
         --tls-cert certs/server.crt --tls-key certs/server.key
 
   With calls by HTTP beside gRPC, for curl and browsers (docs/protocol.md):
@@ -87,23 +86,11 @@ std::string LevelName(const std::string& name) {
 }
 
 void AddFleetFlags(CLI::App& app, DaemonFlags& flags) {
-  app.add_option("--peer-listen", flags.peer_listen,
-                 "Be a curator of the fleet on the database of --store: one leads, the others hand "
-                 "calls on to it. Where this one listens for the others while it leads")
+  app.add_option("--fleet-address", flags.fleet_address,
+                 "Be a curator of the fleet on the database of --store: one leads, the others "
+                 "stand by, ready to take over. The address of this one, by which it is named to "
+                 "operators")
       ->type_name("HOST:PORT");
-  app.add_option("--peer-address", flags.peer_address,
-                 "Where the others reach --peer-listen (default: the same)")
-      ->type_name("HOST:PORT");
-  app.add_option("--peer-cert", flags.peer_cert,
-                 "Certificate chain that the curators show each other, PEM; --peer-ca signed it "
-                 "for the host of --peer-address")
-      ->type_name("FILE");
-  app.add_option("--peer-key", flags.peer_key, "Private key of --peer-cert, PEM")
-      ->type_name("FILE");
-  app.add_option("--peer-ca", flags.peer_ca,
-                 "Authority of the fleet's curators and of nobody else, PEM: whoever has a "
-                 "certificate of it is believed who its callers are")
-      ->type_name("FILE");
   app.add_option("--lease-seconds", flags.lease_seconds,
                  "How long a curator that is gone without a word keeps the others from leading; "
                  "the same for the whole fleet")
@@ -300,7 +287,6 @@ StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
 
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {
   WarnOfOpenKeyFiles({{"--tls-key", flags.tls_key},
-                      {"--peer-key", flags.peer_key},
                       {"--signing-key", flags.signing_key},
                       {"--next-signing-key", flags.next_signing_key}},
                      log);

@@ -52,17 +52,13 @@ struct DaemonFlags {
   std::string spending_journal;
   std::string key_file;
   uint32_t backup_keep = 7;
-  uint32_t audit_days = 0;  // 0: keeps all
-  std::string peer_listen;  // empty: not in a fleet
-  std::string peer_address;
-  std::string peer_cert;
-  std::string peer_key;
-  std::string peer_ca;
+  uint32_t audit_days = 0;    // 0: keeps all
+  std::string fleet_address;  // empty: not in a fleet
   uint32_t lease_seconds = 10;
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;
 
-  bool in_fleet() const { return !peer_listen.empty(); }
+  bool in_fleet() const { return !fleet_address.empty(); }
 };
 
 // The value of --console and --site that serves none.

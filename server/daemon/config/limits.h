@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "server/curator/studies/studies.h"
-#include "server/store/models/models.h"
 #include "server/serving/reports/load_limits.h"
+#include "server/store/models/models.h"
 
 namespace CLI {
 class App;

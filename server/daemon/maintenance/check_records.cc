@@ -32,17 +32,10 @@ namespace {
 constexpr size_t kTicketKeyBytes = 32;
 
 void CheckFormat(const storage::Store& store, Findings& findings) {
-  const auto format = storage::ReadFormat(store);
-  if (!format.ok()) {
-    findings.Add({.key = std::string(storage::kFormatKey),
-                  .what = ReasonOf(format.status(), storage::kFormatKey)});
-  } else if (format->has_value() && **format < storage::FormatOf(storage::FormatSteps())) {
-    findings.notes.push_back(
-        {.key = std::string(storage::kFormatKey),
-         .what = StrCat("is ", **format, ": the daemon will bring the store to format ",
-                        storage::FormatOf(storage::FormatSteps()),
-                        " when it starts; make a backup before")});
-  }
+  const Status format = storage::HasFormat(store).status();
+  if (format.ok()) return;
+  findings.Add(
+      {.key = std::string(storage::kFormatKey), .what = ReasonOf(format, storage::kFormatKey)});
 }
 
 void CheckTicketKey(const storage::Store& store, Findings& findings) {
@@ -117,7 +110,8 @@ StatusOr<std::shared_ptr<curator::Study>> CheckStudy(const storage::Store& store
                                                      std::string_view id, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<curator::Study> study,
                            curator::LoadStudy(store, id, bytes));
-  if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
+  if (!study->life().Get().retired)
+    COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
   COPPICE_RETURN_IF_ERROR(curator::CheckStoredJoinRows(store, *study));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> tombstone,
                            store.Get(curator::TombstoneKey(id)));
@@ -157,8 +151,8 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
         ++findings.counts["study"];
         const auto study = CheckStudy(store, id, bytes);
         if (study.ok()) {
-          sound[id] = {.accepted = (*study)->CountsSoFar().of(curator::ReportOutcome::kAccepted),
-                       .final_model = (*study)->Life().final_model};
+          sound[id] = {.accepted = (*study)->sums().counts().of(curator::ReportOutcome::kAccepted),
+                       .final_model = (*study)->life().Get().final_model};
           CheckBatches(store, **study, findings);
           return;
         }
@@ -266,18 +260,10 @@ void CheckForStraySummaries(const storage::Store& store, const std::set<std::str
                });
 }
 
-// Stores of format 6 and before get the summaries of their models at the next start.
-bool HasSummaries(const storage::Store& store) {
-  const auto format = storage::ReadFormat(store);
-  return format.ok() && format->has_value() &&
-         **format == storage::FormatOf(storage::FormatSteps());
-}
-
 void CheckModels(const storage::Store& store, const SoundStudies& studies,
                  const ProgressCallback& progress, Findings& findings) {
   progress("models");
   const curator::ModelsWithLostReports outlived = CheckLostReports(store, findings);
-  const bool has_summaries = HasSummaries(store);
   std::set<std::string> ids, keys;
   for (const std::string_view prefix : {models::kStudyModelsPrefix, models::kJobModelsPrefix}) {
     VisitRecords(store, prefix, findings, [&](std::string_view key, std::string_view bytes) {
@@ -288,7 +274,7 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
         info = storage::CorruptRecord(key, "has the id of another model");
       }
       if (info.ok()) {
-        if (has_summaries) CheckSummary(store, std::string(key), *info, findings);
+        CheckSummary(store, std::string(key), *info, findings);
         const curator::ModelReports model{.study = IdInKey(key),
                                           .model = info->id,
                                           .reports = info->model->certificate().reports};

@@ -17,7 +17,7 @@ namespace {
 // Checks the records of `store` and adds what it finds to `findings`.
 Status CheckOpened(const vault::KeyedStore& store, const ProgressCallback& progress,
                    Findings& findings) {
-  const Status format = storage::ReadFormat(*store).status();
+  const Status format = storage::HasFormat(*store).status();
   if (IsFailedPrecondition(format)) return format;
   if (store.sealed() != nullptr) CheckSeals(*store.sealed(), progress, findings);
   CheckRecords(*store, progress, findings);

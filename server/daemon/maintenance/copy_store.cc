@@ -115,9 +115,9 @@ StatusOr<CopyResult> CopyStore(const storage::StoreLocation& from, const storage
                                const ProgressCallback& progress) {
   const StatusOr<std::unique_ptr<storage::Store>> source = OpenSource(from);
   if (!source.ok()) return Named("--from", from, source.status());
-  const StatusOr<std::optional<uint32_t>> format = storage::ReadFormat(**source);
-  if (!format.ok()) return Named("--from", from, format.status());
-  if (!format->has_value()) {
+  const StatusOr<bool> has_format = storage::HasFormat(**source);
+  if (!has_format.ok()) return Named("--from", from, has_format.status());
+  if (!*has_format) {
     return Named("--from", from, NotFoundError("holds no record"));
   }
   const StatusOr<std::unique_ptr<storage::Store>> target = OpenTarget(to);
@@ -128,7 +128,7 @@ StatusOr<CopyResult> CopyStore(const storage::StoreLocation& from, const storage
   const Status same = CompareWith(copied, **target, progress);
   if (!same.ok()) return Named("--to", to, same);
   storage::StoreBatch last;
-  const std::string format_text = StrCat(**format);
+  const std::string format_text = StrCat(storage::kFormat);
   last.Put(std::string(storage::kFormatKey), format_text);
   COPPICE_RETURN_IF_ERROR((*target)->Apply(last));
   ++copied.records;

@@ -212,13 +212,12 @@ Status RepairAndAudit(storage::Store& store, const Findings& findings, int64_t n
 Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
                       std::vector<RepairStep>& done) {
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, vault::OpenKeyedStore(data_dir, keys));
-  const StatusOr<std::optional<uint32_t>> format = storage::ReadFormat(*store);
-  if (!format.ok() || !format->has_value()) {
+  const StatusOr<bool> has_format = storage::HasFormat(*store);
+  if (!has_format.ok() || !*has_format) {
     return DataLossError(
         "too little could be got back of the files to open the store again; nothing was changed: "
         "restore a backup");
   }
-  COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   StatusOr<std::unique_ptr<audit::AuditLog>> log = OpenAuditLog(*store, now);
   if (!log.ok() && !IsDataLoss(log.status())) return log.status();
   storage::StoreBatch batch;
@@ -299,8 +298,7 @@ StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::strin
   {
     COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
                              vault::OpenKeyedStore(data_dir, options));
-    // An older version would ignore these changes. Fails for a store without a format.
-    COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
+    COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));  // fails if it is missing
     COPPICE_RETURN_IF_ERROR(RepairAndAudit(*store, found, now, result.done));
   }
   COPPICE_ASSIGN_OR_RETURN(result.left, CheckStore(data_dir, progress, keys));

@@ -48,7 +48,6 @@ Status MarkRestored(const std::string& data_dir, int64_t now, const ProgressCall
                     rocksdb::Env* env, const vault::KeyOptions& keys, RestoreResult& result) {
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
                            vault::OpenKeyedStore(data_dir, keys, env));
-  // An older version would ignore the holds, so it must not open the restored store.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   if (store.sealed() != nullptr) CheckSeals(*store.sealed(), progress, result.findings);
   CheckRecords(*store, progress, result.findings);

@@ -61,8 +61,7 @@ void AddBuildInfo(metrics::Readings& readings) {
 }
 
 void AddLeads(bool leads, metrics::Readings& readings) {
-  readings.AddGauge("coppice_leads",
-                    "1 if this daemon works on the store, 0 if it hands calls on to one that does.",
+  readings.AddGauge("coppice_leads", "1 if this daemon works on the store, 0 if it stands by.",
                     [leads] { return leads ? 1 : 0; });
 }
 
@@ -148,18 +147,18 @@ StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
                                      password);
 }
 
-StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
-    const DaemonFlags& flags, std::function<bool()> reaches_leader) {
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeStandbyMetrics(
+    const DaemonFlags& flags, std::function<bool()> can_lead) {
   if (flags.metrics_listen.empty()) return nullptr;
   COPPICE_ASSIGN_OR_RETURN(const std::string password,
                            metrics::LoadMetricsPassword(flags.metrics_password_file));
   const auto readings = std::make_shared<metrics::Readings>();
   AddBuildInfo(*readings);
   AddLeads(false, *readings);
-  readings->AddGauges(kReadyMetric, kReadyHelp, [reaches = std::move(reaches_leader)] {
-    return std::vector<metrics::Reading>{
-        {.labels = {{"check", "leader"}}, .value = reaches() ? 1.0 : 0.0}};
-  });
+  readings->AddGauge("coppice_can_lead",
+                     "1 if this standby's last look at the database found nothing that would keep "
+                     "it from leading.",
+                     [can_lead = std::move(can_lead)] { return can_lead() ? 1 : 0; });
   metrics::AddProcessReadings(*readings);
   return metrics::MetricsPage::Serve(flags.metrics_listen, {readings}, password);
 }

@@ -46,9 +46,9 @@ StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry);
 
-// Serves the page of a fleet's curator that does not lead. Null unless --metrics-listen is set.
-StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
-    const DaemonFlags& flags, std::function<bool()> reaches_leader);
+// Serves the page of a curator that stands by in its fleet. Null unless --metrics-listen is set.
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeStandbyMetrics(const DaemonFlags& flags,
+                                                                    std::function<bool()> can_lead);
 
 }  // namespace coppice::daemon
 

@@ -22,16 +22,6 @@ namespace {
 
 int64_t Clock() { return absl::ToUnixSeconds(absl::Now()); }
 
-Status OpenFormat(storage::Store& store, const Log& log) {
-  return storage::OpenFormat(store, [&log](uint32_t from, const storage::FormatStep& step) {
-    log.Write(LogLevel::kWarning, "migrating",
-              {{"from_format", StrCat(from)},
-               {"to_format", StrCat(from + 1)},
-               {"change", step.what},
-               {"advice", "older versions refuse the store from now on; keep a backup"}});
-  });
-}
-
 // Keeps the journal's path, which its errors name, from callers.
 class DiscreetJournal final : public ledger::SpendingJournal {
  public:
@@ -131,7 +121,7 @@ Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
                                   const curator::SigningKeys& signing_keys, storage::Store& store,
                                   const Log& log) {
   // Comes first, because it detects a store made by a newer version.
-  COPPICE_RETURN_IF_ERROR(OpenFormat(store, log));
+  COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(
       audit_, audit::AuditLog::Open(store, Clock, audit::kDaemonActor, flags.audit_days));
   COPPICE_RETURN_IF_ERROR(audit::CheckLog(store));

@@ -26,8 +26,7 @@ namespace coppice::daemon {
 
 // Studies, models, endpoints, datasets, jobs, the ledger and the audit log of one store.
 //
-// Guarantee  A store of an older format is upgraded before anything else is read; a store of a
-//            newer version stays untouched. Once it is loaded, no part returns an error with the
+// Guarantee  A store of a newer version stays untouched. Once it is loaded, no part returns an error with the
 //            words of the store's engine; these are in `log`.
 // Errors     Those of each part's Open(). DataLoss names the record.
 class LoadedCurator {

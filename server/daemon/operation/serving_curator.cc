@@ -1,5 +1,8 @@
 #include "server/daemon/operation/serving_curator.h"
 
+#include <utility>
+#include <vector>
+
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -21,6 +24,12 @@ std::unique_ptr<StandbyAlarm> WatchStandbys(const DaemonFlags& flags, const Log&
   return std::make_unique<StandbyAlarm>(storage::MakeStandbyCheck(location->address()), log);
 }
 
+std::vector<ReadinessCheck> ChecksOf(const ServingOptions& options, const DaemonContext& daemon) {
+  std::vector<ReadinessCheck> checks = ReadinessChecks(daemon);
+  if (options.may_answer != nullptr) checks.push_back({"lease", options.may_answer});
+  return checks;
+}
+
 }  // namespace
 
 ServingCurator::ServingCurator(const ServingOptions& options, const LoadedCurator& curator,
@@ -31,7 +40,7 @@ ServingCurator::ServingCurator(const ServingOptions& options, const LoadedCurato
       daemon_{options.flags, curator.parts().store, curator.parts(), options.certificates,
               standby_alarm_.get()},
       sweeper_([&studies = curator.parts().studies] { return studies.Sweep(); }, log),
-      status_(daemon_, options.access, options.lead, peers_) {}
+      status_(daemon_, options.access, options.lead) {}
 
 ServingCurator::~ServingCurator() {
   if (readiness_ != nullptr) readiness_->Stop();
@@ -53,18 +62,13 @@ StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const ServingOpt
                            .limits = options.flags.limits,
                            .log = &log,
                            .call_metrics = &serving->call_metrics_,
-                           .behind_fronts = options.behind_fronts,
                            .may_answer = options.may_answer,
-                           .peers = &serving->peers_,
                            .status = [status = &serving->status_] { return status->Read(); }},
                           curator.parts()));
   TellHttp(options.flags, serving->server_->http_port(), log);
   serving->readiness_ = std::make_unique<Readiness>(
-      ReadinessChecks(serving->daemon_), kBetweenChecks, log,
-      [server = serving->server_.get(), tell = options.tell_ready](bool ready) {
-        server->SetReady(ready);
-        if (tell != nullptr) tell(ready);
-      });
+      ChecksOf(options, serving->daemon_), kBetweenChecks, log,
+      [serving = serving.get()](bool ready) { serving->SetChecksPass(ready); });
   serving->status_.SetReadiness(*serving->readiness_);
   COPPICE_ASSIGN_OR_RETURN(
       serving->metrics_, ServeMetrics(serving->daemon_, *serving->readiness_, serving->registry_));
@@ -72,6 +76,18 @@ StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const ServingOpt
     log.Info("metrics", {{"port", StrCat(serving->metrics_->port())}});
   }
   return serving;
+}
+
+void ServingCurator::SetLeads(bool leads) {
+  const MutexLock lock(mutex_);
+  leads_ = leads;
+  server_->SetReady(leads_ && checks_pass_);
+}
+
+void ServingCurator::SetChecksPass(bool pass) {
+  const MutexLock lock(mutex_);
+  checks_pass_ = pass;
+  server_->SetReady(leads_ && checks_pass_);
 }
 
 void ServingCurator::Stop() {

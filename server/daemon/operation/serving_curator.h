@@ -5,11 +5,12 @@
 
 #include <prometheus/registry.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/operation/daemon_context.h"
@@ -34,9 +35,7 @@ struct ServingOptions {
   Certificates* certificates = nullptr;           // null: no TLS
   const access::AccessControl* access = nullptr;  // null: every caller may do everything
   HttpOptions http{};                             // default: none
-  bool behind_fronts = false;                     // as in ServerOptions
   rpc::AnswerCheck may_answer{};                  // as in ServerOptions
-  std::function<void(bool ready)> tell_ready{};   // told in addition to health checks
   std::optional<FleetLead> lead{};                // none: not in a fleet
 };
 
@@ -58,11 +57,17 @@ class ServingCurator {
 
   int port() const { return server_->port(); }
 
+  // Whether the curator still leads its fleet; true at first. Not ready while it does not, however
+  // long the checks of readiness take.
+  void SetLeads(bool leads);
+
   // Waits some seconds for running jobs and remaining calls. Call it once.
   void Stop();
 
  private:
   ServingCurator(const ServingOptions& options, const LoadedCurator& curator, const Log& log);
+
+  void SetChecksPass(bool pass);
 
   const LoadedCurator& curator_;
   const Log& log_;
@@ -71,12 +76,14 @@ class ServingCurator {
   const StudySweeper sweeper_;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   metrics::CallMetrics call_metrics_{*registry_, ServedMethods()};
-  PeerCalls peers_;
   StatusReport status_;
   // The status reads it, so it lives longer than the server; Stop() stops it earlier.
   std::unique_ptr<Readiness> readiness_;
   std::unique_ptr<DaemonServer> server_;
   std::unique_ptr<metrics::MetricsPage> metrics_;
+  Mutex mutex_;
+  bool leads_ ABSL_GUARDED_BY(mutex_) = true;
+  bool checks_pass_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace coppice::daemon

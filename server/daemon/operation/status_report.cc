@@ -146,13 +146,6 @@ v1::FleetStatus StatusReport::DescribeFleet() const {
   fleet.set_epoch(static_cast<uint64_t>(lead_->epoch));
   fleet.set_leading_since_unix_seconds(absl::ToUnixSeconds(lead_->since));
   fleet.set_lease_seconds(static_cast<uint32_t>(absl::ToInt64Seconds(lead_->lease_length)));
-  for (const PeerCalls::Peer& peer : peers_.Recent()) {
-    v1::FleetPeer& added = *fleet.add_peers();
-    constexpr size_t kPrefixBytes = 4;
-    added.mutable_certificate_prefix()->assign(peer.certificate.begin(),
-                                               peer.certificate.begin() + kPrefixBytes);
-    added.set_seconds_since_call(static_cast<uint32_t>(peer.silent_for.count()));
-  }
   return fleet;
 }
 

@@ -12,17 +12,16 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/process/readiness.h"
 #include "coppice/v1/admin.pb.h"
-#include "server/serving/access/access_control.h"
 #include "server/daemon/operation/daemon_context.h"
-#include "server/daemon/transport/peer_calls.h"
+#include "server/process/readiness.h"
+#include "server/serving/access/access_control.h"
 
 namespace coppice::daemon {
 
 // The leadership of a curator in its fleet.
 struct FleetLead {
-  std::string address;  // where the other curators reach it
+  std::string address;  // its --fleet-address
   int64_t epoch = 0;    // of its lease
   absl::Time since;
   absl::Duration lease_length;
@@ -39,8 +38,8 @@ class StatusReport {
  public:
   // All must outlive it. Null `access` means no policy; no `lead` means not in a fleet.
   StatusReport(const DaemonContext& daemon, const access::AccessControl* access,
-               std::optional<FleetLead> lead, const PeerCalls& peers)
-      : daemon_(daemon), access_(access), lead_(std::move(lead)), peers_(peers) {}
+               std::optional<FleetLead> lead)
+      : daemon_(daemon), access_(access), lead_(std::move(lead)) {}
 
   // Before this call the daemon has not begun to serve.
   void SetReadiness(const Readiness& readiness) { readiness_ = &readiness; }
@@ -53,7 +52,6 @@ class StatusReport {
   const DaemonContext& daemon_;
   const access::AccessControl* const access_;
   const std::optional<FleetLead> lead_;
-  const PeerCalls& peers_;
   const absl::Time started_ = absl::Now();
   std::atomic<const Readiness*> readiness_{nullptr};
 };

@@ -9,7 +9,6 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "server/daemon/transport/fronts.h"
 #include "server/serving/grpc/status_conversion.h"
 
 namespace coppice::daemon {
@@ -28,17 +27,9 @@ std::optional<std::string> AuthorizationOf(const Metadata& metadata) {
   return std::string(ViewOf(found->second));
 }
 
-std::optional<Sha256Digest> FindCertificate(CertificateSource source,
-                                            const grpc::AuthContext& connection,
-                                            const Metadata& metadata) {
-  return source == CertificateSource::kMetadata ? ForwardedCertificate(metadata)
-                                                : CertificateOf(connection);
-}
-
 class AccessProcessor final : public grpc::AuthMetadataProcessor {
  public:
-  AccessProcessor(calls::AccessGate& gate, CertificateSource source)
-      : gate_(gate), source_(source) {}
+  explicit AccessProcessor(calls::AccessGate& gate) : gate_(gate) {}
 
   // Hashing a token takes less time than switching threads.
   bool IsBlocking() const override { return false; }
@@ -57,27 +48,24 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
     const std::string_view path = ViewOf(found->second);
     if (metadata.count(kAuthorization) > 1) return gate_.RefuseSeveralAuthorizations(path);
     return gate_.Admit(path, {.authorization = AuthorizationOf(metadata),
-                              .certificate_sha256 = FindCertificate(source_, context, metadata)});
+                              .certificate_sha256 = CertificateOf(context)});
   }
 
   calls::AccessGate& gate_;
-  const CertificateSource source_;
 };
 
 }  // namespace
 
-std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(calls::AccessGate& gate,
-                                                                 CertificateSource source) {
-  return std::make_shared<AccessProcessor>(gate, source);
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(calls::AccessGate& gate) {
+  return std::make_shared<AccessProcessor>(gate);
 }
 
-rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate, CertificateSource source) {
-  return [&gate, source](const grpc::CallbackServerContext& context, std::string_view path) {
+rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate) {
+  return [&gate](const grpc::CallbackServerContext& context, std::string_view path) {
     access::Credentials credentials;
     if (gate.has_policy()) credentials.authorization = AuthorizationOf(context.client_metadata());
     if (gate.LooksAtCertificates()) {
-      credentials.certificate_sha256 =
-          FindCertificate(source, *context.auth_context(), context.client_metadata());
+      credentials.certificate_sha256 = CertificateOf(*context.auth_context());
     }
     return gate.CallerOf(path, credentials);
   };

@@ -7,7 +7,6 @@
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/security/auth_metadata_processor.h>
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -18,19 +17,11 @@
 
 namespace coppice::daemon {
 
-// Where to find the certificate of a call's client.
-enum class CertificateSource : uint8_t {
-  kConnection,  // the client's own; metadata, which the client writes, are ignored
-  kMetadata,    // metadata of a front, which names its client's (fronts.h)
-};
-
 // For server credentials with TLS. `gate` must outlive the server.
-std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
-    calls::AccessGate& gate, CertificateSource source = CertificateSource::kConnection);
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(calls::AccessGate& gate);
 
 // `gate` must outlive it.
-rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate,
-                                   CertificateSource source = CertificateSource::kConnection);
+rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate);
 
 // The hash of the certificate that the other end of a connection showed, if it was verified.
 std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context);

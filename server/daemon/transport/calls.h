@@ -1,4 +1,5 @@
-// Records gRPC's calls (server/serving/gate/call_record.h). The id is sent back in the trailing metadata.
+// Records gRPC's calls (server/serving/gate/call_record.h). The id is sent back in the trailing
+// metadata.
 //
 // Threads    safe to share.
 

@@ -18,7 +18,6 @@
 #include "server/daemon/transport/access.h"
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
-#include "server/daemon/transport/fronts.h"
 #include "server/daemon/transport/tls.h"
 #include "server/http/server.h"
 #include "server/process/connections.h"
@@ -35,34 +34,48 @@
 namespace coppice::daemon {
 namespace {
 
-constexpr char kReady[] = "ready";
 constexpr size_t kMaxWaitingWork = 256;
 constexpr size_t kMaxWaitingBuilds = 256;
 constexpr size_t kMaxWaitingPreviews = 16;
 // Every stream of reports may have a message waiting, and single calls are brief.
 constexpr size_t kMaxWaitingOpenings = 8192;
 
-CertificateSource SourceOf(const ServerOptions& options) {
-  return options.behind_fronts ? CertificateSource::kMetadata : CertificateSource::kConnection;
-}
-
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options,
                                                          calls::AccessGate& gate) {
   if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
   std::shared_ptr<grpc::ServerCredentials> credentials = ServeWith(*options.certificates);
   if (options.access != nullptr) {
-    credentials->SetAuthMetadataProcessor(MakeAccessProcessor(gate, SourceOf(options)));
+    credentials->SetAuthMetadataProcessor(MakeAccessProcessor(gate));
   }
   return credentials;
 }
 
 std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> Interceptors(
-    const ServerOptions& options, const calls::CallObservers& observers, CallBounds& bounds) {
+    const calls::CallObservers& observers, CallBounds& bounds) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
   factories.push_back(BoundCalls(bounds));
-  if (options.behind_fronts) factories.push_back(MarkAnswers(options.peers));
   if (observers.log != nullptr) factories.push_back(ObserveCalls(observers));
   return factories;
+}
+
+// `certificates`, null for none, must outlive it. Unavailable if the address cannot be used.
+StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
+                                                  const Certificates* certificates,
+                                                  const DaemonLimits& limits,
+                                                  const http::ServedCalls& served) {
+  http::ServerOptions http{.listen = options.listen,
+                           .allowed_origins = options.allowed_origins,
+                           .console = options.console,
+                           .site = options.site,
+                           .max_message_bytes = limits.max_message_bytes,
+                           .max_request_bytes = limits.max_transport_bytes,
+                           .max_connections = options.max_connections,
+                           .max_connection_age = absl::Seconds(limits.max_connection_age)};
+  if (certificates != nullptr) {
+    http.tls = MakeTlsSource(*certificates);
+    if (http.tls() == nullptr) return InternalError("OpenSSL refuses the certificate");
+  }
+  return http::Server::Start(http, served);
 }
 
 class CuratorServer final : public DaemonServer {
@@ -72,7 +85,6 @@ class CuratorServer final : public DaemonServer {
         limits_(options.limits),
         limiter_(options.ticket_limits, absl::Now),
         access_(options.access),
-        source_(SourceOf(options)),
         may_answer_(options.may_answer),
         status_(options.status),
         call_log_(options.log == nullptr ? nullptr : MakeCallLog(*options.log)),
@@ -92,21 +104,14 @@ class CuratorServer final : public DaemonServer {
     grpc::ServerBuilder builder;
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    if (options.behind_fronts) {
-      SetLimitsBehindFronts(limits_, builder);
-    } else {
-      SetTransportLimits(limits_, builder);
-      SetConnectionLimits(builder);
-    }
+    SetTransportLimits(limits_, builder);
+    SetConnectionLimits(builder);
     builder.AddListeningPort(options.listen, MakeCredentials(options, gate_), &port_);
-    builder.experimental().SetInterceptorCreators(Interceptors(options, observers_, bounds_));
+    builder.experimental().SetInterceptorCreators(Interceptors(observers_, bounds_));
     services_.RegisterWith(builder);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
-      return UnavailableError(
-          StrCat(options.behind_fronts ? "--peer-listen " : "--listen ", options.listen,
-                 ": cannot be had. Is another process on this port, or the address "
-                 "of another machine? Port 0 takes a free port"));
+      return CannotListen(options.listen);
     }
     SetReady(false);
     return options.http.listen.empty() ? OkStatus() : ListenToHttp(options);
@@ -116,7 +121,8 @@ class CuratorServer final : public DaemonServer {
   int http_port() const override { return http_ == nullptr ? 0 : http_->port(); }
 
   void SetReady(bool ready) override {
-    if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(kReady, ready);
+    if (auto* health = server_->GetHealthCheckService())
+      health->SetServingStatus(kReadyService, ready);
   }
 
   void Stop(absl::Duration grace) override {
@@ -191,7 +197,6 @@ class CuratorServer final : public DaemonServer {
   CallBounds bounds_{answers_, access::DeadlineOf};
   RateLimiter limiter_;
   const access::AccessControl* const access_;
-  const CertificateSource source_;
   const rpc::AnswerCheck may_answer_;
   const service::StatusReader status_;
   const std::unique_ptr<calls::CallLog> call_log_;  // null without a log
@@ -225,7 +230,7 @@ class CuratorServer final : public DaemonServer {
                                 kMaxWaitingOpenings};
   const service::Lanes lanes_{
       .pool = pool_, .builds = builds_, .previews = previews_, .openings = openings_};
-  rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_, source_), may_answer_};
+  rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_), may_answer_};
   // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<http::Server> http_;
@@ -234,23 +239,11 @@ class CuratorServer final : public DaemonServer {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
-                                                  const Certificates* certificates,
-                                                  const DaemonLimits& limits,
-                                                  const http::ServedCalls& served) {
-  http::ServerOptions http{.listen = options.listen,
-                           .allowed_origins = options.allowed_origins,
-                           .console = options.console,
-                           .site = options.site,
-                           .max_message_bytes = limits.max_message_bytes,
-                           .max_request_bytes = limits.max_transport_bytes,
-                           .max_connections = options.max_connections,
-                           .max_connection_age = absl::Seconds(limits.max_connection_age)};
-  if (certificates != nullptr) {
-    http.tls = MakeTlsSource(*certificates);
-    if (http.tls() == nullptr) return InternalError("OpenSSL refuses the certificate");
-  }
-  return http::Server::Start(http, served);
+Status CannotListen(const std::string& listen) {
+  return UnavailableError(
+      StrCat("--listen ", listen,
+             ": cannot be had. Is another process on this port, or the address of another "
+             "machine? Port 0 takes a free port"));
 }
 
 StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,

@@ -14,7 +14,6 @@
 #include "common/base/status.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/config/limits.h"
-#include "server/daemon/transport/peer_calls.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/jobs.h"
 #include "server/process/certificates.h"
@@ -33,7 +32,6 @@ namespace coppice::http {
 class Console;
 class Site;
 class Server;
-struct ServedCalls;
 }  // namespace coppice::http
 
 namespace coppice::daemon {
@@ -69,18 +67,15 @@ struct ServerOptions {
   DaemonLimits limits{};
   const Log* log = nullptr;                      // null: calls are neither logged nor counted
   metrics::CallMetrics* call_metrics = nullptr;  // null: calls are not counted
-  bool behind_fronts = false;                    // callers are fronts, not clients (fronts.h)
   rpc::AnswerCheck may_answer{};                 // asked before each answer
-  PeerCalls* peers = nullptr;                    // told of fronts that call; may be null
   service::StatusReader status{};                // what GetStatus answers; null: nothing
 };
 
-// A listener for `served`. `certificates`, null for none, must outlive it. Unavailable if the
-// address cannot be used.
-StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
-                                                  const Certificates* certificates,
-                                                  const DaemonLimits& limits,
-                                                  const http::ServedCalls& served);
+// The name by which health checks ask whether a daemon should get calls.
+inline constexpr char kReadyService[] = "ready";
+
+// Unavailable: the address of --listen cannot be used.
+Status CannotListen(const std::string& listen);
 
 class DaemonServer {
  public:

@@ -1,63 +1,14 @@
 #include "server/daemon/transport/tls.h"
 
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
-#include <openssl/x509v3.h>
-
-#include <algorithm>
-#include <ctime>
-#include <utility>
-#include <vector>
 
 #include "common/base/status.h"
-#include "common/base/status_macros.h"
-#include "common/base/text.h"
 #include "common/terms/pem.h"
 
 namespace coppice::daemon {
 namespace {
-
-bool SameKey(const X509& a, const X509& b) {
-  return EVP_PKEY_eq(X509_get0_pubkey(&a), X509_get0_pubkey(&b)) == 1;
-}
-
-bool IsIssuedBy(X509& certificate, const X509& authority) {
-  const bool issued = X509_verify(&certificate, X509_get0_pubkey(&authority)) == 1;
-  ERR_clear_error();
-  return issued;
-}
-
-// Whether a certificate in `chain` is one of the authorities or was issued by one.
-bool LeadsTo(const std::vector<CertificatePtr>& chain, const PemCertificates& authorities) {
-  return std::any_of(chain.begin(), chain.end(), [&](const CertificatePtr& certificate) {
-    return std::any_of(authorities.certificates.begin(), authorities.certificates.end(),
-                       [&](const CertificatePtr& authority) {
-                         return SameKey(*certificate, *authority) ||
-                                IsIssuedBy(*certificate, *authority);
-                       });
-  });
-}
-
-Status CheckPeerCertificate(const std::string& path, const std::string& pem,
-                            const std::string& peer_ca, const PemCertificates& authorities) {
-  const PemCertificates chain = CertificatesFromPem(pem);
-  if (chain.certificates.empty() || !LeadsTo(chain.certificates, authorities)) {
-    return InvalidArgumentError(
-        StrCat("--peer-cert ", path, ": is not of the authority in --peer-ca ", peer_ca,
-               ", so no other curator would take it; have it issued by that authority"));
-  }
-  X509* const own = chain.certificates.front().get();
-  if (X509_check_purpose(own, X509_PURPOSE_SSL_CLIENT, 0) == 1 &&
-      X509_check_purpose(own, X509_PURPOSE_SSL_SERVER, 0) == 1) {
-    return OkStatus();
-  }
-  return InvalidArgumentError(
-      StrCat("--peer-cert ", path,
-             ": may not be shown both by a server and by a client, as curators of a fleet "
-             "do; have it issued with extendedKeyUsage = serverAuth, clientAuth"));
-}
 
 // The server speaks only HTTP/1.1; a client that offers only other protocols gets an alert.
 int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
@@ -112,27 +63,6 @@ StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files) {
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
   return context;
-}
-
-StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
-                                    const std::string& peer_ca, const std::string& client_ca,
-                                    absl::Time now) {
-  COPPICE_ASSIGN_OR_RETURN(
-      TlsFiles files,
-      LoadTlsFiles({.certificate = "--peer-cert", .key = "--peer-key", .authority = "--peer-ca"},
-                   certificate, key, peer_ca, now));
-  const PemCertificates authorities = CertificatesFromPem(files.client_ca);
-  COPPICE_RETURN_IF_ERROR(
-      CheckPeerCertificate(certificate, files.certificate, peer_ca, authorities));
-  if (client_ca.empty()) return files;
-  COPPICE_ASSIGN_OR_RETURN(const std::string clients, ReadFlaggedFile("--client-ca", client_ca));
-  if (LeadsTo(CertificatesFromPem(clients).certificates, authorities)) {
-    return InvalidArgumentError(
-        StrCat("--peer-ca ", peer_ca, ": is an authority of --client-ca ", client_ca,
-               ", too, so that a client could pass as a curator and call in any name; make "
-               "an authority for curators alone"));
-  }
-  return files;
 }
 
 http::TlsSource MakeTlsSource(const Certificates& certificates) {

@@ -65,19 +65,19 @@ Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& more) {
     const std::string deltas =
         cap.delta_atto == 0 && more.delta_atto == 0
             ? ""
-            : StrCat("; of delta it asks ", DeltaText(more.delta_atto), " and ",
+            : StrCat("; of delta it needs ", DeltaText(more.delta_atto), " and ",
                      DeltaText(left.delta_atto), " is left of ", DeltaText(cap.delta_atto));
-    return ResourceExhaustedError(
-        StrCat("the job asks for epsilon ", EpsilonText(more.epsilon_nanos), ", but ",
-               EpsilonText(left.epsilon_nanos), " is left of the dataset's ",
-               EpsilonText(cap.epsilon_nanos), deltas));
+    return ResourceExhaustedError(StrCat("the job needs epsilon ", EpsilonText(more.epsilon_nanos),
+                                         ", but ", EpsilonText(left.epsilon_nanos),
+                                         " is left of the dataset's ",
+                                         EpsilonText(cap.epsilon_nanos), deltas));
   }
   const std::string asked = more.rho_pico == UINT64_MAX ? "more" : RhoText(more.rho_pico);
   return ResourceExhaustedError(StrCat(
-      "the job asks for rho ", asked, " (its epsilons add up to ", EpsilonText(more.epsilon_nanos),
+      "the job needs rho ", asked, " (its epsilons add up to ", EpsilonText(more.epsilon_nanos),
       "), but ", RhoText(left.rho_pico), " is left of the dataset's ", RhoText(RhoCap(cap)),
       " (epsilon ", EpsilonText(cap.epsilon_nanos), ", delta ", DeltaText(cap.delta_atto), "); ",
-      more.delta_atto == 0 ? "one release may have epsilon "
+      more.delta_atto == 0 ? "a single release may have epsilon "
                            : "with that delta a job may have epsilon ",
       EpsilonText(more.delta_atto == 0 ? left.epsilon_nanos : EpsilonLeftAtDelta(cap, left))));
 }
@@ -88,7 +88,7 @@ StatusOr<Neighbours> ParseNeighbours(std::string_view name) {
   for (const Neighbours neighbours : {Neighbours::kAddOrRemoveRow, Neighbours::kChangeLabel}) {
     if (name == NeighboursName(neighbours)) return neighbours;
   }
-  return InvalidArgumentError(StrCat("no neighbouring relation is called \"", name,
+  return InvalidArgumentError(StrCat("there is no neighbouring relation \"", name,
                                      "\"; there are add_or_remove_row, change_label"));
 }
 
@@ -101,7 +101,7 @@ StatusOr<Composition> ParseComposition(std::string_view name) {
     if (name == CompositionName(composition)) return composition;
   }
   return InvalidArgumentError(
-      StrCat("no composition is called \"", name, "\"; there are basic, zcdp"));
+      StrCat("there is no composition \"", name, "\"; there are basic, zcdp"));
 }
 
 Status Validate(const BudgetCap& cap) {
@@ -145,7 +145,7 @@ StatusOr<Cost> CostOf(absl::Span<const Release> releases) {
 StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto) {
   if (cap.composition == Composition::kZeroConcentrated && delta_atto != 0) {
     return InvalidArgumentError(
-        "delta: under zcdp what is lost is a rho; say it in epsilon alone, of pure releases");
+        "delta: under zcdp give the loss as epsilon alone, as of pure releases");
   }
   return CostOf({{.what = "lost",
                   .mechanism = "",
@@ -187,8 +187,8 @@ Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more) {
       more.delta_atto != 0 && (more.rho_pico == UINT64_MAX || more.rho_pico == 0);
   if (cap.composition == Composition::kZeroConcentrated && rho_is_unknown) {
     return InvalidArgumentError(
-        "under zcdp a job's cost is a rho, and that of this algorithm with a delta is not known: "
-        "leave the delta out, or take auto");
+        "under zcdp a job's cost is a rho, which is not known for this algorithm with a delta: "
+        "leave the delta out, or use auto");
   }
   const Cost all = Plus(spent, more);
   const bool fits = cap.composition == Composition::kBasic

@@ -52,10 +52,10 @@ Status HoldError(std::string_view dataset, const LedgerHold& hold) {
 
 // The text is the same for all heads, so that it does not help to guess one.
 Status WrongHeadError(std::string_view dataset) {
-  return FailedPreconditionError(StrCat(
-      "head: the ledger of dataset \"", dataset,
-      "\" did not end with it when it was put on hold. If it is the last one that was noted, "
-      "entries are lost: write off what they charged"));
+  return FailedPreconditionError(
+      StrCat("head: the ledger of dataset \"", dataset,
+             "\" did not end with this entry when it was put on hold. If it is the last one that "
+             "you noted, entries are lost: write off what they charged"));
 }
 
 std::vector<LedgerEntry> EntriesIn(absl::Span<const LedgerEntry> all, const EntryRange& range) {
@@ -76,15 +76,15 @@ StatusOr<Cost> LossOf(const BudgetCap& cap, const LedgerHold& hold, uint64_t eps
   if (epsilon_nanos == 0 && delta_atto == 0) {
     if (hold.lost.has_value()) return *hold.lost;
     return InvalidArgumentError(
-        "epsilon: say how much the lost entries charged, for no spending journal tells; if none "
-        "is lost, confirm the head that was noted last");
+        "epsilon: say how much the lost entries charged, since there is no spending journal; if "
+        "none is lost, confirm the last head that you noted");
   }
   COPPICE_ASSIGN_OR_RETURN(const Cost lost, CostOfLoss(cap, epsilon_nanos, delta_atto));
   if (!hold.lost.has_value() || Covers(cap, lost, *hold.lost)) return lost;
   return InvalidArgumentError(
-      StrCat("epsilon: the spending journal knows of more that is lost: epsilon ",
+      StrCat("epsilon: according to the spending journal more is lost: epsilon ",
              EpsilonText(hold.lost->epsilon_nanos), ", delta ", DeltaText(hold.lost->delta_atto),
-             "; leave both out to write off just that"));
+             "; leave both out to write off exactly that"));
 }
 
 }  // namespace
@@ -143,11 +143,11 @@ Status Ledger::OpenAccount(std::string_view dataset, const BudgetCap& cap,
         StrCat("dataset \"", dataset, "\" has a ledger: deleting a dataset does not end it"));
   }
   if (const std::optional<Cost> lost = FindLostAccount(dataset); lost.has_value()) {
-    return AlreadyExistsError(StrCat(
-        "dataset: the spending journal knows a dataset \"", dataset, "\" with epsilon ",
-        EpsilonText(lost->epsilon_nanos),
-        " spent, whose ledger this store has lost. Take another name, or have an admin free this "
-        "one if the rows will be of other people"));
+    return AlreadyExistsError(
+        StrCat("dataset: the spending journal knows a dataset \"", dataset, "\" with epsilon ",
+               EpsilonText(lost->epsilon_nanos),
+               " spent, whose ledger this store has lost. Choose another name, or, if the rows are "
+               "about other people, have an admin free this one"));
   }
   return Write(AccountBook(std::string(dataset), cap), {.kind = EntryKind::kOpen}, std::move(with));
 }
@@ -202,7 +202,7 @@ Status Ledger::WriteOff(std::string_view dataset, uint64_t epsilon_nanos, uint64
   if (hold.reason == HoldReason::kClosed) return HoldError(dataset, hold);
   if (hold.reason == HoldReason::kNone) {
     return FailedPreconditionError(
-        StrCat("the ledger of dataset \"", dataset, "\" is not on hold: nothing of it is lost"));
+        StrCat("the ledger of dataset \"", dataset, "\" is not on hold: none of it is lost"));
   }
   COPPICE_ASSIGN_OR_RETURN(const Cost lost, LossOf(book->cap(), hold, epsilon_nanos, delta_atto));
   return Write(
@@ -219,8 +219,8 @@ std::map<std::string, Cost> Ledger::LostAccounts() const {
 Status Ledger::FreeName(std::string_view dataset) {
   const MutexLock writer(writer_mutex_);
   if (!FindLostAccount(dataset).has_value()) {
-    return NotFoundError(
-        StrCat("the spending journal keeps no name \"", dataset, "\" of a dataset that was lost"));
+    return NotFoundError(StrCat("the spending journal does not reserve the name \"", dataset,
+                                "\" of a dataset that was lost"));
   }
   COPPICE_RETURN_IF_ERROR(journal_->Append({.dataset = std::string(dataset)}));
   const MutexLock lock(books_mutex_);

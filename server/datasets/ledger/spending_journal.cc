@@ -157,10 +157,10 @@ class FileSpendingJournal final : public SpendingJournal {
       if (is_last && (end == std::string_view::npos || StrContains(text, '\0'))) break;
       std::optional<SpendingLine> line = ParseLine(text, check_);
       if (!line.has_value()) {
-        return DataLossError(StrCat(
-            path_, ":", lines_.size() + 2,
-            ": this line was changed, or one before it is missing; no daemon writes it so. Find a "
-            "whole copy, or begin a new journal and compare each dataset's charges by hand"));
+        return DataLossError(
+            StrCat(path_, ":", lines_.size() + 2,
+                   ": this line was changed, or one before it is missing. Find an intact copy, or "
+                   "begin a new journal and compare each dataset's charges by hand"));
       }
       lines_.push_back(*std::move(line));
       size_ += static_cast<off_t>(end + 1);
@@ -172,12 +172,12 @@ class FileSpendingJournal final : public SpendingJournal {
   // Removes what a failed write may have left: a part of its line, or all of it.
   Status CutOffFailedWrite() {
     struct stat now {};
-    if (fstat(file_, &now) != 0) return Failed("cannot be looked at");
+    if (fstat(file_, &now) != 0) return Failed("cannot be inspected");
     if (now.st_size == size_) return OkStatus();
     if (!write_failed_ || now.st_size < size_) {
       return UnavailableError(StrCat(
           "the spending journal ", path_,
-          " was changed by something else than this daemon: put back what it held, and restart"));
+          " was changed by something other than this daemon: restore its contents, and restart"));
     }
     if (ftruncate(file_, size_) != 0) return Failed("cannot be cut");
     return OkStatus();

@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 5> kKinds = {"studies", "datasets", "jobs
 Status BadPattern(std::string_view text) {
   return InvalidArgumentError(
       StrCat("\"", text,
-             "\" is no pattern of resources: use KIND/ID, where KIND is studies, datasets, "
-             "jobs, models, endpoints or *, and ID is an id, or a beginning with * behind it, "
-             "such as \"datasets/team-a-*\"; or \"*\" for everything"));
+             "\" is not a pattern of resources: use KIND/ID, where KIND is studies, datasets, "
+             "jobs, models, endpoints or *, and ID is an id, or a prefix followed by *, such as "
+             "\"datasets/team-a-*\"; or \"*\" for everything"));
 }
 
 bool IsOfIds(char letter) {

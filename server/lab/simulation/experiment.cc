@@ -278,7 +278,7 @@ void CollectExactly(const Table& public_rows, const Table& private_rows,
 Status CheckLiars(const CollectOptions& options, const ReportForm& form) {
   if (!options.liars.has_value()) return OkStatus();
   if (!options.epsilon.has_value()) {
-    return InvalidArgumentError("liars are simulated with privacy only");
+    return InvalidArgumentError("liars can be simulated only with privacy");
   }
   if (options.liars->claim != Claim::kChosen || form.ShowsSomething()) return OkStatus();
   return InvalidArgumentError(

@@ -51,7 +51,8 @@ Status CheckStudies(const std::vector<std::string>& studies) {
 Status CheckDeals(const RelayFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckStudies(flags.studies));
   if (flags.tickets == 0) {
-    return Missing("--tickets", "say how many tickets a deal has, at least the smallest batch");
+    return Missing("--tickets",
+                   "give the number of tickets of a deal, at least the smallest batch");
   }
   if (flags.min_batch > flags.tickets) {
     return InvalidArgumentError(StrCat("--min-batch ", flags.min_batch, " is more than --tickets ",
@@ -62,8 +63,8 @@ Status CheckDeals(const RelayFlags& flags) {
                            ParseDealDuration("--collect", flags.collect));
   if (deal <= collect) return OkStatus();
   return InvalidArgumentError(
-      "--collect is shorter than --deal; both begin when a deal opens, and reports must have time "
-      "after the last ticket");
+      "--collect is shorter than --deal; both start when a deal opens, and reports need time after "
+      "the last ticket");
 }
 
 Status CheckCurator(const RelayFlags& flags) {
@@ -107,17 +108,17 @@ Status CheckTls(const RelayFlags& flags, const HostPort& listen) {
 Status CheckAdmission(const RelayFlags& flags) {
   if (flags.admission.empty() && !flags.admit_all) {
     return Missing("--admission",
-                   "give a file that says who may take tickets; or --admit-all, and whoever asks "
-                   "gets as many as it likes, so that one party may make up most of a batch");
+                   "give a file that says who may take tickets; or --admit-all, with which anyone "
+                   "gets as many as they like, so that one party may make up most of a batch");
   }
   if (!flags.admission.empty() && flags.admit_all) {
     return InvalidArgumentError(
-        "--admission and --admit-all both say who may take tickets: leave one of them out");
+        "--admission and --admit-all both say who may take tickets; give only one of them");
   }
   if (flags.insecure && !flags.admission.empty()) {
     return InvalidArgumentError(
-        "--insecure wants no --admission: without TLS, whoever listens would read the tokens; use "
-        "--tls-cert and --tls-key, or --admit-all");
+        "--insecure cannot be used with --admission: without TLS anyone on the network could read "
+        "the tokens; use --tls-cert and --tls-key, or --admit-all");
   }
   return OkStatus();
 }

@@ -21,8 +21,8 @@ namespace coppice::relay {
 namespace {
 
 constexpr char kKeygenDescription[] =
-    "Makes the relay's key in its data directory, for its owner alone, and prints the public half: "
-    "for `coppice study create --relay-key`, and for devices' owners, who pin it.";
+    "Makes the relay's key in its data directory, readable only by its owner, and prints the "
+    "public half, for `coppice study create --relay-key` and for devices' owners to pin.";
 
 constexpr char kKeygenFooter[] = R"(
 Example:
@@ -31,9 +31,8 @@ Example:
 Give the printed key to devices' owners yourself: one that the curator hands on could be its own.)";
 
 constexpr char kTokenDescription[] =
-    "Makes a device's bearer token for this relay. Prints two lines: the token, which is kept "
-    "nowhere and goes to the device, and its line for the file of --admission, which holds its "
-    "hash only.";
+    "Makes a device's bearer token for this relay. Prints two lines: the token, which is stored "
+    "nowhere, for the device; and its line for the --admission file, which holds only its hash.";
 
 constexpr char kTokenFooter[] = R"(
 Example:
@@ -49,7 +48,7 @@ struct KeygenFlags {
 void AddKeygenFlags(CLI::App& app, KeygenFlags& flags) {
   app.description(kKeygenDescription);
   app.footer(kKeygenFooter);
-  app.add_option("--data-dir", flags.data_dir, "The relay's folder; made if it is not there")
+  app.add_option("--data-dir", flags.data_dir, "The relay's folder; created if missing")
       ->type_name("DIR")
       ->required();
 }
@@ -62,10 +61,10 @@ struct DeviceTokenFlags {
 void AddDeviceTokenFlags(CLI::App& app, DeviceTokenFlags& flags) {
   app.description(kTokenDescription);
   app.footer(kTokenFooter);
-  app.add_option("--name", flags.name, "Whose it is; tickets are counted by this name")
+  app.add_option("--name", flags.name, "Whose token it is; tickets are counted by this name")
       ->type_name("NAME")
       ->required();
-  app.add_option("--tickets", flags.tickets, "Tickets that it may take of each deal")
+  app.add_option("--tickets", flags.tickets, "Tickets that it may take from each deal")
       ->type_name("N")
       ->check(CLI::Range(uint32_t{1}, Admission::kMaxTickets).description(""))
       ->capture_default_str();

@@ -14,9 +14,9 @@ namespace coppice::relay {
 namespace {
 
 constexpr char kDescription[] =
-    "A relay of Coppice: deals a curator's tickets to devices at random, keeps their sealed "
-    "reports, and hands them to the curator in the order of tickets, once there are enough. Run by "
-    "another party than the curator's.";
+    "Coppice's relay: deals a curator's tickets to devices at random, keeps their encrypted "
+    "reports, and passes them to the curator in the order of tickets once there are enough. Must "
+    "be run by a different party from the curator.";
 
 constexpr char kFooter[] = R"(
 Examples:
@@ -79,59 +79,58 @@ void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t 
 }
 
 void AddServingFlags(CLI::App& app, RelayFlags& flags) {
-  AddText(
-      app, "--data-dir", flags.data_dir, "DIR",
-      "The relay's key and its deals; `coppice-relay keygen` makes it. For its owner alone, and "
-      "never restored from a backup");
+  AddText(app, "--data-dir", flags.data_dir, "DIR",
+          "Folder of the relay's key and deals, which `coppice-relay keygen` makes. Only its owner "
+          "may read it, and it must never be restored from a backup");
   AddText(app, "--listen", flags.listen, "HOST:PORT",
-          "Where devices find it; port 0 takes a free one")
+          "Where devices connect; port 0 picks a free one")
       ->capture_default_str();
   AddText(app, "--tls-cert", flags.tls_cert, "FILE", "Certificate chain, PEM");
   AddText(app, "--tls-key", flags.tls_key, "FILE", "Private key of the certificate, PEM");
   AddText(app, "--client-ca", flags.client_ca, "FILE",
-          "Ask devices for a certificate of this authority (mutual TLS), PEM");
+          "Ask devices for a certificate signed by this authority (mutual TLS), PEM");
   app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
   AddText(app, "--admission", flags.admission, "FILE",
-          "Who may take tickets, and how many of each deal: a line for each device");
+          "Who may take tickets, and how many from each deal: one line per device");
   app.add_flag("--admit-all", flags.admit_all,
-               "Deal to whoever asks, as often as it asks: one party may then make up most of a "
-               "batch, and the promise to devices is that of the few others");
+               "Give tickets to anyone, as often as they ask. One party may then make up most of a "
+               "batch, and devices are protected only by the few others");
 }
 
 void AddCuratorFlags(CLI::App& app, RelayFlags& flags) {
   AddText(app, "--curator", flags.curator, "HOST:PORT", "The curator of the studies");
   AddText(app, "--curator-key", flags.curator_key, "PIN|FILE",
-          "Its public key, from a source that it does not control: \"ed25519:...\", or a file with "
-          "that or with PEM. Studies that another key signed are not dealt");
+          "The curator's public key, from a source that it does not control: \"ed25519:...\", or a "
+          "file with that or with PEM. Studies signed by another key are not dealt");
   AddText(app, "--curator-ca", flags.curator_ca, "FILE",
-          "Authority of its TLS certificate, PEM (default: those of this machine)");
+          "Authority of the curator's TLS certificate, PEM (default: this machine's)");
   AddText(app, "--curator-cert", flags.curator_cert, "FILE",
-          "Certificate to show to it, where it asks for one, PEM");
+          "Client certificate, if the curator asks for one, PEM");
   AddText(app, "--curator-client-key", flags.curator_client_key, "FILE",
           "Private key of --curator-cert, PEM");
   AddText(app, "--curator-token-file", flags.curator_token_file, "FILE",
           "Bearer token of role relay, one line; read again when it changes");
   app.add_flag("--curator-insecure", flags.curator_insecure,
-               "Call it without TLS; at a loopback address only");
+               "Call the curator without TLS; loopback addresses only");
 }
 
 void AddDealFlags(CLI::App& app, RelayFlags& flags) {
-  app.add_option("--study", flags.studies, "Studies to relay, by their ids")
+  app.add_option("--study", flags.studies, "Ids of the studies to relay")
       ->type_name("ID,...")
       ->delimiter(',');
   app.add_option("--tickets", flags.tickets,
-                 "Tickets of each deal: as many as devices may answer it at most")
+                 "Tickets per deal: the largest number of devices that can answer")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, kMaxEpochTickets).description(""));
   app.add_option("--min-batch", flags.min_batch,
-                 "Fewer reports than this are erased, and never sent (default, and least: what the "
-                 "study wants)")
+                 "Batches with fewer reports are erased and never sent (default and minimum: what "
+                 "the study requires)")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, kMaxEpochTickets).description(""));
-  AddText(app, "--deal", flags.deal, "DURATION", "How long tickets of a deal are given out")
+  AddText(app, "--deal", flags.deal, "DURATION", "How long the tickets of a deal are given out")
       ->capture_default_str();
   AddText(app, "--collect", flags.collect, "DURATION",
-          "How long after its opening a deal takes reports; then they are sent")
+          "How long after its opening a deal accepts reports, before they are sent")
       ->capture_default_str();
 }
 

@@ -63,13 +63,13 @@ Status CheckDataDir(const std::string& data_dir) {
                                           "` makes it"));
   }
   if (!S_ISDIR(status.st_mode)) {
-    return FailedPreconditionError(StrCat("--data-dir ", data_dir, ": is no folder; name another"));
+    return FailedPreconditionError(
+        StrCat("--data-dir ", data_dir, ": is not a folder; name another"));
   }
   if ((status.st_mode & S_IRWXO) == 0) return OkStatus();
-  return FailedPreconditionError(
-      StrCat("--data-dir ", data_dir,
-             ": everybody on this machine may enter it, and who gets which ticket is in it: "
-             "chmod o-rwx it"));
+  return FailedPreconditionError(StrCat("--data-dir ", data_dir,
+                                        ": anyone on this machine can enter it, and it holds who "
+                                        "gets which ticket: run chmod o-rwx on it"));
 }
 
 StatusOr<SigningKey> MakeRelayKey(const std::string& data_dir) {
@@ -82,10 +82,9 @@ StatusOr<SigningKey> MakeRelayKey(const std::string& data_dir) {
   const Status written = WriteKey(KeyFileOf(data_dir), key);
   if (written.ok()) return key;
   if (!IsAlreadyExists(written)) return written;
-  return AlreadyExistsError(
-      StrCat(KeyFileOf(data_dir),
-             ": is there already. Devices that pinned it would refuse another key; for a new "
-             "relay name another folder"));
+  return AlreadyExistsError(StrCat(KeyFileOf(data_dir),
+                                   ": exists already. Devices that pinned it would refuse another "
+                                   "key; for a new relay name another folder"));
 }
 
 StatusOr<SigningKey> LoadRelayKey(const std::string& data_dir) {
@@ -93,8 +92,8 @@ StatusOr<SigningKey> LoadRelayKey(const std::string& data_dir) {
   if (IsWorldAccessible(file)) {
     return FailedPreconditionError(
         StrCat(file,
-               ": everybody on this machine may read or change it: chmod 600 it, and make a new "
-               "relay if others use the machine"));
+               ": anyone on this machine can read or change it: run chmod 600 on it, and make a "
+               "new relay if others use the machine"));
   }
   StatusOr<std::string> pem = ReadTextFile(file);
   if (!pem.ok()) {

@@ -87,8 +87,8 @@ void TellStart(const RelayFlags& flags, const RelayFiles& files, const Log& log)
   if (!flags.admit_all) return;
   log.Warning("everybody is admitted",
               {{"advice",
-                "one party may take most of the tickets, and the promise to the other "
-                "devices is then that of a small batch: give --admission FILE"}});
+                "one party may take most of the tickets, and other devices are then protected only "
+                "as in a small batch: give --admission FILE"}});
 }
 
 // Logs an event about a study as a whole: no event contains anything about one report.

@@ -19,14 +19,14 @@ namespace {
 constexpr std::string_view kScheme = "Bearer ";
 
 Status WrongRole(RoleSet wanted, RoleSet has) {
-  return PermissionDeniedError(StrCat("this call is for the role ", wanted.ToString(),
-                                      ", and you have ", has.ToString(" and "),
-                                      ": ask the operator for a token of that role"));
+  return PermissionDeniedError(StrCat("this call needs the role ", wanted.ToString(),
+                                      ", but you have ", has.ToString(" and "),
+                                      ": ask the operator for a token with that role"));
 }
 
 Status NoCredential(RoleSet wanted, const Credentials& credentials) {
   return UnauthenticatedError(
-      StrCat("this call is for the role ", wanted.ToString(), ", and ",
+      StrCat("this call needs the role ", wanted.ToString(), ", and ",
              credentials.certificate_sha256 ? "your certificate has none" : "you showed no token",
              ": send one of that role as \"authorization: Bearer ...\" (coppice does with "
              "--token-file FILE)"));
@@ -91,7 +91,7 @@ StatusOr<const PolicyEntry*> AccessPolicy::CheckToken(std::string_view authoriza
                                                       absl::Time now) const {
   if (!StartsWithIgnoreCase(authorization, kScheme)) {
     return UnauthenticatedError(
-        "the authorization is no bearer token: send \"authorization: Bearer ...\"");
+        "the authorization is not a bearer token: send \"authorization: Bearer ...\"");
   }
   const std::string_view token = StripAsciiWhitespace(authorization.substr(kScheme.size()));
   const PolicyEntry* known = FindToken(HashOfToken(token));
@@ -160,7 +160,8 @@ StatusOr<Identity> AccessPolicy::Admit(std::string_view path, const Credentials&
   COPPICE_ASSIGN_OR_RETURN(Identity caller, Identify(credentials, now));
   if (method == nullptr) {
     return PermissionDeniedError(
-        "there is no such method here, or nobody may call it: is the server older than you are?");
+        "there is no such method here, or nobody may call it: is the server older than your "
+        "client?");
   }
   if (caller.roles().Meets(method->roles)) return caller;
   const bool is_listed =

@@ -52,9 +52,10 @@ Status CheckMembers(const json& object, std::string_view where,
     const auto same = [&name = name](std::string_view other) { return other == name; };
     if (std::none_of(known.begin(), known.end(), same)) {
       const std::string meant = DidYouMean(name, {known.begin(), known.end()});
-      return Wrong(where, StrCat("has the member \"", name, "\"",
-                                 meant.empty() ? StrCat(", which is none of ", StrJoin(known, ", "))
-                                               : meant));
+      return Wrong(
+          where,
+          StrCat("has the member \"", name, "\"",
+                 meant.empty() ? StrCat(", which is not one of ", StrJoin(known, ", ")) : meant));
     }
   }
   return OkStatus();
@@ -73,7 +74,7 @@ StatusOr<RoleSet> ParseRoles(const json& list, std::string_view where) {
         name.is_string() ? RoleOf(name.get<std::string>()) : std::nullopt;
     if (!role) {
       return Wrong(where, StrCat("has ", name.dump(-1, ' ', true, json::error_handler_t::replace),
-                                 ", which is none of ", RoleNames()));
+                                 ", which is not one of ", RoleNames()));
     }
     roles.Add(*role);
   }
@@ -129,8 +130,8 @@ StatusOr<owners::Patterns> ResourcesOfEntry(const json& entry, const std::string
   const std::string in = StrCat(where, ".resources");
   if (!found->is_array() || found->empty()) {
     return Wrong(in,
-                 "must be a list of patterns such as \"datasets/team-a-*\"; leave it out for "
-                 "an entry that sees what it owns");
+                 "must be a list of patterns such as \"datasets/team-a-*\"; leave it out for an "
+                 "entry that sees only what it owns");
   }
   std::vector<std::string> texts;
   for (const json& text : *found) {
@@ -145,12 +146,12 @@ StatusOr<owners::Patterns> ResourcesOfEntry(const json& entry, const std::string
 StatusOr<std::string> NameOfEntry(const json& entry, const std::string& where) {
   const auto name = entry.find("name");
   if (name == entry.end() || !name->is_string() || name->get<std::string>().empty()) {
-    return Wrong(where, "needs \"name\", a text that says to people whose it is");
+    return Wrong(where, "needs \"name\", a text that says whose it is");
   }
   if (name->get<std::string>() == kAnonymousName) {
     return Wrong(where,
-                 "has the name \"anonymous\", which is that of callers without a "
-                 "credential: choose another");
+                 "has the name \"anonymous\", which stands for callers without a credential: "
+                 "choose another");
   }
   return name->get<std::string>();
 }
@@ -177,7 +178,7 @@ StatusOr<std::vector<PolicyEntry>> ParseEntries(const json& root, const std::str
     COPPICE_RETURN_IF_ERROR(CheckMembers(element, where, members));
     COPPICE_ASSIGN_OR_RETURN(PolicyEntry entry, ParseEntry(element, where));
     if (!seen.insert(entry.sha256).second) {
-      return Wrong(where, "has the \"sha256\" of another entry: join their roles in one");
+      return Wrong(where, "has the same \"sha256\" as another entry: combine their roles in one");
     }
     entries.push_back(std::move(entry));
   }
@@ -203,7 +204,7 @@ StatusOr<owners::Quota> ParseQuota(const json& members, const std::string& where
   for (const auto& [name, value] : members.items()) {
     if (!value.is_number_unsigned() || value.get<uint64_t>() == 0) {
       return Wrong(StrCat(where, ".", name),
-                   "must be a whole number from 1 on; leave it out for no limit");
+                   "must be a whole number, 1 or more; leave it out for no limit");
     }
     uint64_t& limit = name == "studies"       ? quota.studies
                       : name == "datasets"    ? quota.datasets
@@ -232,8 +233,8 @@ StatusOr<std::map<std::string, owners::Quota>> ParseQuotas(
     const std::string where = StrCat("quotas[\"", owner, "\"]");
     if (owners.count(owner) == 0) {
       return Wrong(where,
-                   "is of no entry: use the name of one, \"anonymous\", or \"*\" for all "
-                   "others");
+                   "does not belong to an entry: use an entry's name, \"anonymous\", or \"*\" for "
+                   "all others");
     }
     COPPICE_ASSIGN_OR_RETURN(quotas[owner], ParseQuota(members, where));
   }

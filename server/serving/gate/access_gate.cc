@@ -52,7 +52,7 @@ Status AccessGate::Judge(std::string_view path, const access::Credentials& crede
 Status AccessGate::LimitFailures(const Status& refusal) {
   if (failures_.Take("tokens", 1) == absl::ZeroDuration()) return refusal;
   return ResourceExhaustedError(
-      "too many calls show tokens that are not good here: check yours, and try again in a second");
+      "too many calls use invalid tokens: check yours, and try again in a second");
 }
 
 owners::Caller AccessGate::CallerOf(std::string_view path,

@@ -24,7 +24,7 @@ v1::BackupDone MakeBackupDone(const storage::StoreBackup& backup) {
 
 Status CheckHasFolder(const BackupSettings& backups) {
   if (!backups.folder.empty()) return OkStatus();
-  return FailedPreconditionError("this daemon makes no backups: start it with --backup-dir DIR");
+  return FailedPreconditionError("backups are off: start the daemon with --backup-dir DIR");
 }
 
 // Null unless a backup was made.

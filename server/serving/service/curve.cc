@@ -68,11 +68,11 @@ StatusOr<std::vector<const trainers::Trainer*>> AlgorithmsOf(
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const algorithm,
                              jobs.FindAlgorithm(field, names[i]));
     if (std::find(algorithms.begin(), algorithms.end(), algorithm) != algorithms.end()) {
-      return FieldError(field, StrCat(names[i], " is there already: name each once"));
+      return FieldError(field, StrCat(names[i], " is listed twice: name each once"));
     }
     if (request.delta_atto() > 0 && !algorithm->info().delta) {
       return FieldError("delta_atto",
-                        StrCat("must be 0: ", names[i], " is of pure epsilon-DP, without a delta"));
+                        StrCat("must be 0: ", names[i], " is pure epsilon-DP and takes no delta"));
     }
     algorithms.push_back(algorithm);
   }
@@ -128,7 +128,7 @@ StatusOr<std::shared_ptr<const Table>> TableOf(const v1::MeasureCurveRequest& re
   for (size_t i = 0; !rows.schema().target() && i < count; ++i) {
     if (rows.label(i) == kUnlabelled) {
       return FieldError(ElementName("rows.labels", i),
-                        "must be a class: a curve is of how often it is predicted");
+                        "must be a class: the curve shows how often it is predicted");
     }
   }
   return std::make_shared<const Table>(std::move(rows));
@@ -189,12 +189,11 @@ class CurveWork {
 
  private:
   Status CheckWanted() const {
-    if (!stream_->IsWanted()) return CancelledError("nobody waits for this curve any more");
+    if (!stream_->IsWanted()) return CancelledError("the caller is no longer waiting");
     if (absl::Now() < last_) return OkStatus();
-    return DeadlineExceededError(StrCat("the curve takes more than ",
-                                        absl::FormatDuration(kMaxMeasuring),
-                                        ": ask for fewer rows, epsilons, algorithms or repeats, or "
-                                        "measure it by coppice-lab curve"));
+    return DeadlineExceededError(
+        StrCat("the curve would take more than ", absl::FormatDuration(kMaxMeasuring),
+               ": ask for fewer rows, epsilons, algorithms or repeats, or run coppice-lab curve"));
   }
 
   void Tell(uint32_t finished) {

@@ -10,7 +10,7 @@
 #include "common/base/text.h"
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "server/curator/partition/forest_size.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"
@@ -57,6 +57,12 @@ StatusOr<curator::FeatureValue> FromProto(const v1::FeatureValue& proto) {
   return FieldError("where", "must have a category, other or missing");
 }
 
+uint64_t SeedOf(const v1::CreateStudyRequest& request) {
+  curator::PartitionRequest asked;
+  if (request.partition().has_seed()) asked.seed = request.partition().seed();
+  return curator::ChoosePartition(asked).options.seed;
+}
+
 StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
     const v1::CreateStudyRequest& request, const std::shared_ptr<const Schema>& schema) {
   if (request.public_rows_size() != 0) {
@@ -65,7 +71,7 @@ StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
   if (!request.partition().ignore_labels()) {
     return FieldError("partition.ignore_labels", "must be set with from_schema");
   }
-  StatusOr<Table> rows = curator::RowsFromSchema(schema, request.partition().seed());
+  StatusOr<Table> rows = curator::RowsFromSchema(schema, SeedOf(request));
   if (!rows.ok()) return InField("schema", rows.status());
   return std::make_shared<const Table>(*std::move(rows));
 }
@@ -187,21 +193,11 @@ static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OP
 static_assert(static_cast<int>(curator::StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
-// Clients of 0.1 put the settings at the top level of the request. Ignoring them there would make a
-// study without what was requested.
-Status CheckNoMovedSettings(const v1::CreateStudyRequest& request) {
-  constexpr int kFirstMoved = 11;
-  constexpr int kLastMoved = 14;
-  const google::protobuf::UnknownFieldSet& unknown =
-      request.GetReflection()->GetUnknownFields(request);
-  for (int i = 0; i < unknown.field_count(); ++i) {
-    const int number = unknown.field(i).number();
-    if (number < kFirstMoved || number > kLastMoved) continue;
-    return FieldError("settings", StrCat("field ", number,
-                                         " of the request is of version 0.1: update the "
-                                         "client, which sends the settings here"));
-  }
-  return OkStatus();
+// The mechanism that the request asks for; none if the curator chooses.
+StatusOr<std::optional<MechanismKind>> MechanismOf(const v1::CreateStudyRequest& request) {
+  if (request.how_case() != v1::CreateStudyRequest::kMechanism) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(request.mechanism()));
+  return std::make_optional(kind);
 }
 
 }  // namespace
@@ -260,23 +256,20 @@ v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps) {
 StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(request.request_id()));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", request.study_id()));
-  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionOptions partition,
-                           curator::FromProto(request.partition()));
-  std::optional<MechanismKind> mechanism;
-  if (!request.has_choose_mechanism()) {
-    COPPICE_ASSIGN_OR_RETURN(mechanism, ParseMechanism(request.mechanism()));
-  }
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked,
+                           curator::ParsePartitionRequest(request.partition()));
+  const curator::PartitionChoice partition = curator::ChoosePartition(asked);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<MechanismKind> mechanism, MechanismOf(request));
   const StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
-  COPPICE_RETURN_IF_ERROR(CheckNoMovedSettings(request));
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings settings,
                            curator::FromProto(request.settings()));
   return curator::StudySpec{.id = request.study_id(),
                             .request_id = request.request_id(),
                             .public_rows = std::move(public_rows),
-                            .partition = partition,
-                            .choose_size = request.partition().choose_size(),
+                            .partition = partition.options,
+                            .choose_size = partition.choose_size,
                             .epsilon = *epsilon,
                             .mechanism = mechanism,
                             .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
@@ -289,22 +282,19 @@ StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
 
 StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
                                          const Budget& epsilon) {
-  std::optional<MechanismKind> mechanism;
-  if (!request.has_choose_mechanism()) {
-    COPPICE_ASSIGN_OR_RETURN(mechanism, ParseMechanism(request.mechanism()));
-  }
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<MechanismKind> mechanism, MechanismOf(request));
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
-  curator::PartitionOptions partition = {.rule = curator::SplitRule::kHybrid,
-                                         .trees = curator::kForestTrees,
-                                         .seed = request.partition().seed()};
-  partition.use_labels = !request.partition().ignore_labels();
-  partition.from_schema = request.partition().from_schema();
-  if (!partition.use_labels) partition.trees = curator::kForestTreesWithoutLabels;
+  const v1::PartitionOptions& options = request.partition();
+  curator::PartitionRequest asked = {.rule = curator::SplitRule::kHybrid,
+                                     .use_labels = !options.ignore_labels(),
+                                     .from_schema = options.from_schema()};
+  if (options.has_seed()) asked.seed = options.seed();
+  const curator::PartitionChoice partition = curator::ChoosePartition(asked);
   return curator::StudySpec{.id = "",
                             .request_id = "",
                             .public_rows = std::move(public_rows),
-                            .partition = partition,
-                            .choose_size = true,
+                            .partition = partition.options,
+                            .choose_size = partition.choose_size,
                             .epsilon = epsilon,
                             .mechanism = mechanism,
                             .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
@@ -315,27 +305,28 @@ StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
 StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
   std::optional<curator::FeatureValue> where;
   if (request.has_where()) {
-    if (!request.has_smooth()) return FieldError("where", "is for the smooth estimator alone");
+    if (request.has_weighted() || request.has_prune()) {
+      return FieldError("where", "is for the smooth estimator alone");
+    }
     COPPICE_ASSIGN_OR_RETURN(where, FromProto(request.where()));
   }
   switch (request.estimator_case()) {
-    case v1::BuildModelRequest::kWeighted:
+    case v1::BuildModelRequest::kWeighted: {
+      curator::EstimatorOptions options = {.kind = curator::EstimatorKind::kWeighted};
+      if (request.weighted().has_lambda()) options.lambda = request.weighted().lambda();
       // This form rejects NaN, too.
-      if (!(request.weighted().lambda() >= 0)) {
-        return FieldError("weighted.lambda", "must be at least 0, or infinity");
-      }
-      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kWeighted,
-                                       .lambda = request.weighted().lambda()};
+      if (options.lambda >= 0) return options;
+      return FieldError("weighted.lambda", "must be at least 0, or infinity");
+    }
     case v1::BuildModelRequest::kPrune:
       return curator::EstimatorOptions{.kind = curator::EstimatorKind::kPrune};
+    case v1::BuildModelRequest::ESTIMATOR_NOT_SET:  // the curator chooses
     case v1::BuildModelRequest::kSmooth: {
       COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
                                FromProto(request.smooth().evidence()));
       return curator::EstimatorOptions{
           .kind = curator::EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)};
     }
-    case v1::BuildModelRequest::ESTIMATOR_NOT_SET:
-      break;
   }
   return FieldError("estimator", "must be weighted, prune or smooth");
 }

@@ -49,8 +49,8 @@ Status TooLargeToSend(std::string_view id, std::string_view format) {
   const std::string flag = format == kOwnFormat ? "" : StrCat(" --format ", format);
   return FailedPreconditionError(
       StrCat("models/", id, " is larger as ", format, " than the ", kMaxExportBytes,
-             " bytes that the curator sends of a file: `coppice model export --model ", id, flag,
-             " --output FILE` writes it on your side"));
+             " bytes that the curator sends as a file: `coppice model export --model ", id, flag,
+             " --output FILE` writes it on your machine"));
 }
 
 StatusOr<std::string> WriteModel(const models::ModelInfo& info, const std::string& format) {
@@ -67,7 +67,7 @@ StatusOr<std::string> WriteModel(const models::ModelInfo& info, const std::strin
   return content;
 }
 
-// Models made before signing existed have no signature; any signature must be this curator's.
+// A model without a signature is shown as unsigned; a signature must be this curator's.
 Verdict Judge(const v1::Model& model, const PublicKey& curator_key) {
   return VerifyModel(model, model.has_signature() ? std::make_optional(curator_key) : std::nullopt);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "common/wire/field_error.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/estimation/readers_bound.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/planning/plan_json.h"
 #include "server/curator/study/study_settings.h"
@@ -37,13 +39,19 @@ constexpr size_t kMaxPreviewValues = 2'000'000;
 constexpr int kMaxValues = 8;  // 64 studies take some seconds
 
 Status CheckCount(std::string_view field, int count) {
-  if (count >= 1 && count <= kMaxValues) return OkStatus();
-  return FieldError(field, StrCat("must have 1 to ", kMaxValues, " values, has ", count));
+  if (count <= kMaxValues) return OkStatus();
+  return FieldError(field, StrCat("must have at most ", kMaxValues, " values, has ", count));
 }
 
 StatusOr<std::vector<Budget>> EpsilonsOf(const v1::PreviewStudyRequest& request) {
   COPPICE_RETURN_IF_ERROR(CheckCount("epsilon_nanos", request.epsilon_nanos_size()));
   std::vector<Budget> epsilons;
+  if (request.epsilon_nanos().empty()) {
+    for (const double epsilon : curator::kForecastEpsilons) {
+      COPPICE_ASSIGN_OR_RETURN(const Budget budget, Budget::FromEpsilon(epsilon));
+      epsilons.push_back(budget);
+    }
+  }
   for (int i = 0; i < request.epsilon_nanos_size(); ++i) {
     const uint64_t nanos = request.epsilon_nanos(i);
     if (nanos < kMinEpsilonNanos || nanos > kMaxStudyEpsilonNanos) {
@@ -144,9 +152,9 @@ StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyReq
   }
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed, curator::FromProto(settings));
   if (ReportForm::For(schema).ShowsSomething()) {
-    return FieldError("settings.relay",
-                      "public features would tell devices apart, so no batch "
-                      "hides whose reports are whose");
+    return FieldError(
+        "settings.relay",
+        "public features would identify devices, so no batch could hide which report is whose");
   }
   return parsed.relay;
 }
@@ -154,6 +162,10 @@ StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyReq
 StatusOr<std::vector<uint64_t>> DevicesOf(
     const google::protobuf::RepeatedField<uint64_t>& devices) {
   COPPICE_RETURN_IF_ERROR(CheckCount("devices", devices.size()));
+  if (devices.empty()) {
+    return std::vector<uint64_t>(std::begin(curator::kForecastDevices),
+                                 std::end(curator::kForecastDevices));
+  }
   for (int i = 0; i < devices.size(); ++i) {
     if (devices[i] == 0) return FieldError(ElementName("devices", i), "must be positive");
   }
@@ -229,6 +241,10 @@ Status Answer(const curator::Planner& planner, const Table& rows, const Question
   response.set_public_rows(curator::PublicRowsOf(planner));
   response.set_effective_cells(planner.effective_cells());
   response.set_advice(curator::AdviceOn(planner, studies));
+  if (question.relay.has_value()) {
+    *response.mutable_relay() = curator::ToProto({.relay = question.relay}).relay();
+    response.mutable_relay()->clear_relay_key();  // a forecast needs none
+  }
   if (question.with_page)
     response.set_page(RenderPlan(planner, studies, worths, rows, question.relay));
   return OkStatus();

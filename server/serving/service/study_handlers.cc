@@ -78,7 +78,7 @@ Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
   const owners::Resource resource{.names = {MakeName(kStudies, study)}, .owner = offered.owner};
   if (!offered.relayed || caller.MayRelay(resource)) return OkStatus();
   return FailedPreconditionError(StrCat(
-      "the study ", study, " gives its tickets to its relay alone: answer it through the relay"));
+      "the study ", study, " gives its tickets only to its relay: answer it through the relay"));
 }
 
 // Makes a GetOfferResponse in pieces.
@@ -91,7 +91,7 @@ StatusOr<MessagePieces> MakeOffer(curator::StudyCalls& studies, const Caller& ca
                              request.tickets()));
   }
   if (request.tickets() > 1 && !request.whole_forest()) {
-    return FieldError("tickets", "more than one go with whole_forest only");
+    return FieldError("tickets", "more than one needs whole_forest");
   }
   const std::string& known = request.known_fingerprint();
   if (!known.empty() && known.size() != std::tuple_size_v<Fingerprint>) {
@@ -146,13 +146,12 @@ Status AddProof(const curator::StudyCalls& studies, std::string_view challenge,
 }
 
 Status TooManyTickets(std::string_view whose, absl::Duration wait) {
-  return AskToWait(ResourceExhaustedError(
-                       StrCat("tickets of ", whose,
-                              " are being asked for faster than it gives them: ask "
-                              "again in ",
-                              absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
-                              " ms, or for fewer at once")),
-                   wait);
+  return AskToWait(
+      ResourceExhaustedError(
+          StrCat("tickets of ", whose, " are requested faster than it gives them: ask again in ",
+                 absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
+                 " ms, or for fewer at once")),
+      wait);
 }
 
 void AddKeys(const curator::CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {

@@ -25,27 +25,17 @@ std::string DigestBytes(Sha256Stream& stream) {
   return {digest.begin(), digest.end()};
 }
 
-// What stood for the open records up to format 6 of the store.
-std::string OpenHash(const LogState& state) {
-  Sha256Stream stream;
-  stream.Add(state.salt);
-  for (const auto& [number, record] : state.open) {
-    AddRecord(OpenKey(number), record.SerializeAsString(), stream);
-  }
-  return DigestBytes(stream);
-}
-
 Status LoadOpenRecord(std::string_view key, std::string_view bytes, OpenRecords& open) {
   uint64_t number = 0;
   if (!SimpleAtoi(StripPrefix(key, kOpenPrefix), &number) || key != OpenKey(number)) {
-    return storage::CorruptRecord(key, "is no key of the audit log");
+    return storage::CorruptRecord(key, "is not a key of the audit log");
   }
   return ParseExactly(key, bytes, open[number]);
 }
 
 Status LoadBaseline(std::string_view key, std::string_view bytes, Baselines& baselines) {
   const std::string_view id = StripSuffix(StripPrefix(key, kBaselinePrefix), "/");
-  if (key != BaselineKey(id)) return storage::CorruptRecord(key, "is no key of the audit log");
+  if (key != BaselineKey(id)) return storage::CorruptRecord(key, "is not a key of the audit log");
   return ParseExactly(key, bytes, baselines[std::string(id)]);
 }
 
@@ -57,11 +47,9 @@ OpenSum SumOf(const LogState& state) {
 
 // Expects state.end.open_sum to be the sum of the records as read.
 Status CheckOpenRecords(const LogState& state, const v1::AuditHeadRecord& head) {
-  const bool fits = head.open_sum().empty() ? head.open_hash() == OpenHash(state)
-                                            : head.open_sum() == state.end.open_sum.Bytes();
-  if (fits) return OkStatus();
+  if (head.open_sum() == state.end.open_sum.Bytes()) return OkStatus();
   return storage::CorruptRecord(
-      kHeadKey, StrCat("does not stand for the records under ", kOpenPrefix, " and ", kSaltKey,
+      kHeadKey, StrCat("does not match the records under ", kOpenPrefix, " and ", kSaltKey,
                        ": one was changed, added or removed"));
 }
 
@@ -107,10 +95,9 @@ class Reader {
       end.ledgers_from = head_.ledgers_from();
       end.baseline_hash = BaselineHash(head_.ledgers_from(), log_.baselines);
       if (head_.baseline_hash() != end.baseline_hash) {
-        Note(kHeadKey,
-             storage::CorruptRecord(kHeadKey,
-                                    StrCat("does not stand for the records under ", kBaselinePrefix,
-                                           ": one was changed, added or removed")));
+        Note(kHeadKey, storage::CorruptRecord(
+                           kHeadKey, StrCat("does not match the records under ", kBaselinePrefix,
+                                            ": one was changed, added or removed")));
       }
     }
     return OkStatus();
@@ -140,7 +127,7 @@ class Reader {
     if (StartsWith(key, kOpenPrefix)) return LoadOpenRecord(key, bytes, log_.state.open);
     if (StartsWith(key, kBaselinePrefix)) return LoadBaseline(key, bytes, log_.baselines);
     if (key == kSealKey) return OkStatus();
-    if (key != kHeadKey) return storage::CorruptRecord(key, "is no key of the audit log");
+    if (key != kHeadKey) return storage::CorruptRecord(key, "is not a key of the audit log");
     has_head_ = true;
     return ParseExactly(key, bytes, head_);
   }
@@ -151,7 +138,7 @@ class Reader {
     Status status = ParseExactly(key, bytes, entry);
     if (status.ok()) status = InRecord(key, log_.state.end.chain.Follow(entry));
     if (status.ok() && key != EntryKey(entry.sequence())) {
-      status = storage::CorruptRecord(key, "is not the key of its entry");
+      status = storage::CorruptRecord(key, "does not match its entry");
     }
     broken_ = !status.ok();
     if (status.ok()) visit_(entry);

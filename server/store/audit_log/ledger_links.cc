@@ -115,16 +115,16 @@ class LedgerComparison {
   void Run(const LinkedLedger& ledger, const LoggedLedger& logged) {
     if (ledger.hold != logged.hold) {
       Add(StrCat(kHoldPrefix, dataset_, "/"),
-          logged.hold.empty()   ? "is a hold that the audit log does not tell of"
-          : ledger.hold.empty() ? "is missing: by the audit log this hold has not ended"
-                                : "is not the hold that the audit log tells of");
+          logged.hold.empty()   ? "is a hold that is not in the audit log"
+          : ledger.hold.empty() ? "is missing: according to the audit log this hold has not ended"
+                                : "differs from the hold in the audit log");
     }
     const bool may_be_cut = ledger.is_closed && ledger.hold == logged.hold;
     const uint64_t old = logged.baseline.entries();
     if (old > ledger.entries.size()) {
       if (!may_be_cut) AddMissing(ledger.entries.size());
     } else if (old > 0 && ledger.entries[old - 1] != logged.baseline.link()) {
-      Add(EntryKeyOf(dataset_, old - 1), "is not the entry that the audit log tells of");
+      Add(EntryKeyOf(dataset_, old - 1), "differs from the entry in the audit log");
     }
     CompareEntries(ledger, logged, may_be_cut);
   }
@@ -135,7 +135,7 @@ class LedgerComparison {
     const std::vector<std::string> there = Sorted(ledger.entries);
     for (uint64_t i = logged.baseline.entries(); i < ledger.entries.size(); ++i) {
       if (std::binary_search(links.begin(), links.end(), ledger.entries[i])) continue;
-      Add(EntryKeyOf(dataset_, i), "is an entry that the audit log does not tell of");
+      Add(EntryKeyOf(dataset_, i), "is an entry that is not in the audit log");
     }
     for (const std::string& link : logged.links) {
       if (may_be_cut || std::binary_search(there.begin(), there.end(), link)) continue;
@@ -145,7 +145,7 @@ class LedgerComparison {
 
   void AddMissing(uint64_t sequence) {
     Add(EntryKeyOf(dataset_, sequence),
-        "is missing: the audit log tells of an entry that the ledger does not have");
+        "is missing: the audit log has an entry that the ledger does not have");
   }
   void Add(std::string key, std::string what) {
     found_.push_back({.dataset = dataset_, .key = std::move(key), .what = std::move(what)});

@@ -28,7 +28,7 @@ Status CheckExpected(std::string_view id, uint64_t served, const ChangeOptions& 
   return FailedPreconditionError(
       StrCat("expected_version: endpoint ", id,
              served == 0 ? std::string(" does not exist") : StrCat(" serves version ", served),
-             ", not ", *options.expected_version, "; look at it, and decide again"));
+             ", not ", *options.expected_version, "; check it, and decide again"));
 }
 
 // The version that a rollback to `to` restores; 0 means one step back.
@@ -113,9 +113,10 @@ StatusOr<EndpointInfo> Endpoints::RollBack(std::string_view id, uint64_t to,
   COPPICE_ASSIGN_OR_RETURN(const EndpointVersion restored, VersionToRestore(next, to));
   COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel pinned, Pin(restored.model, id));
   if (pinned.model.created_unix_seconds > restored.created_unix_seconds) {
-    return NotFoundError(
-        StrCat("the model of version ", restored.number, " was deleted; ", restored.model,
-               " is another one now, made since. If that is the one you want, set it"));
+    return NotFoundError(StrCat("the model of version ", restored.number, " was deleted; ",
+                                restored.model,
+                                " has been replaced by a newer one of the same name. If you want "
+                                "that one, set it explicitly"));
   }
   Append(
       next,
@@ -151,7 +152,7 @@ Status Endpoints::CheckSameSchema(std::string_view id, std::string_view before,
   if (now.model->schema().IsSameButForUnsaidUnits(then.model->schema())) return OkStatus();
   return FailedPreconditionError(
       StrCat("model ", next, " has another schema than model ", before, ", which endpoint ", id,
-             " serves; if its callers are ready for that, set allow_schema_change"));
+             " serves; if its callers are prepared for that, set allow_schema_change"));
 }
 
 Status Endpoints::CheckRoom() const {

@@ -52,7 +52,7 @@ StatusOr<std::string> IdOrRandom(const std::string& id, const DrawnIdCheck& may_
     if (refusal.ok()) return drawn;
   }
   return FailedPreconditionError(StrCat(
-      "none of ", kMaxDraws, " ids that the curator drew may be used, the last because ",
+      "none of ", kMaxDraws, " ids that the curator drew may be used, the last one because ",
       refusal.message(), ": choose an id yourself, or ask the operator to narrow that pattern"));
 }
 

@@ -34,7 +34,7 @@ struct ModelInfo {
   std::string source;  // "studies/ID" or "jobs/ID"
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Model> model;
-  std::optional<ModelSignature> signature{};  // none: made before models were signed
+  std::optional<ModelSignature> signature{};  // none: not signed
 };
 
 }  // namespace coppice::models

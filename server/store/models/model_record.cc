@@ -16,10 +16,6 @@
 namespace coppice::models {
 namespace {
 
-// A model takes about six times its record in memory (MemoryOf()). Summaries that were made without
-// the model, from a record of an older format, do not know better.
-constexpr uint64_t kMemoryPerByte = 6;
-
 bool IsOfJob(std::string_view source) { return ParseName(kJobs, source).ok(); }
 
 // What the allocator adds to each block that it gives.
@@ -125,7 +121,7 @@ StatusOr<ModelSummary> DecodeSummary(std::string_view key, std::string_view byte
       .created_unix_seconds = model.created_unix_seconds(),
       .certificate = std::make_shared<const Certificate>(ParseCertificate(model.certificate())),
       .bytes = record.bytes(),
-      .memory = record.memory() != 0 ? record.memory() : record.bytes() * kMemoryPerByte};
+      .memory = record.memory()};
 }
 
 void SetModelRecord(const ModelSummary& summary, v1::Model& proto) {

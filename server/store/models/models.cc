@@ -241,7 +241,6 @@ StatusOr<std::optional<ModelInfo>> Models::Read(const ModelSummary& summary,
   const MutexLock lock(mutex_);
   const auto it = models_.find(summary.id);
   if (it == models_.end() || it->second.number != number) return std::nullopt;
-  it->second.summary.memory = memory;  // a summary of an older format did not know it
   return cache_.Add(number, std::move(info), memory);
 }
 

@@ -99,8 +99,8 @@ Status CheckUri(const std::string& uri) {
   }
   if (good) return OkStatus();
   return InvalidArgumentError(
-      "the URI is none that libpq reads: it is postgresql://USER@HOST:PORT/DATABASE?sslmode=... "
-      "with special characters percent-encoded; it is not shown, for it may hold a password");
+      "libpq cannot read the URI: write postgresql://USER@HOST:PORT/DATABASE?sslmode=... with "
+      "special characters percent-encoded (it is not shown here, since it may contain a password)");
 }
 
 using ConnectionOptions = std::vector<std::pair<const char*, std::string>>;

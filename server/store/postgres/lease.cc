@@ -42,8 +42,8 @@ StatusOr<std::unique_ptr<Connection>> OpenLeaseSession(const std::string& uri,
 }
 
 Status PrepareForFleet(Connection& session) {
-  COPPICE_ASSIGN_OR_RETURN(const bool current, TablesAreCurrent(session));
-  if (current) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const bool there, TablesAreThere(session));
+  if (there) return OkStatus();
   COPPICE_RETURN_IF_ERROR(LockDatabase(session, kTablesWait));
   const Status prepared = PrepareTables(session);
   const Status unlocked = UnlockDatabase(session);
@@ -71,7 +71,7 @@ Status Lease::Check() const {
   }
   const MutexLock lock(mutex_);
   return UnavailableError(
-      lost_ ? StrCat("this curator leads no more: ", why_lost_)
+      lost_ ? StrCat("this curator no longer leads: ", why_lost_)
             : "this curator cannot prove to the database that it leads: try again");
 }
 
@@ -183,7 +183,7 @@ LeaseCandidate::~LeaseCandidate() = default;
 StatusOr<std::unique_ptr<LeaseCandidate>> LeaseCandidate::Join(const std::string& uri,
                                                                LeaseOptions options) {
   if (options.address.empty()) {
-    return InvalidArgumentError("a curator of a fleet needs an address for its peers");
+    return InvalidArgumentError("a curator of a fleet needs an address by which it is known");
   }
   // This session has no limit: making the tables may take longer than a lease.
   {

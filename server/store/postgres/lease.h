@@ -108,8 +108,8 @@ class Lease {
 // Threads    one at a time.
 class LeaseCandidate {
  public:
-  // Makes the tables, or upgrades older ones to this version. FailedPrecondition if a daemon that
-  // knows no leases uses them, or if a newer version made them.
+  // Makes the tables if they do not exist. FailedPrecondition if a newer version made them, or if a
+  // single daemon is making them.
   static StatusOr<std::unique_ptr<LeaseCandidate>> Join(const std::string& uri,
                                                         LeaseOptions options);
   ~LeaseCandidate();

@@ -28,7 +28,8 @@ constexpr char kWaitsForClient[] =
     "  AND pid IN (SELECT pid FROM pg_stat_activity WHERE wait_event = 'ClientRead')";
 
 Status NoOwner() {
-  return DataLossError("coppice.coppice_owner has not one row: restore a base backup");
+  return DataLossError(
+      "coppice.coppice_owner does not have exactly one row: restore a base backup");
 }
 
 // Draws the amount by which a new owner raises the epoch. Two curators may take over from the same
@@ -43,7 +44,7 @@ StatusOr<int64_t> DrawEpochStep() {
 Status UsedByFleet(std::string_view leader) {
   return FailedPreconditionError(
       StrCat("a fleet works on it, whose last leader is ", leader,
-             ": start this daemon with --peer-listen as one of the fleet, or end the fleet "
+             ": start this daemon with --fleet-address as one of the fleet, or end the fleet "
              "first (docs/postgresql.md#a-fleet)"));
 }
 
@@ -108,9 +109,8 @@ StatusOr<std::string> ReadServerIdentity(Connection& connection) {
 }
 
 Status CheckNoFleet(Connection& connection) {
-  // Older tables know no fleet.
-  COPPICE_ASSIGN_OR_RETURN(const bool current, TablesAreCurrent(connection));
-  if (!current) return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const bool there, TablesAreThere(connection));
+  if (!there) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const OwnerRow owner, ReadOwner(connection));
   return owner.address.empty() ? OkStatus() : UsedByFleet(owner.address);
 }

@@ -29,7 +29,7 @@ Status CheckStandbys(Connection& connection) {
   if (found.Int64(0, 1) > 0 || found.Int64(0, 2) > 0) return OkStatus();
   return FailedPreconditionError(
       "no synchronous replica of the database is connected: commits wait until one is; start it, "
-      "or see to its connection (docs/postgresql.md#replicas)");
+      "or fix its connection (docs/postgresql.md#replicas)");
 }
 
 // Keeps a session between two checks.

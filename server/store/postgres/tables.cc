@@ -1,7 +1,5 @@
 #include "server/store/postgres/tables.h"
 
-#include <cstddef>
-#include <iterator>
 #include <string_view>
 
 #include "common/base/status.h"
@@ -11,26 +9,26 @@
 namespace coppice::storage {
 namespace {
 
-// The step at index i leads from version i to i + 1. EXTERNAL stores values uncompressed: nearly
-// all are noise or sealed and do not compress.
-constexpr const char* kMigrations[] = {
+// EXTERNAL stores values uncompressed: nearly all are noise or sealed and do not compress.
+//
+// The owner's epoch is a key: renewing a lease leaves it unchanged, and batches lock the row FOR
+// KEY SHARE, so the two do not wait for each other; taking the store and batches do.
+constexpr char kMakeTables[] =
+    "BEGIN;"
     "CREATE TABLE coppice.coppice_records (key bytea PRIMARY KEY, value bytea NOT NULL)"
     "  WITH (autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_scale_factor = 0.05);"
     "ALTER TABLE coppice.coppice_records ALTER COLUMN value SET STORAGE EXTERNAL;"
     "CREATE TABLE coppice.coppice_batches (id bytea PRIMARY KEY, epoch bigint NOT NULL,"
     "  applied boolean NOT NULL, at timestamptz NOT NULL DEFAULT now());"
-    "CREATE TABLE coppice.coppice_owner (epoch bigint NOT NULL);"
+    "CREATE TABLE coppice.coppice_owner (epoch bigint PRIMARY KEY, address text NOT NULL DEFAULT "
+    "'',"
+    "  renewal bigint NOT NULL DEFAULT 0, lease_milliseconds bigint NOT NULL DEFAULT 0,"
+    "  history text NOT NULL DEFAULT '');"
     "INSERT INTO coppice.coppice_owner VALUES (0);"
     "CREATE TABLE coppice.coppice_schema (version bigint NOT NULL);"
-    "INSERT INTO coppice.coppice_schema VALUES (0);",
-    // The epoch is a key: renewing a lease leaves it unchanged, and batches lock the row FOR KEY
-    // SHARE, so the two do not wait for each other; taking the store and batches do.
-    "ALTER TABLE coppice.coppice_owner ADD COLUMN address text NOT NULL DEFAULT '',"
-    "  ADD COLUMN renewal bigint NOT NULL DEFAULT 0,"
-    "  ADD COLUMN lease_milliseconds bigint NOT NULL DEFAULT 0,"
-    "  ADD COLUMN history text NOT NULL DEFAULT '', ADD PRIMARY KEY (epoch);",
-};
-constexpr int64_t kVersion = std::size(kMigrations);
+    "INSERT INTO coppice.coppice_schema VALUES (1);"
+    "COMMIT";
+constexpr int64_t kVersion = 1;  // of the tables; stays until the first release
 
 Status Refused(std::string_view what) {
   return FailedPreconditionError(StrCat(what, " (docs/postgresql.md#durability)"));
@@ -39,24 +37,6 @@ Status Refused(std::string_view what) {
 StatusOr<bool> AskWhether(Connection& connection, const char* question) {
   COPPICE_ASSIGN_OR_RETURN(const QueryResult answer, connection.Run({.sql = question}));
   return answer.Bool(0, 0);
-}
-
-// Returns 0 if there are no tables.
-StatusOr<int64_t> ReadVersion(Connection& connection) {
-  COPPICE_ASSIGN_OR_RETURN(
-      const bool there,
-      AskWhether(connection, "SELECT to_regclass('coppice.coppice_schema') IS NOT NULL"));
-  if (!there) return 0;
-  COPPICE_ASSIGN_OR_RETURN(const QueryResult found,
-                           connection.Run({.sql = "SELECT version FROM coppice.coppice_schema"}));
-  if (found.rows() != 1) {
-    return DataLossError("coppice.coppice_schema has not one row: restore a base backup");
-  }
-  const int64_t version = found.Int64(0, 0);
-  if (version <= kVersion) return version;
-  return FailedPreconditionError(
-      StrCat("the tables were made by a newer version of Coppice (version ", version,
-             ", this one knows up to ", kVersion, "): install that version"));
 }
 
 Status MakeSchema(Connection& connection) {
@@ -92,28 +72,33 @@ Status CheckDurability(Connection& connection) {
   return connection.RunScript("SET synchronous_commit = on");
 }
 
-StatusOr<bool> TablesAreCurrent(Connection& connection) {
-  COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
-  return version == kVersion;
+StatusOr<bool> TablesAreThere(Connection& connection) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const bool there,
+      AskWhether(connection, "SELECT to_regclass('coppice.coppice_schema') IS NOT NULL"));
+  if (!there) return false;
+  COPPICE_ASSIGN_OR_RETURN(const QueryResult found,
+                           connection.Run({.sql = "SELECT version FROM coppice.coppice_schema"}));
+  if (found.rows() != 1) {
+    return DataLossError("coppice.coppice_schema has not one row: restore a base backup");
+  }
+  const int64_t version = found.Int64(0, 0);
+  if (version == kVersion) return true;
+  return FailedPreconditionError(
+      StrCat("the tables were made by a newer version of Coppice (version ", version,
+             ", this one knows version ", kVersion, "): install that version"));
 }
 
 Status PrepareTables(Connection& connection) {
-  COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
-  if (version == 0) COPPICE_RETURN_IF_ERROR(MakeSchema(connection));
-  for (int64_t next = version; next < kVersion; ++next) {
-    COPPICE_RETURN_IF_ERROR(connection.RunScript(
-        StrCat("BEGIN; ", kMigrations[next],
-               "UPDATE coppice.coppice_schema SET version = ", next + 1, "; COMMIT")));
-  }
-  return OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const bool there, TablesAreThere(connection));
+  if (there) return OkStatus();
+  COPPICE_RETURN_IF_ERROR(MakeSchema(connection));
+  return connection.RunScript(kMakeTables);
 }
 
 Status CheckTables(Connection& connection) {
-  COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
-  if (version == 0) return NotFoundError("the database holds no store");
-  if (version == kVersion) return OkStatus();
-  return FailedPreconditionError(
-      "the tables are of an older version: start the daemon once, which brings them up");
+  COPPICE_ASSIGN_OR_RETURN(const bool there, TablesAreThere(connection));
+  return there ? OkStatus() : NotFoundError("the database holds no store");
 }
 
 }  // namespace coppice::storage

@@ -30,13 +30,12 @@ namespace coppice::storage {
 // if it is the server's default.
 Status CheckDurability(Connection& connection);
 
-// True if the tables exist in this version, false if they must be made or upgraded.
-// FailedPrecondition if a newer version made them.
-StatusOr<bool> TablesAreCurrent(Connection& connection);
-// Makes the tables, or upgrades older ones to this version. Call it with the lock held.
-// FailedPrecondition if a newer version made them.
+// Whether the tables exist. FailedPrecondition if a newer version made them.
+StatusOr<bool> TablesAreThere(Connection& connection);
+// Makes the tables if they do not exist. Call it with the lock held. FailedPrecondition if a newer
+// version made them.
 Status PrepareTables(Connection& connection);
-// NotFound if there are no tables; FailedPrecondition if they are of another version.
+// NotFound if there are no tables; FailedPrecondition if a newer version made them.
 Status CheckTables(Connection& connection);
 
 // Takes the lock that one daemon holds as long as its session stands, waiting at most `wait`.

@@ -76,16 +76,15 @@ Status CheckPrivateFolder(const fs::path& folder) {
   // Root reads everything anyway, and owns the mounted volumes of most containers.
   const uid_t user = geteuid();
   if (user != 0 && found.st_uid != user && found.st_uid != 0) {
-    return FailedPreconditionError(
-        StrCat("the folder ", folder.string(),
-               " belongs to another user, who could read the private rows and keys that go "
-               "into it: name a folder that is not there yet"));
+    return FailedPreconditionError(StrCat("the folder ", folder.string(),
+                                          " belongs to another user, who could read the private "
+                                          "rows and keys that go into it: name a new folder"));
   }
   if ((found.st_mode & S_IRWXO) == 0) return OkStatus();
-  return FailedPreconditionError(StrCat(
-      "the folder ", folder.string(),
-      " is open to everybody on this machine, and private rows and keys go into it: chmod o-rwx "
-      "it if nothing else uses it, or name a folder that is not there yet"));
+  return FailedPreconditionError(
+      StrCat("the folder ", folder.string(),
+             " is open to everyone on this machine, and private rows and keys go into it: run "
+             "chmod o-rwx on it if nothing else uses it, or name a new folder"));
 }
 
 Status MakePrivateFolder(const fs::path& folder) {
@@ -138,7 +137,7 @@ Status CopyFiles(const std::string& database, const std::string& copy) {
   COPPICE_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(database));
   std::error_code error;
   if (fs::exists(copy, error)) {
-    return FailedPreconditionError(StrCat(copy, " is there already: name a folder that is not"));
+    return FailedPreconditionError(StrCat(copy, " exists already: name a new folder"));
   }
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(copy));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesIn(database));

@@ -89,8 +89,7 @@ Status PurgeBytesOfBefore(storage::Store& store, const VaultState& state) {
 
 StatusOr<VaultState> BeginSealing(storage::Store& store, const MasterKey& master) {
   // The format must be the first record of a store.
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<uint32_t> format, storage::ReadFormat(store));
-  if (!format.has_value()) COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
+  COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(const bool holds_private, HoldsPrivateRecords(store));
   const VaultState state{.master_id = master.id,
                          .phase = holds_private ? VaultPhase::kSealing : VaultPhase::kSealed};
@@ -106,7 +105,7 @@ Status SealStore(storage::Store& store, const KeyFile& keys, const StepCallback&
   COPPICE_ASSIGN_OR_RETURN(std::optional<VaultState> state, ReadVaultState(store));
   if (state.has_value()) {
     COPPICE_RETURN_IF_ERROR(CheckOpens(keys, *state));
-    COPPICE_RETURN_IF_ERROR(storage::ReadFormat(store).status());
+    COPPICE_RETURN_IF_ERROR(storage::HasFormat(store).status());
   } else {
     COPPICE_ASSIGN_OR_RETURN(state, BeginSealing(store, keys.current()));
   }

@@ -1,5 +1,19 @@
 // auto: boosted trees with nothing to tune.
 //
+// A private tree has to pay twice: to choose its splits, and to learn what to answer. Three
+// decisions make little pay for much here. A split is scored by the sum of the absolute sums of
+// residuals in its children. A row can move that by its own residual and no more, and a split that
+// separates classes by an edge mu gains n mu / 2, where the same row moves Gini's gain as much and
+// the gain is only n mu^2 / 4. Every level is measured, not only the leaves, since rows at the end
+// of a tree are few; then the next level sees only what is still missing, and classes are balanced
+// again, without which the score would not see a split among rows of which nearly all have one
+// class. And a row's residual is cut to one half: noise is as large as the largest residual may be,
+// but most rows' are small.
+//
+// Boosting adds such trees up, as in Friedman 2001. More rounds follow the data more closely, each
+// with less of the budget; how many pay depends on little else than rows times epsilon, so a noisy
+// number of rows is enough to choose everything, and nothing is left to tune on private data.
+//
 // Source     docs/research/mechanisms.md#boosting has the recipe, its proof and its origin.
 // Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. A hundredth of
 //            epsilon pays for a noisy number of rows, which decides everything else together with
@@ -298,8 +312,8 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{
         StrCat("below about ", std::llround(rows),
-               " rows noise hides even the best split: expect little more than the "
-               "accuracy of always giving the most frequent answer. More epsilon helps")};
+               " rows, noise hides even the best split: expect little better than always giving "
+               "the most frequent answer. A larger epsilon helps")};
   }
 
   ModelShape ShapeOf(const AutoBudgets&, const Schema& schema) const override {

@@ -5,6 +5,10 @@
 // decide the trees' number and depth, whether lines come first and passes over columns last, what
 // is measured of a split, and whether delta is useful.
 //
+// Each of these decisions compares a signal with its noise: rows times epsilon tells by how many
+// deviations of the noise a split, a line or a column may rise above it. Where it would hardly
+// show, its share of the budget is worth more elsewhere.
+//
 // Guarantee  ReleaseClassStart() spends a part of the forest's share: `left` is the rest.
 //            Everything else is a function of released and public values.
 // Errors     InvalidArgument for shares that are too small; as in private_releaser.h.

@@ -1,5 +1,11 @@
 // The public columns that boosting splits: the schema's features in bins, and oblique columns.
 //
+// Cuts must be public, so they cannot follow the rows; they have to lie where rows usually are.
+// Even cuts serve numbers that fill their range. Amounts, counts and durations crowd at one end
+// instead, on a scale that is unknown, and a few cuts by halves serve every scale at once. Oblique
+// columns let one split follow a border that no single feature shows: drawn at random, without the
+// rows, they are as public as the features themselves.
+//
 // They follow from the schema, a fixed seed, and the released number of rows. A numeric column has
 // 31 even cuts, and cuts at, and halving the distance to, zero (or the lower bound, if zero is
 // outside): eight on each side. "At most the cut" goes left. Mostly numeric tables have up to 511

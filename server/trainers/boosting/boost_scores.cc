@@ -245,7 +245,7 @@ Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs) {
   return InvalidArgumentError(
       StrCat("categories and cuts of all features together, times classes, are ",
              SumsOfNode(bins, outputs), "; at most ", kMaxSumsOfNode,
-             " fit: take fewer features, or group categories"));
+             " are allowed: use fewer features, or group categories"));
 }
 
 std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins, size_t nodes,

@@ -1,5 +1,10 @@
 // Scores every split that a level of a boosted tree could make, at each node.
 //
+// Residuals are what rows still lack: positive where an answer should go up, negative where down. A
+// split is good if it sends the ones to one side and the others to the other, for then a value on
+// either side can mend many rows at once; it is useless if both sides look alike, and then its sums
+// cancel like the parent's.
+//
 // A score is u = sum over the children and outputs of |sum of residuals|. A record's residuals are
 // in one child, so u moves by at most their L1 norm, up or down. The candidates are the same for
 // all nodes and all data. A split into all categories at once is offered while there are few nodes,

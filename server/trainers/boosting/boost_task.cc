@@ -28,7 +28,7 @@ int32_t OnGrid(double x, int64_t unit) {
 
 // Clamps `x` to [-most, most] as two sums of sizes, which compilers vectorize. It rounds from 2^24
 // on, which no score reaches.
-float Held(float x, float most) { return (std::abs(x + most) - std::abs(x - most)) / 2; }
+float Clamped(float x, float most) { return (std::abs(x + most) - std::abs(x - most)) / 2; }
 
 // Returns 1 / (1 + exp(-x)) to 10^-5, less than a step of residuals. It has no branch and no table,
 // so compilers vectorize it: 2^t is a float's exponent, times a few terms of exp's series for the
@@ -38,7 +38,7 @@ float Sigmoid(double x) {
   constexpr float kLog2OfE = 1.44269504f, kLogOf2 = 0.69314718f;
   constexpr int kExponentOf1 = 127, kBitsBelowExponent = 23;
   constexpr int kUp = 64;  // conversions round towards 0: down, for positive numbers
-  const float t = -kLog2OfE * Held(static_cast<float>(x), kReach);
+  const float t = -kLog2OfE * Clamped(static_cast<float>(x), kReach);
   const int whole = static_cast<int>(t + (kUp + 0.5f)) - kUp;
   const float y = kLogOf2 * (t - static_cast<float>(whole));
   const float series =

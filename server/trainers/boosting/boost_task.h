@@ -1,6 +1,12 @@
 // The residuals of rows and the values of nodes in a boosted tree: one task for two classes, one
 // for more, one for numbers.
 //
+// These are steps of gradient boosting (Friedman 2001): a residual is minus the gradient of the
+// loss (logistic for classes, squared error cut at both ends for numbers), and a node's value is an
+// estimate of the step that makes its rows' residuals cancel. With noise it is the log-ratio of the
+// positive and the negative sum, to both of which 1.5 deviations of the noise are added: where
+// noise rules they are alike and the step is near 0, where it does not they hardly matter.
+//
 // A row's scores are the sums of what the trees so far answered it. They follow from its features
 // and from released values; together with its own label they give its residuals, which the next
 // tree is grown on. No row's residuals depend on another row's label.

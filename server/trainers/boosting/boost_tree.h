@@ -1,5 +1,10 @@
 // Grows one tree of a boosted model on the records' residuals, with a value at every node.
 //
+// A tree here is no more than a shared sequence of questions: each level's values are added to the
+// rows' scores as soon as they are known, as if it were a boosting round of its own. Grown deep it
+// can ask about several features together; measured level by level it never rests on the few rows
+// of its last leaves.
+//
 // Splits are chosen by the score of boost_scores.h. The sums of the positive and of the negative
 // parts are measured in every child, or in parts of it, so that the next level fits what remains.
 //

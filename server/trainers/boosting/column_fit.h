@@ -1,6 +1,11 @@
 // Fits weights to the bins of one column from the rows' residuals: a step of logistic regression on
 // one-hot features, one feature after the other.
 //
+// A column is fitted against what all columns before it have left, so features that say the same
+// share the weight instead of counting it twice. Bins next to each other mostly want similar
+// weights, and a bin of few rows is all noise: so a bin believes its own sum only as far as that
+// exceeds the noise, and otherwise the sum of the range around it.
+//
 // In a numeric column each bin's noisy sum is smoothed by its neighbours', from the whole column
 // down by halves. All of this uses only released sums.
 //

@@ -1,5 +1,8 @@
 // Turns a weight for each bin of a column into trees that ask about this column alone.
 //
+// A model is a sum of trees and nothing else, whatever it was fitted as: then prediction, export,
+// explanations and certificates need to know one kind of model.
+//
 // The shape follows from the bins: missing values first, then the cuts, halved, or the categories
 // one by one; more than kCategoriesOfATree of them take several trees, whose weights add up.
 //

@@ -161,7 +161,7 @@ StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t steps,
   COPPICE_ASSIGN_OR_RETURN(const double of_step,
                            NoiseScale(LineSensitivity(residuals, terms), step));
   if (!(std::max(of_moments, of_step) < kMaxScale)) {
-    return InvalidArgumentError("epsilon is too small for lines: take a larger one");
+    return InvalidArgumentError("epsilon is too small for lines: use a larger one");
   }
   return LineShares{.moments = parts.part, .step = step, .steps = steps};
 }

@@ -1,5 +1,11 @@
 // logistic: a weight for every bin of every column, summed to a row's log-odds.
 //
+// No split is chosen, so no epsilon is spent on choosing: each column is asked once, in turn, what
+// is still missing in each of its bins, and a row answers in one bin only, so that many bins cost
+// no more than two. It cannot express what depends on two features together, but its few sums are
+// measured well where rows are few, and with a delta its noise grows with the root of the number of
+// columns instead of their number.
+//
 // Source     docs/research/mechanisms.md#logistic. The baseline of the thesis "Private Boosted
 //            Decision Trees via Smooth Re-Weighting" is logistic regression on one-hot bins by
 //            objective perturbation (Chaudhuri, Monteleoni, Sarwate 2011), whose guarantee needs
@@ -36,7 +42,7 @@ constexpr uint32_t kCuts = 127;
 constexpr double kCountShare = 0.01;
 constexpr double kMaxMomentNoise = 0.4;  // relative to the rows: noisier lines are left out
 constexpr char kTooSmall[] =
-    "epsilon is too small for so many features: take a larger one, or fewer features";
+    "epsilon is too small for so many features: use a larger one, or fewer features";
 constexpr uint32_t kMinGroups = 8, kMaxGroups = 64;
 constexpr double kGroupInformation = 5;  // root of rows per row of noise
 
@@ -208,10 +214,10 @@ class LogisticTrainer final : public TrainerFrame<Config> {
     COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(config, config.fit));
     const double rows = kRowsOfNoise * scale / static_cast<double>(kUnit);
     if (rows < kFew) return std::vector<std::string>();
-    return std::vector<std::string>{StrCat(
-        "below about ", std::llround(rows),
-        " rows noise hides what a column says: expect little more than the accuracy of always "
-        "giving the most frequent answer. More epsilon, or fewer features, help")};
+    return std::vector<std::string>{
+        StrCat("below about ", std::llround(rows),
+               " rows, noise hides what a column says: expect little better than always giving the "
+               "most frequent answer. A larger epsilon or fewer features help")};
   }
 
   StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
@@ -221,7 +227,7 @@ class LogisticTrainer final : public TrainerFrame<Config> {
     return {.trees = MostColumnTrees(config.bins) + 1,
             .leaves = MostColumnLeaves(config.bins) + 1,
             .scores = true,
-            .advice = "leave features, categories or classes out"};
+            .advice = "leave out features, categories or classes"};
   }
 
   std::vector<Release> PlanOf(const Config& config) const override {

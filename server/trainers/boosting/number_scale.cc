@@ -54,6 +54,7 @@ uint64_t RangeOf(const Fraction& quantile) {
 }
 
 constexpr Fraction kMedian = {.part = 1, .whole = 2};
+// 98 %: with 90 % too much is cut, and the largest number is one row's own.
 constexpr Fraction kReachQuantile = {.part = 49, .whole = 50};
 
 // Returns the cut of `grid` nearest to a quantile of `values`. Each cut's score is `preference`

@@ -2,6 +2,12 @@
 // bounds cost little; and a last step against the bias that cutting at the reach causes. Few
 // numbers have a noisy mean for a middle; very few have nothing else.
 //
+// Noise on a sum of numbers is as large as the largest number may be. Declared bounds are often a
+// hundred times wider than where the numbers lie, so the trees are given a range of their own:
+// around a private median, as far as 98 % of the numbers reach. Numbers beyond that are cut to it,
+// which pulls all answers towards the middle if they lie on one side; the last step measures that
+// bias and takes it away.
+//
 // Guarantee  each release costs its share, add or remove one row. The middle and the reach are
 //            quantiles of numbers that every row computes from itself (and from the middle, which
 //            is released before): selections with range 2 max(part, whole - part). The last step is

@@ -40,8 +40,8 @@ std::vector<Parameter> EnsembleParameters(const EnsembleDefaults& defaults) {
                       "probabilities are averaged"),
       IntegerParameter(
           "cuts", 1, 4096, defaults.cuts,
-          "public cut points of a numeric feature, from its declared bounds. More find "
-          "narrow peaks, and make each selection a little noisier and slower")};
+          "public cut points of a numeric feature, from its declared bounds. More of them find "
+          "narrow peaks, but make each selection a little noisier and slower")};
   if (defaults.selects) {
     parameters.push_back(ChoiceParameter(
         "selection", {"permute_and_flip", std::string(kExponential)}, "permute_and_flip",
@@ -78,10 +78,9 @@ Parameter StructureParameter(std::string default_value) {
 }
 
 Parameter ScoreParameter(std::string default_value) {
-  return ChoiceParameter(
-      "score", {"gini", "miscount"}, std::move(default_value),
-      "what a good split has little of, for classes: Gini impurity, or rows that "
-      "are not of their side's largest class. Numbers: squared error");
+  return ChoiceParameter("score", {"gini", "miscount"}, std::move(default_value),
+                         "what a split minimizes. For classes: Gini impurity, or the rows outside "
+                         "their side's largest class. For numbers: squared error");
 }
 
 StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema) {
@@ -104,7 +103,7 @@ Status CheckSize(const EnsembleOptions& options, uint32_t depth) {
   return InvalidArgumentError(StrCat(options.trees, " trees of ", depth,
                                      " levels would have up to ", uint64_t{options.trees} << depth,
                                      " leaves; at most ", kMaxLeaves,
-                                     " fit: take fewer trees or a smaller depth"));
+                                     " are allowed: use fewer trees or a smaller depth"));
 }
 
 std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
@@ -118,9 +117,8 @@ std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t de
   const double rows = std::ldexp(noise, static_cast<int>(depth)) / 6;
   if (rows < kFew) return {};
   return {StrCat("below about ", std::llround(rows),
-                 " rows noise hides what the leaves say: expect little more than the "
-                 "accuracy of always giving the most frequent answer. More epsilon, or fewer "
-                 "levels, help")};
+                 " rows, noise hides what the leaves say: expect little better than always giving "
+                 "the most frequent answer. A larger epsilon or fewer levels help")};
 }
 
 StatusOr<BudgetShare> ShareOfTree(const EnsembleOptions& options, const BudgetShare& whole) {

@@ -1,5 +1,9 @@
 // Grows a tree level by level over rows in bins, by any rule that chooses its splits.
 //
+// Growing by levels instead of depth first is a matter of accounting: the nodes of a level are
+// about different rows, so all their choices together cost what one costs, and the depth times that
+// is the whole price.
+//
 // Guarantee  released splits divide the rows among the nodes of a level, so one node per level sees
 //            an added or removed row: a level costs what one Choose() costs, and levels add up
 //            (docs/research/mechanisms.md#levels). Every node, even an empty one, is grown to the

@@ -1,5 +1,9 @@
 // The only way from private rows to released values in a trainer: with noise for a share of the
 // budget, or exactly if there is no budget (coppice-lab's comparison without privacy).
+//
+// Trainers hold rows, and anything that they compute from rows may end up in a model. With one
+// door, and a list of what went through it, the certificate cannot leave a release out, and tests
+// can run a trainer on two neighbouring tables and compare what it asked for.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_
 #define COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_

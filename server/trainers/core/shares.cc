@@ -17,7 +17,7 @@ StatusOr<uint64_t> Power(uint64_t base, uint32_t exponent) {
     power *= base;
     if (absl::Uint128High64(power) != 0) {
       return InvalidArgumentError(StrCat("epsilon cannot be divided among ", exponent,
-                                         " growing levels: take fewer levels"));
+                                         " growing levels: use fewer levels"));
     }
   }
   return absl::Uint128Low64(power);
@@ -30,14 +30,15 @@ StatusOr<uint64_t> SumOfWeights(absl::Span<const uint64_t> weights, uint64_t tim
   if (absl::Uint128High64(all) == 0) return absl::Uint128Low64(all);
   return InvalidArgumentError(
       StrCat("the weights of ", weights.size(), times == 1 ? "" : StrCat(" times ", times),
-             " shares of the budget add up to 2^64 or more: take fewer, or smaller ones"));
+             " shares of the budget add up to 2^64 or more: use fewer, or smaller ones"));
 }
 
 StatusOr<BudgetShare> PartOf(const BudgetShare& whole, absl::uint128 amount) {
   const StatusOr<BudgetShare> part = whole.WithAmount(absl::Uint128Low64(amount));
   if (part.ok()) return part;
   return InvalidArgumentError(
-      "epsilon is too small to be divided this often: take a larger one, or fewer levels");
+      "epsilon is too small to be divided among so many releases: use a larger one, or fewer "
+      "levels");
 }
 
 }  // namespace

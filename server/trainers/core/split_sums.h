@@ -2,7 +2,6 @@
 //
 // Sums are counts of each class; or, for regression, count, sum and sum of squares of targets in
 // steps. Rows without a label are left out. split_scores.h has the scores and proves their ranges.
-// each is proved.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_SPLIT_SUMS_H_
 #define COPPICE_SERVER_TRAINERS_CORE_SPLIT_SUMS_H_

@@ -48,9 +48,9 @@ class Steps {
     for (const CurvePoint& point : series_.points) Take(point);
     const bool bought = last_ != &curve_.baseline;
     if (!bought && parts_.empty()) {
-      parts_.push_back(StrCat("no ε here buys anything over ", curve_.BaselineName()));
+      parts_.push_back(StrCat("no ε here gains anything over ", curve_.BaselineName()));
     } else if (!bought) {
-      parts_.push_back("none buys anything over it");
+      parts_.push_back("none gains anything over it");
     }
     TakeNonPrivate();
     return StrCat(series_.Name(), ": ", StrJoin(parts_, "; "), ".");

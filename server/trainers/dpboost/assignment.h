@@ -1,6 +1,11 @@
 // Assigns each record to a part, independently and with public odds, so that each part's releases
 // may spend all of epsilon (docs/research/mechanisms.md#composition).
 //
+// If each record draws its part by itself, a record more or less changes one part and leaves all
+// others as they are, so the privacy loss is that of one part (parallel composition). If the table
+// were shuffled and cut into parts of equal size instead, a record more would move others across
+// the cuts and change every part.
+//
 // Odds are whole numbers.
 //
 // Guarantee  a record's part depends on no other record and on no value of its own. Parts have

@@ -1,6 +1,13 @@
 // DPBoost: gradient boosting whose trees see different rows, and the two other ways of spending
 // epsilon with which its paper compares it.
 //
+// Each tree is fitted to the residuals of those before it. If all trees saw all rows, each would
+// get a small part of epsilon; where they see different rows, each may spend all of it, but sees
+// fewer of them. DPBoost balances the two: within an ensemble trees divide the rows, earlier ones
+// getting more, and ensembles follow each other. Residuals are held to the largest that the start
+// has, which bounds the noise, and leaf values to a bound that falls from tree to tree as residuals
+// do: what noise makes of a late tree's leaf cannot undo what earlier trees have learned.
+//
 // Deviations from the paper: the gain's range is 4 g*^2, because Lemma 1 is false; rows are drawn
 // into trees one by one, because fixed sizes cost more; bins, bounds, the start and the depth are
 // public, and nothing stops early; leaves spend the leaves' share on half sums.
@@ -73,11 +80,11 @@ std::vector<Parameter> Parameters() {
                       "of the ensemble's share; seq: every tree sees all rows and spends an equal "
                       "share of epsilon; para: each tree sees half of the rows not yet seen"),
       ChoiceParameter("loss", {"square", "logistic"}, "",
-                      "what the trees lessen: logistic for classes and square for numbers if not "
-                      "set; square also does two classes, as in the paper"),
+                      "what the trees minimize (default: logistic for classes, square for "
+                      "numbers); square also works for two classes, as in the paper"),
       RealParameter("learning_rate", 0.001, 1, "0.5",
-                    "part of a tree's values that is added. The larger, the more rows the first "
-                    "trees see, and the less the later ones count"),
+                    "part of a tree's values that is added. A larger rate gives the first trees "
+                    "more rows, and makes later ones count less"),
       RealParameter("lambda", 0, 1000, "0.1", "regularization of gains and leaf values, in rows"),
       ChoiceParameter("clipping", {"geometric", "none"}, "geometric",
                       "leaf values of tree t of an ensemble are cut to (1 - learning_rate)^(t - 1) "
@@ -99,11 +106,11 @@ StatusOr<GradientLoss> LossOf(const CheckedSettings& settings, const Schema& sch
   const bool square =
       settings.Has("loss") ? settings.Choice("loss") == "square" : schema.target().has_value();
   if (schema.target() && !square) {
-    return InvalidArgumentError("loss: logistic is for classes; take square for numbers");
+    return InvalidArgumentError("loss: logistic is for classes; use square for numbers");
   }
   if (square && schema.num_classes() > 2) {
     return InvalidArgumentError(
-        "loss: square is for numbers and for two classes; take logistic for more");
+        "loss: square is for numbers and for two classes; use logistic for more");
   }
   return square ? GradientLoss::kSquare : GradientLoss::kLogistic;
 }
@@ -297,7 +304,7 @@ class DpBoostTrainer final : public TrainerFrame<Config> {
     COPPICE_ASSIGN_OR_RETURN(Config config, Read(settings, schema));
     if (options.epsilon && config.filtering == Filtering::kNone) {
       return InvalidArgumentError(
-          "filtering=none: noise is for gradients that are held to a bound; take clamp or drop");
+          "filtering=none: noise needs gradients with a bound; use clamp or drop");
     }
     const uint32_t depth = config.tree.depth;
     COPPICE_RETURN_IF_ERROR(CheckSize({.trees = config.trees}, depth));
@@ -322,7 +329,7 @@ class DpBoostTrainer final : public TrainerFrame<Config> {
     return {.trees = config.trees,
             .leaves = uint64_t{config.trees} << config.tree.depth,
             .scores = true,
-            .advice = "take fewer trees or a smaller depth"};
+            .advice = "use fewer trees or a smaller depth"};
   }
 
   StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,

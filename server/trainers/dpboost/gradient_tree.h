@@ -1,5 +1,9 @@
 // One tree of gradient boosting: its privately chosen splits, and the values of its leaves.
 //
+// The gain of a split is how much the loss falls, to second order, if each side gets its best value
+// (Friedman 2001): squared sums over counts, which are large where residuals on a side have one
+// sign.
+//
 // At each node the split of the highest second-order gain is chosen. A score is |S|^2 / (n +
 // lambda) over both children, of whole-number residuals (split_scores.h). Nodes are grown depth
 // first, which is public, so that a histogram lives only while a descendant can need it.

@@ -1,5 +1,10 @@
 // The residuals of records for the next tree of a boosted model, and the scores that trees sum to.
 //
+// Noise is as large as the largest residual may be, so residuals need a bound that does not come
+// from the data. At the start all scores are equal and the largest residual is known: g*. Later
+// most residuals are smaller, since trees have explained a part of them; a larger one belongs to a
+// record that the model has quite wrong.
+//
 // Residuals are minus the loss' gradient at the record's score, in units of g*, the largest at the
 // start, on a grid of kResidualSteps: a function of the record and of released values alone. There
 // is one output, or one per class if there are more than two. The losses:

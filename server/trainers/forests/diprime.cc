@@ -1,5 +1,10 @@
 // DiPriMe: each split is the best of the private medians of K random features.
 //
+// SPE's medians with a choice: of K medians of random features, the one whose halves differ most in
+// their labels is taken, privately. Splits at medians keep the candidates few and their halves
+// large, so that the choice among them is not drowned in noise, and it is a choice that knows the
+// labels, which SPE's splits do not.
+//
 // Deviations from the paper: medians are chosen on public cuts; K medians are paid for K times;
 // squared errors are compared with their sharp range; and a leaf's mean comes from two noisy sums
 // instead of a mean whose noise reveals the leaf's size (docs/research/mechanisms.md#diprime).

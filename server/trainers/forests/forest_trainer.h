@@ -42,7 +42,7 @@ class ForestTrainer : public TrainerFrame<Config> {
     const uint64_t trees = uint64_t{config.ensemble.trees} + config.more_trees;
     return {.trees = trees,
             .leaves = trees << config.depth,
-            .advice = "take fewer trees or a smaller depth"};
+            .advice = "use fewer trees or a smaller depth"};
   }
 };
 

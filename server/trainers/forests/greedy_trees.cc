@@ -1,5 +1,10 @@
 // Greedy trees: at each node a private choice among all splits of all (or some) features.
 //
+// The tree that everybody knows: at each node the split that separates the labels best, among all
+// of them, chosen with a probability that grows exponentially with its score. A row moves a score
+// by little, but candidates are many, so that chance finds the best of them only where a node has
+// many rows.
+//
 // Deviations from the paper: global ranges instead of local sensitivities, whose size reveals rows;
 // numeric features on public cuts; no pruning by exact counts.
 //

@@ -1,5 +1,9 @@
 // SSPE, second setting, and PTE: only labels are private.
 //
+// If features are public, medians of them are exact and free, and all of epsilon goes to the labels
+// in the leaves. PTE goes a step further: what the first forest answers for public rows without
+// labels is public as well, so a second forest may be fitted to these answers without noise.
+//
 // Deviations from the paper: the paper's noise covers one count, and would cost twice the epsilon;
 // its PTE claims private features, for which its trees, which share all rows, would cost epsilon
 // each (docs/research/mechanisms.md#sspe).

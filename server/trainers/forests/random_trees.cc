@@ -1,5 +1,9 @@
 // Random decision trees: their splits do not look at rows, so leaves may spend all of epsilon.
 //
+// A split that looks at no row costs nothing, so leaves get all of epsilon. One random tree is a
+// poor model, but each leaf's shares are right about its rows, and the mean over many trees
+// averages out where the cuts happened to fall.
+//
 // Deviations from the papers: cuts are drawn from public grids; numbers to predict are released as
 // two sums.
 //

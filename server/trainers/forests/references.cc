@@ -71,7 +71,7 @@ class ReferenceTrainer final : public Trainer {
   StatusOr<CheckedSettings> Settings(const Schema& schema, const TrainOptions& options) const {
     if (options.epsilon) {
       return InvalidArgumentError(
-          StrCat(info_.name, " is not private: it takes no epsilon but inf"));
+          StrCat(info_.name, " is not private: its epsilon can only be inf"));
     }
     COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
     return CheckedSettings::Create(info_.parameters, options.settings);

@@ -1,5 +1,11 @@
 // SPE, the supervised private ensemble of median trees.
 //
+// A median divides the rows of a node evenly, whatever they are, so no leaf is starved and all
+// leaves bear the noise alike; and it is cheap, because a row moves the rank of a cut by one. It
+// does not look at labels, so a single tree knows nothing of which features matter: that is left to
+// the leaves and to the vote of many trees, each on features drawn at random. Lower levels get more
+// of the budget, because their nodes have fewer rows and a rank error weighs more.
+//
 // Deviations from the paper: medians are chosen on public cuts instead of between the node's own
 // extremes, every tree is grown to its public depth instead of stopping at ten rows, and groups
 // have random sizes: as printed, each of these reveals rows (docs/research/mechanisms.md#spe).

@@ -1,4 +1,6 @@
-// The ways in which trainers choose the split of a node.
+// The ways in which trainers choose the split of a node: at random, at a median, at the best of a
+// few medians, or at the best split there is. From one to the next a split says more about the
+// labels, and its choice costs more.
 //
 // Guarantee  each choice costs what its class says, one level's share at a time. The features to
 //            consider are drawn from those that the cell can still split: public coins.

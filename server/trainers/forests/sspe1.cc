@@ -1,6 +1,10 @@
 // SSPE, first setting: trees are grown on rows without labels, leaves are filled from rows with
 // labels; the features and the labels of both are private.
 //
+// Median splits need no labels, so rows without one can grow the trees, and the labelled rows are
+// kept for the leaves. No row does both, so each side may spend the whole epsilon that SPE divides
+// between them.
+//
 // Deviations from the paper: those of SPE (spe.cc); groups and sides are drawn row by row.
 //
 // Source     Huang, Lei, Kaban 2022, Algorithm 3, setting (I).

@@ -1,6 +1,14 @@
 // lazybb: boosting by smooth re-weighting (lazy Bregman boosting). With more than two classes each
 // in turn is boosted against the rest, and all of them share epsilon.
 //
+// Boosting asks for rules that are right a little more often than not, about rows that are weighted
+// by how often earlier rules were wrong about them; the majority of the rules is then right about
+// nearly all. AdaBoost's weights would come to rest on a few rows, and noise that hides one of them
+// would hide them all. Smooth boosting never lets a row have more than 1 / (kappa n) of the whole,
+// so every rule is about many rows. It is called lazy because the weights follow from all votes so
+// far by a single projection, not by one a round: labels and released votes are enough to compute
+// them again.
+//
 // Deviations from the paper: constants as corrected there; masses instead of a distribution, so no
 // noise is scaled by the number of rows; permute and flip; rounds get epsilon by how far a row can
 // move their measure, which is less in the first two.
@@ -255,10 +263,10 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
         static_cast<double>(measure.MassChange(0)) / kMassUnit / EpsilonOf(shares[0]);
     const double rows = noise / (kEdge * density / kDensityUnit);
     if (rows < kFew) return std::vector<std::string>();
-    return std::vector<std::string>{StrCat(
-        "below about ", std::llround(rows),
-        " rows noise hides which rule is best: expect little more than the accuracy of always "
-        "giving the most frequent answer. More epsilon, or fewer rounds, help")};
+    return std::vector<std::string>{
+        StrCat("below about ", std::llround(rows),
+               " rows, noise hides which rule is best: expect little better than always giving the "
+               "most frequent answer. A larger epsilon or fewer rounds help")};
   }
 
   // A literal about a run of bins has three cuts or questions at most, and so four leaves.
@@ -269,7 +277,7 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
     return {.trees = trees,
             .leaves = trees * leaves,
             .scores = true,
-            .advice = "take fewer rounds or splits, or give the data fewer classes"};
+            .advice = "use fewer rounds or splits, or fewer classes"};
   }
 
   StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
@@ -299,18 +307,19 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
                           "one_rule: each round adds one question about one feature; top_down: a "
                           "small tree, which divides the round's epsilon among its splits"),
           IntegerParameter("rounds", 1, 999, "",
-                           "how many rules vote, for each class if there are more than two. More "
-                           "rules say more, and each has less of epsilon. By default as many as a "
-                           "noisy number of rows and epsilon bear, for a hundredth of epsilon"),
+                           "how many rules vote; for each class, if there are more than two. More "
+                           "rules say more, but each gets less of epsilon. By default as many as a "
+                           "noisy number of rows supports, for a hundredth of epsilon"),
           RealParameter("kappa", 0.001, 1, "",
-                        "smoothness: the part of the rows that a round looks at, at least. Less "
-                        "looks harder at the rows that are wrong so far, with more noise. By "
-                        "default 0.35, or 0.5 where rows times epsilon are few"),
+                        "smoothness: the smallest part of the rows that a round looks at. A "
+                        "smaller part concentrates on rows that are wrong so far, with more noise. "
+                        "By default 0.35, or 0.5 where rows times epsilon is small"),
           RealParameter(
               "lambda", 0.001, 10, "0.35",
               "learning rate: how much less a row counts once the vote is right about it"),
-          ChoiceParameter("literals", {"cuts", kBins}, "cuts",
-                          "what one_rule asks of a number: whether it is below a cut, or in a bin"),
+          ChoiceParameter(
+              "literals", {"cuts", kBins}, "cuts",
+              "what one_rule asks about a number: whether it is below a cut, or in a bin"),
           IntegerParameter("cuts", 1, 4096, "31",
                            "public cut points of a numeric feature, from its declared bounds"),
           IntegerParameter("splits", 1, 64, "3", "of each tree of top_down"),

@@ -5,7 +5,10 @@
 // together count kappa n: the Bregman projection of W to the kappa-dense measures, so no row has
 // more than 1 / (kappa n) of the whole. In whole numbers 2^36 is 1, and every row's mass is rounded
 // down. More than kMaxRows rows, a public limit that is out of reach, are refused.
-// are refused.
+//
+// The projection does not look at single rows: it scales all weights by one factor and cuts what
+// exceeds 1, so a row more or less changes that factor a little for all others, in one direction.
+// This is why the whole change can be bounded, and why the bound does not contain n.
 
 #ifndef COPPICE_SERVER_TRAINERS_LAZYBB_SMOOTH_MEASURE_H_
 #define COPPICE_SERVER_TRAINERS_LAZYBB_SMOOTH_MEASURE_H_

@@ -1,6 +1,10 @@
 // The weak learners of smooth boosting: rules that are right about a little more than half the
 // mass.
 //
+// Weak is enough: boosting needs an edge over guessing, not a good model. Simple rules have few
+// candidates and large differences between them, so a private choice seldom misses those that have
+// an edge.
+//
 // Each row has a mass, positive if its label is the class in question and negative if not; a row of
 // mass 0 does not count. There are two learners:
 //

@@ -139,14 +139,15 @@ TEST_F(DatasetUploadTest, RowsOfSomebodyElseAreNotMixedWithOurs) {
   curator_.datasets->labels = {0, 0};
   curator_.datasets->dataset.set_rows(2);
   EXPECT_THAT(Upload(TableOf(1)),
-              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("somebody else uploads")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("someone else is uploading")));
   EXPECT_EQ(curator_.datasets->labels.size(), 2);
 }
 
 TEST_F(DatasetUploadTest, OnlyAnUnfinishedUploadOfNoMoreRowsCanGoOn) {
   dataset_.set_rows(11);
-  EXPECT_THAT(Upload(TableOf(10)), StatusIs(StatusCode::kInvalidArgument,
-                                            HasSubstr("11 rows already and the file only 10")));
+  EXPECT_THAT(Upload(TableOf(10)),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("11 rows already, but the file has only 10")));
   dataset_.set_state(v1::DATASET_STATE_READY);
   EXPECT_THAT(Upload(TableOf(10)),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is complete")));

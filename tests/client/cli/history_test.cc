@@ -26,10 +26,21 @@ TEST(HistoryTest, OneObjectAStudy) {
 }
 
 TEST(HistoryTest, AnAnswerSaysWhatItShowedInTheClear) {
-  JournalEntry entry = Entry("1", "a", 2, true);
+  JournalEntry entry = Entry("1", "a", 2, false);
   EXPECT_FALSE(DescribeAnswers({entry})[0].contains("public_values"));
   entry.report.public_values = "id";
   EXPECT_EQ(DescribeAnswers({entry})[0]["public_values"], "6964");
+}
+
+TEST(HistoryTest, AnAnswerThatIsFinalHasNothingThatWasSent) {
+  const Json waiting = DescribeAnswers({Entry("1", "a", 2, false)})[0];
+  EXPECT_TRUE(waiting.contains("ticket"));
+  EXPECT_TRUE(waiting.contains("payload"));
+  const Json final_answer = DescribeAnswers({Entry("1", "a", 2, true)})[0];
+  EXPECT_EQ(final_answer["subject"], "1");
+  EXPECT_EQ(final_answer["epsilon"], 2.0);
+  EXPECT_FALSE(final_answer.contains("ticket"));
+  EXPECT_FALSE(final_answer.contains("payload"));
 }
 
 TEST(HistoryTest, SpendingIsThatOfTheBusiestSubject) {

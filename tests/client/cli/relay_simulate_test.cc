@@ -23,6 +23,7 @@ using ::coppice::testing::SealedManifest;
 using ::coppice::testing::Sign;
 using ::coppice::testing::SignDeal;
 using ::coppice::testing::TempDir;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -51,6 +52,13 @@ class RelaySimulateTest : public ::testing::Test {
     return Run(arguments);
   }
 
+  // What the journal says of each answer.
+  std::string Answers() const {
+    return RunCoppice(
+               {"collect", "history", "--journal", Path("journal"), "--answers", "--json"})
+        .out;
+  }
+
   TempDir dir_;
   FakeRelay relay_;
   std::string key_ = ToPin(RelayKey().public_key());
@@ -65,10 +73,8 @@ TEST_F(RelaySimulateTest, EveryRowAnswersAndNoCuratorIsAsked) {
   EXPECT_THAT(outcome.out, HasSubstr("\"lost\":{}"));
   EXPECT_THAT(outcome.out, HasSubstr("\"min_batch\":2000"));
   EXPECT_EQ(relay_.requests.size(), 5u);
-  const Outcome history =
-      RunCoppice({"collect", "history", "--journal", Path("journal"), "--answers", "--json"});
-  EXPECT_THAT(history.out, HasSubstr("\"ciphertext\""));
-  EXPECT_THAT(history.out, Not(HasSubstr("\"payload\"")));
+  EXPECT_THAT(Answers(), AllOf(HasSubstr("\"delivered\":true"), Not(HasSubstr("\"ticket\"")),
+                               Not(HasSubstr("\"ciphertext\""))));
 }
 
 TEST_F(RelaySimulateTest, WhatIsInterruptedIsResumed) {
@@ -76,6 +82,8 @@ TEST_F(RelaySimulateTest, WhatIsInterruptedIsResumed) {
   const Outcome stopped = Simulate();
   EXPECT_EQ(stopped.code, 1);
   EXPECT_THAT(stopped.err, HasSubstr("collect resume --relay"));
+  EXPECT_THAT(Answers(), AllOf(HasSubstr("\"ticket\""), HasSubstr("\"ciphertext\""),
+                               Not(HasSubstr("\"payload\""))));
   relay_.failures = 0;
   relay_.requests.clear();
   const Outcome resumed = Run({"collect", "resume"});

@@ -54,7 +54,7 @@ class SchemaFormat(unittest.TestCase):
         jsonschema.Draft7Validator.check_schema(FORMAT)
 
     def test_real_schemas_and_the_examples_suit_both(self):
-        paths = [SOURCE / "tests/upgrade/0.1/schema.json", *sorted(DATA.glob("*/schema.json"))]
+        paths = [SOURCE / "tests/upgrade/1/schema.json", *sorted(DATA.glob("*/schema.json"))]
         schemas = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
         examples = documented()
         self.assertEqual(len(examples), 2)

@@ -127,7 +127,7 @@ TEST(TablesTest, ASchemaOfPrivateRowsIsSaidToLeak) {
   const Json schema = Inferred({"--rows", "private"}, err);
   EXPECT_EQ(schema["features"][0]["bounds"], "from private rows");
   EXPECT_FALSE(schema.contains("rows_sha256"));  // a hash lets others try what the rows are
-  EXPECT_THAT(err, AllOf(HasSubstr("that leaks"), HasSubstr("--accept-leak")));
+  EXPECT_THAT(err, AllOf(HasSubstr("which leaks"), HasSubstr("--accept-leak")));
 }
 
 TEST(TablesTest, ASchemaIsInferredAndSaidToLeak) {
@@ -138,7 +138,7 @@ TEST(TablesTest, ASchemaIsInferredAndSaidToLeak) {
                                          "--label", "y",     "--output", output};
   const Outcome outcome = RunCoppice(line);
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("read off the rows"), HasSubstr("that leaks"),
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("read from the rows"), HasSubstr("which leaks"),
                                  HasSubstr("--rows public"), HasSubstr("refuses")));
   const Json schema = Json::parse(*ReadFile(output));
   EXPECT_EQ(schema["features"][0]["bounds"], "from these rows");
@@ -221,7 +221,7 @@ TEST(TablesTest, ACheckListsEverythingAndFails) {
       object["problems"][1],
       Json({{"line", 2},
             {"column", "job"},
-            {"problem", "is none of the values: clerk, smith; readers take it as \"other\""}}));
+            {"problem", "is not one of the values: clerk, smith; readers take it as \"other\""}}));
   EXPECT_EQ(object["columns"][0]["clamped"], 30);
   EXPECT_EQ(object["columns"][1]["share"], 1.0);
 

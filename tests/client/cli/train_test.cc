@@ -133,7 +133,7 @@ TEST_F(TrainTest, PreviewTellsTheBaselineOfRowsThatAreGiven) {
                                       "spe",   "--epsilon", "1",         "--json"};
   const Outcome without = Run(preview);
   EXPECT_EQ(without.code, 0) << without.err;
-  EXPECT_THAT(without.err, HasSubstr("cannot be told without spending; --data FILE"));
+  EXPECT_THAT(without.err, HasSubstr("cannot be told without spending epsilon. With --data FILE"));
   EXPECT_FALSE(Json::parse(without.out).contains("majority"));
 
   v1::Schema schema;

@@ -138,7 +138,7 @@ TEST_F(DeviceTest, ShowsItsIdWhereAStudyIsJoinedByItAndAnswersNotWithoutOne) {
   const TextRow anna = {{"customer", "anna"}, {"x", "3"}, {"y", "yes"}};
   EXPECT_THAT(Answer(anna), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("\"customer\"")));
   EXPECT_THAT(events_, ElementsAre("fetch"));
-  policy_.shows = {"customer"};
+  policy_.join_ids = {"customer"};
   for (const TextRow& row : {TextRow{{"x", "3"}, {"y", "yes"}}, TextRow{{"customer", ""}},
                              TextRow{{"customer", std::string(65, 'a')}, {"y", "no"}}}) {
     EXPECT_THAT(Answer(row), StatusIs(StatusCode::kInvalidArgument, HasSubstr("the id")));

@@ -143,7 +143,7 @@ TEST(JoinedStudyTest, OneRowWithoutAnIdJournalsNothing) {
   const TempDir dir;
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(dir.path() + "/journal"));
   const Terms terms = CustomerTerms();
-  const Policy policy{.max_epsilon = terms.epsilon, .shows = {"customer"}};
+  const Policy policy{.max_epsilon = terms.epsilon, .join_ids = {"customer"}};
   OpenSslRandom random;
   const auto respond = [&](std::vector<std::string> ids) {
     return Responder(policy, *journal)
@@ -171,10 +171,10 @@ TEST(JoinedStudyTest, TheJournalKeepsIdsOfAnyBytes) {
 // Features are not sent, so agreeing to show them is neither needed nor enough.
 TEST(JoinedStudyTest, ADeviceDeclinesAnIdThatItDoesNotShow) {
   const Terms terms = CustomerTerms();
-  Policy policy{.max_epsilon = terms.epsilon, .shows = {"income", "debt"}};
+  Policy policy{.max_epsilon = terms.epsilon, .allowed_in_clear = {"income", "debt"}};
   EXPECT_THAT(policy.Allows(terms, {}),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("the id \"customer\" sent")));
-  policy.shows = {"customer"};
+  policy.join_ids = {"customer"};
   EXPECT_OK(policy.Allows(terms, {}));
   Terms open = terms;
   open.joined_by.clear();
@@ -184,7 +184,7 @@ TEST(JoinedStudyTest, ADeviceDeclinesAnIdThatItDoesNotShow) {
 
 TEST(JoinedStudyTest, ADevicesOwnSchemaNeedAgreeInTheLabelAlone) {
   const Terms terms = CustomerTerms();
-  Policy policy{.max_epsilon = terms.epsilon, .shows = {"customer"}};
+  Policy policy{.max_epsilon = terms.epsilon, .join_ids = {"customer"}};
   const auto own = [](const char* label, std::vector<std::string> classes) {
     return std::make_shared<const Schema>(
         *Schema::Create({Numeric("anything", 0, 1)}, label, std::move(classes)));

@@ -112,8 +112,11 @@ TEST(JournalTest, CountsASumAboveTheLargestEpsilonAsTheLargest) {
   ASSERT_OK(
       stored.Store(stored->Append({SampleAnswer("ann", "s1", 1), SampleAnswer("ann", "s2", 1e6)})));
   EXPECT_EQ(stored->Spent("ann"), *Budget::FromEpsilon(1e6));
-  EXPECT_EQ(StoredJournal(stored.bytes())->Spent("ann"), *Budget::FromEpsilon(1e6));
   EXPECT_EQ(stored->Append({SampleAnswer("ann", "s3")}).code(), StatusCode::kOutOfRange);
+  // Also where the two answers are in two records.
+  ASSERT_OK(stored.Store(stored->MarkDelivered("s1", {"ann"})));
+  ASSERT_OK(stored.Store(stored->Forget(0)));
+  EXPECT_EQ(StoredJournal(stored.bytes())->Spent("ann"), *Budget::FromEpsilon(1e6));
 }
 
 // ---- What it refuses

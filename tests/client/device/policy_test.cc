@@ -50,8 +50,8 @@ TEST(PolicyTest, GivesMoreThroughARelayThanToTheCuratorItself) {
   EXPECT_THAT(
       policy.Allows(Asking(Epsilon(3)), {}),
       StatusIs(StatusCode::kFailedPrecondition, HasSubstr("more than 2 only through a relay")));
-  EXPECT_OK(policy.Allows(Asking(Epsilon(6)), {}, Way::kThroughRelay));
-  EXPECT_THAT(policy.Allows(Asking(Epsilon(7)), {}, Way::kThroughRelay),
+  EXPECT_OK(policy.Allows(Asking(Epsilon(6)), {}, DeliveryRoute::kThroughRelay));
+  EXPECT_THAT(policy.Allows(Asking(Epsilon(7)), {}, DeliveryRoute::kThroughRelay),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at most 6")));
 }
 
@@ -77,6 +77,62 @@ TEST(PolicyTest, TheDevicesOwnSchemaCounts) {
       *Schema::Create({testing::Numeric("x", 0, 10)}, "y", {"hiv", "zzz"}));
   EXPECT_THAT(policy.Allows(terms, {}),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("its classes")));
+}
+
+// What the owner had in mind: a postcode of one digit may be sent in the clear.
+Policy AllowingAPostcode() {
+  Policy policy{.max_epsilon = Epsilon(9)};
+  policy.allowed_in_clear = {"postcode"};
+  return policy;
+}
+
+Schema PostcodeSchema(bool is_public) {
+  Feature postcode = testing::Categorical("postcode", {"1", "2"});
+  postcode.is_public = is_public;
+  return *Schema::Create({postcode}, "y", {"no", "yes"});
+}
+
+Terms JoinedBy(const std::string& id) {
+  Terms terms = SampleTerms();
+  terms.schema = std::make_shared<const Schema>(
+      Schema::Create({testing::Numeric("z", 0, 1)}, "y", {"no", "yes"})->WithAllPublic());
+  terms.joined_by = id;
+  return terms;
+}
+
+TEST(PolicyTest, AllowsThePublicFeaturesThatItLists) {
+  Terms terms = SampleTerms();
+  terms.schema = std::make_shared<const Schema>(PostcodeSchema(/*is_public=*/true));
+  EXPECT_OK(AllowingAPostcode().Allows(terms, {}));
+  Policy policy{.max_epsilon = Epsilon(9)};
+  EXPECT_THAT(policy.Allows(terms, {}),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("feature \"postcode\""), HasSubstr("--allow-in-clear"))));
+  policy.join_ids = {"postcode"};  // an id is no feature either
+  EXPECT_EQ(policy.Allows(terms, {}).code(), StatusCode::kFailedPrecondition);
+}
+
+// As an id the column's text would be sent as it is, "10115 Berlin, Invalidenstr. 5".
+TEST(PolicyTest, AFeatureThatMayBeSentInTheClearIsNoId) {
+  Policy policy = AllowingAPostcode();
+  EXPECT_THAT(policy.Allows(JoinedBy("postcode"), {}),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("the id \"postcode\""), HasSubstr("--allow-join-id"))));
+  policy.join_ids = {"customer"};
+  EXPECT_OK(policy.Allows(JoinedBy("customer"), {}));
+  EXPECT_EQ(policy.Allows(JoinedBy("postcode"), {}).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(PolicyTest, AColumnOfTheDevicesOwnSchemaIsNoIdWhateverIsListed) {
+  Policy policy{.max_epsilon = Epsilon(9)};
+  policy.own_schema = std::make_shared<const Schema>(PostcodeSchema(/*is_public=*/false));
+  policy.join_ids = {"postcode", "y", "customer"};
+  EXPECT_OK(policy.Allows(JoinedBy("customer"), {}));
+  for (const char* column : {"postcode", "y"}) {
+    EXPECT_THAT(policy.Allows(JoinedBy(column), {}),
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("own schema")))
+        << column;
+  }
 }
 
 }  // namespace

@@ -148,10 +148,10 @@ TEST(PublicFeaturesTest, ADeviceDeclinesAStudyThatAsksForMoreThanItShows) {
   Policy policy{.max_epsilon = terms.epsilon};
   EXPECT_THAT(policy.Allows(terms, {}),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("\"region\"")));
-  policy.shows = {"age"};
+  policy.allowed_in_clear = {"age"};
   EXPECT_THAT(policy.Allows(terms, {}),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("region")));
-  policy.shows = {"region"};
+  policy.allowed_in_clear = {"region"};
   EXPECT_TRUE(policy.Allows(terms, {}).ok());
 }
 

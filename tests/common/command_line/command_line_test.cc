@@ -163,7 +163,7 @@ TEST_F(CommandLineTest, AMissingFlagIsExplainedWithTheVariableThatGivesIt) {
   const Flag flag =
       verb_.Add("--name", name, "Whose").FromEnvironment("COPPICE_TEST_NAME").Required();
   verb_.Run([] { return OkStatus(); });
-  const std::string text = "--name is required (Whose); COPPICE_TEST_NAME can give it too";
+  const std::string text = "--name is required (Whose); COPPICE_TEST_NAME can set it too";
   EXPECT_EQ(Run({"noun", "verb"}).err, "program: " + text + ". See `program noun verb --help`.\n");
   EXPECT_EQ(flag.MissingError().message(), text);
 }
@@ -298,6 +298,58 @@ TEST_F(CommandLineTest, TheEnvironmentGivesAFlag) {
   EXPECT_EQ(Run({"noun", "verb"}).code, 0);
   unsetenv("COPPICE_TEST_NAME");
   EXPECT_EQ(name, "ann");
+}
+
+TEST_F(CommandLineTest, HelpShowsFlagsForResearchOnlyWithAll) {
+  uint32_t trees = 0;
+  std::string number;
+  verb_.Add("--number", number, "Which").Takes("N");
+  verb_.Add("--trees", trees, "How many grow").ForResearch();
+  verb_.Run([] { return OkStatus(); });
+  const Outcome brief = Run({"noun", "verb", "--help"});
+  EXPECT_THAT(brief.out, AllOf(HasSubstr("--number"), Not(HasSubstr("--trees")),
+                               HasSubstr("`program noun verb --help --all` also shows the flags "
+                                         "for research.\n\nExample:\n")));
+  for (const std::vector<std::string>& line : std::vector<std::vector<std::string>>{
+           {"noun", "verb", "--help", "--all"}, {"noun", "verb", "--all", "--help"}}) {
+    const Outcome whole = Run(line);
+    EXPECT_EQ(whole.code, 0) << whole.err;
+    EXPECT_THAT(whole.out, AllOf(HasSubstr("--number"), HasSubstr("For research:\n  --trees"),
+                                 Not(HasSubstr("also shows"))));
+  }
+  EXPECT_EQ(Run({"noun", "--help", "--all"}).code, 0);
+  EXPECT_EQ(Run({"--help", "--all"}).code, 0);
+  EXPECT_EQ(Run({"noun", "verb", "--trees", "7"}).code, 0);
+  EXPECT_EQ(trees, 7);
+  EXPECT_THAT(Run({"noun", "verb", "--all"}).err, HasSubstr("unknown flag \"--all\""));
+  EXPECT_THAT(Run({"completion", "bash"}).out, HasSubstr("--trees"));
+  EXPECT_THAT(Run({"manual"}).out, AllOf(HasSubstr("For research:\n.TP\n\\fB\\-\\-trees\\fR"),
+                                         Not(HasSubstr("FOR RESEARCH"))));
+}
+
+TEST_F(CommandLineTest, AcceptsAFlagByItsFormerNameButShowsThePresentOne) {
+  std::string epsilon;
+  const Flag flag =
+      verb_.Add("--local-epsilon,--epsilon0", epsilon, "Of one report")
+          .Check([](const std::string& text) { return text == "x" ? "wants a number" : ""; });
+  verb_.Run([] { return OkStatus(); });
+  for (const std::string name : {"--local-epsilon", "--epsilon0"}) {
+    epsilon.clear();
+    EXPECT_EQ(Run({"noun", "verb", name, "2"}).code, 0) << name;
+    EXPECT_EQ(epsilon, "2") << name;
+    EXPECT_THAT(Run({"noun", "verb", name, "x"}).err,
+                HasSubstr("--local-epsilon: wants a number, not \"x\""));
+  }
+  EXPECT_EQ(flag.name(), "--local-epsilon");
+  EXPECT_EQ(Run({"noun", "verb", "--epsilon0", "1", "--local-epsilon", "2"}).code, 2);
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"noun", "verb", "--help"},
+                                             {"completion", "bash"},
+                                             {"completion", "zsh"},
+                                             {"completion", "fish"},
+                                             {"manual"}}) {
+    EXPECT_THAT(Run(line).out, AllOf(HasSubstr("epsilon"), Not(HasSubstr("epsilon0"))));
+  }
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_F(ConfigFileTest, AMisspeltSettingIsAnsweredWithTheNearest) {
 
 TEST_F(ConfigFileTest, ASectionIsNamed) {
   EXPECT_EQ(Read("[server]\nmax-message-bytes = 7\n"),
-            "--config: there are no sections, and so no [server]: write the settings without it");
+            "--config: settings files have no sections such as [server]: leave that line out");
 }
 
 TEST_F(ConfigFileTest, AByteOrderMarkIsSkipped) {

@@ -256,8 +256,8 @@ TEST(VerifySignatureTest, SaysWhoSigned) {
     EXPECT_EQ(verdict.json["signature"], pinned ? "valid" : "unpinned");
     EXPECT_EQ(verdict.json["signed_by"], ToPin(key.public_key()));
     EXPECT_THAT(ToText(verdict.words),
-                HasSubstr(pinned ? "which is the curator's key that it was checked with"
-                                 : "whoever that is: --curator-key"));
+                HasSubstr(pinned ? "which is the curator's key that you gave"
+                                 : "whose owner is not checked: give --curator-key"));
   }
 }
 

@@ -148,7 +148,7 @@ TEST(XgboostTest, RefusesWhatItCannotSay) {
               HasSubstr("weights"));
   EXPECT_THAT(refusal(OneSplit(ExportedSchema({"a", "b", "c"}), split, {1, 0, 0}, {0, 1, 0},
                                LeafKind::kProbabilities)),
-              HasSubstr("three and more classes"));
+              HasSubstr("three or more classes"));
   EXPECT_THAT(refusal(OneSplit(ExportedSchema(), NumericSplit(3, 0.5), {1, 0}, {0, 1},
                                LeafKind::kScores, {SumOfTwo()})),
               HasSubstr("sums of features"));

@@ -87,7 +87,7 @@ TEST(CertificateTextTest, EachReleaseIsSaidWithItsCost) {
                       "the rows (group 1): the leaves."),
             HasSubstr("Together they cost ε = 1, δ = 1e-6. A row is in one part alone")));
   EXPECT_THAT(TextOf(Local()), AllOf(HasSubstr("Together they cost ε = 0.5 per report."),
-                                     Not(HasSubstr("in one part"))));
+                                     Not(HasSubstr("in only one part"))));
 }
 
 TEST(CertificateTextTest, ReadersArePromisedWhatTheirBoundSaysAndItsAssumptions) {
@@ -142,13 +142,13 @@ TEST(CertificateTextTest, ManyReleasesAreCounted) {
 
 TEST(CertificateTextTest, LocalIsTowardsTheCuratorTooAndCentralIsNot) {
   EXPECT_THAT(TextOf(Local()),
-              AllOf(HasSubstr("protected from everybody, the curator included"),
+              AllOf(HasSubstr("protected from everyone, including the curator"),
                     HasSubstr("the number of reports (1234) is public"),
                     HasSubstr("Public inputs are not protected: the schema; 40 public rows."),
                     HasSubstr("Each further report"), Not(HasSubstr("sees the rows"))));
   EXPECT_THAT(TextOf(Central()),
               AllOf(HasSubstr("but not from the curator"), HasSubstr("twice the ε"),
-                    HasSubstr("reads its memory, its store or its backups, sees the rows"),
+                    HasSubstr("can read its memory, its store or its backups, sees the rows"),
                     Not(HasSubstr("everybody"))));
   Certificate labels = Central();
   labels.neighbouring = "the label of one row; features are public";
@@ -173,14 +173,14 @@ TEST(CertificateTextTest, EpsilonIsSaidAsAFactorThatIsNotTooSmall) {
     certificate.epsilon_nanos = one.nanos;
     const std::string text = TextOf(certificate);
     EXPECT_THAT(text, HasSubstr(one.factor));
-    EXPECT_THAT(text, HasSubstr(StrCat("held for ", one.from_half, " at most, and")));
-    EXPECT_THAT(text, HasSubstr(StrCat("1 % for ", one.from_one, " at most.")));
+    EXPECT_THAT(text, HasSubstr(StrCat("then seem ", one.from_half, " likely at most")));
+    EXPECT_THAT(text, HasSubstr(StrCat("1 % can become ", one.from_one, " at most.")));
     EXPECT_EQ(text.find("near certainty") != std::string::npos, one.nanos >= 4'000'000'000);
   }
 }
 
 TEST(CertificateTextTest, DeltaIsAChanceThatThePromiseFails) {
-  EXPECT_THAT(TextOf(Central()), HasSubstr("With a chance of δ = 1e-6 this promise may fail"));
+  EXPECT_THAT(TextOf(Central()), HasSubstr("With probability δ = 1e-6 this promise may fail"));
   EXPECT_THAT(TextOf(Local()), Not(HasSubstr("δ")));
 }
 

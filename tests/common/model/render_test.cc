@@ -155,7 +155,7 @@ TEST(RenderTest, AChainOfCategoriesIsOneQuestionWithManyAnswers) {
             "│  ├─ yes ▸ u                 1.00 ± 0.10\n"
             "│  └─ no  ▸ u                 1.00 ± 0.10\n"
             "├─ = f or missing: ▸ v        1.00 ± 0.10\n"
-            "├─ is none of the known: ▸ u  1.00 ± 0.10\n"
+            "├─ is not in the schema: ▸ u  1.00 ± 0.10\n"
             "└─ else: ▸ v                  1.00 ± 0.10\n");
   EXPECT_THAT(Rendered(model, RenderFormat::kDot), HasSubstr("\"odor = f or missing\""));
 }

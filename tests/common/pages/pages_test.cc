@@ -199,7 +199,7 @@ TEST(PagesTest, APlanOfOneEpsilonIsDrawnOverTheDevices) {
 
 TEST(PagesTest, APlanSaysWhatAnAccuracyTakes) {
   const std::string page = PlanPage(SamplePlan());
-  EXPECT_THAT(page, HasSubstr("<td>1000 devices</td><td>more than was looked at</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>1000 devices</td><td>more than was searched</td>"));
   EXPECT_THAT(page, HasSubstr("<td>ε = 1</td><td>20000 devices</td>"));
   EXPECT_THAT(page, HasSubstr("<dt>Always “no”</dt><dd><b>0.761</b>"));
 }
@@ -329,7 +329,7 @@ TEST(PagesTest, ABudgetOnHoldSaysWhy) {
   dataset["hold"] = "unconfirmed";
   EXPECT_THAT(BudgetPage(dataset), HasSubstr("until an admin confirms the ledger"));
   dataset["hold"] = "closed";
-  EXPECT_THAT(BudgetPage(dataset), HasSubstr("On hold for good"));
+  EXPECT_THAT(BudgetPage(dataset), HasSubstr("Closed permanently"));
 }
 
 // An accountant in a process has neither rows nor a name.

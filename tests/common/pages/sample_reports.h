@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/pages/pages.h"
 #include "common/model/certificate_text.h"
 #include "common/model/model.h"
+#include "common/pages/pages.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {
@@ -117,9 +117,8 @@ inline SampleJson SamplePlan() {
                      {"trees", 64},
                      {"effective_cells", 17.3},
                      {"advice",
-                      "Reports help in 3 of these 6 studies. In the others, where the "
-                      "gain is below half a point, they will not, and nobody need be "
-                      "asked."},
+                      "Reports help in 3 of these 6 studies. In the others, where the gain is "
+                      "below half a point, they do not, and there is no need to ask anyone."},
                      {"public_only", {{"low", 0.757}, {"mean", 0.792}, {"high", 0.827}}},
                      {"majority", 0.761},
                      {"majority_class", "no"},

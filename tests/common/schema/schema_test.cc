@@ -197,7 +197,7 @@ TEST(SchemaTest, AgreesWithAnOwnSchemaThatHasAllItsColumns) {
   for (const Feature& other :
        {Numeric("age", 17, 91), Categorical("age", {"17"}), Numeric("sex", 0, 1)}) {
     EXPECT_THAT(with({other}, {"low", "high"}).CheckAgreesWith(own),
-                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has another type")));
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has a different type")));
   }
   for (const std::vector<std::string>& classes :
        {std::vector<std::string>{"high", "low"}, {"low", "high", "hiv"}}) {

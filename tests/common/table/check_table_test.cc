@@ -54,12 +54,12 @@ TEST(CheckTableTest, EverythingThatIsWrongIsFoundAtOnceWithLineAndColumn) {
   EXPECT_THAT(
       check.problems,
       ElementsAre(Problem(2, "age", "is outside [0, 100]; readers clamp it"),
-                  Problem(3, "job", "is none of the values: clerk, smith; readers take it as"),
-                  Problem(4, "age", "is no finite decimal number"),
-                  Problem(5, "age", "is no whole number"),
-                  Problem(5, "income", "is none of the classes: low, high"),
+                  Problem(3, "job", "is not one of the values: clerk, smith; readers take it as"),
+                  Problem(4, "age", "is not a finite decimal number"),
+                  Problem(5, "age", "is not a whole number"),
+                  Problem(5, "income", "is not one of the classes: low, high"),
                   Problem(6, "", "the row has 2 fields, the header 3 columns"),
-                  Problem(7, "job", "is none of the values"), Problem(9, "income", "is empty")));
+                  Problem(7, "job", "is not one of the values"), Problem(9, "income", "is empty")));
   EXPECT_EQ(check.num_problems, 8u);
 }
 
@@ -94,8 +94,8 @@ TEST(CheckTableTest, NumbersAreReadInTheirDeclaredFormat) {
       {"name": "share", "type": "numeric", "min": 0, "max": 100, "number_format": "1234.5%"}]})");
   const TempFile file(".csv", "share;rent\n45%;1.200,50 €\n45;1200.5\n120%;9.000 €\n");
   const TableCheck check = *CheckTable(file.path(), schema, {});
-  EXPECT_THAT(check.problems, ElementsAre(Problem(3, "share", "is no number written as 1234.5%"),
-                                          Problem(3, "rent", "is no number written as 1.234,5€"),
+  EXPECT_THAT(check.problems, ElementsAre(Problem(3, "share", "is not a number written as 1234.5%"),
+                                          Problem(3, "rent", "is not a number written as 1.234,5€"),
                                           Problem(4, "share", "is outside [0, 100]"),
                                           Problem(4, "rent", "is outside [0, 5000]")));
 }
@@ -108,7 +108,7 @@ TEST(CheckTableTest, SharesAreCountedPerColumn) {
   EXPECT_EQ(check.columns[0].missing, 1u);
   EXPECT_EQ(check.columns[1].unknown, 1u);
   EXPECT_EQ(check.columns[2].name, "income");
-  EXPECT_THAT(check.problems, ElementsAre(Problem(4, "age", "no finite decimal number")));
+  EXPECT_THAT(check.problems, ElementsAre(Problem(4, "age", "not a finite decimal number")));
 }
 
 TEST(CheckTableTest, NumbersThatAreNotWholeAreRoundedByReaders) {

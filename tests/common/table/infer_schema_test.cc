@@ -140,7 +140,7 @@ TEST(InferSchemaTest, ATargetIsANumber) {
   ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(kPeople, {.target = "height"}));
   EXPECT_EQ(inferred.file.schema->target(), (Target{1.5, 2}));
   EXPECT_THAT(Infer(kPeople, {.target = "job"}),
-              IsRefused("--target job: the column has texts that are no numbers, the first on "
+              IsRefused("--target job: the column has texts that are not numbers, the first on "
                         "line 2; for classes give --label"));
 }
 
@@ -189,7 +189,7 @@ TEST(InferSchemaTest, ColumnsThatAreNoFeaturesAreLeftOutAndSaidAloud) {
         Case{[](int i) { return StrCat(1 + i % 9, "/1/2021 10:30"); }, "dates"},
         Case{[](int i) { return StrCat("\"1,", i % 9, "\""); },
              "read them with --number-format c=1.234,5; if they are codes, give --categorical c"},
-        Case{[](int i) { return StrCat("name", i); }, "each row has another text"},
+        Case{[](int i) { return StrCat("name", i); }, "every row has a different text"},
         Case{[](int i) { return StrCat("name", i % 120); }, "more than 100 categories"},
         Case{[](int i) { return i == 9 ? "1O" : StrCat(i); },
              "149 of its values are numbers and 1 are not, the first on line 11"}}) {
@@ -263,7 +263,7 @@ TEST(InferSchemaTest, ANumberFormatReadsTheColumnAndIsWrittenDown) {
 }
 
 TEST(InferSchemaTest, AFirstLineThatNamesNothingIsNoticed) {
-  EXPECT_THAT(Infer("1,2,3\n4,5,6\n", kLabelY), IsRefused("numbers alone: put a line of names"));
+  EXPECT_THAT(Infer("1,2,3\n4,5,6\n", kLabelY), IsRefused("only numbers: put a line of names"));
   EXPECT_THAT(Infer("569,30,no\n1,2,3,4\n", kLabelY),
               IsRefused(".csv:2: the row has 4 fields, the header 3 columns: the first line must "
                         "name all columns"));

@@ -191,7 +191,7 @@ TEST(ReadCsvTest, DeclaredTextsAreMissingValues) {
 
 TEST(ReadCsvTest, OtherEncodingsAreRefusedByName) {
   EXPECT_THAT(ReadBody("30,clerk,low\n31,caf\xE9,low\n"),
-              AllOf(IsRefused(".csv:3: a character that is no UTF-8 at byte 7 of the line"),
+              AllOf(IsRefused(".csv:3: a character that is not UTF-8 at byte 7 of the line"),
                     IsRefused("Latin-1, convert it with `iconv -f LATIN1 -t UTF-8 ")));
   EXPECT_THAT(ReadBody("30,clerk,low\n31,clerk,h\xC3"), IsRefused(".csv:3: the end of the file"));
   EXPECT_THAT(Read(std::string_view("\xFF\xFE"
@@ -292,7 +292,7 @@ TEST(ReadCsvTest, AnOpenQuoteIsReportedWhereItIs) {
     const auto file = ReadBody(StrCat(before, open, rows));
     EXPECT_THAT(file, IsRefused(".csv:5: a quoted field that starts here is never closed")) << open;
     const auto closed = ReadBody(StrCat(before, open, rows, "31,\"clerk\",low\n"));
-    EXPECT_THAT(closed, IsRefused(".csv:5: a quoted field that starts here goes on to a quote on "
+    EXPECT_THAT(closed, IsRefused(".csv:5: a quoted field that starts here continues to a quote on "
                                   "line 906 that does not end it"))
         << open;
   }
@@ -303,7 +303,7 @@ TEST(ReadCsvTest, AnOpenQuoteIsReportedWhereItIs) {
   // The quote closes in a row that then lacks fields.
   EXPECT_THAT(
       ReadBody("30,\"clerk,low\n31,clerk,low\"\n"),
-      IsRefused(".csv:2: the row has 2 fields, the header 3 columns; it goes on to line 3"));
+      IsRefused(".csv:2: the row has 2 fields, the header 3 columns; it continues to line 3"));
 }
 
 TEST(ReadCsvTest, AnOpenQuoteDoesNotReadTheFileIntoMemory) {
@@ -391,7 +391,8 @@ TEST(ReadCsvTest, AnIdColumnSaysWhoseRowItIs) {
   EXPECT_THAT(also.table.column(0), ElementsAre(30, 40));
   EXPECT_THAT(Read(text, {.id_column = "name"}), IsRefused("no column \"name\""));
   EXPECT_THAT(Read(text + "ann,50,clerk,low\n", {.id_column = "who"}), IsRefused("4: "));
-  EXPECT_THAT(Read(text + ",50,clerk,low\n", {.id_column = "who"}), IsRefused("must say whose"));
+  EXPECT_THAT(Read(text + ",50,clerk,low\n", {.id_column = "who"}),
+              IsRefused("must identify whose"));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ def test_answers_that_cannot_be(models):
     table = Table(ROWS.head(2), models[0].schema, labelled=False)
     good = model_pb2.Prediction(label=1, probabilities=[0.4, 0.6])
     for bad in (model_pb2.Prediction(label=2, probabilities=[0.4, 0.6]), model_pb2.Prediction(label=1, probabilities=[1])):
-        with pytest.raises(remote.DataLossError, match="classes that the schema has not"):
+        with pytest.raises(remote.DataLossError, match="classes that the schema does not have"):
             Predictor(Answers([good, bad]), "models/one", "models/one", models[0].schema).predict(table, False)
     for answers in ([good], [good] * 3):
         with pytest.raises(remote.DataLossError, match="rows where 2 were sent"):

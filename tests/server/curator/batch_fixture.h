@@ -15,6 +15,7 @@
 
 #include "common/base/status.h"
 #include "common/wire/proto/manifest.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/studies.h"
 #include "tests/server/curator/curator_fixture.h"

@@ -424,7 +424,7 @@ TEST(BreakDownTest, SaysWhatIsWrong) {
   counts = ByHand();
   counts.noise.pop_back();
   EXPECT_THAT(ask(counts, {}, 0.9),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("not those of the tree")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("do not belong to the tree")));
 }
 
 TEST(BreakDownTest, RefusesMoreIntervalsThanAnAnswerHolds) {

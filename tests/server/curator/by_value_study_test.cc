@@ -357,7 +357,7 @@ TEST_P(ByValueStudyTest, WhereAllFeaturesArePublicNoFeatureNeedsToStandInFront) 
   EXPECT_EQ(Build("all")->model->certificate().reports, 6899u);
   EXPECT_THAT(Build("other", FeatureValue{.feature = "plan", .kind = FeatureValue::Kind::kOther}),
               StatusIs(StatusCode::kFailedPrecondition,
-                       HasSubstr("899 accepted reports where plan is none of the known")));
+                       HasSubstr("899 accepted reports where plan is not in the schema")));
 }
 
 }  // namespace

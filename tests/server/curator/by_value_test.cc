@@ -173,7 +173,7 @@ TEST(FeatureValueTest, DifferentValuesHaveDifferentTexts) {
   };
   EXPECT_EQ(text("plan", Kind::kCategory, "gold"), "plan = gold");
   EXPECT_EQ(text("plan", Kind::kMissing), "plan is missing");
-  EXPECT_EQ(text("plan", Kind::kOther), "plan is none of the known");
+  EXPECT_EQ(text("plan", Kind::kOther), "plan is not in the schema");
   EXPECT_EQ(text("marital status", Kind::kCategory, "single"), "\"marital status\" = single");
   EXPECT_NE(text("a = b", Kind::kCategory, "c"), text("a", Kind::kCategory, "b = c"));
   EXPECT_NE(text("a\" = b", Kind::kCategory, "c"), text("a", Kind::kCategory, "b\" = c"));

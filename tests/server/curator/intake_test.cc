@@ -221,7 +221,7 @@ TEST_F(IntakeTest, FullQueueRefusesInTurn) {
   EXPECT_THAT(large.get(), StatusIs(StatusCode::kResourceExhausted, HasSubstr("2048")));
   EXPECT_THAT(*small.get(), ElementsAre(kAccepted));
   EXPECT_EQ(Received(study_->Info()), 2u);
-  EXPECT_EQ(study_->received(), 2u);  // the refused batch was not received
+  EXPECT_EQ(study_->sums().received(), 2u);  // the refused batch was not received
 }
 
 TEST_F(IntakeTest, ABatchLargerThanTheQueueIsTakenWhenNothingWaits) {
@@ -241,7 +241,7 @@ TEST_F(IntakeTest, BatchThatCouldNotBeJudgedCountsNothing) {
   intake.Submit(std::move(batch));
   EXPECT_FALSE(promise.get_future().get().ok());
   EXPECT_EQ(Received(study_->Info()), 0u);
-  EXPECT_EQ(study_->received(), 0u);
+  EXPECT_EQ(study_->sums().received(), 0u);
 }
 
 TEST_F(IntakeTest, ReportsAreReceivedWhenTheyAreTakenInAndWaitUntilAnswered) {
@@ -253,12 +253,12 @@ TEST_F(IntakeTest, ReportsAreReceivedWhenTheyAreTakenInAndWaitUntilAnswered) {
     const Intake::IntakeCounts taken = intake.CountsFor({study_})[0];
     EXPECT_EQ(taken.received, 5u);
     EXPECT_EQ(taken.waiting, 3u);
-    EXPECT_EQ(study_->CountsSoFar().answered, 2u);
+    EXPECT_EQ(study_->sums().counts().answered, 2u);
     return OkStatus();
   }));
   ASSERT_OK(later.get());
   EXPECT_EQ(intake.CountsFor({study_})[0].waiting, 0u);
-  EXPECT_EQ(study_->CountsSoFar().answered, 5u);
+  EXPECT_EQ(study_->sums().counts().answered, 5u);
 }
 
 TEST_F(IntakeTest, QueueHasRoomAgainOnceBatchesAreAnswered) {
@@ -275,7 +275,7 @@ TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
   auto before = Submit(intake, reports_);
   EXPECT_THAT(intake.RunOnCommitter([&] {
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 20u);
-    study_->Advance(Sealed(study_->Life(), 1000));
+    study_->Advance(Sealed(study_->life().Get(), 1000));
     return InternalError("as returned");
   }),
               StatusIs(StatusCode::kInternal, HasSubstr("as returned")));
@@ -290,7 +290,7 @@ TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
   std::promise<Answer> promise;
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   ASSERT_OK(intake.RunOnCommitter([&] {
-    study_->Advance(Sealed(study_->Life(), 1000));
+    study_->Advance(Sealed(study_->life().Get(), 1000));
     return OkStatus();
   }));
   intake.Submit(std::move(judged));
@@ -327,7 +327,7 @@ TEST_F(IntakeTest, ARepeatedTicketHasTheOutcomeOfTheReportThatWasRead) {
   std::promise<Answer> promise;
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   ASSERT_OK(intake.RunOnCommitter([&] {
-    study_->Advance(Sealed(study_->Life(), 1000));
+    study_->Advance(Sealed(study_->life().Get(), 1000));
     return OkStatus();
   }));
   intake.Submit(std::move(judged));

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "common/wire/proto/manifest.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
 #include "server/curator/study/study_sealing.h"
@@ -251,7 +252,7 @@ TEST_F(RelayedStudyTest, AnOpenStudyKeepsItsKeys) {
                        LoadStudy(store_, "one", **store_.Get(StudyKey("one"))));
   EXPECT_THAT(EraseSealingKeys(store_, *study),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is open")));
-  EXPECT_FALSE(study->sealing_keys()->erased());
+  EXPECT_FALSE(study->keys().Get()->erased());
 }
 
 TEST_F(RelayedStudyTest, DeletingItDeletesItsKeysAndPurgesThem) {

@@ -50,10 +50,10 @@ TEST(StudyLifeStepTest, ASealedStudyKeepsNoSpentTickets) {
   ASSERT_OK(definition);
   StudyProgress progress = NoProgress(*definition);
   Study study(*std::move(definition), std::move(progress));
-  study.spent().Insert(1);
-  study.Advance(Sealed(study.Life(), 5));
-  EXPECT_EQ(study.spent().size(), 0u);
-  EXPECT_EQ(study.spent().capacity(), 0u);
+  study.committer().spent.Insert(1);
+  study.Advance(Sealed(study.life().Get(), 5));
+  EXPECT_EQ(study.committer().spent.size(), 0u);
+  EXPECT_EQ(study.committer().spent.capacity(), 0u);
 }
 
 class StudyLifeTest : public ::testing::Test {

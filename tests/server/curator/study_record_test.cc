@@ -143,39 +143,6 @@ TEST_F(StudyRecordTest, TicketsThatDoNotFitTheReportsAreDataLoss) {
   ExpectDataLoss(SpentKey("one", 0), "does not parse");
 }
 
-// Format 2 kept tickets by their ids. They are refused now, so none of them can come again.
-TEST_F(StudyRecordTest, TicketsOfAnOlderVersionAreAsManyAsItsReports) {
-  Remove(SpentKey("one", 0));
-  const std::string old_key = StrCat(SpentPrefix("one"), "0000000000000000");
-  std::string ids;
-  for (char i = 0; i < 30; ++i) ids.append(15, 'x').push_back(i);
-  Put(old_key, ids);
-  EXPECT_OK(OpenStudies(store_, models_));
-  Put(old_key, ids + ids.substr(16, 16));
-  ExpectDataLoss(old_key, "counts a ticket twice");
-  Put(old_key, ids.substr(1));
-  ExpectDataLoss(old_key, "ends inside a ticket");
-}
-
-TEST_F(StudyRecordTest, AStudyOfFormat4HasTheSettingsThatItWasMadeWith) {
-  v1::StudySettingsOfFormat4 before;
-  before.set_min_reports(7);
-  before.set_expires_unix_seconds(5000);
-  before.set_retention_days(30);
-  before.set_require_submission_token(true);
-  auto record = Stored<v1::StudyRecord>(StudyKey("one"));
-  record.clear_settings();
-  Put(StudyKey("one"), record.SerializeAsString() + before.SerializeAsString());
-  Put("meta/format", "4");
-  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_, models_));
-  EXPECT_EQ(studies->List({})[0].settings, (StudySettings{.min_reports = 7,
-                                                          .expires_unix_seconds = 5000,
-                                                          .retention_days = 30,
-                                                          .require_submission_token = true}));
-  const auto now = Stored<v1::StudyRecord>(StudyKey("one"));
-  EXPECT_TRUE(now.GetReflection()->GetUnknownFields(now).empty());
-}
-
 TEST_F(StudyRecordTest, ASettingThatIsNotKnownIsDataLoss) {
   auto record = Stored<v1::StudyRecord>(StudyKey("one"));
   v1::StudySettings& settings = *record.mutable_settings();

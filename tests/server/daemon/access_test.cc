@@ -203,7 +203,7 @@ TEST_F(AccessTest, CallsWithBadTokensAreLimitedAndSlowNobodyElse) {
     const grpc::Status status = Call(kListStudies, {StrCat("Bearer guess", i)});
     limited = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
     if (limited) {
-      EXPECT_THAT(status.error_message(), HasSubstr("tokens that are not good"));
+      EXPECT_THAT(status.error_message(), HasSubstr("use invalid tokens"));
     } else {
       ASSERT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
     }

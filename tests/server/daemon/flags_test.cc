@@ -154,48 +154,29 @@ DaemonFlags InFleet() {
   DaemonFlags flags = WithTls();
   flags.data_dir.clear();
   flags.store = "postgresql://h/db";
-  flags.peer_listen = "0.0.0.0:9443";
-  flags.peer_address = "a.example:9443";
-  flags.peer_cert = "peer.crt";
-  flags.peer_key = "peer.key";
-  flags.peer_ca = "peers.crt";
+  flags.fleet_address = "a.example:8443";
   return flags;
 }
 
-TEST(CheckFlagsTest, AFleetSharesADatabaseAndKnowsItsCurators) {
+TEST(CheckFlagsTest, AFleetSharesADatabaseAndItsCuratorsHaveAddresses) {
   EXPECT_OK(CheckFlags(InFleet()));
   const struct {
     void (*change)(DaemonFlags& flags);
     const char* wrong;
   } cases[] = {
       {[](DaemonFlags& flags) { flags.store = "rocksdb:dir"; }, "share a database"},
-      {[](DaemonFlags& flags) { flags.peer_listen.clear(); }, "want --peer-listen"},
-      {[](DaemonFlags& flags) { flags.peer_listen = "nonsense"; }, "--peer-listen wants HOST:PORT"},
-      {[](DaemonFlags& flags) { flags.peer_listen = "0.0.0.0:0"; }, "a port that is not 0"},
-      {[](DaemonFlags& flags) { flags.peer_address = "a.example:0"; }, "a port that is not 0"},
-      {[](DaemonFlags& flags) { flags.peer_address.clear(); }, "--peer-address is missing"},
-      {[](DaemonFlags& flags) { flags.peer_listen = "0.0.0.0:8443"; }, "want different ports"},
-      {[](DaemonFlags& flags) { flags.peer_key.clear(); }, "wants --peer-cert, --peer-key"},
-      {[](DaemonFlags& flags) { flags.self_test = true; }, "--self-test wants no --peer-listen"},
+      {[](DaemonFlags& flags) { flags.fleet_address = "nonsense"; },
+       "--fleet-address wants HOST:PORT"},
+      {[](DaemonFlags& flags) { flags.fleet_address = "a.example:0"; }, "is known"},
+      {[](DaemonFlags& flags) { flags.fleet_address = "0.0.0.0:8443"; }, "is known"},
+      {[](DaemonFlags& flags) { flags.fleet_address = "[::]:8443"; }, "is known"},
+      {[](DaemonFlags& flags) { flags.self_test = true; }, "--self-test wants no --fleet-address"},
   };
   for (const auto& one : cases) {
     DaemonFlags flags = InFleet();
     one.change(flags);
     EXPECT_THAT(CheckFlags(flags), IsWrong(one.wrong));
   }
-}
-
-TEST(CheckFlagsTest, AFleetWithoutTlsIsOfOneMachine) {
-  DaemonFlags flags = Insecure("127.0.0.1:1");
-  flags.data_dir.clear();
-  flags.store = "postgresql://h/db";
-  flags.peer_listen = "127.0.0.1:2";
-  EXPECT_OK(CheckFlags(flags));
-  flags.peer_ca = "peers.crt";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --peer-cert"));
-  flags.peer_ca.clear();
-  flags.peer_listen = "10.0.0.1:2";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("a loopback address in --peer-listen"));
 }
 
 TEST(CheckFlagsTest, OriginsAreAsBrowsersSendThem) {

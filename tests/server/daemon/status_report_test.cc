@@ -110,12 +110,11 @@ class StatusReportTest : public ::testing::Test {
   DaemonFlags flags_;
   std::optional<Curator> curator_;
   std::optional<DaemonContext> context_;
-  PeerCalls peers_;
 };
 
 TEST_F(StatusReportTest, AHealthyCuratorAloneHasNoAlarmsAndNoFleet) {
   const auto readiness = MakeReadiness(OkStatus());
-  StatusReport report(*context_, nullptr, std::nullopt, peers_);
+  StatusReport report(*context_, nullptr, std::nullopt);
   EXPECT_FALSE(report.Read().serving());
   EXPECT_THAT(AlarmsOf(report.Read()), Contains(HasSubstr("starting")));
   report.SetReadiness(*readiness);
@@ -134,7 +133,7 @@ TEST_F(StatusReportTest, AHealthyCuratorAloneHasNoAlarmsAndNoFleet) {
 
 TEST_F(StatusReportTest, ACheckThatFailsIsAnAlarmWithItsReason) {
   const auto readiness = MakeReadiness(UnavailableError("the disk is read-only"));
-  StatusReport report(*context_, nullptr, std::nullopt, peers_);
+  StatusReport report(*context_, nullptr, std::nullopt);
   report.SetReadiness(*readiness);
   EXPECT_FALSE(report.Read().serving());
   EXPECT_THAT(AlarmsOf(report.Read()),
@@ -144,7 +143,7 @@ TEST_F(StatusReportTest, ACheckThatFailsIsAnAlarmWithItsReason) {
 TEST_F(StatusReportTest, ALedgerOnHoldIsNamedAndNothingOfItsRowsIsTold) {
   ASSERT_OK(MakeDataset(*central_.datasets, SpecOf("sealed")));
   ASSERT_OK(MakeDataset(*central_.datasets, SpecOf("fine")));
-  StatusReport report(*context_, nullptr, std::nullopt, peers_);
+  StatusReport report(*context_, nullptr, std::nullopt);
   EXPECT_THAT(AlarmsOf(report.Read()), Not(Contains(HasSubstr("on hold"))));
   storage::StoreBatch batch;
   batch.Put(ledger::HoldKey("sealed"),
@@ -161,7 +160,7 @@ TEST_F(StatusReportTest, ALedgerOnHoldIsNamedAndNothingOfItsRowsIsTold) {
                            .jobs = *central_.jobs,
                            .store = store_});
   DaemonContext context{flags_, store_, *curator_, nullptr};
-  StatusReport held(context, nullptr, std::nullopt, peers_);
+  StatusReport held(context, nullptr, std::nullopt);
   EXPECT_THAT(AlarmsOf(held.Read()),
               Contains(AllOf(HasSubstr("on hold"), HasSubstr("datasets/sealed"),
                              Not(HasSubstr("datasets/fine")))));
@@ -184,7 +183,7 @@ TEST_F(StatusReportTest, AlarmsOfAnOpenStudyAreForAnOperatorWhomAPolicyNames) {
   ASSERT_OK(SendAndWait(*studies_, one, of_one_column));
   ASSERT_OK(studies_->Sweep());
   const auto alarms = [&](const access::AccessControl* access) {
-    return AlarmsOf(StatusReport(*context_, access, std::nullopt, peers_).Read());
+    return AlarmsOf(StatusReport(*context_, access, std::nullopt).Read());
   };
   EXPECT_THAT(alarms(policy.get()), Contains(HasSubstr("studies/one (column")));
   EXPECT_THAT(alarms(nullptr), Not(Contains(HasSubstr("studies/one"))));
@@ -194,22 +193,17 @@ TEST_F(StatusReportTest, AlarmsOfAnOpenStudyAreForAnOperatorWhomAPolicyNames) {
   EXPECT_THAT(alarms(nullptr), Contains(HasSubstr("studies/one (column")));
 }
 
-TEST_F(StatusReportTest, AFleetHasItsLeaderAndThoseWhoCall) {
-  peers_.Note("-----BEGIN CERTIFICATE-----\nb25l\n-----END CERTIFICATE-----\n");  // "one"
-  StatusReport report(
-      *context_, nullptr,
-      FleetLead{
-          .address = "10.0.0.1:7000", .epoch = 7, .since = kNow, .lease_length = absl::Seconds(10)},
-      peers_);
+TEST_F(StatusReportTest, AFleetNamesItsLeaderAndTheLease) {
+  StatusReport report(*context_, nullptr,
+                      FleetLead{.address = "10.0.0.1:7000",
+                                .epoch = 7,
+                                .since = kNow,
+                                .lease_length = absl::Seconds(10)});
   const v1::FleetStatus fleet = report.Read().fleet();
   EXPECT_EQ(fleet.leader(), "10.0.0.1:7000");
   EXPECT_EQ(fleet.epoch(), 7u);
   EXPECT_EQ(fleet.leading_since_unix_seconds(), 1'700'000'000);
   EXPECT_EQ(fleet.lease_seconds(), 10u);
-  ASSERT_EQ(fleet.peers_size(), 1);
-  const Sha256Digest hash = Sha256({"one"});
-  EXPECT_EQ(fleet.peers(0).certificate_prefix(), std::string(hash.begin(), hash.begin() + 4));
-  EXPECT_LE(fleet.peers(0).seconds_since_call(), 60u);
 }
 
 }  // namespace

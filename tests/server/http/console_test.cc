@@ -78,10 +78,10 @@ TEST(ReadConsoleFilesTest, AFolderThatHoldsAnythingElseIsNone) {
   EXPECT_THAT(folder.WithFile("assets/lost.js.gz"), IsWrong("no such file without .gz"));
   EXPECT_OK(folder.WithFile("index.html.gz"));
   std::filesystem::create_directory(folder.path("assets/deep.js"));
-  EXPECT_THAT(folder.Read(), IsWrong("/assets/deep.js: it is no regular file"));
+  EXPECT_THAT(folder.Read(), IsWrong("/assets/deep.js: it is not a regular file"));
   std::filesystem::remove(folder.path("assets/deep.js"));
   ASSERT_EQ(mkfifo(folder.path("assets/pipe.js").c_str(), 0600), 0);
-  EXPECT_THAT(folder.Read(), IsWrong("/assets/pipe.js: it is no regular file"));
+  EXPECT_THAT(folder.Read(), IsWrong("/assets/pipe.js: it is not a regular file"));
 }
 
 TEST(ReadConsoleFilesTest, NoLinkIsFollowed) {
@@ -122,7 +122,7 @@ TEST(ReadConsoleFilesTest, WhatEverybodyMayWriteIsRefused) {
     struct stat before {};
     ASSERT_EQ(stat(folder.path(name).c_str(), &before), 0);
     ASSERT_EQ(chmod(folder.path(name).c_str(), before.st_mode | S_IWOTH), 0);
-    EXPECT_THAT(folder.Read(), IsWrong("everybody on this machine may change it")) << name;
+    EXPECT_THAT(folder.Read(), IsWrong("anyone on this machine can change it")) << name;
     ASSERT_EQ(chmod(folder.path(name).c_str(), before.st_mode), 0);
   }
   EXPECT_OK(folder.Read().status());

@@ -150,36 +150,5 @@ TEST_F(HttpServerTest, ABodyThatDripsEndsWithItsCall) {
   EXPECT_THAT(client.ReadToEnd(), HasSubstr("HTTP/1.1 504 "));
 }
 
-// Forwarded calls, which end before cancelling them returns.
-class NeverAnswers final : public CallSender {
- public:
-  std::function<void()> Send(const SentCall&, const google::protobuf::Message&,
-                             std::shared_ptr<service::UnaryExchange> exchange) override {
-    return [waiting = std::weak_ptr(exchange)] {
-      if (const auto call = waiting.lock()) call->Fail(CancelledError("cancelled"));
-    };
-  }
-  StatusOr<service::StreamHandlerPtr> SendStream(const SentCall&, const google::protobuf::Message&,
-                                                 service::StreamCall&) override {
-    return UnimplementedError("");
-  }
-};
-
-class HttpServerOfAFrontTest : public testing::HttpHandlersTest {};
-
-TEST_F(HttpServerOfAFrontTest, ACallThatWasSentOnAndIsLateIsNotCalledCancelled) {
-  Handlers handlers;
-  registry_.Add(handlers, &Handlers::List);
-  NeverAnswers sender;
-  ServedCalls served = Served();
-  served.lanes = std::nullopt;
-  served.sender = &sender;
-  Start({.listen = "127.0.0.1:0"}, served);
-  const testing::HttpResponse late = client_->Send(
-      "POST", kList, {{"Content-Type", "application/json"}, {"Connect-Timeout-Ms", "50"}}, "{}");
-  EXPECT_EQ(late.status, 504) << late.body;
-  server_.reset();
-}
-
 }  // namespace
 }  // namespace coppice::http

@@ -77,7 +77,7 @@ TEST(ReadSiteFilesTest, NoLinkIsFollowedAndWhatEverybodyMayWriteIsRefused) {
     std::filesystem::remove(folder.path("reference/link.html"));
   }
   ASSERT_EQ(chmod(folder.path("reference/cpp").c_str(), 0777), 0);
-  EXPECT_THAT(folder.Read(), IsNoSite("everybody on this machine may change it"));
+  EXPECT_THAT(folder.Read(), IsNoSite("anyone on this machine can change it"));
 }
 
 TEST(ReadSiteFilesTest, FilesAreBoundedInNumberAndInAllAndFoldersInDepth) {

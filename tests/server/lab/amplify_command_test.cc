@@ -42,7 +42,7 @@ AmplifyOutcome Amplify(const std::string& arguments) {
 
 TEST(AmplifyCommandTest, PrintsTheCentralEpsilonOfHonestReports) {
   const AmplifyOutcome run =
-      Amplify("--epsilon0 2,4 --reports 100000 --delta 1e-6 --dishonest 0.1");
+      Amplify("--local-epsilon 2,4 --reports 100000 --delta 1e-6 --dishonest 0.1");
   EXPECT_EQ(run.exit_code, 0);
   const Budget local = *Budget::Parse("4");
   const Budget central =
@@ -53,7 +53,7 @@ TEST(AmplifyCommandTest, PrintsTheCentralEpsilonOfHonestReports) {
 
 TEST(AmplifyCommandTest, JsonHasARowForEachPair) {
   const AmplifyOutcome run =
-      Amplify("--epsilon0 1,2 --reports 1000,100000000 --dishonest 0 --json");
+      Amplify("--local-epsilon 1,2 --reports 1000,100000000 --dishonest 0 --json");
   ASSERT_EQ(run.exit_code, 0) << run.out;
   const json report = json::parse(run.out, nullptr, false);
   ASSERT_EQ(report["rows"].size(), 4);
@@ -64,8 +64,9 @@ TEST(AmplifyCommandTest, JsonHasARowForEachPair) {
 }
 
 TEST(AmplifyCommandTest, AMechanismOfManyCellsHasLessThanAny) {
-  const json any = json::parse(Amplify("--epsilon0 2 --reports 10000 --json").out, nullptr, false);
-  const json subset = json::parse(Amplify("--epsilon0 2 --reports 10000 --json --mechanism "
+  const json any =
+      json::parse(Amplify("--local-epsilon 2 --reports 10000 --json").out, nullptr, false);
+  const json subset = json::parse(Amplify("--local-epsilon 2 --reports 10000 --json --mechanism "
                                           "subset_selection --leaves 32 --classes 2")
                                       .out,
                                   nullptr, false);
@@ -78,7 +79,7 @@ TEST(AmplifyCommandTest, TheOtherDirectionComesBack) {
   const std::string local = largest["rows"][0]["epsilon0"].dump();
   EXPECT_GT(largest["rows"][0]["epsilon0"], 5);
   const json back = json::parse(
-      Amplify("--delta 1e-8 --reports 100000 --json --epsilon0 " + local).out, nullptr, false);
+      Amplify("--delta 1e-8 --reports 100000 --json --local-epsilon " + local).out, nullptr, false);
   EXPECT_LE(back["rows"][0]["epsilon"], 1);
   EXPECT_GT(back["rows"][0]["epsilon"], 0.9999);
 }
@@ -86,8 +87,8 @@ TEST(AmplifyCommandTest, TheOtherDirectionComesBack) {
 // A bound of 4.499791925 is not promised, as in certificates.
 TEST(AmplifyCommandTest, WhatHardlyGainsIsTheLocalEpsilon) {
   const json rows =
-      json::parse(Amplify("--epsilon0 4,4.5 --reports 1000 --dishonest 0.1 --json").out, nullptr,
-                  false)["rows"];
+      json::parse(Amplify("--local-epsilon 4,4.5 --reports 1000 --dishonest 0.1 --json").out,
+                  nullptr, false)["rows"];
   EXPECT_LT(rows[0]["epsilon"], 3.9);
   EXPECT_EQ(rows[1]["epsilon"], 4.5);
   const json largest =
@@ -98,7 +99,8 @@ TEST(AmplifyCommandTest, WhatHardlyGainsIsTheLocalEpsilon) {
 // Scripts rely on this: a single answer is an object under its name.
 TEST(AmplifyCommandTest, OneAnswerIsAnObject) {
   const json central = json::parse(
-      Amplify("--reports 100000 --epsilon0 4 --delta 1e-6 --mechanism signed_hadamard --json").out,
+      Amplify("--reports 100000 --local-epsilon 4 --delta 1e-6 --mechanism signed_hadamard --json")
+          .out,
       nullptr, false);
   EXPECT_EQ(central["epsilon"],
             EpsilonBound({100'000, *Budget::Parse("4"), MaxTwoSidedMass(*Budget::Parse("4"))},
@@ -116,16 +118,18 @@ TEST(AmplifyCommandTest, BadInputIsNamed) {
     EXPECT_NE(run.exit_code, 0) << arguments;
     EXPECT_THAT(run.out, HasSubstr(why)) << arguments;
   };
-  is_refused("--reports 1000", "--epsilon0");
-  is_refused("--epsilon0 1", "--reports");
-  is_refused("--epsilon0 1 --epsilon 1 --reports 10", "--epsilon");
-  is_refused("--epsilon0 21 --reports 1000", "must be from 0.01 to 20");
-  is_refused("--epsilon0 1 --reports 8589934593", "--reports");
-  is_refused("--epsilon0 1 --reports 1000 --delta 1e-3", "--delta: must be above 0 and at most");
-  is_refused("--epsilon0 1 --reports 1000 --delta 0", "--delta: must be above 0");
-  is_refused("--epsilon0 1 --reports 1 --dishonest 0.5", "--dishonest: of 1 reports none");
-  is_refused("--epsilon0 1 --reports 9 --leaves 4 --classes 2", "--leaves and --classes are of a");
-  is_refused("--epsilon0 1 --reports 9 --mechanism signed_hadamard --leaves 4 --classes 3",
+  is_refused("--reports 1000", "--local-epsilon");
+  is_refused("--local-epsilon 1", "--reports");
+  is_refused("--local-epsilon 1 --epsilon 1 --reports 10", "--epsilon");
+  is_refused("--local-epsilon 21 --reports 1000", "must be from 0.01 to 20");
+  is_refused("--local-epsilon 1 --reports 8589934593", "--reports");
+  is_refused("--local-epsilon 1 --reports 1000 --delta 1e-3",
+             "--delta: must be above 0 and at most");
+  is_refused("--local-epsilon 1 --reports 1000 --delta 0", "--delta: must be above 0");
+  is_refused("--local-epsilon 1 --reports 1 --dishonest 0.5", "--dishonest: of 1 reports none");
+  is_refused("--local-epsilon 1 --reports 9 --leaves 4 --classes 2",
+             "--leaves and --classes need --mechanism");
+  is_refused("--local-epsilon 1 --reports 9 --mechanism signed_hadamard --leaves 4 --classes 3",
              "two classes");
 }
 

@@ -212,7 +212,7 @@ TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
       {"audit --mechanism laplace_split --epsilon 2000", "--epsilon"},
       {"audit --mechanism laplace_split --epsilon 1 --leaves 8 --classes 4", "--leaves"},
       {"audit --algorithm spe --epsilon 1 --reports 20", "name it"},
-      {"audit --mechanism direct --epsilon 1 --delta 1e-6", "give --reports"},
+      {"audit --mechanism direct --epsilon 1 --delta 1e-6", "--delta needs --reports"},
       {"audit --mechanism direct --epsilon 1 --reports 20 --delta 0.01", "at most 1 / (10"},
       {"audit --mechanism direct --epsilon 21 --reports 20", "0.01 to 20"},
       {"audit --mechanism direct --epsilon 1 --reports 5000", "--reports"},
@@ -426,8 +426,9 @@ TEST_F(LabPlanTest, SaysWhatTheMajorityScoresAndWhenNothingBeatsIt) {
     rows << schema["classes"][i % 10 == 0 ? 1 : 0].get<std::string>() << "\n";
   }
   rows.close();
-  EXPECT_THAT(Lab("plan " + Rows() + "--epsilon 1 --devices 1000").out,
-              HasSubstr(": 0.900 of the public rows; no study here is foreseen to beat that\n"));
+  EXPECT_THAT(
+      Lab("plan " + Rows() + "--epsilon 1 --devices 1000").out,
+      HasSubstr(": 0.900 of the public rows; none of these studies is expected to beat that\n"));
 }
 
 TEST_F(LabPlanTest, ShowsEveryMechanismAndDrawsAPicture) {

@@ -139,7 +139,7 @@ TEST_F(CurveCommandTest, MoreDevicesThanRowsAreRefusedBeforeAnyRun) {
       Curve("--algorithm local --devices 2000 --public 0.1 --epsilon 4 --output-dir " +
             folder_.path() + "/out");
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.out, HasSubstr("2000 devices need as many rows; there are 1080"));
+  EXPECT_THAT(run.out, HasSubstr("2000 devices need as many rows, but there are only 1080"));
 }
 
 TEST_F(CurveCommandTest, WritesItsFilesWholeAndOnlyOnce) {
@@ -174,7 +174,7 @@ TEST_F(CurveCommandTest, FlagsThatDoNotGoTogetherAreWrongUsage) {
   EXPECT_EQ(Curve("--algorithm nonsense").exit_code, 2);
   const Outcome infinite = Curve("--epsilon 1,inf");
   EXPECT_EQ(infinite.exit_code, 2);
-  EXPECT_THAT(infinite.out, HasSubstr("always made"));
+  EXPECT_THAT(infinite.out, HasSubstr("always included"));
 }
 
 TEST_F(CurveCommandTest, AnAlgorithmThatTakesNoDeltaIsNamed) {

@@ -94,7 +94,7 @@ TEST_F(ExperimentTest, LiarsNeedAnEpsilon) {
   options.liars.emplace();
   EXPECT_THAT(CollectWith(options),
               ::coppice::testing::StatusIs(StatusCode::kInvalidArgument,
-                                           ::testing::HasSubstr("with privacy only")));
+                                           ::testing::HasSubstr("only with privacy")));
 }
 
 TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {

@@ -208,7 +208,7 @@ TEST_F(DatabaseFilesTest, SalvagingKeepsWhatCanBeRead) {
   EXPECT_THAT(PairsIn(dir_.path()), StatusIs(StatusCode::kDataLoss, ::testing::_));
   ASSERT_OK(CopyFiles(database_, dir_.path() + "/copy"));
   EXPECT_THAT(CopyFiles(database_, dir_.path() + "/copy"),
-              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is there already")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("exists already")));
   ASSERT_OK(SalvageFiles(database_));
   EXPECT_THAT(*PairsIn(dir_.path()), SizeIs(18));
 }

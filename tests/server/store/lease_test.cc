@@ -247,7 +247,7 @@ TEST_F(LeaseTest, AFormerLeadersBatchIsRefusedWhateverItsLeaseSays) {
   EXPECT_FALSE(Put(*store, "key", "second").ok());
   EXPECT_EQ(Number("SELECT count(*) FROM coppice.coppice_records WHERE value = 'first'"), 1);
   EXPECT_TRUE(Within(kPatience, [&] { return lost == 1; }));
-  EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, HasSubstr("leads no more")));
+  EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, HasSubstr("no longer leads")));
 }
 
 TEST_F(LeaseTest, AStoreThatLostABatchGivesItsLeaseUp) {

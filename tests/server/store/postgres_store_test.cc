@@ -136,7 +136,7 @@ TEST_F(PostgresStoreTest, AHistoryThatNobodyVouchesForIsMarkedOnce) {
   come_from_another();
   reopen();
   EXPECT_EQ(mark_in(*store), std::nullopt) << "there was nothing to lose";
-  ASSERT_OK(Put(*store, std::string(kFormatKey), "6"));
+  ASSERT_OK(Put(*store, std::string(kFormatKey), "1"));
   come_from_another();
   reopen();
   EXPECT_THAT(mark_in(*store), Optional(HasSubstr("from history another to")));

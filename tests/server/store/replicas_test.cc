@@ -1,9 +1,5 @@
 // Stores and leases in a PostgreSQL with a real replica, and over TLS.
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -21,6 +17,7 @@
 #include "server/store/store_format.h"
 #include "tests/integration/process.h"
 #include "tests/server/store/put.h"
+#include "tests/support/free_port.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
@@ -204,7 +201,7 @@ TEST_F(ReplicasTest, AFailoverIsMarkedUnlessWhoHadTheStoreSawItsLastBatch) {
   };
   {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_));
-    ASSERT_OK(Put(*store, std::string(kFormatKey), "6"));
+    ASSERT_OK(Put(*store, std::string(kFormatKey), "1"));
     LosePrimary();
     EXPECT_TRUE(Becomes([&] { return Put(*store, "key", "value").ok(); }));
   }
@@ -295,18 +292,6 @@ TEST_F(ReplicasTest, TheStandbyCheckSaysWhatIsMissing) {
   EXPECT_THAT(all(), StatusIs(StatusCode::kUnavailable, _));
 }
 
-int FreePort() {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  EXPECT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  close(listener);
-  return ntohs(address.sin_port);
-}
-
 TEST(TlsToPostgresTest, TheServersCertificateIsVerified) {
   SKIP_UNLESS_INSTALLED(PostgresServer::IsInstalled(), PostgresServer::kMissing);
   TempDir folder;
@@ -316,7 +301,7 @@ TEST(TlsToPostgresTest, TheServersCertificateIsVerified) {
   }
   PostgresServer server;
   server.NewDatabase();
-  const int port = FreePort();
+  const int port = testing::FreePort();
   server.ServeTls(folder.path() + "/good", port);
   const auto uri = [&](const std::string& ca) {
     return StrCat("postgresql://owner@localhost:", port,

@@ -60,11 +60,11 @@ TEST(DpBoostTest, SettingsThatDoNotGoTogetherAreRefused) {
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr(why)));
   };
   const auto classes = MixedClasses(), numbers = MixedRegression();
-  refused(*classes, {{"loss", "square"}}, "take logistic");
-  refused(*numbers, {{"loss", "logistic"}}, "take square");
+  refused(*classes, {{"loss", "square"}}, "use logistic");
+  refused(*numbers, {{"loss", "logistic"}}, "use square");
   refused(*classes, {{"trees", "3"}, {"ensembles", "4"}}, "at most as many as there are trees, 3");
   refused(*classes, {{"ensembles", "2"}, {"scheme", "seq"}}, "with scheme=seq there are none");
-  refused(*classes, {{"filtering", "none"}}, "take clamp or drop");
+  refused(*classes, {{"filtering", "none"}}, "use clamp or drop");
   EXPECT_OK(DpBoost().Plan(*MixedClasses(2), Options("1", {{"loss", "square"}})));
 }
 

@@ -49,7 +49,7 @@ TEST(SharesTest, FortyLevelsOfTheLargestBudgetDoNotOverflow) {
 }
 
 TEST(SharesTest, MoreLevelsThanFit64BitsAreRefused) {
-  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("take fewer levels"));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("use fewer levels"));
   EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 41).status(), refused);
   EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 81).status(), refused);
   EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 28, {.to = 5, .from = 4}).status(),

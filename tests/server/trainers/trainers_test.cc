@@ -103,7 +103,7 @@ TEST_P(TrainerTest, IsFoundByItsNameAndSaysWhatItIs) {
 }
 
 TEST_P(TrainerTest, PlansToSpendNearlyAllOfEpsilonAndNeverMore) {
-  if (!info().is_private) GTEST_SKIP() << "takes no epsilon";
+  if (!info().is_private) GTEST_SKIP() << "can only be inf";
   for (const char* epsilon : {"0.01", "0.333333333", "1", "7.000000001", "1000"}) {
     for (const char* rows : {"groups", "all"}) {
       for (const char* trees : {"1", "7"}) {
@@ -389,7 +389,7 @@ TEST_P(TrainerTest, TheShapeOfAPrivateTreeDoesNotDependOnRows) {
 }
 
 TEST_P(TrainerTest, ADeltaIsPlannedAndReleasedAndNeverMore) {
-  if (!info().delta) GTEST_SKIP() << "is of pure epsilon-DP";
+  if (!info().delta) GTEST_SKIP() << "is pure epsilon-DP";
   TrainOptions options = Options("2", kSmall);
   options.delta_atto = 1'000'000'000'000;
   const Table table = RandomTable(MixedClasses(), {.rows = 2000}, 15);

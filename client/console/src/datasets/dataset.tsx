@@ -1,11 +1,12 @@
 // #/datasets/ID: what a dataset protects, what is left of its budget, and who spent what on what.
 
-import {DatasetState, type Dataset} from 'proto/dataset_pb';
+import {CompositionSchema, DatasetState, DatasetStateSchema, type Dataset} from 'proto/dataset_pb';
 import type {ComponentChildren} from 'preact';
 import {datasets} from '../api/clients';
 import {isNotFound} from '../api/errors';
 import {useLoad} from '../api/load';
-import {count, countOf, delta, entryOf, epsilon} from '../parts/format';
+import {meaningOf, wordOf} from '../parts/enums';
+import {count, countOf, delta, epsilon} from '../parts/format';
 import {Facts, Figures, Page, Remark, Section, Sentences, State, When, type Figure} from '../parts/layout';
 import {Failure, Loading, Notice} from '../parts/notice';
 import {Name} from '../parts/text';
@@ -19,7 +20,7 @@ import {Ledger} from './ledger';
 import {ledgerLength} from './ledger_pages';
 import {SchemaTable} from './schema_table';
 import {datasetHref} from './where';
-import {COMPOSITIONS, isConcentrated, isHeld, knowsRho, neighboursOf, STATES} from './words';
+import {isConcentrated, isHeld, knowsRho, neighboursOf, protectedBy, toneOf} from './words';
 
 const REFRESH_MS = 5000;
 
@@ -46,8 +47,8 @@ function figuresOf(dataset: Dataset): Figure[] {
 function guaranteeOf(dataset: Dataset): string[] {
   const {cap} = dataset, total = epsilon(cap?.epsilonNanos ?? 0n), atDelta = (cap?.deltaAtto ?? 0n) > 0n ? ` and δ ${delta(cap!.deltaAtto)}` : '';
   return [
-    `All that is ever released of it satisfies differential privacy with ε ${total}${atDelta} in all. Neighbouring tables differ in: ${neighboursOf(dataset).word}.`,
-    `${entryOf(COMPOSITIONS, cap?.composition ?? 0).says} The cap, the relation and the composition never change.`,
+    `All that is ever released of it satisfies differential privacy with ε ${total}${atDelta} in all. Neighbouring tables differ in: ${neighboursOf(dataset)}.`,
+    `${meaningOf(CompositionSchema, cap?.composition ?? 0)} The cap, the relation and the composition never change.`,
   ];
 }
 
@@ -58,7 +59,6 @@ function Actions({dataset, id}: {dataset: Dataset; id: string}) {
 }
 
 function Shown({dataset, id, reload, replace}: {dataset: Dataset; id: string; reload: () => void; replace: (dataset: Dataset) => void}) {
-  const state = entryOf(STATES, dataset.state);
   return <>
     {isHeld(dataset) && <HoldNotice dataset={dataset} onChange={replace}/>}
     {dataset.state === DatasetState.UPLOADING && <Notice kind="info" title="The upload has not ended"
@@ -69,10 +69,10 @@ function Shown({dataset, id, reload, replace}: {dataset: Dataset; id: string; re
     <div class="columns">
       <Section title="What is guaranteed"><Sentences texts={guaranteeOf(dataset)}/></Section>
       <Section title="About it"><Facts facts={[
-        ['State', <><State tone={state.tone}>{state.word}</State><br/><small>{state.says}</small></>],
+        ['State', <><State tone={toneOf(dataset.state)}>{wordOf(DatasetStateSchema, dataset.state)}</State><br/><small>{meaningOf(DatasetStateSchema, dataset.state)}</small></>],
         ['Owner', dataset.owner === '' ? 'nobody: the operator\'s alone' : <Name text={dataset.owner} most={80}/>],
         ['Created', <When at={dataset.createdUnixSeconds} exact/>],
-        ['Composition', entryOf(COMPOSITIONS, dataset.cap?.composition ?? 0).word],
+        ['Composition', wordOf(CompositionSchema, dataset.cap?.composition ?? 0)],
       ]}/></Section>
     </div>
     <Section title="Jobs" {...(dataset.state === DatasetState.READY && !isHeld(dataset) ? {aside: <a href={datasetHref(id, 'train')}>Train another</a>} : {})}>
@@ -93,7 +93,7 @@ export function DatasetPage({id}: {id: string}) {
   const dataset = loaded.data;
   // The answer to a change lacks the ledger's length.
   const replace = (changed: Dataset) => { loaded.replace({...changed, ledgerEntries: BigInt(dataset === undefined ? 0 : ledgerLength(dataset))}); loaded.reload(); };
-  return <Page title={id} kind="Dataset" kindHref={href('datasets')} lead={dataset && neighboursOf(dataset).says}
+  return <Page title={id} kind="Dataset" kindHref={href('datasets')} lead={dataset && protectedBy(dataset)}
     actions={dataset && <Actions dataset={dataset} id={id}/>}>
     <Failure error={loaded.error} retry={loaded.reload}/>
     {isNotFound(loaded.error) && dataset === undefined && <Remark>A dataset shows to its owner, to those whom the policy lets see it, and to the operator. Others read that there is none.</Remark>}

@@ -1,11 +1,12 @@
 // #/datasets/job/ID: a job while it waits, runs and ends.
 
-import {JobState, type Job} from 'proto/training_pb';
+import {JobState, JobStateSchema, type Job} from 'proto/training_pb';
 import {useState} from 'preact/hooks';
 import {datasets, training} from '../api/clients';
 import {idOf} from '../api/ids';
 import {useAction, useLoad, useWatch} from '../api/load';
-import {delta, duration, entryOf, epsilon} from '../parts/format';
+import {meaningOf} from '../parts/enums';
+import {delta, duration, epsilon} from '../parts/format';
 import {Facts, Page, Section, Sentences, When} from '../parts/layout';
 import {Confirm, Failure, Loading, Notice, Progress} from '../parts/notice';
 import {Name, visible} from '../parts/text';
@@ -14,7 +15,7 @@ import {costText} from './budget';
 import {JobStateText} from './job_table';
 import {ReleaseTable} from './releases';
 import {datasetHref} from './where';
-import {hasEnded, JOB_STATES, neighboursOf} from './words';
+import {hasEnded, neighboursOf} from './words';
 
 function CancelJob({job}: {job: Job}) {
   const [isAsking, setAsking] = useState(false);
@@ -67,12 +68,12 @@ function Shown({job}: {job: Job}) {
     <div aria-live="polite"><Outcome job={job}/></div>
     {job.warnings.map(warning => <Notice key={warning} kind="warning" title="Known before it was submitted"><p><bdi>{visible(warning)}</bdi></p></Notice>)}
     <Facts facts={[
-      ['State', <><JobStateText job={job}/><br/><small>{entryOf(JOB_STATES, job.state).says}</small></>],
+      ['State', <><JobStateText job={job}/><br/><small>{meaningOf(JobStateSchema, job.state)}</small></>],
       ['Dataset', <a href={datasetHref(dataset)}><Name text={dataset}/></a>],
       ['Algorithm', <Name text={spec?.algorithm ?? ''}/>],
       ['Asked for', `ε ${epsilon(spec?.epsilonNanos ?? 0n)}, δ ${delta(spec?.deltaAtto ?? 0n)}`],
       ['Charged', costText(job.cost)],
-      ['Neighbouring tables differ in', about.data === undefined ? '–' : neighboursOf(about.data).word],
+      ['Neighbouring tables differ in', about.data === undefined ? '–' : neighboursOf(about.data)],
       ['Submitted by', job.submitter === '' ? 'not known: no policy' : <Name text={job.submitter}/>],
       ['Queued', <When at={job.createdUnixSeconds} exact/>],
       ['Begun', <When at={job.startedUnixSeconds} exact/>],

@@ -1,11 +1,12 @@
 // Jobs, newest first.
 
-import {JobState, type Job} from 'proto/training_pb';
+import {JobState, JobStateSchema, type Job} from 'proto/training_pb';
 import {useState} from 'preact/hooks';
 import {training} from '../api/clients';
 import {idOf} from '../api/ids';
 import {useLoad} from '../api/load';
-import {entryOf, percent} from '../parts/format';
+import {wordOf} from '../parts/enums';
+import {percent} from '../parts/format';
 import {Remark, State, When} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {Pager, Table} from '../parts/table';
@@ -13,7 +14,7 @@ import {Name} from '../parts/text';
 import {href} from '../route';
 import {costText} from './budget';
 import {datasetHref, jobHref} from './where';
-import {JOB_STATES} from './words';
+import {jobTone} from './words';
 
 const REFRESH_MS = 5000, JOBS_A_CALL = 1000, MOST_CALLS = 10, SIZE = 10;
 
@@ -32,8 +33,7 @@ async function readJobs(dataset: string, signal: AbortSignal): Promise<{jobs: Jo
 }
 
 export function JobStateText({job}: {job: Job}) {
-  const {tone, word} = entryOf(JOB_STATES, job.state);
-  return <State tone={tone}>{word}{job.state === JobState.RUNNING ? `, ${percent(job.progress, 0)}` : ''}</State>;
+  return <State tone={jobTone(job.state)}>{wordOf(JobStateSchema, job.state)}{job.state === JobState.RUNNING ? `, ${percent(job.progress, 0)}` : ''}</State>;
 }
 
 export function JobTable({dataset}: {dataset: string}) {

@@ -1,11 +1,12 @@
 // The ledger of a dataset: every charge, newest first, who made it, and the whole ledger as a file or on paper.
 
-import {LedgerEntryKind, type Dataset, type LedgerEntry} from 'proto/dataset_pb';
+import {LedgerEntryKind, LedgerEntryKindSchema, type Dataset, type LedgerEntry} from 'proto/dataset_pb';
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {idOf} from '../api/ids';
 import {useAction, useLoad} from '../api/load';
 import {saveFile} from '../parts/document_frame';
-import {count, delta, entryOf, epsilon, hex} from '../parts/format';
+import {meaningOf, wordOf} from '../parts/enums';
+import {count, delta, epsilon, hex} from '../parts/format';
 import {Command, Section, When} from '../parts/layout';
 import {Failure, Loading, Progress} from '../parts/notice';
 import {Pager, Table, type Column} from '../parts/table';
@@ -16,7 +17,7 @@ import {readLedgerPage, readWholeLedger, type LedgerPage} from './ledger_pages';
 import {ReleaseList} from './releases';
 import {Spenders} from './spenders';
 import {jobHref} from './where';
-import {isConcentrated, KINDS, knowsRho} from './words';
+import {isConcentrated, knowsRho} from './words';
 
 const SIZE = 50;
 
@@ -40,7 +41,7 @@ function columnsOf(dataset: Dataset, isPaper: boolean): Column<Numbered>[] {
   const columns: Column<Numbered>[] = [
     {head: 'entry', number: true, cell: ({number}) => count(number)},
     {head: 'time', cell: ({entry}) => <When at={entry.unixSeconds} exact/>},
-    {head: 'what', cell: ({entry}) => <span title={entryOf(KINDS, entry.kind).says}>{entryOf(KINDS, entry.kind).word}</span>},
+    {head: 'what', cell: ({entry}) => <span title={meaningOf(LedgerEntryKindSchema, entry.kind)}>{wordOf(LedgerEntryKindSchema, entry.kind)}</span>},
     {head: 'job', cell: ({entry}) => entry.job === '' ? '–' : <a href={jobHref(idOf(entry.job))}><Name text={idOf(entry.job)} most={28}/></a>},
     {head: 'by', cell: ({entry}) => entry.submitter === '' ? '–' : <Name text={entry.submitter} most={24}/>},
     {head: 'ε', number: true, cell: ({entry}) => isOpening(entry) ? <>{epsilon(cap?.epsilonNanos ?? 0n)}<small>the cap</small></> : signed(entry, epsilon(entry.cost?.epsilonNanos ?? 0n))},

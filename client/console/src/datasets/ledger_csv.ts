@@ -1,10 +1,11 @@
 // A ledger as a CSV file: one line per entry, and one for each release that a job made.
 
-import {LedgerEntryKind, type Dataset, type LedgerEntry} from 'proto/dataset_pb';
+import {LedgerEntryKind, LedgerEntryKindSchema, type Dataset, type LedgerEntry} from 'proto/dataset_pb';
 import {idOf} from '../api/ids';
-import {entryOf, epsilon, hex} from '../parts/format';
+import {nameOf} from '../parts/enums';
+import {epsilon, hex} from '../parts/format';
 import {exactDelta, rho} from './budget';
-import {KINDS, knowsRho, neighboursOf} from './words';
+import {knowsRho, neighboursOf} from './words';
 
 const COLUMNS = ['dataset', 'neighbouring', 'entry', 'time_utc', 'what', 'job', 'submitter', 'epsilon', 'delta', 'rho',
   'release', 'mechanism', 'release_epsilon', 'release_times', 'release_part', 'hash'];
@@ -33,8 +34,8 @@ export class LedgerCsv {
   #entry(entry: LedgerEntry): string {
     const isOpening = entry.kind === LedgerEntryKind.OPENED;
     const cost = isOpening ? this.dataset.cap : entry.cost;
-    const head = [idOf(this.dataset.name), neighboursOf(this.dataset).word, String(this.#next++),
-      new Date(1000 * Number(entry.unixSeconds)).toISOString(), entryOf(KINDS, entry.kind).word, idOf(entry.job), entry.submitter];
+    const head = [idOf(this.dataset.name), neighboursOf(this.dataset), String(this.#next++),
+      new Date(1000 * Number(entry.unixSeconds)).toISOString(), nameOf(LedgerEntryKindSchema, entry.kind), idOf(entry.job), entry.submitter];
     const releases = entry.kind === LedgerEntryKind.SETTLED ? entry.releases : [];
     return line([...head, epsilon(cost?.epsilonNanos ?? 0n), exactDelta(cost?.deltaAtto ?? 0n),
       knowsRho(entry.cost) ? rho(entry.cost!.rhoPico) : '', '', '', '', '', '', hex(entry.hash)])

@@ -1,16 +1,17 @@
 // #/datasets: all datasets that the caller may see.
 
-import type {Dataset} from 'proto/dataset_pb';
+import {DatasetStateSchema, type Dataset} from 'proto/dataset_pb';
 import {datasets} from '../api/clients';
 import {idOf} from '../api/ids';
-import {count, entryOf, epsilon} from '../parts/format';
+import {wordOf} from '../parts/enums';
+import {count, epsilon} from '../parts/format';
 import {Empty, Page, State, When} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {PageButtons, Table, usePages} from '../parts/table';
 import {Name} from '../parts/text';
 import {href} from '../route';
 import {datasetHref} from './where';
-import {isConcentrated, isHeld, neighboursOf, STATES} from './words';
+import {isConcentrated, isHeld, neighboursOf, toneOf} from './words';
 
 const REFRESH_MS = 10_000;
 const NEW = <a class="button primary" href={href('datasets', 'new')}>New dataset</a>;
@@ -18,8 +19,7 @@ const ACTIONS = <><a class="button" href={href('datasets', 'jobs')}>All jobs</a>
 
 function StateOf({dataset}: {dataset: Dataset}) {
   if (isHeld(dataset)) return <State tone="warn">on hold</State>;
-  const {tone, word} = entryOf(STATES, dataset.state);
-  return <State tone={tone}>{word}</State>;
+  return <State tone={toneOf(dataset.state)}>{wordOf(DatasetStateSchema, dataset.state)}</State>;
 }
 
 function Left({dataset}: {dataset: Dataset}) {
@@ -41,7 +41,7 @@ export function DatasetList() {
         {head: 'state', cell: dataset => <StateOf dataset={dataset}/>},
         {head: 'ε left', number: true, cell: dataset => <Left dataset={dataset}/>},
         {head: 'ε in all', number: true, cell: dataset => epsilon(dataset.cap?.epsilonNanos ?? 0n)},
-        {head: 'neighbours differ in', cell: dataset => neighboursOf(dataset).short},
+        {head: 'neighbours differ in', cell: dataset => neighboursOf(dataset)},
         {head: 'rows', number: true, cell: dataset => dataset.rowsHidden ? 'hidden' : count(dataset.rows)},
         {head: 'owner', cell: dataset => dataset.owner === '' ? '–' : <Name text={dataset.owner} most={24}/>},
         {head: 'created', cell: dataset => <When at={dataset.createdUnixSeconds}/>},

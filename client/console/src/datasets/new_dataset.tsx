@@ -1,11 +1,12 @@
 // #/datasets/new: a schema, a budget that cannot change later, and rows.
 
-import {Composition, Neighbours, type Dataset} from 'proto/dataset_pb';
+import {Composition, CompositionSchema, Neighbours, NeighboursSchema, type Dataset} from 'proto/dataset_pb';
 import {useMemo, useState} from 'preact/hooks';
 import {datasets} from '../api/clients';
 import {idOf, newRequestId} from '../api/ids';
 import {useAction} from '../api/load';
 import {CheckField, Form, SelectField, TextField} from '../parts/field';
+import {meaningOf, wordOf} from '../parts/enums';
 import {DELTA_WANTED, countOf, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
 import {Page, Remark, Section, Sentences} from '../parts/layout';
 import {Confirm} from '../parts/notice';
@@ -15,7 +16,6 @@ import type {SchemaFile} from '../rows/schema_file';
 import {RowsPicker, SchemaPicker, SchemaSummary, type CheckedRows} from './check';
 import {UploadRows} from './upload_rows';
 import {pathOf} from './where';
-import {COMPOSITIONS, NEIGHBOURS} from './words';
 
 interface Terms {
   id: string;
@@ -47,8 +47,8 @@ function capOf({epsilonText, deltaText, composition, neighbours}: Terms): Cap | 
 
 function CapWords({cap}: {cap: Cap}) {
   return <Sentences texts={[
-    `All jobs together may cost ε ${epsilon(cap.epsilonNanos)}${cap.deltaAtto > 0n ? ` and δ ${delta(cap.deltaAtto)}` : ''}. Neighbouring tables differ in: ${NEIGHBOURS[cap.neighbours].word}.`,
-    NEIGHBOURS[cap.neighbours].says, COMPOSITIONS[cap.composition].says,
+    `All jobs together may cost ε ${epsilon(cap.epsilonNanos)}${cap.deltaAtto > 0n ? ` and δ ${delta(cap.deltaAtto)}` : ''}. Neighbouring tables differ in: ${wordOf(NeighboursSchema, cap.neighbours)}.`,
+    meaningOf(NeighboursSchema, cap.neighbours), meaningOf(CompositionSchema, cap.composition),
     'The schema, the budget and the relation can never be changed. Creating a dataset spends nothing.',
   ]}/>;
 }

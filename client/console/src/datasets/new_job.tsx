@@ -79,7 +79,7 @@ function PreviewOf({preview, dataset, spec}: {preview: PreviewJobResponse; datas
     <Sentences texts={[
       <>The job would be charged {costText(cost)}{isConcentrated(dataset) && knowsRho(cost) && `, ρ ${rho(cost!.rhoPico)}`} when it is submitted.
         A failure, or a cancel once it runs, would give nothing back.</>,
-      <>Neighbouring tables differ in: {neighboursOf(dataset).word}.</>,
+      <>Neighbouring tables differ in: {neighboursOf(dataset)}.</>,
       !isConcentrated(dataset) && spec !== null && cost !== undefined && preview.fits
         ? `After it, ε ${epsilon((dataset.epsilonLeftNanos > cost.epsilonNanos ? dataset.epsilonLeftNanos - cost.epsilonNanos : 0n))} is left of ${epsilon(dataset.cap?.epsilonNanos ?? 0n)}.`
         : `Before it, ε ${epsilon(dataset.epsilonLeftNanos)} is left for one release without δ${withDelta}.`,
@@ -98,7 +98,7 @@ function Submit({dataset, spec, preview, names, onClose}: {dataset: Dataset; spe
   return <Confirm title="Spend this on a model?" action={`Spend ${costText(preview.cost)}`} running={submit.running} error={submit.error}
     onConfirm={() => void submit.run()} onClose={onClose}>
     <p>{costText(preview.cost)} is taken out of the budget of <Name text={idOf(dataset.name)}/> now. It is refunded only if the job is cancelled before it begins.</p>
-    <p>Neighbouring tables differ in: {neighboursOf(dataset).word}.</p>
+    <p>Neighbouring tables differ in: {neighboursOf(dataset)}.</p>
     {preview.warnings.length > 0 && <p>{preview.warnings.length === 1 ? 'The warning on the page stands' : 'The warnings on the page stand'}: <bdi>{visible(preview.warnings[0]!)}</bdi></p>}
   </Confirm>;
 }

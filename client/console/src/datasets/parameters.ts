@@ -1,9 +1,9 @@
 // The parameters of algorithms: what they accept, and whether a text fits.
 
 import {type Algorithm, type Parameter, ParameterType} from 'proto/training_pb';
-import {Neighbours, type Dataset} from 'proto/dataset_pb';
-import {entryOf, plain} from '../parts/format';
-import {NEIGHBOURS} from './words';
+import {Neighbours, NeighboursSchema, type Dataset} from 'proto/dataset_pb';
+import {wordOf} from '../parts/enums';
+import {plain} from '../parts/format';
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -49,6 +49,6 @@ export function misfitOf(algorithm: Algorithm, dataset: Dataset): string | null 
   if (isRegression && !algorithm.regression) return 'it predicts classes alone';
   if (!isRegression && !algorithm.classification) return 'it predicts numbers alone';
   const relation = dataset.cap?.neighbours ?? Neighbours.UNSPECIFIED;
-  if (algorithm.neighbours !== relation) return `its guarantee is about another relation: ${entryOf(NEIGHBOURS, algorithm.neighbours).word}`;
+  if (algorithm.neighbours !== relation) return `its guarantee is about another relation: ${wordOf(NeighboursSchema, algorithm.neighbours)}`;
   return null;
 }

@@ -1,19 +1,19 @@
 // A model at a glance: what it predicts, what it cost, what its answers depend on, which endpoints serve it.
 
-import type {DescribeModelResponse, Endpoint} from 'proto/model_pb';
+import {LeafKindSchema, type DescribeModelResponse, type Endpoint} from 'proto/model_pb';
 import {models} from '../api/clients';
-import {isUnimplemented} from '../api/errors';
 import {idOf} from '../api/ids';
 import {useLoad} from '../api/load';
+import {meaningOf} from '../parts/enums';
 import {count, countOf, decimal, delta, epsilon, hex, plain} from '../parts/format';
-import {Command, Facts, Figures, Remark, Section, Sentences} from '../parts/layout';
+import {Facts, Figures, Remark, Section, Sentences} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {Name, Names, visible} from '../parts/text';
 import {href} from '../route';
 import {BarTable} from './bars';
 import {endpointHref, SourceLink} from './links';
 import type {ModelProps} from './model';
-import {answerKind, costNote, createdText, leafKindText, mayBeNoise, neighbouringText, readersText, relayText, sizeOf, SURE_ERRORS} from './words';
+import {answerKind, costNote, costText, createdText, mayBeNoise, neighbouringText, sizeOf, SURE_ERRORS} from './words';
 
 export function ModelOverview({id, model, described}: ModelProps) {
   const {certificate, schema} = model, size = sizeOf(model), words = described.data;
@@ -29,13 +29,11 @@ export function ModelOverview({id, model, described}: ModelProps) {
     ]}/>
     <section aria-label="Guarantee"><p>Neighbouring: <Name text={neighbouringText(certificate)} most={200}/>. Within that, whoever sees the model or its answers can tell two cases apart by
       a factor of e<sup>ε</sup> at most{certificate !== undefined && certificate.deltaAtto > 0n ? ', but for delta' : ''}; the <a href={href('models', id, 'certificate')}>certificate</a> says what this means and what it does not cover.</p>
-      {certificate?.relay !== undefined && <p>Towards a curator that does not collude with the relay: {relayText(certificate.relay)}. If the two collude, epsilon {epsilon(certificate.epsilonNanos)} is all there is.</p>}
-      {certificate?.readers !== undefined && <p>Towards whoever sees only models that were built after the study was sealed: {readersText(certificate.readers)}.</p>}</section>
+      {certificate?.relay !== undefined && <p>Towards a curator that does not collude with the relay: {costText(certificate.relay)}, on conditions that the certificate states. If the two collude, epsilon {epsilon(certificate.epsilonNanos)} is all there is.</p>}
+      {certificate?.readers !== undefined && <p>Towards whoever sees only models that were built after the study was sealed: {costText(certificate.readers)}, on conditions that the certificate states.</p>}</section>
     <Section title="What its answers hang on">
       {words !== undefined ? <Importances described={words}/>
-        : isUnimplemented(described.error) ? <><Remark>This daemon tells no importances: it is older than this console. The command does:</Remark>
-          <Command text={`coppice model show --model ${id}`}/></>
-          : described.error !== null ? <Failure error={described.error} retry={described.reload}/> : <Loading/>}
+        : described.error !== null ? <Failure error={described.error} retry={described.reload}/> : <Loading/>}
     </Section>
     <Section title="What it is">
       <Facts facts={[
@@ -47,7 +45,7 @@ export function ModelOverview({id, model, described}: ModelProps) {
         schema.target !== undefined && ['Range of the answer', `${plain(schema.target.min)} to ${plain(schema.target.max)} ${visible(schema.target.unit)}`],
         ['Features', <>{count(schema.features.length)}: <Names texts={schema.features.map(feature => feature.name)} most={6}/></>],
         model.derived.length > 0 && ['Derived features', `${countOf(model.derived.length, 'signed sum')} of numeric features`],
-        ['Leaves hold', leafKindText(model.leafKind)],
+        ['Leaves hold', meaningOf(LeafKindSchema, model.leafKind)],
         certificate !== undefined && certificate.fingerprint !== '' && ['Fingerprint of the study\'s terms', <code>{certificate.fingerprint.slice(0, 16)}…</code>],
         ['Signed by key', model.signature === undefined ? 'nobody' : <code>{hex(model.signature.key, 8)}</code>],
         certificate !== undefined && certificate.codeVersion !== '' && ['Version of the program', <Name text={certificate.codeVersion} most={30}/>],

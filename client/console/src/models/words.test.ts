@@ -8,7 +8,7 @@ import {CertificateSchema, LeafKind, LeafPredictionSchema, ModelSchema, type Lea
 import {FeatureSchema} from 'proto/schema_pb';
 import {layOut} from '../trees/layout';
 import {encodeTyped, startOf} from './typed_fields';
-import {answerKind, contributionOf, costText, createdText, isBeyondThisConsole, leafRemark, leafWords, leavesAreTerms, mayBeNoise, prunedTo, readersText, relayText, sizeOf} from './words';
+import {answerKind, contributionOf, costText, createdText, isBeyondThisConsole, leafRemark, leafWords, leavesAreTerms, mayBeNoise, prunedTo, sizeOf} from './words';
 
 const {LEAF, NUMERIC} = SplitKind;
 const STUMP = {kinds: [NUMERIC, LEAF, LEAF], features: [0], thresholds: [1], missingLeft: [false]};
@@ -68,18 +68,6 @@ test('a leaf that took over an ancestor\'s sums says so', () => {
 test('what a model cost is exact', () => {
   const {certificate} = create(ModelSchema, {certificate: {epsilonNanos: 1_000_000_001n, deltaAtto: 10n ** 12n}});
   assert.equal(costText(certificate!), 'epsilon 1.000000001, delta 1e−6');
-});
-
-test('what is promised towards readers has its condition', () => {
-  const {readers} = create(CertificateSchema, {readers: {epsilonNanos: 250_000_000n, deltaAtto: 10n ** 10n, honestReports: 9000n, dishonestMillionths: 100_000}});
-  assert.equal(readersText(readers!), 'epsilon 0.25, delta 1e−8, if at least 9,000 of its reports are honest (10.0 % were assumed not to be) '
-    + 'and nobody was shown tickets, arrival times, or anything from before');
-});
-
-test('what is promised through a relay has its conditions', () => {
-  const {relay} = create(CertificateSchema, {relay: {epsilonNanos: 118_000_001n, deltaAtto: 10n ** 10n, honestReports: 9000n, batches: 2n}});
-  assert.equal(relayText(relay!), 'epsilon 0.118000001, delta 1e−8, if the relay dealt tickets at random and told nobody who got which, and at least 9,000 reports '
-    + 'of every batch are honest (there are 2)');
 });
 
 test('a job tells the day alone', () => {

@@ -1,29 +1,17 @@
 // What a model is and what it cost, in words.
 
-import {LeafKind, type Certificate, type LeafPrediction, type Model, type ReadersBound, type RelayBound} from 'proto/model_pb';
+import {LeafKind, LeafKindSchema, type Certificate, type LeafPrediction, type Model} from 'proto/model_pb';
 import {count, countOf, decimal, delta, epsilon, percent, significant, time} from '../parts/format';
 import type {TreeLayout} from '../trees/layout';
 
 /** "epsilon 2", "epsilon 1, delta 1e−6". */
-export function costText({epsilonNanos, deltaAtto}: Certificate): string {
+export function costText({epsilonNanos, deltaAtto}: Pick<Certificate, 'epsilonNanos' | 'deltaAtto'>): string {
   return `epsilon ${epsilon(epsilonNanos)}${deltaAtto > 0n ? `, delta ${delta(deltaAtto)}` : ''}`;
 }
 
 /** Says whose privacy loss the cost is. */
 export function costNote(model: Model): string {
   return model.study === '' ? 'for each row, in all' : 'for each device, by its one report';
-}
-
-/** What else is promised, and on which condition (ReadersBound in model.proto). */
-export function readersText({epsilonNanos, deltaAtto, honestReports, dishonestMillionths}: ReadersBound): string {
-  return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, if at least ${count(honestReports)} of its reports are honest (${percent(dishonestMillionths / 1e6)} `
-    + 'were assumed not to be) and nobody was shown tickets, arrival times, or anything from before';
-}
-
-/** What is promised against a curator that does not collude with the relay (RelayBound in model.proto). */
-export function relayText({epsilonNanos, deltaAtto, honestReports, batches}: RelayBound): string {
-  return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, if the relay dealt tickets at random and told nobody who got which, and at least ${count(honestReports)} reports `
-    + `of every batch are honest (there are ${count(batches)})`;
 }
 
 /** The neighbouring relation; an early model may lack it. */
@@ -46,23 +34,12 @@ export function answerKind(model: Model): string {
   return schema.target.unit === '' ? 'a number' : `a number in ${schema.target.unit}`;
 }
 
-const LEAF_KINDS: Record<LeafKind, string> = {
-  [LeafKind.UNSPECIFIED]: 'probabilities: the answer is their mean over the trees',
-  [LeafKind.ADDITIVE]: 'terms of a mean: the answer is the mean over the trees, cut to what is possible',
-  [LeafKind.WEIGHTS]: 'weights: the answer is their sums over the trees, as parts of the total',
-  [LeafKind.SCORES]: 'scores: the answer follows from their sums over the trees',
-};
-
-export function leafKindText(kind: LeafKind): string {
-  return LEAF_KINDS[kind] ?? 'something that this console does not know';
-}
-
 /** The format of models that this console reads (kModelVersion of common/model/model.h). */
 const MODEL_VERSION = 1;
 
 /** Whether this console would misread the leaves of a model from a later daemon. */
 export function isBeyondThisConsole({minReader, leafKind}: Model): boolean {
-  return minReader > MODEL_VERSION || LEAF_KINDS[leafKind] === undefined;
+  return minReader > MODEL_VERSION || LeafKindSchema.value[leafKind] === undefined;
 }
 
 /** Whether leaves are terms of the answer rather than answers of their own: the rule of common/model/explain.cc. */

@@ -74,8 +74,3 @@ test('text is cut between characters', () => {
   assert.equal(cut('a👍b', 3), 'a…');
   assert.equal(cut('abc', 3), 'abc');
 });
-
-test('an enum of a newer daemon has the entry of none', () => {
-  assert.equal(format.entryOf({0: 'unknown', 1: 'open'}, 7), 'unknown');
-  assert.equal(format.entryOf({0: 'unknown', 1: 'open'}, 1), 'open');
-});

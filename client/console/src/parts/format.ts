@@ -139,8 +139,3 @@ export function relative(unixSeconds: bigint | number, now = Date.now() / 1000):
   if (Math.abs(seconds) < 5) return 'now';
   return seconds > 0 ? `${duration(seconds, 1)} ago` : `in ${duration(-seconds, 1)}`;
 }
-
-/** The entry of an enum's value; that of UNSPECIFIED, 0, if only a newer daemon knows the value. */
-export function entryOf<T>(table: Readonly<Record<number, T>>, value: number): T {
-  return table[value] ?? table[0]!;
-}

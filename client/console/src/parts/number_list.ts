@@ -8,6 +8,8 @@ export interface ListRules<T> {
   most: number;
   /** Returns null for a text that is no such number. */
   parse: (text: string) => T | null;
+  /** Whether an empty field is a list of none. */
+  mayBeEmpty?: boolean;
 }
 
 export type NumberList<T> = {values: T[]; problem: null} | {values: null; problem: string};
@@ -21,13 +23,13 @@ function refuse(problem: string): {values: null; problem: string} {
 }
 
 /** Commas, semicolons and blanks separate. Refuses a comma that may stand between thousands. */
-export function parseNumbers<T>(text: string, {what, most, parse}: ListRules<T>): NumberList<T> {
+export function parseNumbers<T>(text: string, {what, most, parse, mayBeEmpty = false}: ListRules<T>): NumberList<T> {
   const thousands = THOUSANDS.exec(text)?.[1];
   if (thousands !== undefined) {
     return refuse(`"${cut(thousands, MOST_SHOWN)}" may be one number or several: leave the comma out, or put a blank after it.`);
   }
   const parts = text.split(/[,;\s]+/).filter(part => part !== '');
-  if (parts.length === 0) return refuse(`Give 1 to ${most} ${what}, by commas.`);
+  if (parts.length === 0 && !mayBeEmpty) return refuse(`Give 1 to ${most} ${what}, by commas.`);
   if (parts.length > most) return refuse(`These are ${parts.length} numbers: give at most ${most} ${what}.`);
   const values: T[] = [];
   for (const part of parts) {

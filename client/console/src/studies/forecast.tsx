@@ -1,18 +1,18 @@
 // Forecasts for studies, planned and existing.
 
-import type {Interval, Outlook, PreviewStudyResponse} from 'proto/study_pb';
-import {count, countOf, decimal, delta, entryOf, epsilon, parseCount, signedDecimal} from '../parts/format';
+import {MechanismSchema, type Interval, type Outlook, type PreviewStudyResponse} from 'proto/study_pb';
+import {nameOf} from '../parts/enums';
+import {count, countOf, decimal, delta, epsilon, parseCount, signedDecimal} from '../parts/format';
 import {Remark} from '../parts/layout';
 import {parseNumbers, type NumberList} from '../parts/number_list';
 import {Table} from '../parts/table';
 import {Name} from '../parts/text';
-import {MECHANISMS} from './words';
 
 export const MOST_FORECASTS = 8;
 
 /** How many devices are expected to answer, in each case to forecast: "1000, 10000". */
 export function parseDevices(text: string): NumberList<number> {
-  return parseNumbers(text, {what: 'numbers of devices', most: MOST_FORECASTS, parse: part => parseCount(part, 1, 1e12)});
+  return parseNumbers(text, {what: 'numbers of devices', mayBeEmpty: true, most: MOST_FORECASTS, parse: part => parseCount(part, 1, 1e12)});
 }
 
 type Range = Pick<Interval, 'low' | 'mean' | 'high'>;
@@ -46,7 +46,7 @@ export function OutlookTable({forecast, withEpsilon}: {forecast: PreviewStudyRes
           : `${signedDecimal(outlook.gain)} (${signedDecimal(outlook.gainInterval.low)} to ${signedDecimal(outlook.gainInterval.high)})`},
       ] : []),
       {head: 'worth rows', number: true, cell: outlook => count(Math.round(outlook.equivalentRows))},
-      {head: 'a report', cell: outlook => <span class="when">{entryOf(MECHANISMS, outlook.mechanism)}, {countOf(outlook.payloadBytes, 'byte')}</span>},
+      {head: 'a report', cell: outlook => <span class="when">{nameOf(MechanismSchema, outlook.mechanism)}, {countOf(outlook.payloadBytes, 'byte')}</span>},
       ...(hasReaders ? [{head: 'readers\' epsilon', number: true, cell: (outlook: Outlook) =>
         outlook.readersEpsilonNanos === 0n ? '–' : `${epsilon(outlook.readersEpsilonNanos)}, δ ${delta(outlook.readersDeltaAtto)}`}] : []),
     ]}/>

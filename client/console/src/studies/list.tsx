@@ -1,15 +1,16 @@
 // #/studies: all studies.
 
-import {StudyState} from 'proto/study_pb';
+import {StudyState, StudyStateSchema} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {idOf} from '../api/ids';
-import {count, entryOf} from '../parts/format';
+import {wordOf} from '../parts/enums';
+import {count} from '../parts/format';
 import {Empty, Page, State, When} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {PageButtons, Table, usePages} from '../parts/table';
 import {Name} from '../parts/text';
 import {href} from '../route';
-import {STATES, totalsOf} from './words';
+import {toneOf, totalsOf} from './words';
 
 const REFRESH_MS = 10_000;
 const NEW = <a class="button primary" href={href('studies', '~new')}>New study</a>;
@@ -26,7 +27,7 @@ export function StudyList() {
     {items === undefined ? pages.loading && <Loading/> : <>
       <Table caption="Studies" quiet rows={items} rowKey={study => study.name} columns={[
         {head: 'study', cell: study => <a href={href('studies', idOf(study.name))}><Name text={idOf(study.name)}/></a>},
-        {head: 'state', cell: study => <State tone={entryOf(STATES, study.state).tone}>{entryOf(STATES, study.state).word}</State>},
+        {head: 'state', cell: study => <State tone={toneOf(study.state)}>{wordOf(StudyStateSchema, study.state)}</State>},
         {head: 'accepted', number: true, cell: study => count(totalsOf(study.counts).accepted)},
         {head: 'rejected', number: true, cell: study => count(totalsOf(study.counts).rejected)},
         {head: 'created', cell: study => <When at={study.createdUnixSeconds}/>},

@@ -1,7 +1,7 @@
 // #/studies/~new: leads from a schema and public rows to a forecast, and to a study.
 
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
-import {Criterion, SplitRule, type PreviewStudyResponse} from 'proto/study_pb';
+import type {PreviewStudyResponse} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {idOf, newRequestId} from '../api/ids';
 import {useAction} from '../api/load';
@@ -17,7 +17,6 @@ import {InputErrors} from '../rows/errors';
 import {noteTexts, readTable, toRows, type ReadNotes} from '../rows/read_table';
 import {readSchemaFile, type SchemaFile} from '../rows/schema_file';
 import {MOST_FORECASTS, OutlookTable, parseDevices} from './forecast';
-import {neighbouringOf} from './words';
 
 interface PublicRows {
   rows: {values: number[]}[];
@@ -28,7 +27,7 @@ interface PublicRows {
 
 // About what one request may hold: the daemon refuses more than 64 MiB unless told otherwise.
 const MOST_PUBLIC_BYTES = 48 << 20;
-const TREES = 64, TREES_WITHOUT_LABELS = 256, DEPTH = 6; // as coppice study create
+const CHOSEN = 'the curator\'s choice';
 const MIN_EPSILON = 10_000_000n, MAX_EPSILON = 20_000_000_000n;
 
 async function readPublicRows(file: File, {schema, format}: SchemaFile, withLabels: boolean, signal: AbortSignal): Promise<PublicRows> {
@@ -56,9 +55,7 @@ function requestOf({schema, rows, withoutRows, withoutLabels}: Draft) {
     schema: schema!.schema,
     publicRows: rows?.rows ?? [],
     ...(schema!.schema.target === undefined ? {publicLabels: rows?.labels ?? []} : {publicNumbers: rows?.numbers ?? []}),
-    partition: {rule: SplitRule.HYBRID, criterion: Criterion.ENTROPY, maxDepth: DEPTH, minLeaf: 1, trees: ignoreLabels ? TREES_WITHOUT_LABELS : TREES,
-      seed: 1n, chooseSize: true, ignoreLabels, fromSchema: withoutRows},
-    how: {case: 'chooseMechanism' as const, value: {maxPayloadBytes: 0}},
+    partition: {ignoreLabels, fromSchema: withoutRows}, // the curator chooses the rest
   };
 }
 
@@ -160,10 +157,10 @@ function Summary({schema: {schema, fromRows}, rows}: {schema: SchemaFile; rows: 
 }
 
 function Planned({draft}: {draft: Draft}) {
-  const [epsilons, setEpsilons] = useState('0.5, 1, 2, 4');
-  const [devices, setDevices] = useState('1000, 10000, 100000');
+  const [epsilons, setEpsilons] = useState('');
+  const [devices, setDevices] = useState('');
   const [found, setFound] = useState<PreviewStudyResponse | null>(null);
-  const wanted = {epsilons: parseNumbers(epsilons, {what: 'epsilons from 0.01 to 20', most: MOST_FORECASTS, parse: parseStudyEpsilon}),
+  const wanted = {epsilons: parseNumbers(epsilons, {what: 'epsilons from 0.01 to 20', most: MOST_FORECASTS, parse: parseStudyEpsilon, mayBeEmpty: true}),
     devices: parseDevices(devices)};
   const preview = useAction(async signal => {
     setFound(null);
@@ -174,8 +171,8 @@ function Planned({draft}: {draft: Draft}) {
       <Form action="Forecast" running={preview.running} problem={wanted.epsilons.problem ?? wanted.devices.problem} onSubmit={() => void preview.run()}
         extra={preview.running && <button type="button" onClick={preview.cancel}>Stop</button>}>
         <div class="fields">
-          <TextField label="Epsilons" value={epsilons} onValue={setEpsilons} hint="What one report may cost its device: smaller is more private."/>
-          <TextField label="Numbers of devices" value={devices} onValue={setDevices} hint="How many you expect to answer."/>
+          <TextField label="Epsilons" value={epsilons} onValue={setEpsilons} placeholder={CHOSEN} hint="What one report may cost its device: smaller is more private."/>
+          <TextField label="Numbers of devices" value={devices} onValue={setDevices} placeholder={CHOSEN} hint="How many you expect to answer."/>
         </div>
       </Form>
       {preview.running && <Progress label="Simulating each combination"/>}
@@ -196,39 +193,40 @@ function Creation({draft, suggestion}: {draft: Draft; suggestion: bigint | null}
   const [id, setId] = useState('');
   const [epsilonText, setEpsilonText] = useState(suggestion === null ? '1' : epsilon(suggestion));
   const [expected, setExpected] = useState('');
-  const [fewest, setFewest] = useState('100');
+  const [fewest, setFewest] = useState('');
   const [ends, setEnds] = useState('');
   const [days, setDays] = useState('');
   const [withTokens, setWithTokens] = useState(false);
   const [isAsked, setAsked] = useState(false);
   const requestId = useRef(newRequestId());
-  const nanos = parseStudyEpsilon(epsilonText), minReports = parseCount(fewest, 0), expectedDevices = expected.trim() === '' ? 0 : parseCount(expected, 0);
+  const nanos = parseStudyEpsilon(epsilonText), minReports = fewest.trim() === '' ? undefined : parseCount(fewest, 0), expectedDevices = expected.trim() === '' ? 0 : parseCount(expected, 0);
   const endsAt = ends === '' ? 0 : Math.floor(new Date(ends).getTime() / 1000), retentionDays = days.trim() === '' ? 0 : parseCount(days, 0, 36500);
   const create = useAction(async signal => {
     const {study} = await studies.createStudy({...requestOf(draft), requestId: requestId.current, studyId: id.trim(), epsilonNanos: nanos!,
       expectedDevices: BigInt(expectedDevices!),
-      settings: {minReports: BigInt(minReports!), expiresUnixSeconds: BigInt(endsAt), retentionDays: retentionDays!, requireSubmissionToken: withTokens}}, {signal});
+      settings: {...(minReports === undefined ? {} : {minReports: BigInt(minReports!)}), expiresUnixSeconds: BigInt(endsAt), retentionDays: retentionDays!, requireSubmissionToken: withTokens}}, {signal});
     go('studies', idOf(study!.name));
   });
   const problem = id.trim() !== '' && !ID.test(id.trim()) ? 'A name has 1 to 63 of a-z, 0-9, - and _.' : nanos === null ? 'Epsilon is a number from 0.01 to 20.'
     : minReports === null ? 'The fewest reports are a whole number.' : expectedDevices === null ? 'The expected devices are a whole number.'
       : endsAt !== 0 && !(endsAt * 1000 > Date.now()) ? 'The end must be in the future.' : retentionDays === null ? 'Days are a whole number.' : null;
   const rows = useMemo(() => draft.rows?.rows.length ?? 0, [draft]);
+  const shown = draft.schema?.schema.features.filter(feature => feature.isPublic).length ?? 0;
   return <Section title="Create">
     <Form action="Create the study …" running={create.running} problem={problem} onSubmit={() => { requestId.current = newRequestId(); create.clear(); setAsked(true); }}>
       <div class="fields">
-        <TextField label="Name" value={id} onValue={setId} placeholder="the curator's choice" maxLength={63} hint="Its id, for good."/>
+        <TextField label="Name" value={id} onValue={setId} placeholder={CHOSEN} maxLength={63} hint="Its id, for good."/>
         <TextField label="Epsilon per report" value={epsilonText} onValue={setEpsilonText} inputMode="decimal" hint="0.01 to 20. It cannot be changed."/>
         <TextField label="Devices that you expect" value={expected} onValue={setExpected} inputMode="numeric" placeholder="unknown" hint="Sizes the partition where there are no labels."/>
-        <TextField label="Fewest reports of a model" value={fewest} onValue={setFewest} inputMode="numeric" hint="No model is built of fewer; devices are told."/>
+        <TextField label="Fewest reports of a model" value={fewest} onValue={setFewest} inputMode="numeric" placeholder={CHOSEN} hint="No model is built of fewer; devices are told."/>
         <TextField label="Ends" type="datetime-local" value={ends} onValue={setEnds} hint="Collection ends by itself. Empty: when you seal it."/>
         <TextField label="Days kept after sealing" value={days} onValue={setDays} inputMode="numeric" placeholder="for good" hint="Then sums and public rows are deleted; models stay."/>
       </div>
       <CheckField label="Ask for submission tokens" checked={withTokens} onChecked={setWithTokens} hint="Each token counts once: coppice study tokens --count N makes them."/>
     </Form>
     {isAsked && <Confirm title="Create this study?" action="Create the study" running={create.running} error={create.error} onConfirm={() => void create.run()} onClose={() => setAsked(false)}>
-      <p>Devices may answer from now on, once each. A report is differentially private with epsilon {nanos === null ? '' : epsilon(nanos)}; neighbours
-        are {visible(neighbouringOf({schema: draft.schema?.schema, joinedBy: ''}))}. The terms cannot be changed.</p>
+      <p>Devices may answer from now on, once each. A report is differentially private with epsilon {nanos === null ? '' : epsilon(nanos)}
+        {shown > 0 && `, which does not protect the ${countOf(shown, 'feature')} that it sends in the clear`}. The terms cannot be changed.</p>
       <p>{rows > 0 ? `The partition shows the ${countOf(rows, 'public row')} almost exactly, to every device. They must be public.` : `The partition follows from the schema alone, which is public: ${visible(draft.schema?.schema.label ?? '')}.`}</p>
     </Confirm>}
   </Section>;

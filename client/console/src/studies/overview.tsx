@@ -1,19 +1,20 @@
 // The reports of a study: how many, with which outcome, over time, and what the sums say about the devices.
 
 import {useEffect, useMemo, useRef} from 'preact/hooks';
-import {ReportOutcome, type GetReportHistoryResponse} from 'proto/study_pb';
+import {MechanismSchema, ReportOutcome, ReportOutcomeSchema, type GetReportHistoryResponse} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {isUnimplemented} from '../api/errors';
 import {useLoad} from '../api/load';
 import {Chart} from '../parts/chart';
-import {count, countOf, duration, entryOf, epsilon, percent, significant} from '../parts/format';
+import {meaningOf, nameOf, wordOf} from '../parts/enums';
+import {count, countOf, duration, epsilon, percent, significant} from '../parts/format';
 import {Empty, Figures, Remark, Section, Sentences, State, When} from '../parts/layout';
 import {Failure, Loading, Notice} from '../parts/notice';
 import {Table} from '../parts/table';
 import {visible} from '../parts/text';
 import {RelaySection} from './relay';
 import {isOpen, type StudyProps} from './study';
-import {MECHANISMS, OUTCOMES, neighbouringOf, totalsOf} from './words';
+import {totalsOf} from './words';
 
 const HISTORY_MS = 5000, STUDY_MS = 10_000;
 
@@ -26,12 +27,12 @@ export function StudyOverview({id, study, loaded, hasOldAlarms}: StudyProps) {
     <Figures figures={[
       {name: 'Accepted reports', value: count(totals.accepted), note: isOpen(study) ? 'and more may come' : 'all there will be'},
       {name: 'Rejected', value: count(totals.rejected), note: countOf(totals.duplicate, 'duplicate')},
-      {name: 'Epsilon per report', value: epsilon(study.terms.epsilonNanos), note: entryOf(MECHANISMS, study.terms.mechanism)},
+      {name: 'Epsilon per report', value: epsilon(study.terms.epsilonNanos), note: nameOf(MechanismSchema, study.terms.mechanism)},
       {name: 'Trees', value: count(study.terms.trees), note: countOf(study.publicRows, 'public row')},
       {name: isOpen(study) ? 'Ends' : 'Sealed', value: <When at={isOpen(study) ? settings?.expiresUnixSeconds ?? 0n : study.sealedUnixSeconds}/>,
         note: isOpen(study) ? settings?.expiresUnixSeconds ? '' : 'when you seal it' : study.expired ? 'its time was over' : 'by hand'},
     ]}/>
-    <p>Each report is differentially private with epsilon {epsilon(study.terms.epsilonNanos)}. Neighbours: {visible(neighbouringOf(study.terms))}.</p>
+    <p>Each report is differentially private with epsilon {epsilon(study.terms.epsilonNanos)}. Neighbours: {visible(study.neighbouring)}.</p>
     <Alarms study={study}/>
     <RelaySection study={study}/>
     <Section title="Reports over time" aside={history.data !== undefined && `steps of ${duration(history.data.stepSeconds)}`}>
@@ -41,10 +42,10 @@ export function StudyOverview({id, study, loaded, hasOldAlarms}: StudyProps) {
     </Section>
     <Section title="By outcome" aside="since the study was created">
       <Table caption="Reports by outcome" quiet rows={[...study.counts].sort((a, b) => a.outcome - b.outcome)} rowKey={({outcome}) => outcome} columns={[
-        {head: 'outcome', cell: ({outcome}) => entryOf(OUTCOMES, outcome).word},
+        {head: 'outcome', cell: ({outcome}) => wordOf(ReportOutcomeSchema, outcome)},
         {head: 'reports', number: true, cell: ({reports}) => count(reports)},
         {head: 'share', number: true, cell: ({reports}) => percent(Number(reports) / Number(totals.accepted + totals.duplicate + totals.rejected))},
-        {head: 'what it means', cell: ({outcome}) => entryOf(OUTCOMES, outcome).says},
+        {head: 'what it means', cell: ({outcome}) => meaningOf(ReportOutcomeSchema, outcome)},
       ]} empty={!isOpen(study) ? <Empty title="No report came before it was sealed"/>
         : study.relay !== undefined ? <Empty title="No report has come yet">Devices answer through the study's relay, which passes their reports on when there are enough.</Empty> : <Empty title="No report has come yet" command={`coppice collect simulate --study ${id} --data private.csv --schema schema.json`}>
         Devices fetch the offer, randomize their row and send one report each. A rehearsal takes each row of a file through the same path.</Empty>}/>

@@ -1,11 +1,11 @@
 // #/studies/ID: one study. Its parts are pages of their own, so that trees are drawn only on demand.
 
 import {useMemo} from 'preact/hooks';
-import {StudyState, type Study} from 'proto/study_pb';
+import {StudyState, StudyStateSchema, type Study} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {isNotFound} from '../api/errors';
 import {useLoad, type Loaded} from '../api/load';
-import {entryOf} from '../parts/format';
+import {meaningOf, wordOf} from '../parts/enums';
 import {Empty, Page, State, SubNav} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {href} from '../route';
@@ -15,7 +15,7 @@ import {StudyOverview} from './overview';
 import {StudySource, type StudyCalls, type WholeStudy} from './study_source';
 import {StudyTerms} from './terms';
 import {StudyTrees} from './trees';
-import {STATES} from './words';
+import {toneOf} from './words';
 
 const PARTS: readonly (readonly [string, string])[] = [['', 'Reports'], ['accuracy', 'Models'], ['trees', 'Trees'], ['terms', 'Terms']];
 
@@ -44,10 +44,9 @@ export function StudyPage({id, part}: {id: string; part: string}) {
         : loaded.error !== null ? <Failure error={loaded.error} retry={loaded.reload}/> : <Loading/>}
     </Page>;
   }
-  const state = entryOf(STATES, study.state);
   const props: StudyProps = {id, study, loaded, hasOldAlarms: () => source.hasOldAlarms()};
   return <Page title={id} kind="Study" kindHref={href('studies')} {...(part === '' || name === undefined ? {} : {part: name})}
-    lead={<><State tone={state.tone}>{capital(state.word)}.</State> {state.says}</>} actions={<StudyActs {...props}/>}>
+    lead={<><State tone={toneOf(study.state)}>{capital(wordOf(StudyStateSchema, study.state))}.</State> {meaningOf(StudyStateSchema, study.state)}</>} actions={<StudyActs {...props}/>}>
     <SubNav label={`Parts of ${id}`} links={PARTS.map(([address, title]) => [title, linkTo(id, address)])} current={linkTo(id, part)}/>
     <Failure error={loaded.error} retry={loaded.reload}/>
     {part === '' && <StudyOverview {...props}/>}

@@ -1,12 +1,13 @@
 // The terms of a study, as a device sees them before it answers.
 
 import type {Feature} from 'proto/schema_pb';
-import {count, countOf, entryOf, epsilon, hex, plain} from '../parts/format';
+import {MechanismSchema, SplitRuleSchema} from 'proto/study_pb';
+import {meaningOf, nameOf} from '../parts/enums';
+import {count, countOf, epsilon, hex, plain} from '../parts/format';
 import {Facts, Remark, Section, Sentences, When} from '../parts/layout';
 import {Table} from '../parts/table';
 import {Name, Names} from '../parts/text';
 import type {StudyProps} from './study';
-import {MECHANISMS, SENDS, SPLIT_RULES, neighbouringOf} from './words';
 
 function boundsOf({type}: Feature) {
   if (type.case === 'categorical') return <>{countOf(type.value.values.length, 'value')}: <Names texts={type.value.values}/></>;
@@ -20,12 +21,12 @@ export function StudyTerms({study}: StudyProps) {
   const shown = features.filter(feature => feature.isPublic).length;
   const sends = [
     `A device answers once, at epsilon ${epsilon(terms.epsilonNanos)}. It draws a ticket, which draws one of ${count(terms.trees)} trees, and looks up the leaf that its row comes to.`,
-    `It sends ${entryOf(SENDS, terms.mechanism)} (${entryOf(MECHANISMS, terms.mechanism)}).`,
+    `What it sends (${nameOf(MechanismSchema, terms.mechanism)}): ${meaningOf(MechanismSchema, terms.mechanism)}`,
     shown === 0 ? 'Nothing of the row is sent in the clear.'
       : `${shown === features.length ? 'All features are' : `${countOf(shown, 'feature is', 'features are')}`} sent in the clear; the rest of the row and the label are hidden.`,
     ...(terms.rounding ? [`It cuts the number to ${plain(terms.rounding.low)} to ${plain(terms.rounding.high)}, rounds it at random to one of the ends, and hides which.`] : []),
     ...(terms.joinedBy === '' ? [] : [`It shows its ${terms.joinedBy} instead of its features, which the curator has already.`]),
-    `Neighbours: ${neighbouringOf(terms)}.`,
+    `Neighbours: ${study.neighbouring}.`,
   ];
   return <>
     <Section title="What a device sends"><Sentences texts={sends}/></Section>
@@ -33,7 +34,7 @@ export function StudyTerms({study}: StudyProps) {
       <Facts facts={[
         ['Fingerprint of the terms', <code>{hex(study.fingerprint)}</code>],
         ['Root of the trees', <code>{hex(terms.forestRoot)}</code>],
-        ['Mechanism', entryOf(MECHANISMS, terms.mechanism)],
+        ['Mechanism', nameOf(MechanismSchema, terms.mechanism)],
         ['Epsilon per report', epsilon(terms.epsilonNanos)],
       ]}/>
       <Remark>Reports carry the fingerprint. A device refuses terms that are looser than the last it saw of this study.</Remark>
@@ -54,7 +55,7 @@ export function StudyTerms({study}: StudyProps) {
         ['Created', <When at={study.createdUnixSeconds} exact/>],
         study.owner !== '' && ['By', <Name text={study.owner}/>],
         ['Public rows', count(study.publicRows)],
-        partition && ['Partition', `${entryOf(SPLIT_RULES, partition.rule)}, depth ${partition.maxDepth}, at least ${countOf(partition.minLeaf, 'public row')} a leaf`],
+        partition && ['Partition', `${nameOf(SplitRuleSchema, partition.rule)}, depth ${partition.maxDepth}, at least ${countOf(partition.minLeaf, 'public row')} a leaf`],
         partition?.byFeature ? ['Trees begin with', <Name text={partition.byFeature}/>] : null,
         ['Fewest reports of a model', count(settings?.minReports ?? 1n)],
         ['Ends', <When at={settings?.expiresUnixSeconds ?? 0n} exact/>],

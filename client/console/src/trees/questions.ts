@@ -53,7 +53,7 @@ export class Questions {
       }
       case SplitKind.CATEGORY: {
         const value = feature?.values?.[tree.categories[node]!];
-        return `${name} ${value === undefined ? 'is none of the known' : `= ${cut(value, MOST_OF_NAME)}`}${orMissing(tree, node)}`;
+        return `${name} ${value === undefined ? 'is not in the schema' : `= ${cut(value, MOST_OF_NAME)}`}${orMissing(tree, node)}`;
       }
       case SplitKind.MISSING:
         return `${name} is missing`;

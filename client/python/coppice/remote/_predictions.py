@@ -85,7 +85,7 @@ class Predictor:
         outputs = 2 if self._schema.target is not None else len(self._schema.classes)
         for prediction in response.predictions:
             if prediction.label >= outputs or len(prediction.probabilities) != outputs:
-                raise DataLossError("the curator predicted classes that the schema has not")
+                raise DataLossError("the curator predicted classes that the schema does not have")
 
     def _check_model(self, name: str) -> None:
         if name != self._model:

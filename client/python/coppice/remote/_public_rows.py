@@ -29,10 +29,10 @@ def study_request(
     request.partition.ignore_labels = public is None or public_labels == "none"
     if rounding is not None:
         request.rounding.low, request.rounding.high = rounding
-    if mechanism == AUTO:
-        request.choose_mechanism.max_payload_bytes = max_payload
-    else:
+    if mechanism != AUTO:
         request.mechanism = enum_value(study_pb2.Mechanism, mechanism, "MECHANISM_", "mechanism")
+    elif max_payload:
+        request.choose_mechanism.max_payload_bytes = max_payload
     if public is not None:
         _add_rows(request, Table(public, schema, labelled=not request.partition.ignore_labels))
     return request

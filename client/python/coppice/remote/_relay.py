@@ -1,4 +1,4 @@
-"""A study's relay: what is asked of it, and how it is described."""
+"""What a study asks of its relay."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import binascii
 import os
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, Dict, Optional, Union
+from typing import Optional, Union
 
-from coppice.remote._units import Number, delta_atto, delta_number, enum_text, time_text
+from coppice.remote._units import Number, delta_atto
 from coppice.v1 import study_pb2
 
 RelayKey = Union[bytes, str, "os.PathLike[str]"]
@@ -25,7 +25,7 @@ def set_relay(
     settings: study_pb2.StudySettings,
     relay_key: Optional[RelayKey],
     min_batch: Optional[int],
-    dishonest: Number,
+    dishonest: Optional[Number],
     relay_delta: Optional[Number],
 ) -> None:
     """Take a study's reports through a relay, if there is a key of one."""
@@ -40,14 +40,15 @@ def set_relay(
 def set_batches(
     settings: study_pb2.StudySettings,
     min_batch: Optional[int],
-    dishonest: Number,
+    dishonest: Optional[Number],
     relay_delta: Optional[Number],
 ) -> None:
     """Ask a plan about batches of a relay, which needs no key, if there is a smallest one."""
     if min_batch is None:
         return
     settings.relay.min_batch = min_batch
-    settings.relay.dishonest_millionths = _millionths(dishonest)
+    if dishonest is not None:
+        settings.relay.dishonest_millionths = _millionths(dishonest)
     if relay_delta is not None:
         settings.relay.delta_atto = delta_atto(relay_delta, "relay_delta")
 
@@ -56,54 +57,6 @@ def honest_reports(relay: study_pb2.RelaySettings) -> int:
     """Return how many reports of the smallest batch are assumed to be honest."""
     dishonest = -(-relay.min_batch * relay.dishonest_millionths // 10**6)
     return int(relay.min_batch - dishonest)
-
-
-def describe_relay_settings(settings: study_pb2.StudySettings) -> Dict[str, Any]:
-    """Describe what was asked of a relay; nothing if there is none."""
-    if not settings.HasField("relay"):
-        return {}
-    relay = settings.relay
-    return {
-        "relay_key": _PIN + base64.b64encode(relay.relay_key).decode(),
-        "min_batch": relay.min_batch,
-        "dishonest": relay.dishonest_millionths / 1e6,
-        "relay_delta": delta_number(relay.delta_atto),
-    }
-
-
-def describe_relay(study: study_pb2.Study) -> Dict[str, Any]:
-    """Describe what a study has from its relay; nothing if it has none."""
-    described: Dict[str, Any] = {}
-    if not study.HasField("relay"):
-        return described
-    if study.relay.sealing_key_id:
-        described["sealing_key"] = study.relay.sealing_key_id.hex()
-    if study.relay.earlier_keys:
-        described["earlier_sealing_keys"] = study.relay.earlier_keys
-    if study.relay.keys_erased:
-        described["sealing_keys_erased"] = True
-    described["batches"] = study.relay.batches
-    described["waiting"] = study.relay.waiting
-    if study.relay.least_accepted:
-        described["least_accepted"] = study.relay.least_accepted
-    if study.relay.newest:
-        described["newest_batches"] = [_describe_batch(batch) for batch in study.relay.newest]
-    return described
-
-
-def _describe_batch(batch: study_pb2.Batch) -> Dict[str, Any]:
-    described: Dict[str, Any] = {
-        "batch": batch.id.hex(),
-        "state": enum_text(study_pb2.BatchState, batch.state, "BATCH_STATE_"),
-        "reports": batch.reports,
-        "created": time_text(batch.created_unix_seconds),
-    }
-    if batch.counts:
-        described["outcomes"] = {
-            enum_text(study_pb2.ReportOutcome, count.outcome, "REPORT_OUTCOME_"): count.reports
-            for count in batch.counts
-        }
-    return described
 
 
 def _key_bytes(key: RelayKey) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Any, Union
@@ -52,11 +51,6 @@ def delta_number(atto: int) -> float:
     return atto / 1e18
 
 
-def rho_number(pico: int) -> float:
-    """Return a rho of 1e-12 as a number."""
-    return pico / 1e12
-
-
 def make_name(collection: str, identifier: str) -> str:
     """Return the name that messages carry, such as ``studies/s-4f2a``."""
     identifier = identifier.removeprefix(collection + "/")
@@ -77,15 +71,6 @@ def id_of(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def enum_text(kind: Any, value: int, prefix: str) -> str:
-    """Return the word for an enum's value, such as ``open``; unknown numbers stay numbers."""
-    try:
-        name: str = kind.Name(value)
-    except ValueError:
-        return str(value)
-    return name.removeprefix(prefix).lower()
-
-
 def enum_value(kind: Any, text: str, prefix: str, name: str) -> Any:
     """Return the value of an enum that `text` stands for."""
     words = [word.removeprefix(prefix).lower() for word in kind.keys()]
@@ -93,23 +78,3 @@ def enum_value(kind: Any, text: str, prefix: str, name: str) -> Any:
         return kind.Value(prefix + text.upper())
     known = ", ".join(word for word in words if word != "unspecified")
     raise ValueError(f"{name}={text!r}: must be one of {known}")
-
-
-def time_of(unix_seconds: int) -> datetime.datetime | None:
-    """Return a time of a message; None where it says that there is none."""
-    if unix_seconds == 0:
-        return None
-    return datetime.datetime.fromtimestamp(unix_seconds, datetime.timezone.utc)
-
-
-def time_text(unix_seconds: int) -> str | None:
-    """Return the same as text, such as ``2030-01-31T12:00:00Z``."""
-    time = time_of(unix_seconds)
-    return None if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def unix_seconds(time: datetime.datetime, name: str) -> int:
-    """Return a time as messages carry it."""
-    if time.tzinfo is None:
-        raise ValueError(f"{name}: must say its time zone, such as tzinfo=datetime.timezone.utc")
-    return int(time.timestamp())

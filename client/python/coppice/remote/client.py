@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Type
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Type, Union
 
 from coppice.remote._calls import Caller
 from coppice.remote._channel import ConnectOptions, make_channel
@@ -103,15 +103,15 @@ class Client:
         public: Any,
         schema: Any,
         *,
-        epsilon: Sequence[Number] = (0.5, 1, 2, 4, 8),
-        devices: Sequence[int] = (1_000, 10_000, 100_000),
+        epsilon: Union[Number, Sequence[Number]] = (),
+        devices: Union[int, Sequence[int]] = (),
         public_labels: str = "as_given",
         rounding: Optional[Tuple[float, float]] = None,
         mechanism: str = AUTO,
         max_payload: int = 0,
-        seed: int = 1,
+        seed: Optional[int] = None,
         min_batch: Optional[int] = None,
-        dishonest: Number = 0.1,
+        dishonest: Optional[Number] = None,
         relay_delta: Optional[Number] = None,
     ) -> Plan:
         """Foresee what a study would be worth, from its public rows alone; creates nothing.
@@ -123,17 +123,17 @@ class Client:
         schema : Schema, dict, JSON text or path
             What rows look like.
         epsilon : number or sequence
-            What one report may cost, up to 8 of them.
+            What one report may cost, up to 8 of them; the curator chooses if none is given.
         devices : int or sequence
-            How many answer, up to 8 of them.
+            How many answer, up to 8 of them; the curator chooses if none is given.
         public_labels, rounding, mechanism, max_payload
             As `Studies.create` takes them.
-        seed : int
+        seed : int, optional
             Of partitions and of the simulation; public.
         min_batch : int, optional
             The fewest reports of a batch, where they would come through a relay: the plan then says
             what holds towards the curator, too.
-        dishonest, relay_delta : number
+        dishonest, relay_delta : number, optional
             As `Studies.create` takes them.
         """
         return make_plan(

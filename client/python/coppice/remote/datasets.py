@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple
 from coppice.schema import as_schema
 from coppice.remote import _pages
 from coppice.remote._calls import Caller, new_request_id
-from coppice.remote._describe import (
-    describe_dataset,
-    describe_dataset_briefly,
-    describe_entry,
-    describe_release,
-    frame_of,
-    is_zero_concentrated,
-)
+from coppice.remote._describe import describe, frame_of
 from coppice.remote._progress import make_bar
 from coppice.remote._tables import Table, from_message, to_message
 from coppice.remote._units import Number, delta_atto, epsilon_nanos, id_of, make_name, new_id
@@ -48,8 +41,8 @@ class Datasets:
         """Return all datasets that the caller may see, by their ids."""
         request = dataset_pb2.ListDatasetsRequest(page_size=1000)
         pages = self._caller.pages(request, dataset_pb2.ListDatasetsResponse)
-        datasets = [describe_dataset_briefly(one) for page in pages for one in page.datasets]
-        return frame_of(datasets, describe_dataset_briefly(dataset_pb2.Dataset()))
+        datasets = [describe("dataset_briefly", one) for page in pages for one in page.datasets]
+        return frame_of(datasets, describe("dataset_briefly", dataset_pb2.Dataset()))
 
     def get(self, dataset_id: str) -> Dataset:
         """Return a dataset as it is now, with its ledger.
@@ -208,29 +201,26 @@ class Dataset:
 
     @property
     def _brief(self) -> Dict[str, Any]:
-        return describe_dataset_briefly(self._message)
+        return describe("dataset_briefly", self._message)
 
     def to_dict(self) -> Dict[str, Any]:
         """Return what ``coppice dataset show --json`` prints."""
-        return describe_dataset(self._message)
+        return describe("dataset", self._message)
 
     def ledger(self) -> pd.DataFrame:
         """Return every entry of the ledger: what was charged and refunded, and when."""
         import pandas as pd
 
-        with_rho = is_zero_concentrated(self._message)
-        entries = [describe_entry(one, with_rho=with_rho) for one in self._message.ledger]
-        return pd.DataFrame(entries).drop(columns="releases", errors="ignore")
+        return pd.DataFrame(self.to_dict()["ledger"]).drop(columns="releases", errors="ignore")
 
     def releases(self) -> pd.DataFrame:
         """Return everything that was computed from the rows and let out, job by job."""
         import pandas as pd
 
         made = []
-        for entry in self._message.ledger:
-            if entry.kind == dataset_pb2.LEDGER_ENTRY_KIND_SETTLED:
-                job = {"job": id_of(entry.job)}
-                made += [{**job, **describe_release(release)} for release in entry.releases]
+        for entry in self.to_dict()["ledger"]:
+            if entry["entry"] == "settled":
+                made += [{"job": entry["job"], **release} for release in entry["releases"]]
         columns = ["job", "what", "mechanism", "epsilon", "times", "part"]
         return pd.DataFrame(made, columns=None if made else columns)
 

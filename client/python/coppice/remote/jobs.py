@@ -16,14 +16,10 @@ from coppice.remote._calls import (
     printable,
 )
 from coppice.remote._describe import (
+    describe,
     describe_algorithm,
-    describe_cost,
-    describe_job,
-    describe_job_briefly,
-    describe_parameter,
-    describe_release,
+    describe_parameters,
     frame_of,
-    job_state,
 )
 from coppice.remote._progress import Bar, make_bar
 from coppice.remote._units import (
@@ -74,8 +70,8 @@ class Jobs:
         if dataset is not None:
             request.dataset = make_name("datasets", dataset)
         pages = self._caller.pages(request, training_pb2.ListJobsResponse)
-        jobs = [describe_job_briefly(job) for page in pages for job in page.jobs]
-        return frame_of(jobs, describe_job_briefly(training_pb2.Job()))
+        jobs = [describe("job_briefly", job) for page in pages for job in page.jobs]
+        return frame_of(jobs, describe("job_briefly", training_pb2.Job()))
 
     def get(self, job_id: str) -> Job:
         """Return a job as it is now.
@@ -113,8 +109,8 @@ class Jobs:
         known = {one.name: one for one in self._algorithms()}
         if algorithm not in known:
             raise ValueError(f"algorithm={algorithm!r}: must be one of {', '.join(known)}")
-        described = [describe_parameter(one) for one in known[algorithm].parameters]
-        return frame_of(described, describe_parameter(training_pb2.Parameter()))
+        like = training_pb2.Algorithm(parameters=[training_pb2.Parameter()])
+        return frame_of(describe_parameters(known[algorithm]), describe_parameters(like)[0])
 
     def _algorithms(self) -> List[training_pb2.Algorithm]:
         request = training_pb2.ListAlgorithmsRequest()
@@ -137,7 +133,7 @@ class Job:
     @property
     def state(self) -> str:
         """``queued``, ``running``, ``done``, ``failed`` or ``cancelled``."""
-        return job_state(self._message)
+        return str(describe("job_briefly", self._message)["state"])
 
     @property
     def has_ended(self) -> bool:
@@ -161,7 +157,7 @@ class Job:
 
     def to_dict(self) -> Dict[str, Any]:
         """Return what ``coppice train show --json`` prints."""
-        return describe_job(self._message)
+        return describe("job", self._message)
 
     def refresh(self) -> Job:
         """Ask the curator again; returns the job itself."""
@@ -290,23 +286,17 @@ class JobPreview:
     @property
     def cost(self) -> Dict[str, float]:
         """Epsilon and delta, and rho where rhos add up."""
-        return describe_cost(self._response.cost)
+        return describe("cost", self._response.cost)
 
     def releases(self) -> pd.DataFrame:
         """Return every release that would be made."""
         import pandas as pd
 
-        return pd.DataFrame([describe_release(one) for one in self._response.releases])
+        return pd.DataFrame(self.to_dict()["releases"])
 
     def to_dict(self) -> Dict[str, Any]:
         """Return what ``coppice train preview --json`` prints."""
-        described: Dict[str, Any] = {"fits": self.fits}
-        if not self.fits:
-            described["reason"] = self.reason
-        described.update(self.cost)
-        described["releases"] = [describe_release(one) for one in self._response.releases]
-        described["warnings"] = self.warnings
-        return described
+        return describe("job_preview", self._response)
 
     def __repr__(self) -> str:
         fits = "fits" if self.fits else f"does not fit: {self.reason}"

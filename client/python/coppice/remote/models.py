@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
 
 from coppice.remote._calls import Caller
-from coppice.remote._describe import (
-    count_leaves,
-    describe_model_briefly,
-    describe_release,
-    describe_version,
-    frame_of,
-)
+from coppice.remote._describe import describe, describe_version, frame_of
 from coppice.remote._predictions import Predictor, explanations_frame, predictions_frame
 from coppice.remote._tables import Table, from_message
 from coppice.remote._units import delta_number, epsilon_number, id_of, make_name
@@ -49,8 +43,8 @@ class Models:
         if study is not None:
             request.study = make_name("studies", study)
         pages = self._caller.pages(request, model_pb2.ListModelsResponse)
-        models = [describe_model_briefly(model) for page in pages for model in page.models]
-        return frame_of(models, describe_model_briefly(model_pb2.Model()))
+        models = [describe("model_briefly", model) for page in pages for model in page.models]
+        return frame_of(models, describe("model_briefly", model_pb2.Model()))
 
     def get(self, model_id: str) -> RemoteModel:
         """Return a model.
@@ -222,21 +216,13 @@ class RemoteModel(_Predicting):
         """Return everything that left the private rows for it, and what each time cost."""
         import pandas as pd
 
-        return pd.DataFrame([describe_release(one) for one in self._message.certificate.releases])
+        return pd.DataFrame([describe("release", one) for one in self._message.certificate.releases])
 
     def to_dict(self) -> Dict[str, Any]:
         """Return what it is, in a few figures."""
-        described = describe_model_briefly(self._message)
+        described = describe("model_briefly", self._message)
+        described.update(describe("model", self._message))
         described["delta"] = self.delta
-        described["trees"] = len(self._message.forest.trees)
-        described["leaves"] = count_leaves(self._message.forest)
-        certificate = self._message.certificate
-        described["neighbouring"] = certificate.neighbouring
-        if certificate.HasField("relay"):  # towards a curator that does not collude with the relay
-            described["relay_epsilon"] = epsilon_number(certificate.relay.epsilon_nanos)
-            described["relay_delta"] = delta_number(certificate.relay.delta_atto)
-            described["relay_honest_reports"] = certificate.relay.honest_reports
-            described["relay_batches"] = certificate.relay.batches
         return described
 
     def download(self) -> Model:

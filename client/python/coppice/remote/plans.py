@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from coppice.schema import as_schema
 from coppice.remote import _pages
 from coppice.remote._calls import PLAN_TIMEOUT, Caller
-from coppice.remote._describe import mechanism_text
+from coppice.remote._describe import describe
 from coppice.remote._public_rows import AUTO, study_request
 from coppice.remote._relay import honest_reports, set_batches
-from coppice.remote._units import Number, delta_number, epsilon_nanos, epsilon_number
+from coppice.remote._units import Number, epsilon_nanos
 from coppice.v1 import study_pb2
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Plan:
         self, study: study_pb2.CreateStudyRequest, response: study_pb2.PreviewStudyResponse
     ) -> None:
         self._response = response
-        self._relay = study.settings.relay if study.settings.HasField("relay") else None
+        self._relay = response.relay if response.HasField("relay") else None
         self._predicts_numbers = study.schema.HasField("target")
         self.advice: str = response.advice
         self.public_rows: int = response.public_rows
@@ -141,26 +141,8 @@ class Plan:
             ax.axhline(self.baseline, linestyle=":", color="0.4", label=always)
 
     def _describe(self, outlook: study_pb2.Outlook) -> Dict[str, Any]:
-        # Where readers are promised nothing more, what every report is promised holds for them too.
-        readers = outlook.readers_epsilon_nanos or outlook.epsilon_nanos
-        described: Dict[str, Any] = {
-            "epsilon": epsilon_number(outlook.epsilon_nanos),
-            "devices": outlook.devices,
-            "mechanism": mechanism_text(outlook.mechanism),
-            "payload_bytes": outlook.payload_bytes,
-            "equivalent_rows": outlook.equivalent_rows,
-            "influence": outlook.influence or None,
-            "readers_epsilon": epsilon_number(readers),
-            "readers_delta": delta_number(outlook.readers_delta_atto),
-        }
-        if self._relay is not None:  # the same holds of a curator that is promised nothing more
-            curator = outlook.relay_epsilon_nanos or outlook.epsilon_nanos
-            described["relay_epsilon"] = epsilon_number(curator)
-            described["relay_delta"] = delta_number(outlook.relay_delta_atto)
-        if outlook.HasField(self.measure):
-            level, gain = getattr(outlook, self.measure), outlook.gain_interval
-            described.update({self.measure: level.mean, "low": level.low, "high": level.high})
-            described.update(gain=outlook.gain, gain_low=gain.low, gain_high=gain.high)
+        described = describe("outlook" if self._relay is None else "outlook_with_relay", outlook)
+        described.setdefault("influence", None)
         return described
 
     def to_dict(self) -> Dict[str, Any]:
@@ -225,15 +207,15 @@ def make_plan(
     public: Any,
     schema: Any,
     *,
-    epsilon: Sequence[Number] = (0.5, 1, 2, 4, 8),
-    devices: Sequence[int] = (1_000, 10_000, 100_000),
+    epsilon: Union[Number, Sequence[Number]] = (),
+    devices: Union[int, Sequence[int]] = (),
     public_labels: str = "as_given",
     rounding: Optional[Tuple[float, float]] = None,
     mechanism: str = AUTO,
     max_payload: int = 0,
-    seed: int = 1,
+    seed: Optional[int] = None,
     min_batch: Optional[int] = None,
-    dishonest: Number = 0.1,
+    dishonest: Optional[Number] = None,
     relay_delta: Optional[Number] = None,
 ) -> Plan:
     """Forecast a study; `Client.plan` describes the parameters."""
@@ -245,7 +227,8 @@ def make_plan(
         mechanism=mechanism,
         max_payload=max_payload,
     )
-    study.partition.seed = seed
+    if seed is not None:
+        study.partition.seed = seed
     set_batches(study.settings, min_batch, dishonest, relay_delta)
     request = study_pb2.PreviewStudyRequest(
         study=study,

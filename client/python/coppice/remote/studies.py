@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 from coppice.schema import as_schema
 from coppice.remote import _pages
 from coppice.remote._calls import BUILD_TIMEOUT, Caller, new_request_id
-from coppice.remote._describe import describe_study, describe_study_briefly, frame_of, study_state
+from coppice.remote._describe import describe, frame_of, study_settings
 from coppice.remote._public_rows import AUTO, study_request
 from coppice.remote._relay import RelayKey, set_relay
 from coppice.remote._tables import Table, as_frame, from_message, ids_of
@@ -21,7 +21,6 @@ from coppice.remote._units import (
     id_of,
     make_name,
     new_id,
-    unix_seconds,
 )
 from coppice.remote.models import RemoteModel
 from coppice.remote.plans import Plan, make_plan
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
     from coppice import Schema
 
-_FOREST_TREES = 64
-_FOREST_TREES_WITHOUT_LABELS = 256
-_DEFAULT_DEPTH = 6
 _JOIN_ROWS = 1000
 _TOKENS_PER_CALL = 10_000
 
@@ -50,8 +46,8 @@ class Studies:
         pages = self._caller.pages(
             study_pb2.ListStudiesRequest(page_size=1000), study_pb2.ListStudiesResponse
         )
-        studies = [describe_study_briefly(study) for page in pages for study in page.studies]
-        return frame_of(studies, describe_study_briefly(study_pb2.Study()))
+        studies = [describe("study_briefly", study) for page in pages for study in page.studies]
+        return frame_of(studies, describe("study_briefly", study_pb2.Study()))
 
     def get(self, study_id: str) -> Study:
         """Return a study as it is now, with its alarms.
@@ -97,24 +93,27 @@ class Studies:
         rounding: Optional[Tuple[float, float]] = None,
         joined_by: str = "",
         split_rule: Optional[str] = None,
-        criterion: str = "gini",
+        criterion: Optional[str] = None,
         depth: Optional[int] = None,
         min_leaf: Optional[int] = None,
         trees: Optional[int] = None,
         by: str = "",
-        seed: int = 1,
+        seed: Optional[int] = None,
         min_reports: Optional[int] = None,
         expires: Optional[datetime.datetime] = None,
-        retention_days: int = 0,
+        retention_days: Optional[int] = None,
         require_submission_token: bool = False,
         relay_key: Optional[RelayKey] = None,
         min_batch: Optional[int] = None,
-        dishonest: Number = 0.1,
+        dishonest: Optional[Number] = None,
         relay_delta: Optional[Number] = None,
         request_id: Optional[str] = None,
         accept_leak: bool = False,
+        **settings: Any,
     ) -> Study:
         """Grow a partition from public rows and open a study on it.
+
+        The curator chooses what is not given; `Study.to_dict` says what it chose.
 
         Parameters
         ----------
@@ -141,21 +140,21 @@ class Studies:
         joined_by : str
             The name of the id that devices show in place of their features; see `Study.join`.
         split_rule : {"max_edge", "random_max_edge", "cart", "hybrid"}, optional
-            How cells are divided; the hybrid rule's forest if nothing else is asked for.
-        criterion : {"gini", "entropy"}
+            How cells are divided.
+        criterion : {"gini", "entropy"}, optional
             What a split reduces.
         depth, min_leaf, trees : int, optional
             The largest depth of a leaf, the fewest public rows in a leaf, and how many trees.
         by : str
             A public categorical feature whose values each tree begins with.
-        seed : int
+        seed : int, optional
             Public randomness of the partition; no privacy rests on it.
         min_reports : int, optional
-            The fewest accepted reports that a model is built from; 1 if not given.
+            The fewest accepted reports that a model is built from.
         expires : datetime, optional
             When collection ends by itself.
-        retention_days : int
-            The days after sealing until sums, public rows and tickets are deleted; 0: never.
+        retention_days : int, optional
+            The days after sealing until sums, public rows and tickets are deleted; never if not given.
         require_submission_token : bool
             Whether devices get a ticket for a submission token alone; see `submission_tokens`.
         relay_key : str, path or bytes, optional
@@ -163,16 +162,18 @@ class Studies:
             the curator does not learn which device gave which.
         min_batch : int, optional
             With `relay_key`: the fewest reports that the relay passes on together.
-        dishonest : number
+        dishonest : number, optional
             The share of a batch that is assumed to hide nobody, for what is promised towards the
             curator.
         relay_delta : number, optional
-            The delta of that promise; 1e-8, or less for large batches, if not given.
+            The delta of that promise.
         request_id : str, optional
             Repeating it returns the study that it made; a new one otherwise.
         accept_leak : bool
             Whether the schema may have columns that are marked as read from private rows. They leak
             what is in the rows, which no epsilon covers; certificates of models say so.
+        **settings
+            Further settings, by the names of the flags of ``coppice study create``.
         """
         request = study_request(
             as_schema(schema),
@@ -197,14 +198,16 @@ class Studies:
             trees=trees,
         )
         request.partition.by_feature = by
-        request.partition.seed = seed
-        request.settings.retention_days = retention_days
-        request.settings.require_submission_token = require_submission_token
-        if min_reports is not None:
-            request.settings.min_reports = min_reports
+        if seed is not None:
+            request.partition.seed = seed
+        settings.update(
+            min_reports=min_reports,
+            expires=expires,
+            retention_days=retention_days,
+            require_submission_token=require_submission_token,
+        )
+        request.settings.CopyFrom(study_settings(settings))
         set_relay(request.settings, relay_key, min_batch, dishonest, relay_delta)
-        if expires is not None:
-            request.settings.expires_unix_seconds = unix_seconds(expires, "expires")
         response = self._caller.call(request, study_pb2.CreateStudyResponse, timeout=BUILD_TIMEOUT)
         return Study(self._caller, response.study)
 
@@ -244,7 +247,7 @@ class Study:
     @property
     def state(self) -> str:
         """``open`` takes reports, ``sealed`` never will again, ``built`` has its final model."""
-        return study_state(self._message)
+        return str(self._brief["state"])
 
     @property
     def epsilon(self) -> float:
@@ -264,7 +267,7 @@ class Study:
     @property
     def accepted(self) -> int:
         """How many reports count."""
-        return int(self.to_dict()["accepted"])
+        return int(self._brief["accepted"])
 
     @property
     def final_model(self) -> Optional[str]:
@@ -276,9 +279,13 @@ class Study:
         """What the sums say of the devices' honesty."""
         return list(self.to_dict()["alarms"])
 
+    @property
+    def _brief(self) -> Dict[str, Any]:
+        return describe("study_briefly", self._message)
+
     def to_dict(self) -> Dict[str, Any]:
         """Return what ``coppice study show --json`` prints."""
-        return describe_study(self._message)
+        return describe("study", self._message)
 
     def refresh(self) -> Study:
         """Ask the curator again; returns the study itself."""
@@ -376,9 +383,9 @@ class Study:
         self,
         model_id: Optional[str] = None,
         *,
-        estimator: str = "smooth",
-        evidence: str = "both",
-        weight: float = 1.0,
+        estimator: Optional[str] = None,
+        evidence: Optional[str] = None,
+        weight: Optional[float] = None,
         where: Optional[Tuple[str, Optional[str]]] = None,
         where_other: Optional[str] = None,
     ) -> RemoteModel:
@@ -388,31 +395,21 @@ class Study:
         ----------
         model_id : str, optional
             The id of the new model; the curator chooses one otherwise.
-        estimator : {"smooth", "weighted", "prune"}
-            ``smooth`` takes all trees as one and has nothing to tune; the others are the paper's.
-        evidence : {"both", "reports", "public"}
+        estimator : {"smooth", "weighted", "prune"}, optional
+            ``smooth`` takes all trees as one and has nothing to tune; the others are the paper's. If
+            not given, the one that `evidence` or `weight` is for, or else the curator's choice.
+        evidence : {"both", "reports", "public"}, optional
             For ``smooth``: what it goes by.
-        weight : float
+        weight : float, optional
             For ``weighted``, lambda: what one public row counts, in private ones; 0 to infinity.
         where : (feature, value), optional
             For ``smooth``: goes by the reports with this public value alone; None: where it is
             missing.
         where_other : str, optional
-            The same, of the reports whose value of this feature is none of the known.
+            The same for the reports whose value of this feature is not in the schema.
         """
         request = model_pb2.BuildModelRequest(study=self._message.name, model_id=new_id(model_id))
-        if estimator == "smooth":
-            value = {"both": "unspecified"}.get(evidence, evidence)
-            kinds = model_pb2.Evidence.keys()
-            if "EVIDENCE_" + value.upper() not in kinds or evidence == "unspecified":
-                raise ValueError(f"evidence={evidence!r}: must be 'both', 'reports' or 'public'")
-            request.smooth.evidence = model_pb2.Evidence.Value("EVIDENCE_" + value.upper())
-        elif estimator == "weighted":
-            request.weighted.CopyFrom(model_pb2.WeightedEstimator(**{"lambda": weight}))
-        elif estimator == "prune":
-            request.prune.SetInParent()
-        else:
-            raise ValueError(f"estimator={estimator!r}: must be 'smooth', 'weighted' or 'prune'")
+        _set_estimator(request, estimator, evidence, weight)
         _set_where(request, where, where_other)
         # Without an id of the caller's a second try would build a second model.
         response = self._caller.call(
@@ -434,24 +431,46 @@ def _set_partition(
     options: study_pb2.PartitionOptions,
     *,
     split_rule: Optional[str],
-    criterion: str,
+    criterion: Optional[str],
     depth: Optional[int],
     min_leaf: Optional[int],
     trees: Optional[int],
 ) -> None:
-    """Ask for the hybrid rule's forest, its size chosen, unless a setting asks for another."""
-    nothing_asked = split_rule is None and depth is None and min_leaf is None and trees is None
-    if split_rule is None:
-        split_rule = "hybrid" if nothing_asked or options.ignore_labels else "max_edge"
-    options.rule = enum_value(study_pb2.SplitRule, split_rule, "SPLIT_RULE_", "split_rule")
-    hybrid = split_rule == "hybrid"
-    criterion = "entropy" if hybrid else criterion
-    options.criterion = enum_value(study_pb2.Criterion, criterion, "CRITERION_", "criterion")
-    forest = _FOREST_TREES_WITHOUT_LABELS if options.ignore_labels else _FOREST_TREES
-    options.max_depth = _DEFAULT_DEPTH if depth is None else depth
-    options.min_leaf = 1 if min_leaf is None else min_leaf
-    options.trees = trees if trees is not None else forest if hybrid else 1
-    options.choose_size = hybrid and depth is None and min_leaf is None
+    """Ask for what is given alone."""
+    if split_rule is not None:
+        options.rule = enum_value(study_pb2.SplitRule, split_rule, "SPLIT_RULE_", "split_rule")
+    if criterion is not None:
+        options.criterion = enum_value(
+            study_pb2.Criterion, criterion, "CRITERION_", "criterion"
+        )
+    if depth is not None:
+        options.max_depth = depth
+    for name, value in (("min_leaf", min_leaf), ("trees", trees)):
+        if value is None:
+            continue
+        if value < 1:  # 0 would leave it to the curator
+            raise ValueError(f"{name}={value}: must be at least 1")
+        setattr(options, name, value)
+
+
+def _set_estimator(
+    request: model_pb2.BuildModelRequest,
+    estimator: Optional[str],
+    evidence: Optional[str],
+    weight: Optional[float],
+) -> None:
+    if estimator not in (None, "smooth", "weighted", "prune"):
+        raise ValueError(f"estimator={estimator!r}: must be 'smooth', 'weighted' or 'prune'")
+    if evidence not in (None, "both", "reports", "public"):
+        raise ValueError(f"evidence={evidence!r}: must be 'both', 'reports' or 'public'")
+    if estimator == "prune":
+        request.prune.SetInParent()
+    elif estimator == "weighted" or (estimator is None and weight is not None):
+        given = {} if weight is None else {"lambda": weight}
+        request.weighted.CopyFrom(model_pb2.WeightedEstimator(**given))
+    elif estimator == "smooth" or evidence is not None:
+        word = "UNSPECIFIED" if evidence in (None, "both") else str(evidence).upper()
+        request.smooth.evidence = model_pb2.Evidence.Value("EVIDENCE_" + word)
 
 
 def _set_where(
@@ -463,7 +482,7 @@ def _set_where(
         return
     if where is not None and where_other is not None:
         raise ValueError("where, where_other: take one of them")
-    if not request.HasField("smooth"):
+    if request.WhichOneof("estimator") not in (None, "smooth"):
         raise ValueError("where, where_other: are for the smooth estimator only")
     if where_other is not None:
         request.where.feature, request.where.other = where_other, True

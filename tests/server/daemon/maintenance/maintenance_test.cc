@@ -171,10 +171,7 @@ TEST(CheckTest, EveryRecordThatIsLostOrDamagedIsFoundIfItMatters) {
       const bool may_be_lost = key.rfind("gone/", 0) == 0 || key.rfind("model/", 0) == 0 ||
                                key.rfind("trained/", 0) == 0 || key.rfind("endpoint/", 0) == 0 ||
                                key == curator::kManifestKeyKey;
-      // Half a count is one of an older version; it says the same about a study without rejections.
-      const bool says_the_same = key.rfind("count/", 0) == 0 && damage == "cut";
-      EXPECT_TRUE(found || says_the_same || (damage == "lost" && may_be_lost))
-          << key << " " << damage;
+      EXPECT_TRUE(found || (damage == "lost" && may_be_lost)) << key << " " << damage;
     }
   }
 }

@@ -71,7 +71,7 @@ TEST(PatternsTest, WhatIsNoPatternIsRefusedAndQuoted) {
         "datasets/a/b", "/x", "*x", "**", "da*/x", "datasets/team a", "datasets/?"}) {
     EXPECT_THAT(Patterns::Parse({wrong}),
                 StatusIs(StatusCode::kInvalidArgument,
-                         HasSubstr(StrCat("\"", wrong, "\" is no pattern of resources"))))
+                         HasSubstr(StrCat("\"", wrong, "\" is not a pattern of resources"))))
         << wrong;
   }
 }

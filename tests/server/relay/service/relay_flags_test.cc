@@ -55,7 +55,8 @@ TEST(RelayFlagsTest, WhatIsMissingIsNamed) {
 TEST(RelayFlagsTest, WhoMayTakeTicketsIsSaidOnce) {
   EXPECT_THAT(Spoiled([](auto& flags) { flags.admission.clear(); }),
               IsWrong("--admission is missing"));
-  EXPECT_THAT(Spoiled([](auto& flags) { flags.admit_all = true; }), IsWrong("leave one of them"));
+  EXPECT_THAT(Spoiled([](auto& flags) { flags.admit_all = true; }),
+              IsWrong("give only one of them"));
   EXPECT_OK(Spoiled([](auto& flags) {
     flags.admission.clear();
     flags.admit_all = true;
@@ -81,7 +82,7 @@ TEST(RelayFlagsTest, InsecureIsForLoopbackAndForEverybody) {
                 flags.admit_all = false;
                 flags.admission = "devices";
               }),
-              IsWrong("--insecure wants no --admission"));
+              IsWrong("--insecure cannot be used with --admission"));
   EXPECT_THAT(Spoiled([&](auto& flags) {
                 insecure(flags);
                 flags.client_ca = "ca.crt";
@@ -144,7 +145,7 @@ TEST(RelayKeyTest, IsMadeOnceForItsOwnerAlone) {
   ASSERT_OK_AND_ASSIGN(const SigningKey loaded, LoadRelayKey(folder));
   EXPECT_EQ(loaded.public_key(), made.public_key());
   EXPECT_THAT(MakeRelayKey(folder).status(),
-              StatusIs(StatusCode::kAlreadyExists, HasSubstr("is there already")));
+              StatusIs(StatusCode::kAlreadyExists, HasSubstr("exists already")));
   using std::filesystem::perms;
   EXPECT_EQ(std::filesystem::status(folder + "/relay.key").permissions(),
             perms::owner_read | perms::owner_write);
@@ -156,7 +157,7 @@ TEST(RelayKeyTest, IsMadeOnceForItsOwnerAlone) {
   EXPECT_THAT(CheckDataDir(folder),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("chmod o-rwx")));
   EXPECT_THAT(CheckDataDir(folder + "/relay.key"),
-              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is no folder")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is not a folder")));
 }
 
 TEST(RelayKeyTest, AnotherFileIsNoKey) {

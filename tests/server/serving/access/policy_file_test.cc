@@ -61,12 +61,12 @@ TEST(PolicyFileTest, RefusesWhatIsNoPolicy) {
   EXPECT_THAT(ParsePolicy(R"({"token": []})"),
               IsWrong("the member \"token\"; did you mean \"tokens\"?"));
   EXPECT_THAT(ParsePolicy(R"({"who": []})"),
-              IsWrong("the member \"who\", which is none of anonymous, tokens"));
+              IsWrong("the member \"who\", which is not one of anonymous, tokens"));
   EXPECT_THAT(ParsePolicy(R"({"tokens": {}})"), IsWrong("tokens must be a list"));
   EXPECT_THAT(ParsePolicy(R"({"tokens": [7]})"), IsWrong("tokens[0] must be a JSON object"));
   EXPECT_THAT(ParsePolicy(R"({"anonymous": "device"})"), IsWrong("anonymous must be a list"));
   EXPECT_THAT(ParsePolicy(R"({"anonymous": ["devices"]})"), IsWrong("has \"devices\", which is"));
-  EXPECT_THAT(ParsePolicy(R"({"anonymous": [1]})"), IsWrong("has 1, which is none of device"));
+  EXPECT_THAT(ParsePolicy(R"({"anonymous": [1]})"), IsWrong("has 1, which is not one of device"));
 }
 
 TEST(PolicyFileTest, NamesEveryRoleWhereOneIsUnknown) {

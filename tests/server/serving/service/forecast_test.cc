@@ -1,10 +1,12 @@
 // What a study is expected to achieve: before it is made (PreviewStudy) and after (ForecastStudy).
 
+#include <iterator>
 #include <string>
 
 #include "common/base/status.h"
 #include "common/ldp/amplification.h"
 #include "common/wire/proto/convert.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/public_random.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
@@ -120,9 +122,18 @@ TEST_F(ForecastTest, BadNumbersOfDevicesAreNamed) {
   request_.set_devices(1, 0);
   EXPECT_THAT(Forecast(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("devices[1]")));
   request_.clear_devices();
-  EXPECT_THAT(Forecast(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("devices: must have 1")));
   for (int i = 0; i < 9; ++i) request_.add_devices(1000);
   EXPECT_THAT(Forecast(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("has 9")));
+}
+
+TEST_F(ForecastTest, CuratorChoosesNumbersOfDevicesThatAreNotGiven) {
+  request_.clear_devices();
+  ASSERT_THAT(Forecast(), IsGrpcOk());
+  const auto& outlooks = response_.forecast().outlooks();
+  ASSERT_EQ(static_cast<size_t>(outlooks.size()), std::size(curator::kForecastDevices));
+  for (int i = 0; i < outlooks.size(); ++i) {
+    EXPECT_EQ(outlooks[i].devices(), curator::kForecastDevices[i]);
+  }
 }
 
 TEST_F(ForecastTest, WhatTheCuratorSaysIsPassedOn) {
@@ -142,12 +153,14 @@ TEST_F(ForecastTest, APreviewSaysWhatABatchOfARelayIsPromised) {
   preview.add_devices(100'000);
   v1::RelaySettings& relay = *preview.mutable_study()->mutable_settings()->mutable_relay();
   relay.set_min_batch(2000);
-  relay.set_dishonest_millionths(100'000);
   v1::PreviewStudyResponse response;
   ASSERT_THAT(stub_->PreviewStudy(&context_, preview, &response), IsGrpcOk());
   ASSERT_EQ(response.outlooks_size(), 2);
   EXPECT_EQ(response.outlooks(0).relay_epsilon_nanos(), 0u) << "no batch comes of so few";
   EXPECT_EQ(response.outlooks(0).relay_delta_atto(), 0u);
+  EXPECT_EQ(response.relay().min_batch(), 2000u);
+  EXPECT_EQ(response.relay().dishonest_millionths(), curator::kDefaultDishonestMillionths);
+  EXPECT_EQ(response.relay().delta_atto(), curator::kDefaultRelayDeltaAtto);
   // A batch has 1,800 honest reports, however many answer; no mechanism's bound is above this one.
   const Budget one = *Budget::FromEpsilon(1);
   const Budget most = *EpsilonBound({1800, one, MaxTwoSidedMass(one)}, 10'000'000'000);

@@ -63,10 +63,16 @@ TEST_F(ModelServiceTest, BuildRefusesALambdaThatIsNoWeight) {
   }
 }
 
-TEST_F(ModelServiceTest, BuildNeedsAnEstimator) {
+TEST_F(ModelServiceTest, CuratorChoosesAnEstimatorThatIsNotNamed) {
   build_.clear_estimator();
-  EXPECT_THAT(Build(),
-              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("weighted, prune or smooth")));
+  ASSERT_THAT(Build(), IsGrpcOk());
+  EXPECT_EQ(studies_.built_with().ToString(), "smooth");
+}
+
+TEST_F(ModelServiceTest, CuratorChoosesAWeightThatIsNotGiven) {
+  build_.mutable_weighted()->clear_lambda();
+  ASSERT_THAT(Build(), IsGrpcOk());
+  EXPECT_EQ(studies_.built_with().ToString(), "weighted lambda=1");
 }
 
 TEST_F(ModelServiceTest, BuildPassesOnOfWhichValueItIs) {

@@ -2,6 +2,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "server/curator/estimation/study_defaults.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
 #include "tests/support/raw_offer.h"
@@ -150,6 +151,18 @@ TEST_F(StudyServiceTest, CreatePassesOnWhatWasAskedFor) {
   EXPECT_EQ(spec.partition.seed, 5u);
   EXPECT_EQ(spec.epsilon.nanos(), 2'000'000'000u);
   EXPECT_EQ(spec.mechanism, MechanismKind::kSymmetricUnary);
+}
+
+TEST_F(StudyServiceTest, CuratorChoosesWhatIsLeftOpen) {
+  create_.clear_partition();
+  create_.clear_how();
+  create_.clear_settings();
+  ASSERT_THAT(Create(), IsGrpcOk());
+  const curator::StudySpec& spec = *studies_.created();
+  EXPECT_TRUE(spec.choose_size);
+  EXPECT_EQ(spec.partition, curator::ChoosePartition({}).options);
+  EXPECT_FALSE(spec.mechanism.has_value());
+  EXPECT_EQ(spec.settings.min_reports, curator::kDefaultMinReports);
 }
 
 TEST_F(StudyServiceTest, AJoinedStudyTakesRowsByTheirIds) {
@@ -546,7 +559,7 @@ TEST_F(StudyServiceTest, TicketsOfARelayedStudyAreForRelaysAndAdmins) {
   };
   EXPECT_EQ(offer({.name = "phone", .sees_all = true}).code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(offer({.name = "phone", .sees_all = true}).message()),
-              HasSubstr("to its relay alone"));
+              HasSubstr("only to its relay"));
   const owners::Patterns its = *owners::Patterns::Parse({"studies/r*"});
   const owners::Patterns other = *owners::Patterns::Parse({"studies/s*"});
   EXPECT_TRUE(offer({.name = "relay", .relays = true, .relayed = its}).ok());

@@ -156,8 +156,7 @@ TEST_F(AuditTamperTest, ALedgerWrittenAnewIsFound) {
   }
 }
 
-// A daemon that finds no trace of a log begins a new one, as on a store of an older version. Only a
-// kept head shows the loss.
+// A daemon that finds no trace of a log begins a new one. Only a kept head shows the loss.
 TEST_F(AuditTamperTest, ALogThatIsGoneIsFoundByAKeptHead) {
   storage::MemoryStore whole(pairs_);
   ASSERT_OK_AND_ASSIGN(const AuditedLedger before, OpenAudited(whole, now_));

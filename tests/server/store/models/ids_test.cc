@@ -74,7 +74,7 @@ TEST(IdsTest, DrawsAHundredTimesAndThenSaysWhyNoneIsAccepted) {
   };
   EXPECT_THAT(IdOrRandom("", refuse),
               StatusIs(StatusCode::kFailedPrecondition,
-                       HasSubstr("none of 100 ids that the curator drew may be used, the last "
+                       HasSubstr("none of 100 ids that the curator drew may be used, the last one "
                                  "because x/1 is kept")));
   EXPECT_THAT(refused, SizeIs(100));
   EXPECT_EQ(*IdOrRandom("mine", refuse), "mine") << "which the access policy judged already";

@@ -48,19 +48,19 @@ TEST(CurveTest, SaysWhatEachStepBuys) {
 
 TEST(CurveTest, NoGainIsSaidAsSuch) {
   EXPECT_THAT(CurveSentences(BankCurve({{1, Gaining(0.0001)}}, Gaining(0.02))),
-              ElementsAre("auto: no ε here buys anything over always answering no; without privacy "
-                          "0.020 over it."));
+              ElementsAre("auto: no ε here gains anything over always answering no; without "
+                          "privacy 0.020 over it."));
   EXPECT_THAT(CurveSentences(BankCurve({{1, Gaining(-0.1)}}, Gaining(-0.01))),
-              ElementsAre("auto: ε = 1 is 0.100 worse than always answering no; none buys anything "
-                          "over it; nor would doing without privacy."));
+              ElementsAre("auto: ε = 1 is 0.100 worse than always answering no; none gains "
+                          "anything over it; nor would doing without privacy."));
   EXPECT_THAT(CurveSentences(BankCurve({{1, Gaining(0)}}, std::nullopt)),
-              ElementsAre("auto: no ε here buys anything over always answering no."));
+              ElementsAre("auto: no ε here gains anything over always answering no."));
 }
 
 // Chance alone could also gain 0.01.
 TEST(CurveTest, WhatNoiseCouldHaveMadeIsNoGain) {
   EXPECT_THAT(CurveSentences(BankCurve({{1, Gaining(0.01, 0.05)}}, std::nullopt))[0],
-              HasSubstr("no ε here buys anything"));
+              HasSubstr("no ε here gains anything"));
   EXPECT_THAT(CurveSentences(BankCurve({{1, Gaining(0.01, 0.002)}}, std::nullopt))[0],
               HasSubstr("ε = 1 buys 0.010 over"));
 }

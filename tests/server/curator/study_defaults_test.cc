@@ -1,0 +1,62 @@
+#include "server/curator/estimation/study_defaults.h"
+
+#include <gtest/gtest.h>
+
+namespace coppice::curator {
+namespace {
+
+TEST(StudyDefaultsTest, GrowsAForestOfChosenSizeIfNothingIsAskedFor) {
+  const PartitionChoice choice = ChoosePartition({});
+  EXPECT_TRUE(choice.choose_size);
+  EXPECT_EQ(choice.options.rule, SplitRule::kHybrid);
+  EXPECT_EQ(choice.options.criterion, Criterion::kEntropy);
+  EXPECT_GT(choice.options.trees, 1u);
+}
+
+TEST(StudyDefaultsTest, GrowsMoreTreesWithoutLabels) {
+  EXPECT_GT(ChoosePartition({.use_labels = false}).options.trees,
+            ChoosePartition({}).options.trees);
+}
+
+TEST(StudyDefaultsTest, GrowsOneTreeByThePapersRuleIfItsShapeIsAskedFor) {
+  for (const PartitionRequest& request :
+       {PartitionRequest{.max_depth = 3}, PartitionRequest{.min_leaf = 4},
+        PartitionRequest{.trees = 1}}) {
+    const PartitionChoice choice = ChoosePartition(request);
+    EXPECT_FALSE(choice.choose_size);
+    EXPECT_EQ(choice.options.rule, SplitRule::kMaxEdge);
+    EXPECT_EQ(choice.options.criterion, Criterion::kGini);
+    EXPECT_EQ(choice.options.trees, 1u);
+  }
+}
+
+TEST(StudyDefaultsTest, TakesTheHybridRuleWithoutLabelsWhateverElseIsAskedFor) {
+  const PartitionChoice choice = ChoosePartition({.max_depth = 3, .use_labels = false});
+  EXPECT_EQ(choice.options.rule, SplitRule::kHybrid);
+  EXPECT_FALSE(choice.choose_size);
+}
+
+TEST(StudyDefaultsTest, KeepsWhatIsAskedFor) {
+  const PartitionChoice choice = ChoosePartition({.rule = SplitRule::kCart,
+                                                  .criterion = Criterion::kEntropy,
+                                                  .max_depth = 0,
+                                                  .min_leaf = 5,
+                                                  .trees = 7,
+                                                  .seed = 0,
+                                                  .max_leaves = 9,
+                                                  .from_schema = true,
+                                                  .by_feature = "plan"});
+  EXPECT_EQ(choice.options, (PartitionOptions{.rule = SplitRule::kCart,
+                                              .criterion = Criterion::kEntropy,
+                                              .max_depth = 0,
+                                              .min_leaf = 5,
+                                              .trees = 7,
+                                              .seed = 0,
+                                              .max_leaves = 9,
+                                              .from_schema = true,
+                                              .by_feature = "plan"}));
+  EXPECT_FALSE(choice.choose_size);
+}
+
+}  // namespace
+}  // namespace coppice::curator
