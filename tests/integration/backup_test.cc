@@ -13,12 +13,14 @@
 #include "client/device/privatizer.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
+#include "tests/support/collector.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
 using ::coppice::testing::BinaryPath;
+using ::coppice::testing::Collector;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::RandomizedReports;

@@ -21,11 +21,13 @@
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
 #include "tests/integration/small_disk.h"
+#include "tests/support/collector.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::Collector;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::RandomizedReports;
 using ::coppice::testing::SmallDisk;
@@ -60,7 +62,7 @@ Model FetchModel(const Daemon& daemon, const std::string& id) {
   request.set_name("models/" + id);
   v1::GetModelResponse response;
   EXPECT_TRUE(stub->GetModel(&context, request, &response).ok());
-  return *FromProto(response.model());
+  return *ParseModel(response.model());
 }
 
 // A curator with one study, and one report per device.
@@ -140,8 +142,8 @@ void CheckAllAreCountedOnce(const Daemon& daemon, const Fleet& fleet) {
                       "weighted", "--lambda", "0"});
   const Model model = FetchModel(daemon, "crash");
   EXPECT_EQ(model.certificate().reports, kFleetSize);
-  EXPECT_EQ(model.leaves()[0],
-            Expected(fleet.offer->terms, fleet.offer->trees.at(0), fleet.reports));
+  EXPECT_EQ(model.leaves()[0], Expected(fleet.offer->privatizer->terms(),
+                                        fleet.offer->privatizer->trees().at(0), fleet.reports));
 }
 
 TEST(CrashTest, SigkillDuringIngestLosesNothingAndCountsNothingTwice) {

@@ -4,9 +4,11 @@
 #include <fstream>
 #include <string>
 
-#include "client/device/journal.h"
-#include "client/device/trust.h"
+#include "client/device/grpc/grpc_carrier.h"
+#include "client/device/journal_store.h"
+#include "client/device/run_session.h"
 #include "common/base/status.h"
+#include "common/privacy/openssl_random.h"
 #include "common/terms/public_key_file.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
@@ -59,13 +61,18 @@ class ManifestTest : public ::testing::Test {
 
   // Fetches as a device with the pin of SetUp() and one journal.
   Status Fetch(const std::string& pin = "curator.pem") {
-    const auto journal = *Journal::Open(Path("device.journal"));
-    const OfferPolicy policy{
+    const auto store = *JournalStore::Open(Path("device.journal"));
+    const Policy policy{.max_epsilon = *Budget::FromEpsilon(20)};
+    const OfferPolicy offers{
         .curator_key = *ReadPublicKey(Path(pin)), .demand_pin = true, .min_reports = 10};
-    Trust trust(policy, *journal);
-    return (*Collector::Create(daemon_.connection(), RetryOptions(), &trust))
-        .FetchOffer("signed")
-        .status();
+    OpenSslRandom random;
+    GrpcCarrier carrier = *GrpcCarrier::ToCurator(daemon_.connection(), RetryOptions());
+    DeviceSession session(
+        {.policy = policy, .offers = offers, .journal = store->journal(), .random = random},
+        {.server = carrier.server(), .study = "signed", .deliver = SessionPlan::Deliver::kNothing});
+    const Status run = RunSession(session, {.journal = *store, .carrier = carrier},
+                                  [](size_t, const Terms&) { return LabelledRow(); });
+    return run.ok() ? session.outcome().answer : run;
   }
 
   TempDir folder_;
