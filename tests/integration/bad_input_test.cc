@@ -12,20 +12,17 @@
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/small_disk.h"
-#include "tests/support/collector.h"
-#include "tests/support/sealed_reports.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
 
 using ::coppice::testing::BinaryPath;
-using ::coppice::testing::Collector;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::ReadWhole;
 using ::coppice::testing::RunProgram;
-using ::coppice::testing::SealedReportsCall;
 using ::coppice::testing::SmallDisk;
 using ::coppice::testing::SourcePath;
 using ::coppice::testing::Synthesize;
@@ -136,31 +133,30 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
   CreateStudy("judged");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create(daemon_.connection(), RetryOptions()));
-  ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("judged", 5));
-  const Privatizer& privatizer = *offer.privatizer;
+  ASSERT_OK_AND_ASSIGN(const FetchedOffer offer, collector.FetchForest("judged", 5));
+  const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
   OpenSslRandom random;
   const auto stub = v1::ReportService::NewStub(*Connect(daemon_.connection()));
 
   const auto submit = [&](const std::string& study, const std::string& fingerprint,
                           const std::vector<std::pair<std::string, std::string>>& reports) {
     grpc::ClientContext context;
-    v1::SealedReports content;
-    content.set_study(study);
-    content.set_fingerprint(fingerprint);
+    v1::SubmitReportsRequest request;
+    request.set_study(study);
+    request.set_fingerprint(fingerprint);
     for (const auto& [ticket, payload] : reports) {
-      v1::Report& report = *content.add_reports();
+      v1::Report& report = *request.add_reports();
       report.set_ticket(ticket);
       report.set_payload(payload);
     }
     v1::SubmitReportsResponse response;
-    const SealedReportsCall call(offer.manifest.manifest.direct->key, content);
-    const grpc::Status status = stub->SubmitReports(&context, call.request(), &response);
+    const grpc::Status status = stub->SubmitReports(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
-    return call.Outcomes(response).value_or(std::vector<int>());
+    return std::vector<int>(response.outcomes().begin(), response.outcomes().end());
   };
   const auto ticket = [&](size_t i) { return offer.tickets[i].ToBytes(); };
   const std::string good = privatizer.Privatize({{0.5, 0.5}, 1}, offer.tickets[0], random)->payload;
-  const std::string fingerprint(privatizer.fingerprint().begin(), privatizer.fingerprint().end());
+  const std::string fingerprint(offer.fingerprint.begin(), offer.fingerprint.end());
   std::string forged = ticket(1);
   forged[20] = static_cast<char>(forged[20] ^ 1);
 

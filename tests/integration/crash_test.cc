@@ -21,13 +21,12 @@
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
 #include "tests/integration/small_disk.h"
-#include "tests/support/collector.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
 
-using ::coppice::testing::Collector;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::RandomizedReports;
 using ::coppice::testing::SmallDisk;
@@ -78,7 +77,7 @@ struct Fleet {
   }
 
   std::optional<Collector> collector;
-  std::optional<Offer> offer;
+  std::optional<FetchedOffer> offer;
   std::vector<PrivateReport> reports;
 };
 
@@ -142,8 +141,8 @@ void CheckAllAreCountedOnce(const Daemon& daemon, const Fleet& fleet) {
                       "weighted", "--lambda", "0"});
   const Model model = FetchModel(daemon, "crash");
   EXPECT_EQ(model.certificate().reports, kFleetSize);
-  EXPECT_EQ(model.leaves()[0], Expected(fleet.offer->privatizer->terms(),
-                                        fleet.offer->privatizer->trees().at(0), fleet.reports));
+  EXPECT_EQ(model.leaves()[0],
+            Expected(fleet.offer->terms, fleet.offer->trees.at(0), fleet.reports));
 }
 
 TEST(CrashTest, SigkillDuringIngestLosesNothingAndCountsNothingTwice) {

@@ -13,15 +13,14 @@
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/integration/daemon.h"
-#include "tests/support/collector.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/raw_offer.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
 
-using ::coppice::testing::Collector;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::RawOffer;
@@ -96,8 +95,8 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
   CreateSynthetic("many", "optimized_unary", /*trees=*/"16");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create(daemon_.connection(), RetryOptions()));
-  ASSERT_OK_AND_ASSIGN(const Offer all, collector.FetchForest("many", 1));
-  ASSERT_EQ(all.privatizer->trees().size(), 16u);
+  ASSERT_OK_AND_ASSIGN(const FetchedOffer all, collector.FetchForest("many", 1));
+  ASSERT_EQ(all.trees.size(), 16u);
   std::set<uint32_t> seen;
   std::vector<PrivateReport> reports;
   OpenSslRandom random;
@@ -106,13 +105,14 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
       ASSERT_EQ(daemon_.Stop(), 0);
       ASSERT_TRUE(daemon_.Start());
     }
-    ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchOffer("many"));
-    const Privatizer& privatizer = *offer.privatizer;
-    ASSERT_EQ(privatizer.trees().size(), 1u);
-    const auto& [number, tree] = *privatizer.trees().begin();
+    ASSERT_OK_AND_ASSIGN(const FetchedOffer offer, collector.FetchOffer("many"));
+    ASSERT_EQ(offer.trees.size(), 1u);
+    const auto& [number, tree] = *offer.trees.begin();
     seen.insert(number);
-    EXPECT_EQ(privatizer.fingerprint(), all.privatizer->fingerprint());
-    EXPECT_EQ(tree, all.privatizer->trees().at(number));
+    EXPECT_EQ(offer.fingerprint, all.fingerprint);
+    EXPECT_EQ(tree, all.trees.at(number));
+    ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
+                         Privatizer::Create(offer.terms, offer.fingerprint, offer.trees));
     ASSERT_OK_AND_ASSIGN(reports.emplace_back(),
                          privatizer.Privatize({{0.25, 0.75}, 1}, offer.tickets[0], random));
     if (TreeOfTicket(all.tickets[0], 16) != number) {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "client/device/grpc/grpc_carrier.h"
-#include "client/device/journal_store.h"
 #include "client/device/run_session.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
@@ -61,16 +60,20 @@ class ManifestTest : public ::testing::Test {
 
   // Fetches as a device with the pin of SetUp() and one journal.
   Status Fetch(const std::string& pin = "curator.pem") {
-    const auto store = *JournalStore::Open(Path("device.journal"));
-    const Policy policy{.max_epsilon = *Budget::FromEpsilon(20)};
+    const auto journal = *JournalStore::Open(Path("device.journal"));
     const OfferPolicy offers{
         .curator_key = *ReadPublicKey(Path(pin)), .demand_pin = true, .min_reports = 10};
-    OpenSslRandom random;
+    const Policy policy{.max_epsilon = *Budget::FromEpsilon(100)};
     GrpcCarrier carrier = *GrpcCarrier::ToCurator(daemon_.connection(), RetryOptions());
-    DeviceSession session(
-        {.policy = policy, .offers = offers, .journal = store->journal(), .random = random},
-        {.server = carrier.server(), .study = "signed", .deliver = SessionPlan::Deliver::kNothing});
-    const Status run = RunSession(session, {.journal = *store, .carrier = carrier},
+    OpenSslRandom random;
+    DeviceSession session({.policy = policy,
+                           .offers = offers,
+                           .journal = journal->journal(),
+                           .random = random},
+                          {.server = carrier.server(),
+                           .study = "signed",
+                           .deliver = SessionPlan::Deliver::kNothing});
+    const Status run = RunSession(session, {.journal = *journal, .carrier = carrier},
                                   [](size_t, const Terms&) { return LabelledRow(); });
     return run.ok() ? session.outcome().answer : run;
   }

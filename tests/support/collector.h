@@ -1,15 +1,12 @@
-// The steps of a session one by one, for tests and benches that make reports themselves: to send
-// them twice, late, or from many threads.
+// Fetches offers and delivers reports without a journal: for tests and benchmarks that make reports
+// of their own. Devices have a session (client/device/session.h).
 
 #ifndef COPPICE_TESTS_SUPPORT_COLLECTOR_H_
 #define COPPICE_TESTS_SUPPORT_COLLECTOR_H_
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,107 +16,120 @@
 #include "client/device/grpc/grpc_carrier.h"
 #include "client/device/offer.h"
 #include "client/device/trust.h"
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
-namespace coppice::testing {
+namespace coppice {
 
-// Trusts the first key that it sees, and remembers it as long as it lives.
-//
-// Errors     those of the transport, OpenOffer() and DirectReports.
+struct FetchedOffer {
+  Terms terms;
+  Fingerprint fingerprint{};
+  std::vector<Ticket> tickets;
+  TreesByIndex trees;
+};
+
+// Errors     those of GrpcCarrier, OpenOffer() and DirectReports.
 // Threads    safe to share.
 class Collector {
  public:
-  static StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry,
-                                    const OfferPolicy& policy = {}) {
+  static StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry) {
     COPPICE_ASSIGN_OR_RETURN(GrpcCarrier carrier, GrpcCarrier::ToCurator(connect, retry));
-    return Collector(std::make_unique<Parts>(std::move(carrier), policy));
+    return Collector(std::move(carrier));
   }
 
-  // What a device gets: one ticket and its tree.
-  StatusOr<Offer> FetchOffer(const std::string& study) const {
-    return Fetch({.server = parts_->carrier.server(), .study = study});
+  // One ticket, and the tree that it answers in.
+  StatusOr<FetchedOffer> FetchOffer(const std::string& study) const {
+    return Fetch({.server = carrier_->server(), .study = study}, {});
   }
-  // What a gateway gets: all trees.
-  StatusOr<Offer> FetchForest(const std::string& study, uint32_t tickets) const {
-    return Fetch({.server = parts_->carrier.server(),
+  // Tickets, and all trees.
+  StatusOr<FetchedOffer> FetchForest(const std::string& study, uint32_t tickets,
+                                     absl::Span<const std::string> tokens = {}) const {
+    return Fetch({.server = carrier_->server(),
                   .study = study,
                   .tickets = tickets,
-                  .whole_forest = true});
+                  .whole_forest = true},
+                 tokens);
   }
-  // Further tickets for the terms and trees of FetchForest().
-  StatusOr<std::vector<Ticket>> FetchTickets(const Privatizer& known, uint32_t tickets) const {
-    COPPICE_ASSIGN_OR_RETURN(Offer offer, Fetch({.server = parts_->carrier.server(),
-                                                 .study = known.terms().study,
-                                                 .tickets = tickets,
-                                                 .whole_forest = true,
-                                                 .known = &known}));
+  StatusOr<std::vector<Ticket>> FetchTickets(const std::string& study, uint32_t tickets) const {
+    COPPICE_ASSIGN_OR_RETURN(FetchedOffer offer, FetchForest(study, tickets));
     return std::move(offer.tickets);
   }
 
-  // Sends reports of one study and fingerprint. One result per report, in order.
+  // Sealed for the curator's current key; in as many calls as it takes.
   StatusOr<std::vector<DeliveryResult>> Deliver(absl::Span<const PrivateReport> reports) const {
+    std::vector<const PrivateReport*> left;
+    for (const PrivateReport& report : reports) left.push_back(&report);
     std::vector<DeliveryResult> results;
-    if (reports.empty()) return results;
-    COPPICE_ASSIGN_OR_RETURN(const DirectSealing sealing, SealingOf(reports[0].study));
-    std::vector<const PrivateReport*> waiting;
-    for (const PrivateReport& report : reports) waiting.push_back(&report);
-    absl::Span<const PrivateReport* const> left(waiting);
-    while (!left.empty()) {
-      const size_t size = ReportsPerCall(left, sealing.report_bytes, /*batch=*/1000);
-      COPPICE_ASSIGN_OR_RETURN(
-          const DirectReports call,
-          DirectReports::Seal(sealing.key, sealing.report_bytes, left.first(size)));
+    COPPICE_ASSIGN_OR_RETURN(const DirectKey key, CuratorsKey());
+    for (auto rest = absl::MakeConstSpan(left); !rest.empty();) {
+      COPPICE_ASSIGN_OR_RETURN(const uint32_t bytes, ReportBytesOf(rest[0]->study));
+      const auto together = rest.subspan(0, ReportsPerCall(rest, bytes, /*batch=*/1000));
+      rest.remove_prefix(together.size());
+      COPPICE_ASSIGN_OR_RETURN(const DirectReports call,
+                               DirectReports::Seal(key, bytes, together));
       COPPICE_ASSIGN_OR_RETURN(
           const std::string response,
-          parts_->carrier.Carry({"/coppice.v1.ReportService/SubmitReports", call.request()}));
-      COPPICE_ASSIGN_OR_RETURN(std::vector<DeliveryResult> some, call.Open(response));
-      std::move(some.begin(), some.end(), std::back_inserter(results));
-      left.remove_prefix(size);
+          carrier_->Carry({"/coppice.v1.ReportService/SubmitReports", call.request()}));
+      COPPICE_ASSIGN_OR_RETURN(const std::vector<DeliveryResult> opened, call.Open(response));
+      results.insert(results.end(), opened.begin(), opened.end());
     }
     return results;
   }
 
- private:
-  struct Parts {
-    Parts(GrpcCarrier moved, const OfferPolicy& offers)
-        : carrier(std::move(moved)), policy(offers) {}
+  // What SubmitReports would be sent with these reports, which must go together.
+  StatusOr<DirectReports> Seal(absl::Span<const PrivateReport* const> reports) const {
+    COPPICE_ASSIGN_OR_RETURN(const DirectKey key, CuratorsKey());
+    COPPICE_ASSIGN_OR_RETURN(const uint32_t bytes, ReportBytesOf(reports[0]->study));
+    return DirectReports::Seal(key, bytes, reports);
+  }
 
-    GrpcCarrier carrier;
-    const OfferPolicy policy;
+ private:
+  struct Memory {
     std::mutex mutex;
     SeenManifests seen;
   };
 
-  explicit Collector(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+  explicit Collector(GrpcCarrier carrier)
+      : carrier_(std::make_shared<GrpcCarrier>(std::move(carrier))) {}
 
-  StatusOr<Offer> Fetch(const OfferQuestion& question) const {
-    const std::lock_guard<std::mutex> lock(parts_->mutex);
-    const Trust trust(parts_->policy, parts_->seen);
+  StatusOr<FetchedOffer> Fetch(const OfferQuestion& question,
+                               absl::Span<const std::string> tokens) const {
+    const std::lock_guard lock(memory_->mutex);
+    const OfferPolicy policy;
+    const Trust trust(policy, memory_->seen);
     COPPICE_ASSIGN_OR_RETURN(const std::string response,
-                             parts_->carrier.Carry({"/coppice.v1.StudyService/GetOffer",
-                                                    OfferRequest(question, {}, trust)}));
-    COPPICE_ASSIGN_OR_RETURN(Offer offer, OpenOffer(response, question, trust,
-                                                    DeviceClock::System().Now().unix_seconds));
-    if (!parts_->seen.Knows(offer.manifest)) parts_->seen.Add(offer.manifest);
-    return offer;
+                             carrier_->Carry({"/coppice.v1.StudyService/GetOffer",
+                                              OfferRequest(question, tokens, trust)}));
+    COPPICE_ASSIGN_OR_RETURN(
+        Offer offer,
+        OpenOffer(response, question, trust, DeviceClock::System().Now().unix_seconds));
+    memory_->seen.Add(offer.manifest);
+    return FetchedOffer{offer.privatizer->terms(), offer.privatizer->fingerprint(),
+                        std::move(offer.tickets), offer.privatizer->trees()};
   }
 
-  StatusOr<DirectSealing> SealingOf(const std::string& study) const {
-    for (const bool fetched : {false, true}) {
-      {
-        const std::lock_guard<std::mutex> lock(parts_->mutex);
-        const std::optional<SeenManifest> seen = parts_->seen.OfStudy(study);
-        if (seen.has_value() && seen->manifest.direct.has_value()) return *seen->manifest.direct;
-      }
-      if (!fetched) COPPICE_RETURN_IF_ERROR(FetchOffer(study).status());
+  StatusOr<DirectKey> CuratorsKey() const {
+    const std::string challenge(kChallengeBytes, 'c');
+    COPPICE_ASSIGN_OR_RETURN(const std::string response,
+                             carrier_->Carry({"/coppice.v1.StudyService/GetCuratorKeys",
+                                              ProofRequest(challenge)}));
+    COPPICE_ASSIGN_OR_RETURN(const CuratorProof proof, OpenProof(response, challenge));
+    return proof.direct;
+  }
+
+  StatusOr<uint32_t> ReportBytesOf(const std::string& study) const {
+    {
+      const std::lock_guard lock(memory_->mutex);
+      const auto seen = memory_->seen.OfStudy(study);
+      if (seen.has_value()) return seen->manifest.direct->report_bytes;
     }
-    return FailedPreconditionError("the study takes no reports from devices themselves");
+    COPPICE_RETURN_IF_ERROR(FetchForest(study, 1).status());
+    return ReportBytesOf(study);
   }
 
-  std::unique_ptr<Parts> parts_;
+  std::shared_ptr<GrpcCarrier> carrier_;
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
 };
 
-}  // namespace coppice::testing
+}  // namespace coppice
 
 #endif  // COPPICE_TESTS_SUPPORT_COLLECTOR_H_
