@@ -7,7 +7,6 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/describe/text.h"
 #include "common/privacy/delta.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/relay_promise.h"
