@@ -37,6 +37,7 @@ struct SimulateFlags {
   std::optional<Budget> max_epsilon = *Budget::FromNanos(kMaxStudyEpsilonNanos);
   std::vector<std::string> allowed_in_clear;
   std::vector<std::string> join_ids;
+  std::vector<std::string> shown;  // by --show, which fills both
   std::string curator_key;
   bool demand_pin = false;
   uint64_t min_reports = 0;
@@ -188,14 +189,20 @@ struct SimulatedDevices {
   }
 };
 
+std::vector<std::string> Joined(std::vector<std::string> names,
+                                const std::vector<std::string>& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
 StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(SchemaFile own, CheckOwnRows(flags));
-  auto devices = std::unique_ptr<SimulatedDevices>(
-      new SimulatedDevices{.own = std::move(own),
-                           .policy = {.max_epsilon = *flags.max_epsilon,
-                                      .own_schema = nullptr,
-                                      .allowed_in_clear = flags.allowed_in_clear,
-                                      .join_ids = flags.join_ids}});
+  auto devices = std::unique_ptr<SimulatedDevices>(new SimulatedDevices{
+      .own = std::move(own),
+      .policy = {.max_epsilon = *flags.max_epsilon,
+                 .own_schema = nullptr,
+                 .allowed_in_clear = Joined(flags.allowed_in_clear, flags.shown),
+                 .join_ids = Joined(flags.join_ids, flags.shown)}});
   devices->policy.own_schema = devices->own.schema;
   COPPICE_ASSIGN_OR_RETURN(devices->offers, OfferPolicyOf(flags));
   // No random delay of sending: it hides one device's work, not that of many devices.
@@ -321,7 +328,7 @@ void AddCollectSimulate(const Command& collect) {
   AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
                  "Largest epsilon per report that the devices accept (default: 20)");
   const Flag allowed_in_clear =
-      verb.Add("--allow-in-clear,--show", flags->allowed_in_clear,
+      verb.Add("--allow-in-clear", flags->allowed_in_clear,
                "Features that the devices agree to send in the clear; a study that asks for any "
                "other is declined")
           .SplitAt(',')
@@ -332,6 +339,13 @@ void AddCollectSimulate(const Command& collect) {
                "never one of their features")
           .SplitAt(',')
           .Takes("COLUMN,...");
+  // As scripts know it that were written before there were two lists.
+  const Flag shown = verb.Add("--show", flags->shown,
+                              "As --allow-in-clear and --allow-join-id together: take one of "
+                              "these instead, or a study may join by a feature")
+                         .SplitAt(',')
+                         .Takes("NAME,...")
+                         .ForResearch();
   const Flag curator_key =
       AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
                        "Public key of the curator, as `coppice study key` prints it (default: the "
@@ -347,7 +361,8 @@ void AddCollectSimulate(const Command& collect) {
   AddOutputFlags(verb, flags->output);
   const Flag relay =
       AddRelayTarget(verb, flags->relay, flags->server, AddServerFlags(verb, flags->server));
-  relay.Needs(curator_key).Excludes(tokens).Excludes(allowed_in_clear).Excludes(join_ids);
+  relay.Needs(curator_key).Excludes(tokens);
+  relay.Excludes(allowed_in_clear).Excludes(join_ids).Excludes(shown);
   verb.Add("--min-batch", flags->min_batch,
            "Answer only if the relay sends batches of at least this many reports and drops smaller "
            "ones")

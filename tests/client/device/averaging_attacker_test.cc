@@ -5,24 +5,31 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "client/device/responder.h"
+#include "client/device/run_session.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
-#include "tests/client/device/sample_study.h"
+#include "common/terms/envelope.h"
+#include "tests/client/device/fake_curator.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::FakeKey;
+using ::coppice::testing::FakeManifest;
+using ::coppice::testing::kFakePathBytes;
+using ::coppice::testing::kFakeTreeBytes;
 using ::coppice::testing::SamplePrivatizer;
-using ::coppice::testing::StatusIs;
+using ::coppice::testing::SampleTerms;
+using ::coppice::testing::SampleTree;
+using ::coppice::testing::Sign;
 using ::coppice::testing::TempDir;
-using ::testing::HasSubstr;
 
 constexpr int kQuestions = 1000;
 constexpr double kEpsilon = 0.5;
@@ -72,27 +79,70 @@ class Attacker {
   std::vector<std::string> payloads_;
 };
 
+// A curator that offers every study that it is asked for, each time with a fresh ticket.
+class AskingCurator final : public Carrier {
+ public:
+  explicit AskingCurator(Attacker& attacker) : attacker_(attacker) {}
+
+  StatusOr<std::string> Carry(const DeviceCall& call) override {
+    v1::GetOfferRequest request;
+    if (!request.ParseFromString(call.request))
+      return InvalidArgumentError("no offer is asked for");
+    ++offers;
+    Terms terms = SampleTerms(request.name().substr(request.name().rfind('/') + 1), epsilon);
+    terms.forest_root = packed_.merkle.root;
+    v1::GetOfferResponse response;
+    response.set_terms(SerializeTerms(terms));
+    const Fingerprint fingerprint = FingerprintOf(response.terms());
+    response.set_fingerprint(std::string(fingerprint.begin(), fingerprint.end()));
+    response.add_tickets(attacker_.FreshTicket().ToBytes());
+    response.set_tree(MakeEnvelope(packed_.trees[0], kFakeTreeBytes));
+    response.set_tree_path(MakeEnvelope(packed_.merkle.paths[0], kFakePathBytes));
+    *response.mutable_manifest() = ToProto(Sign(FakeKey(), FakeManifest(terms)));
+    return response.SerializeAsString();
+  }
+
+  double epsilon = kEpsilon;
+  int offers = 0;
+
+ private:
+  Attacker& attacker_;
+  const PackedForest packed_ = PackForest({SampleTree()});
+};
+
 class AveragingAttackerTest : public ::testing::Test {
  protected:
   std::string JournalPath() const { return dir_.path() + "/journal"; }
 
   // Restarts the device, which knows only what is in its journal.
   void Restart() {
-    journal_.reset();
-    ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(JournalPath()));
+    store_.reset();
+    ASSERT_OK_AND_ASSIGN(store_, JournalStore::Open(JournalPath()));
   }
 
-  StatusOr<std::vector<PrivateReport>> Ask(const Privatizer& privatizer, const Ticket& ticket) {
-    return Responder(policy_, *journal_)
-        .Respond(
-            privatizer, {{"me", ticket}}, [this](size_t) { return row_; }, random_);
+  // Has the device asked once more, and shows the attacker what it keeps to be sent.
+  Status Ask(const std::string& study = "sample") {
+    DeviceSession session(
+        {.policy = policy_, .offers = offers_, .journal = store_->journal(), .random = random_},
+        {.server = "curator:1",
+         .subjects = {"me"},
+         .study = study,
+         .deliver = SessionPlan::Deliver::kNothing});
+    const Status run = RunSession(session, {.journal = *store_, .carrier = curator_},
+                                  [this](size_t, const Terms&) { return row_; });
+    const std::optional<JournalEntry> answer = store_->journal().Find("me", study);
+    if (answer.has_value()) attacker_.See(answer->report);
+    return run.ok() ? session.outcome().answer : run;
   }
 
   TempDir dir_;
   LabelledRow row_ = {{3}, 1};
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
-  std::unique_ptr<Journal> journal_;
+  const OfferPolicy offers_{};
+  std::unique_ptr<JournalStore> store_;
   OpenSslRandom random_;
+  Attacker attacker_;
+  AskingCurator curator_{attacker_};
   const Privatizer privatizer_ = SamplePrivatizer("sample", kEpsilon);
   const std::unique_ptr<LocalMechanism> mechanism_ = *MakeLocalMechanism(
       MechanismKind::kSymmetricUnary, *Budget::FromEpsilon(kEpsilon), {.leaves = 2, .classes = 2});
@@ -100,21 +150,19 @@ class AveragingAttackerTest : public ::testing::Test {
 
 TEST_F(AveragingAttackerTest, LearnsOneReportsWorthThroughRestartsAndRetries) {
   Restart();
-  Attacker attacker;
   for (int i = 0; i < kQuestions; ++i) {
     if (i % 10 == 9) Restart();
     if (i % 100 == 50) {
       // The device dies while it appends, and leaves half a record.
-      journal_.reset();
+      store_.reset();
       std::ofstream(JournalPath(), std::ios::binary | std::ios::app) << '\x40';
       Restart();
     }
-    ASSERT_OK_AND_ASSIGN(const auto reports, Ask(privatizer_, attacker.FreshTicket()));
-    ASSERT_EQ(reports.size(), 1u);
-    attacker.See(reports[0]);
+    ASSERT_OK(Ask());
   }
-  EXPECT_EQ(attacker.different_reports(), 1u);
-  EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
+  EXPECT_EQ(curator_.offers, 1);
+  EXPECT_EQ(attacker_.different_reports(), 1u);
+  EXPECT_LE(attacker_.Loss(*mechanism_), kEpsilon);
 }
 
 // A row that fits no study is answered once like any other: drawing its class again does not draw
@@ -123,53 +171,49 @@ TEST_F(AveragingAttackerTest, LearnsNoMoreOfARowThatDoesNotFit) {
   for (const LabelledRow& unfit :
        {LabelledRow{{3}, kUnlabelled}, LabelledRow{{777}, 1}, LabelledRow{{}, 55}}) {
     row_ = unfit;
-    journal_.reset();
+    attacker_ = Attacker();
+    store_.reset();
     std::remove(JournalPath().c_str());
     Restart();
-    Attacker attacker;
-    for (int i = 0; i < kQuestions; ++i) {
-      ASSERT_OK_AND_ASSIGN(const auto reports, Ask(privatizer_, attacker.FreshTicket()));
-      attacker.See(reports.at(0));
-    }
-    EXPECT_EQ(attacker.different_reports(), 1u);
-    EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
+    for (int i = 0; i < kQuestions; ++i) ASSERT_OK(Ask());
+    EXPECT_EQ(attacker_.different_reports(), 1u);
+    EXPECT_LE(attacker_.Loss(*mechanism_), kEpsilon);
   }
 }
 
-TEST_F(AveragingAttackerTest, OtherTermsForTheSameStudyGetNoAnswer) {
+// A study that was answered is not even asked for again, whatever its curator would say of it now.
+TEST_F(AveragingAttackerTest, OtherTermsForTheSameStudyGetNoOtherAnswer) {
   Restart();
-  Attacker attacker;
-  ASSERT_OK(Ask(privatizer_, attacker.FreshTicket()));
-  for (uint8_t i = 2; i < 50; ++i) {
-    const Privatizer other = SamplePrivatizer("sample", kEpsilon / i, {i});
-    EXPECT_THAT(Ask(other, attacker.FreshTicket()),
-                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("other terms")));
+  ASSERT_OK(Ask());
+  for (int i = 2; i < 50; ++i) {
+    curator_.epsilon = kEpsilon / i;
+    ASSERT_OK(Ask());
   }
+  EXPECT_EQ(curator_.offers, 1);
+  EXPECT_EQ(attacker_.different_reports(), 1u);
 }
 
 TEST_F(AveragingAttackerTest, StudiesUnderOtherNamesEndAtTheTotalThatTheDeviceAgreedTo) {
   policy_.max_total_epsilon = *Budget::FromEpsilon(2);
   Restart();
-  Attacker attacker;
   int answered = 0;
-  for (int i = 0; i < kQuestions; ++i) {
-    if (i % 100 == 99) Restart();
-    const Privatizer again = SamplePrivatizer("sample-" + std::to_string(i), kEpsilon);
-    answered += Ask(again, attacker.FreshTicket()).ok() ? 1 : 0;
+  for (int i = 0; i < 100; ++i) {
+    if (i % 10 == 9) Restart();
+    answered += Ask("sample-" + std::to_string(i)).ok() ? 1 : 0;
   }
   EXPECT_EQ(answered, 4);  // 4 * 0.5
+  EXPECT_EQ(attacker_.different_reports(), 4u);
 }
 
 // Shows that the attack works on a device that randomizes anew each time: the tests would see it.
 TEST_F(AveragingAttackerTest, WouldSucceedWithoutTheJournal) {
-  Attacker attacker;
   for (int i = 0; i < kQuestions; ++i) {
     ASSERT_OK_AND_ASSIGN(const PrivateReport report,
-                         privatizer_.Privatize({{3}, 1}, attacker.FreshTicket(), random_));
-    attacker.See(report);
+                         privatizer_.Privatize({{3}, 1}, attacker_.FreshTicket(), random_));
+    attacker_.See(report);
   }
-  EXPECT_EQ(attacker.different_reports(), static_cast<size_t>(kQuestions));
-  EXPECT_GT(attacker.Loss(*mechanism_), 20 * kEpsilon);
+  EXPECT_EQ(attacker_.different_reports(), static_cast<size_t>(kQuestions));
+  EXPECT_GT(attacker_.Loss(*mechanism_), 20 * kEpsilon);
 }
 
 }  // namespace
