@@ -1,11 +1,10 @@
-// The averaging attacker asks a device the same question a thousand times to average the noise
-// away. He must learn no more than one report tells.
+// The averaging attacker is a curator that asks a device the same question a thousand times, to
+// average the noise away. He must learn no more than one report tells.
 
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,8 +12,9 @@
 #include "client/device/run_session.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
-#include "common/terms/envelope.h"
-#include "tests/client/device/fake_curator.h"
+#include "common/base/status_macros.h"
+#include "tests/client/device/c/scripted_curator.h"
+#include "tests/client/device/served_carrier.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -23,11 +23,9 @@ namespace {
 
 using ::coppice::testing::FakeKey;
 using ::coppice::testing::FakeManifest;
-using ::coppice::testing::kFakePathBytes;
-using ::coppice::testing::kFakeTreeBytes;
-using ::coppice::testing::SamplePrivatizer;
-using ::coppice::testing::SampleTerms;
-using ::coppice::testing::SampleTree;
+using ::coppice::testing::FakeTerms;
+using ::coppice::testing::ScriptedServices;
+using ::coppice::testing::ServedCarrier;
 using ::coppice::testing::Sign;
 using ::coppice::testing::TempDir;
 
@@ -47,11 +45,15 @@ class Attacker {
     return ticket;
   }
 
-  void See(const PrivateReport& report) {
+  // A SealedReports message, as he opened it.
+  void See(const std::string& message) {
+    v1::SealedReports reports;
+    ASSERT_TRUE(reports.ParseFromString(message));
+    for (const v1::Report& report : reports.reports()) See(report.ticket(), report.payload());
+  }
+  void See(const std::string& ticket, const std::string& payload) {
     // The same report again tells nothing new.
-    if (seen_.insert(report.ticket.ToBytes() + report.payload).second) {
-      payloads_.push_back(report.payload);
-    }
+    if (seen_.insert(ticket + payload).second) payloads_.push_back(payload);
   }
 
   size_t different_reports() const { return seen_.size(); }
@@ -79,90 +81,76 @@ class Attacker {
   std::vector<std::string> payloads_;
 };
 
-// A curator that offers every study that it is asked for, each time with a fresh ticket.
-class AskingCurator final : public Carrier {
- public:
-  explicit AskingCurator(Attacker& attacker) : attacker_(attacker) {}
-
-  StatusOr<std::string> Carry(const DeviceCall& call) override {
-    v1::GetOfferRequest request;
-    if (!request.ParseFromString(call.request))
-      return InvalidArgumentError("no offer is asked for");
-    ++offers;
-    Terms terms = SampleTerms(request.name().substr(request.name().rfind('/') + 1), epsilon);
-    terms.forest_root = packed_.merkle.root;
-    v1::GetOfferResponse response;
-    response.set_terms(SerializeTerms(terms));
-    const Fingerprint fingerprint = FingerprintOf(response.terms());
-    response.set_fingerprint(std::string(fingerprint.begin(), fingerprint.end()));
-    response.add_tickets(attacker_.FreshTicket().ToBytes());
-    response.set_tree(MakeEnvelope(packed_.trees[0], kFakeTreeBytes));
-    response.set_tree_path(MakeEnvelope(packed_.merkle.paths[0], kFakePathBytes));
-    *response.mutable_manifest() = ToProto(Sign(FakeKey(), FakeManifest(terms)));
-    return response.SerializeAsString();
-  }
-
-  double epsilon = kEpsilon;
-  int offers = 0;
-
- private:
-  Attacker& attacker_;
-  const PackedForest packed_ = PackForest({SampleTree()});
-};
-
 class AveragingAttackerTest : public ::testing::Test {
  protected:
   std::string JournalPath() const { return dir_.path() + "/journal"; }
 
   // Restarts the device, which knows only what is in its journal.
   void Restart() {
-    store_.reset();
-    ASSERT_OK_AND_ASSIGN(store_, JournalStore::Open(JournalPath()));
+    journal_.reset();
+    ASSERT_OK_AND_ASSIGN(journal_, JournalStore::Open(JournalPath()));
   }
 
-  // Has the device asked once more, and shows the attacker what it keeps to be sent.
-  Status Ask(const std::string& study = "sample") {
-    DeviceSession session(
-        {.policy = policy_, .offers = offers_, .journal = store_->journal(), .random = random_},
-        {.server = "curator:1",
-         .subjects = {"me"},
-         .study = study,
-         .deliver = SessionPlan::Deliver::kNothing});
-    const Status run = RunSession(session, {.journal = *store_, .carrier = curator_},
-                                  [this](size_t, const Terms&) { return row_; });
-    const std::optional<JournalEntry> answer = store_->journal().Find("me", study);
-    if (answer.has_value()) attacker_.See(answer->report);
-    return run.ok() ? session.outcome().answer : run;
+  // Lures the device to a study with these terms, with a ticket of its own, and acknowledges nothing
+  // that it sends.
+  Status Ask(const Terms& terms, const Ticket& ticket, Attacker& attacker) {
+    curator_.reports.failures = 1'000'000;
+    curator_.studies.tamper = [&](v1::GetOfferResponse& response) {
+      response.set_terms(SerializeTerms(terms));
+      response.set_tickets(0, ticket.ToBytes());
+      const uint32_t tree = TreeOfTicket(ticket, terms.trees);
+      const PackedForest& packed = curator_.studies.packed;
+      response.set_tree(MakeEnvelope(packed.trees[tree], testing::kFakeTreeBytes));
+      response.set_tree_path(MakeEnvelope(packed.merkle.paths[tree], testing::kFakePathBytes));
+      *response.mutable_manifest() = ToProto(Sign(FakeKey(), FakeManifest(terms)));
+    };
+    DeviceSession session({.policy = policy_,
+                           .offers = offers_,
+                           .journal = journal_->journal(),
+                           .random = random_},
+                          {.server = "curator:1", .subjects = {"me"}, .study = terms.study});
+    curator_.reports.requests.clear();
+    COPPICE_RETURN_IF_ERROR(RunSession(session, {.journal = *journal_, .carrier = carrier_},
+                                       [this](size_t, const Terms&) { return row_; }));
+    for (const std::string& message : curator_.reports.requests) attacker.See(message);
+    return session.outcome().answer;
+  }
+
+  static Terms TermsOf(const std::string& study, double epsilon) {
+    Terms terms = FakeTerms();
+    terms.study = study;
+    terms.epsilon = *Budget::FromEpsilon(epsilon);
+    return terms;
   }
 
   TempDir dir_;
   LabelledRow row_ = {{3}, 1};
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
-  const OfferPolicy offers_{};
-  std::unique_ptr<JournalStore> store_;
+  const OfferPolicy offers_{.curator_key = FakeKey().public_key()};
+  ScriptedServices curator_;
+  ServedCarrier<ScriptedServices> carrier_{curator_};
+  std::unique_ptr<JournalStore> journal_;
   OpenSslRandom random_;
-  Attacker attacker_;
-  AskingCurator curator_{attacker_};
-  const Privatizer privatizer_ = SamplePrivatizer("sample", kEpsilon);
+  const Terms terms_ = TermsOf("sample", kEpsilon);
   const std::unique_ptr<LocalMechanism> mechanism_ = *MakeLocalMechanism(
       MechanismKind::kSymmetricUnary, *Budget::FromEpsilon(kEpsilon), {.leaves = 2, .classes = 2});
 };
 
 TEST_F(AveragingAttackerTest, LearnsOneReportsWorthThroughRestartsAndRetries) {
   Restart();
+  Attacker attacker;
   for (int i = 0; i < kQuestions; ++i) {
     if (i % 10 == 9) Restart();
     if (i % 100 == 50) {
       // The device dies while it appends, and leaves half a record.
-      store_.reset();
+      journal_.reset();
       std::ofstream(JournalPath(), std::ios::binary | std::ios::app) << '\x40';
       Restart();
     }
-    ASSERT_OK(Ask());
+    ASSERT_OK(Ask(terms_, attacker.FreshTicket(), attacker));
   }
-  EXPECT_EQ(curator_.offers, 1);
-  EXPECT_EQ(attacker_.different_reports(), 1u);
-  EXPECT_LE(attacker_.Loss(*mechanism_), kEpsilon);
+  EXPECT_EQ(attacker.different_reports(), 1u);
+  EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
 }
 
 // A row that fits no study is answered once like any other: drawing its class again does not draw
@@ -171,49 +159,52 @@ TEST_F(AveragingAttackerTest, LearnsNoMoreOfARowThatDoesNotFit) {
   for (const LabelledRow& unfit :
        {LabelledRow{{3}, kUnlabelled}, LabelledRow{{777}, 1}, LabelledRow{{}, 55}}) {
     row_ = unfit;
-    attacker_ = Attacker();
-    store_.reset();
+    journal_.reset();
     std::remove(JournalPath().c_str());
     Restart();
-    for (int i = 0; i < kQuestions; ++i) ASSERT_OK(Ask());
-    EXPECT_EQ(attacker_.different_reports(), 1u);
-    EXPECT_LE(attacker_.Loss(*mechanism_), kEpsilon);
+    Attacker attacker;
+    for (int i = 0; i < kQuestions; ++i) {
+      ASSERT_OK(Ask(terms_, attacker.FreshTicket(), attacker));
+    }
+    EXPECT_EQ(attacker.different_reports(), 1u);
+    EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
   }
 }
 
-// A study that was answered is not even asked for again, whatever its curator would say of it now.
-TEST_F(AveragingAttackerTest, OtherTermsForTheSameStudyGetNoOtherAnswer) {
+TEST_F(AveragingAttackerTest, GetsNoOtherAnswerForOtherTermsOfTheStudy) {
   Restart();
-  ASSERT_OK(Ask());
+  Attacker attacker;
+  ASSERT_OK(Ask(terms_, attacker.FreshTicket(), attacker));
   for (int i = 2; i < 50; ++i) {
-    curator_.epsilon = kEpsilon / i;
-    ASSERT_OK(Ask());
+    ASSERT_OK(Ask(TermsOf("sample", kEpsilon / i), attacker.FreshTicket(), attacker));
   }
-  EXPECT_EQ(curator_.offers, 1);
-  EXPECT_EQ(attacker_.different_reports(), 1u);
+  EXPECT_EQ(attacker.different_reports(), 1u);
 }
 
 TEST_F(AveragingAttackerTest, StudiesUnderOtherNamesEndAtTheTotalThatTheDeviceAgreedTo) {
   policy_.max_total_epsilon = *Budget::FromEpsilon(2);
   Restart();
+  Attacker attacker;
   int answered = 0;
-  for (int i = 0; i < 100; ++i) {
-    if (i % 10 == 9) Restart();
-    answered += Ask("sample-" + std::to_string(i)).ok() ? 1 : 0;
+  for (int i = 0; i < kQuestions; ++i) {
+    if (i % 100 == 99) Restart();
+    const Terms again = TermsOf("sample-" + std::to_string(i), kEpsilon);
+    answered += Ask(again, attacker.FreshTicket(), attacker).ok() ? 1 : 0;
   }
   EXPECT_EQ(answered, 4);  // 4 * 0.5
-  EXPECT_EQ(attacker_.different_reports(), 4u);
 }
 
 // Shows that the attack works on a device that randomizes anew each time: the tests would see it.
 TEST_F(AveragingAttackerTest, WouldSucceedWithoutTheJournal) {
+  Attacker attacker;
+  const Privatizer privatizer = testing::SamplePrivatizer("sample", kEpsilon);
   for (int i = 0; i < kQuestions; ++i) {
     ASSERT_OK_AND_ASSIGN(const PrivateReport report,
-                         privatizer_.Privatize({{3}, 1}, attacker_.FreshTicket(), random_));
-    attacker_.See(report);
+                         privatizer.Privatize({{3}, 1}, attacker.FreshTicket(), random_));
+    attacker.See(report.ticket.ToBytes(), report.payload);
   }
-  EXPECT_EQ(attacker_.different_reports(), static_cast<size_t>(kQuestions));
-  EXPECT_GT(attacker_.Loss(*mechanism_), 20 * kEpsilon);
+  EXPECT_EQ(attacker.different_reports(), static_cast<size_t>(kQuestions));
+  EXPECT_GT(attacker.Loss(*mechanism_), 20 * kEpsilon);
 }
 
 }  // namespace

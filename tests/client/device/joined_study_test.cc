@@ -140,8 +140,8 @@ TEST(JoinedStudyTest, TheJournalKeepsIdsOfAnyBytes) {
   for (const std::string& id : SampleIds()) {
     JournalEntry entry{.subject = "a", .epsilon = *Budget::FromEpsilon(1), .report = {}};
     entry.report.public_values = id;
-    const JournalRecord read = *DecodeRecord(EncodeRecord(AnswersRecord{entry}));
-    EXPECT_EQ(std::get<AnswersRecord>(read)[0].report, entry.report);
+    const auto read = *DecodeRecord(EncodeRecord(std::vector<JournalEntry>{entry}));
+    EXPECT_EQ(std::get<std::vector<JournalEntry>>(read)[0].report, entry.report);
   }
 }
 

@@ -151,7 +151,7 @@ TEST_F(HostileTreeTest, ATreeOfTheCuratorsOwnNeedsOtherTermsUnderItsSignature) {
     *response.mutable_manifest() = ToProto(coppice::testing::Sign(FakeKey(), FakeManifest(terms)));
   };
   EXPECT_THAT(CollectorOf(curator_).FetchOffer("sample"),
-              StatusIs(StatusCode::kDataLoss, HasSubstr("do not match their fingerprint")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("about other terms")));
   signs = true;
   ASSERT_OK_AND_ASSIGN(const auto offer, CollectorOf(curator_).FetchOffer("sample"));
   EXPECT_NE(offer.fingerprint, FingerprintOf(SerializeTerms(FakeTerms())));

@@ -165,8 +165,8 @@ TEST(PublicFeaturesTest, TheJournalKeepsPublicValuesForRetries) {
   entry.report.study = "s";
   entry.report.payload = "p";
   entry.report.public_values = std::string(8, '\0');
-  const JournalRecord read = *DecodeRecord(EncodeRecord(AnswersRecord{entry}));
-  EXPECT_EQ(std::get<AnswersRecord>(read)[0].report, entry.report);
+  const auto read = *DecodeRecord(EncodeRecord(std::vector<JournalEntry>{entry}));
+  EXPECT_EQ(std::get<std::vector<JournalEntry>>(read)[0].report, entry.report);
 }
 
 }  // namespace

@@ -1,24 +1,11 @@
 #include "client/device/grpc/grpc_carrier.h"
 #include "client/device/run_session.h"
 #include "common/privacy/openssl_random.h"
+#include "tests/client/device/served_carrier.h"
 #include "tests/client/device/story/door.h"
 
 namespace coppice::testing {
 namespace {
-
-class ServedCarrier final : public Carrier {
- public:
-  explicit ServedCarrier(World& world) : world_(world) {}
-  StatusOr<std::string> Carry(const DeviceCall& call) override {
-    std::string response;
-    const int32_t code = world_.Serve(call.method, call.request, response);
-    if (code == 0) return response;
-    return Status(static_cast<StatusCode>(code), "the call failed");
-  }
-
- private:
-  World& world_;
-};
 
 class InProcessDoor final : public Door {
  public:
@@ -65,7 +52,7 @@ class InProcessDoor final : public Door {
 DoorKind SessionDoor() {
   return {"Session", [](World& world, const DoorOptions& options) -> std::unique_ptr<Door> {
             return std::make_unique<InProcessDoor>(world, options,
-                                                   std::make_unique<ServedCarrier>(world));
+                                                   std::make_unique<ServedCarrier<World>>(world));
           }};
 }
 
