@@ -97,6 +97,7 @@ TEST(MessagesTest, ReadsAManifestOnlyAsItWouldBeWritten) {
 
 TEST(MessagesTest, ReadsAManifestOfSealedReports) {
   Manifest manifest = SampleManifest();
+  manifest.direct.reset();
   manifest.sealing =
       ManifestSealing{.suite = 3, .key = {7}, .min_batch = 1000, .payload_bytes = 65535};
   const std::string bytes = WriteManifest(manifest);
