@@ -151,6 +151,7 @@ Description DescribeStudy(const v1::Study& study) {
   json["leaves"] = CountLeaves(study.forest());
   AddTerms(study, json);
   json["fingerprint"] = absl::BytesToHexString(study.fingerprint());
+  if (!study.neighbouring().empty()) json["neighbouring"] = study.neighbouring();
   AddLife(study, json);
   return json;
 }

@@ -83,8 +83,9 @@ struct CreateFlags : FileFlags {
   OutputFlags output;
   std::string dataset, epsilon;
   std::string delta = "0";
-  v1::Composition composition = v1::COMPOSITION_BASIC;
-  v1::Neighbours neighbours = v1::NEIGHBOURS_ADD_OR_REMOVE_ROW;
+  // Unspecified: the curator chooses.
+  v1::Composition composition = v1::COMPOSITION_UNSPECIFIED;
+  v1::Neighbours neighbours = v1::NEIGHBOURS_UNSPECIFIED;
   bool accept_leak = false;
 };
 
@@ -159,14 +160,15 @@ void AddDatasetCreate(const Command& noun) {
   AddChoice<v1::Composition>(
       verb, "--composition", flags->composition,
       {{"basic", v1::COMPOSITION_BASIC}, {"zcdp", v1::COMPOSITION_ZERO_CONCENTRATED}},
-      "How the costs of jobs add up: basic sums their epsilons (default); zcdp allows more small "
-      "jobs, and needs a --delta-total such as 1e-6");
+      "How the costs of jobs add up: basic sums their epsilons; zcdp allows more small jobs, and "
+      "needs a --delta-total such as 1e-6 (default: the curator's choice)");
   AddChoice<v1::Neighbours>(
       verb, "--neighbours", flags->neighbours,
       {{"add_or_remove_row", v1::NEIGHBOURS_ADD_OR_REMOVE_ROW},
        {"change_label", v1::NEIGHBOURS_CHANGE_LABEL}},
-      "What is hidden: add_or_remove_row, whether a row is there at all (default); change_label, "
-      "only the label of a row, so that features count as public");
+      "What is hidden: add_or_remove_row, whether a row is there at all; change_label, only the "
+      "label of a row, so that features count as public (default: the curator's choice, which "
+      "protects more)");
   AddAcceptLeakFlag(verb, flags->accept_leak);
   AddIdFlag(verb, "--dataset", flags->dataset,
             "Id of the new dataset (default: the curator's choice)", /*required=*/false);

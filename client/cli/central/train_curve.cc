@@ -32,10 +32,9 @@ struct CurveFlags {
   ServerFlags server;
   OutputFlags output;
   std::string data_file, schema_file, html_file;
-  std::vector<std::string> algorithms = {"auto"};
-  std::vector<std::string> epsilons = {"0.1", "0.5", "1", "2", "4"};
+  std::vector<std::string> algorithms, epsilons;
   std::string delta = "0";
-  uint32_t repeats = 5;
+  uint32_t repeats = 0;  // the curator chooses
   bool strict = false;
   bool force = false;
 };
@@ -96,8 +95,7 @@ std::optional<double> WithoutPrivacy(const v1::MeasureCurveResponse& curve,
 }
 
 // Prints lines as `coppice-lab curve --json` does.
-std::vector<Json> Lines(const v1::MeasureCurveResponse& curve, const char* measure,
-                        uint32_t repeats) {
+std::vector<Json> Lines(const v1::MeasureCurveResponse& curve, const char* measure) {
   std::vector<Json> lines;
   for (const v1::CurvePoint& point : curve.points()) {
     if (point.epsilon_nanos() == 0) continue;
@@ -105,7 +103,7 @@ std::vector<Json> Lines(const v1::MeasureCurveResponse& curve, const char* measu
     lines.push_back(
         {{"algorithm", point.algorithm()},
          {"epsilon", EpsilonNumber(point.epsilon_nanos())},
-         {measure, {{"mean", point.mean()}, {"std", point.deviation()}, {"n", repeats}}},
+         {measure, {{"mean", point.mean()}, {"std", point.deviation()}, {"n", curve.repeats()}}},
          {"non_private", without ? Json(*without) : Json()}});
   }
   return lines;
@@ -133,9 +131,8 @@ Status MeasureAndPrint(const CurveFlags& flags) {
     if (flags.html_file == "-") return OkStatus();
   }
   const char* const measure = request.schema().has_target() ? "rmse" : "accuracy";
-  PrintRows(
-      flags.output.json ? Lines(curve, measure, flags.repeats) : RowsForPeople(curve, measure),
-      flags.output.json);
+  PrintRows(flags.output.json ? Lines(curve, measure) : RowsForPeople(curve, measure),
+            flags.output.json);
   return OkStatus();
 }
 
@@ -156,20 +153,20 @@ void AddTrainCurve(const Command& noun) {
       .Takes("FILE")
       .Required();
   verb.Add("--algorithm", flags->algorithms,
-           "Up to 4, separated by commas; `coppice train algorithms` describes them")
-      .SplitAt(',')
-      .ShowDefault();
+           "Up to 4, separated by commas; `coppice train algorithms` describes them (default: the "
+           "curator's choice)")
+      .SplitAt(',');
   verb.Add("--epsilon", flags->epsilons,
-           "Up to 8, separated by commas; a run without privacy is always added")
+           "Up to 8, separated by commas; a run without privacy is always added (default: the "
+           "curator's choice)")
       .SplitAt(',')
       .Check([](const std::string& text) {
         return std::string(Budget::Parse(text).status().message());
-      })
-      .ShowDefault();
+      });
   AddDeltaFlag(verb, "--delta", flags->delta, "Delta of each model; 0: pure epsilon-DP");
-  verb.Add("--repeats", flags->repeats, "Number of random splits into training and test rows")
-      .InRange(1u, 20u)
-      .ShowDefault();
+  verb.Add("--repeats", flags->repeats,
+           "Number of random splits into training and test rows (default: the curator's choice)")
+      .InRange(1u, 20u);
   verb.AddSwitch("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
   verb.Add("--output", flags->html_file,

@@ -27,8 +27,7 @@ void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags) {
       .ShowDefault();
   verb.Add("--rounding", flags.rounding,
            "Where a number is to be predicted: what devices cut it to before they round it to one "
-           "of the two ends (default: two standard deviations of the public numbers around their "
-           "mean; the target's bounds if there are none)")
+           "of the two ends (default: the curator's choice)")
       .Takes("LOW:HIGH")
       .Check([](const std::string& text) {
         return std::string(ParseNumberRange(text).status().message());

@@ -235,7 +235,7 @@ void AddStudyPreview(const Command& noun) {
       .ShowDefault();
   verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report").ForResearch();
   AddBatchFlags(verb, flags->relay);
-  verb.Add("--seed", flags.seed,
+  verb.Add("--seed", flags->seed,
            "Of partitions and of the simulation; public (default: the curator's choice)")
       .ForResearch();
   AddPageFlags(verb, *flags);

@@ -89,6 +89,7 @@ StudyInfo Study::Info() const {
                  .partition = definition_.partition,
                  .choice = definition_.choice,
                  .terms = definition_.terms,
+                 .neighbouring = definition_.form->NeighboursInWords(),
                  .forest = definition_.forest};
   info.settings = definition_.settings;
   info.join_rows = join_rows();

@@ -102,6 +102,7 @@ struct StudyInfo {
   PartitionOptions partition;
   std::string choice;  // why the mechanism and forest were chosen; empty if given
   std::shared_ptr<const Terms> terms;
+  std::string neighbouring;                             // as certificates of its models state it
   std::shared_ptr<const Forest> forest;                 // the one that the terms stand for
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
   uint64_t received = 0;

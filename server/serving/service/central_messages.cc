@@ -43,19 +43,22 @@ v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
   return proto;
 }
 
+// What is unset is the curator's choice: costs that simply add up, and the relation that protects
+// more.
 StatusOr<ledger::BudgetCap> CapFromProto(const v1::BudgetCap& proto) {
-  if (proto.composition() != v1::COMPOSITION_BASIC &&
-      proto.composition() != v1::COMPOSITION_ZERO_CONCENTRATED) {
-    return FieldError("cap.composition", "must be set, to one that this version knows");
+  ledger::BudgetCap cap{.epsilon_nanos = proto.epsilon_nanos(), .delta_atto = proto.delta_atto()};
+  if (proto.composition() != v1::COMPOSITION_UNSPECIFIED) {
+    if (!v1::Composition_IsValid(proto.composition())) {
+      return FieldError("cap.composition", "must be one that this version knows");
+    }
+    cap.composition = static_cast<ledger::Composition>(proto.composition());
   }
-  if (proto.neighbours() != v1::NEIGHBOURS_ADD_OR_REMOVE_ROW &&
-      proto.neighbours() != v1::NEIGHBOURS_CHANGE_LABEL) {
-    return FieldError("cap.neighbours", "must be set, to one that this version knows");
+  if (proto.neighbours() != v1::NEIGHBOURS_UNSPECIFIED) {
+    if (!v1::Neighbours_IsValid(proto.neighbours())) {
+      return FieldError("cap.neighbours", "must be one that this version knows");
+    }
+    cap.neighbours = static_cast<Neighbours>(proto.neighbours());
   }
-  const ledger::BudgetCap cap{.epsilon_nanos = proto.epsilon_nanos(),
-                              .delta_atto = proto.delta_atto(),
-                              .composition = static_cast<ledger::Composition>(proto.composition()),
-                              .neighbours = static_cast<Neighbours>(proto.neighbours())};
   COPPICE_RETURN_IF_ERROR(InField("cap", ledger::Validate(cap)));
   return cap;
 }

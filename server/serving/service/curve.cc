@@ -44,7 +44,10 @@ constexpr double kHeldOut = 0.2;
 // Previews wait behind a curve, and their deadline is five minutes.
 constexpr absl::Duration kMaxMeasuring = absl::Minutes(4);
 
+// What is measured if the request leaves it open.
 constexpr char kDefaultAlgorithm[] = "auto";
+constexpr uint64_t kDefaultEpsilonNanos[] = {100'000'000, 500'000'000, 1'000'000'000, 2'000'000'000,
+                                             4'000'000'000};
 
 // The checked parts of a request.
 struct CurveRequest {
@@ -81,11 +84,14 @@ StatusOr<std::vector<const trainers::Trainer*>> AlgorithmsOf(
 
 StatusOr<std::vector<Budget>> BudgetsOf(const v1::MeasureCurveRequest& request) {
   const int count = request.epsilon_nanos_size();
-  if (count < 1 || count > kMaxEpsilons) {
+  if (count > kMaxEpsilons) {
     return FieldError("epsilon_nanos",
-                      StrCat("must have 1 to ", kMaxEpsilons, " values, has ", count));
+                      StrCat("must have at most ", kMaxEpsilons, " values, has ", count));
   }
   std::vector<Budget> budgets;
+  if (count == 0) {
+    for (const uint64_t nanos : kDefaultEpsilonNanos) budgets.push_back(*Budget::FromNanos(nanos));
+  }
   for (int i = 0; i < count; ++i) {
     const StatusOr<Budget> budget = Budget::FromNanos(request.epsilon_nanos(i));
     if (!budget.ok()) return InField(ElementName("epsilon_nanos", i), budget.status());
@@ -145,7 +151,8 @@ void AddPoint(const std::string& algorithm, uint64_t epsilon_nanos,
 }
 
 std::unique_ptr<v1::MeasureCurveResponse> ResultOf(const curves::Curve& curve,
-                                                   const std::vector<Budget>& budgets) {
+                                                   const std::vector<Budget>& budgets,
+                                                   uint32_t repeats) {
   auto response = std::make_unique<v1::MeasureCurveResponse>();
   response->set_progress(1);
   for (const curves::CurveSeries& series : curve.series) {
@@ -154,6 +161,7 @@ std::unique_ptr<v1::MeasureCurveResponse> ResultOf(const curves::Curve& curve,
     }
     if (series.non_private) AddPoint(series.algorithm, 0, *series.non_private, *response);
   }
+  response->set_repeats(repeats);
   response->set_page(report::CurvePage(curves::CurveJson(curve)));
   return response;
 }
@@ -184,7 +192,7 @@ class CurveWork {
     for (const trainers::Trainer* algorithm : request_.algorithms) {
       COPPICE_RETURN_IF_ERROR(AddSeries(*algorithm, options, splits, curve));
     }
-    return ResultOf(curve, request_.budgets);
+    return ResultOf(curve, request_.budgets, request_.repeats);
   }
 
  private:

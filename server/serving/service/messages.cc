@@ -231,6 +231,7 @@ v1::Study ToProto(const curator::StudyInfo& info) {
   v1::Study proto = SummaryOf(info);
   *proto.mutable_terms() = ToProto(*info.terms);
   *proto.mutable_forest() = ToProto(*info.forest);
+  proto.set_neighbouring(info.neighbouring);
   SetAlarms(info, proto);
   return proto;
 }

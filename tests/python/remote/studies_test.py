@@ -106,6 +106,22 @@ def test_settings_of_a_study(client):
     assert len(set(tokens)) == 3
 
 
+def test_what_is_left_out_is_the_curators_choice(client):
+    described = client.studies.create(None, SCHEMA, 1).to_dict()
+    assert described["partition"].startswith("hybrid") and described["trees"] > 1
+    assert described["mechanism"] and described["min_reports"] > 0
+    assert set(client.plan(None, SCHEMA).to_frame()["devices"]) > {1000}
+
+
+def test_settings_that_are_none_are_refused(client):
+    with pytest.raises(TypeError, match="colour: .*retention_days"):
+        client.studies.create(None, SCHEMA, 1, colour="red")
+    with pytest.raises(ValueError, match="min_reports=-1: wants a whole number"):
+        client.studies.create(None, SCHEMA, 1, min_reports=-1)
+    with pytest.raises(ValueError, match="expires: must say its time zone"):
+        client.studies.create(None, SCHEMA, 1, expires=datetime.datetime(2100, 1, 31))
+
+
 def test_a_study_with_a_relay(curator, client, tmp_path):
     pin = "ed25519:" + base64.b64encode(bytes(range(32))).decode()
     pem = tmp_path / "relay.pem"

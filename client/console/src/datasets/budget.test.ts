@@ -47,8 +47,8 @@ test('a ledger as CSV: a line an entry, a line a release that was made, no formu
   csv.add([settled]);
   const lines = csv.parts.join('').split('\r\n');
   assert.equal(lines.length, 5);
-  assert.ok(lines[1]!.startsWith('a,one row more or less,0,1970-01-01T00:00:00.000Z,opened,,,4,0,'));
-  assert.ok(lines[2]!.startsWith("a,one row more or less,1,1970-01-01T00:00:00.000Z,settled,j,'=cmd(),0.5,0,,"));
+  assert.ok(lines[1]!.startsWith('a,add or remove row,0,1970-01-01T00:00:00.000Z,opened,,,4,0,'));
+  assert.ok(lines[2]!.startsWith("a,add or remove row,1,1970-01-01T00:00:00.000Z,settled,j,'=cmd(),0.5,0,,"));
   assert.ok(lines[3]!.includes(',"a, ""leaf""",laplace,0.25,2,all rows,'));
   assert.equal(csvField('a\nb'), '"a\nb"');
   for (const first of '=+-@\t') assert.ok(csvField(`${first}1`).startsWith("'"), first);

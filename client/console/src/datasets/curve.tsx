@@ -28,7 +28,7 @@ interface Question {
 
 /** "0.1, 1" → billionths. */
 function parseEpsilons(text: string): NumberList<bigint> {
-  return parseNumbers(text, {what: 'epsilons above 0', most: MAX_EPSILONS, parse: parseEpsilon});
+  return parseNumbers(text, {what: 'epsilons above 0', most: MAX_EPSILONS, parse: parseEpsilon, mayBeEmpty: true});
 }
 
 function problemOf(schema: SchemaFile | null, checked: CheckedRows | null, question: Question): string | null {
@@ -38,7 +38,7 @@ function problemOf(schema: SchemaFile | null, checked: CheckedRows | null, quest
   const epsilons = parseEpsilons(question.epsilonsText);
   if (epsilons.problem !== null) return epsilons.problem;
   if (parseDelta(question.deltaText === '' ? '0' : question.deltaText) === null) return `The δ does not fit. ${DELTA_WANTED}`;
-  if (parseCount(question.repeatsText, 1, MAX_REPEATS) === null) return `Give 1 to ${MAX_REPEATS} repeats.`;
+  if (question.repeatsText.trim() !== '' && parseCount(question.repeatsText, 1, MAX_REPEATS) === null) return `Give 1 to ${MAX_REPEATS} repeats.`;
   return question.algorithms.length > MAX_ALGORITHMS ? `Choose at most ${MAX_ALGORITHMS} algorithms.` : null;
 }
 
@@ -59,7 +59,7 @@ export function CurvePage() {
   const algorithms = useLoad(async signal => (await training.listAlgorithms({}, {signal})).algorithms, []);
   const [schema, setSchema] = useState<SchemaFile | null>(null);
   const [checked, setChecked] = useState<CheckedRows | null>(null);
-  const [question, setQuestion] = useState<Question>({algorithms: ['auto'], epsilonsText: '0.1, 0.3, 1, 3', deltaText: '', repeatsText: '5'});
+  const [question, setQuestion] = useState<Question>({algorithms: ['auto'], epsilonsText: '', deltaText: '', repeatsText: ''});
   const [progress, setProgress] = useState(0);
   const [page, setPage] = useState('');
   const set = (change: Partial<Question>) => setQuestion({...question, ...change});
@@ -70,7 +70,7 @@ export function CurvePage() {
     const rows = await readAll(schema!, checked!.file, signal);
     let measured = '';
     for await (const answer of training.measureCurve({schema: schema!.schema, rows, algorithms: question.algorithms, epsilonNanos: parseEpsilons(question.epsilonsText).values!,
-      deltaAtto: parseDelta(question.deltaText === '' ? '0' : question.deltaText)!, repeats: parseCount(question.repeatsText)!}, {signal})) {
+      deltaAtto: parseDelta(question.deltaText === '' ? '0' : question.deltaText)!, repeats: parseCount(question.repeatsText) ?? 0}, {signal})) {
       measured = answer.page;
       setProgress(answer.progress);
     }
@@ -86,9 +86,9 @@ export function CurvePage() {
         <RowsPicker schema={schema.schema} format={schema.format} label="Public rows" onChecked={setChecked}
           hint="CSV with 10 to 20,000 rows. Never private ones: what is measured is shown without noise."/></>}
       <div class="fields">
-        <TextField label="Epsilons" value={question.epsilonsText} onValue={epsilonsText => set({epsilonsText})} hint={`1 to ${MAX_EPSILONS}, by commas.`}/>
+        <TextField label="Epsilons" value={question.epsilonsText} placeholder="the curator's choice" onValue={epsilonsText => set({epsilonsText})} hint={`1 to ${MAX_EPSILONS}, by commas.`}/>
         <TextField label="δ of each model" value={question.deltaText} onValue={deltaText => set({deltaText})} placeholder="0" hint="0: pure."/>
-        <TextField label="Repeats" value={question.repeatsText} onValue={repeatsText => set({repeatsText})} inputMode="numeric"
+        <TextField label="Repeats" value={question.repeatsText} placeholder="the curator's choice" onValue={repeatsText => set({repeatsText})} inputMode="numeric"
           hint={`Random splits into rows to train on and rows to predict, 1 to ${MAX_REPEATS}.`}/>
       </div>
       {algorithms.data !== undefined && <Algorithms algorithms={algorithms.data} isNumbers={isNumbers} chosen={question.algorithms} onChosen={names => set({algorithms: names})}/>}

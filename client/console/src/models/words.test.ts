@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {create} from '@bufbuild/protobuf';
 import {SplitKind} from 'proto/forest_pb';
-import {CertificateSchema, LeafKind, LeafPredictionSchema, ModelSchema, type LeafPrediction, type Model} from 'proto/model_pb';
+import {LeafKind, LeafPredictionSchema, ModelSchema, type LeafPrediction, type Model} from 'proto/model_pb';
 import {FeatureSchema} from 'proto/schema_pb';
 import {layOut} from '../trees/layout';
 import {encodeTyped, startOf} from './typed_fields';

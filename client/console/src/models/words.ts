@@ -1,7 +1,7 @@
 // What a model is and what it cost, in words.
 
 import {LeafKind, LeafKindSchema, type Certificate, type LeafPrediction, type Model} from 'proto/model_pb';
-import {count, countOf, decimal, delta, epsilon, percent, significant, time} from '../parts/format';
+import {countOf, decimal, delta, epsilon, significant, time} from '../parts/format';
 import type {TreeLayout} from '../trees/layout';
 
 /** "epsilon 2", "epsilon 1, delta 1e−6". */

@@ -67,8 +67,8 @@ class Datasets:
         epsilon_total: Number,
         *,
         delta_total: Number = 0,
-        composition: str = "basic",
-        neighbours: str = "add_or_remove_row",
+        composition: Optional[str] = None,
+        neighbours: Optional[str] = None,
         dataset_id: Optional[str] = None,
         unlabelled: bool = False,
         progress: Optional[bool] = None,
@@ -87,11 +87,12 @@ class Datasets:
             What all jobs on it together may cost, for good.
         delta_total : number
             The same for delta; 0: pure differential privacy only.
-        composition : {"basic", "zcdp"}
+        composition : {"basic", "zcdp"}, optional
             How the costs of jobs add up: ``basic``, their epsilons; ``zcdp`` allows more small
             jobs for a `delta_total` such as 1e-6.
-        neighbours : {"add_or_remove_row", "change_label"}
-            What is hidden: whether a row is there at all, or the label of a row alone.
+        neighbours : {"add_or_remove_row", "change_label"}, optional
+            What is hidden: whether a row is there at all, or the label of a row alone. If not given,
+            the curator chooses the one that protects more.
         dataset_id : str, optional
             The id of the new dataset; the curator chooses one otherwise.
         unlabelled : bool
@@ -108,9 +109,11 @@ class Datasets:
         cap = dataset_pb2.BudgetCap(
             epsilon_nanos=epsilon_nanos(epsilon_total, "epsilon_total"),
             delta_atto=delta_atto(delta_total, "delta_total"),
-            composition=_choice("composition", composition, _COMPOSITIONS),
-            neighbours=_choice("neighbours", neighbours, _NEIGHBOURS),
         )
+        if composition is not None:
+            cap.composition = _choice("composition", composition, _COMPOSITIONS)
+        if neighbours is not None:
+            cap.neighbours = _choice("neighbours", neighbours, _NEIGHBOURS)
         if composition == "zcdp" and cap.delta_atto == 0:
             raise ValueError("delta_total: must be above 0 for composition='zcdp'")
         request = dataset_pb2.CreateDatasetRequest(

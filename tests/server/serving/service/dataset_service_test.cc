@@ -30,12 +30,21 @@ TEST_F(DatasetServiceTest, CreateAnswersWithTheDatasetAndGetWithItsLedgerToo) {
   EXPECT_THAT(Get("d"), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("datasets/ID")));
 }
 
-TEST_F(DatasetServiceTest, CreateNamesTheFieldThatIsWrong) {
+TEST_F(DatasetServiceTest, CuratorChoosesWhatACapLeavesOpen) {
   v1::CreateDatasetRequest request = CreateRequest("d");
   request.mutable_cap()->clear_composition();
+  request.mutable_cap()->clear_neighbours();
+  ASSERT_THAT(Create(request), IsGrpcOk());
+  EXPECT_EQ(dataset_.cap().composition(), v1::COMPOSITION_BASIC);
+  EXPECT_EQ(dataset_.cap().neighbours(), v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
+}
+
+TEST_F(DatasetServiceTest, CreateNamesTheFieldThatIsWrong) {
+  v1::CreateDatasetRequest request = CreateRequest("d");
+  request.mutable_cap()->set_composition(static_cast<v1::Composition>(99));
   EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("cap.composition")));
   request = CreateRequest("d");
-  request.mutable_cap()->clear_neighbours();
+  request.mutable_cap()->set_neighbours(static_cast<v1::Neighbours>(99));
   EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("cap.neighbours")));
   request = CreateRequest("d");
   request.mutable_cap()->clear_epsilon_nanos();
