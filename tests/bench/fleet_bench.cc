@@ -37,6 +37,7 @@
 #include "tests/fleet/curators.h"
 #include "tests/fleet/database.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
@@ -70,7 +71,7 @@ ConnectOptions ConnectionTo(const std::string& server, const std::string& ca) {
   return {.server = server, .ca_file = ca, .insecure = ca.empty()};
 }
 
-std::vector<std::string> MakePayloads(const Offer& offer) {
+std::vector<std::string> MakePayloads(const FetchedOffer& offer) {
   const Privatizer privatizer =
       ValueOrExit(Privatizer::Create(offer.terms, offer.fingerprint, offer.trees));
   OpenSslRandom random;
@@ -87,12 +88,12 @@ Messages MakeMessages(const std::string& server, const std::string& study, size_
                       const Flags& flags) {
   const Collector collector =
       ValueOrExit(Collector::Create(ConnectionTo(server, flags.ca), RetryOptions{}));
-  const Offer offer = ValueOrExit(collector.FetchForest(study, 1));
+  const FetchedOffer offer = ValueOrExit(collector.FetchForest(study, 1));
   const std::vector<std::string> payloads = MakePayloads(offer);
   Messages messages;
   for (size_t made = 0; made < reports;) {
     for (const Ticket& ticket :
-         ValueOrExit(collector.FetchTickets(study, offer.fingerprint, kTicketsACall))) {
+         ValueOrExit(collector.FetchTickets(study, kTicketsACall))) {
       if (messages.empty() || static_cast<size_t>(messages.back().reports_size()) == flags.batch) {
         messages.emplace_back();
         messages.back().set_study("studies/" + study);

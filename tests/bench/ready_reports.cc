@@ -1,4 +1,5 @@
 #include "tests/bench/ready_reports.h"
+#include "tests/support/collector.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -65,7 +66,7 @@ std::vector<v1::SubmitReportsRequest> MakeReadyReports(const std::string& server
                                                        const std::string& study, size_t reports) {
   const Collector collector =
       ValueOrExit(Collector::Create({.server = server, .ca_file = ca_file}, RetryOptions{}));
-  const Offer offers = ValueOrExit(collector.FetchForest(study, 1));
+  const FetchedOffer offers = ValueOrExit(collector.FetchForest(study, 1));
   const Privatizer privatizer =
       ValueOrExit(Privatizer::Create(offers.terms, offers.fingerprint, offers.trees));
   const LabelledRow row = {MiddleRow(*offers.terms.schema), 1};
@@ -74,7 +75,7 @@ std::vector<v1::SubmitReportsRequest> MakeReadyReports(const std::string& server
   while (requests.size() < reports) {
     const auto wanted = static_cast<uint32_t>(std::min<size_t>(1000, reports - requests.size()));
     for (const Ticket& ticket :
-         ValueOrExit(collector.FetchTickets(study, offers.fingerprint, wanted))) {
+         ValueOrExit(collector.FetchTickets(study, wanted))) {
       requests.push_back(ToRequest(ValueOrExit(privatizer.Privatize(row, ticket, random))));
     }
   }

@@ -13,6 +13,7 @@
 #include "tests/integration/daemon.h"
 #include "tests/integration/small_disk.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
@@ -132,7 +133,7 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
   CreateStudy("judged");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create(daemon_.connection(), RetryOptions()));
-  ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("judged", 5));
+  ASSERT_OK_AND_ASSIGN(const FetchedOffer offer, collector.FetchForest("judged", 5));
   const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
   OpenSslRandom random;
   const auto stub = v1::ReportService::NewStub(*Connect(daemon_.connection()));

@@ -6,7 +6,7 @@
 #include "client/cli/studies/collect.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "tests/client/device/relay/fake_deal.h"
+#include "tests/client/device/fake_deal.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

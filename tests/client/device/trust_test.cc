@@ -298,7 +298,7 @@ TEST_P(TrustTest, AManifestThatNamesAnotherKeyIsRefused) {
   Manifest manifest = FakeManifest(FakeTerms());
   manifest.key = KeyIdOf(Public(2));
   SignedManifest& sent = curator_->studies.manifest;
-  sent.bytes = SerializeManifest(manifest);
+  sent.bytes = WriteManifest(manifest);
   sent.signature = *FakeKey().Sign(kManifestDomain, sent.bytes);
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("names another key")));
 }

@@ -8,7 +8,7 @@
 #include "client/device/seen_manifests.h"
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
-#include "tests/client/device/relay/fake_deal.h"
+#include "tests/client/device/fake_deal.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
