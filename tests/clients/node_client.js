@@ -10,6 +10,7 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
+const {openEnvelope, sealReports} = require('./sealed.js');
 
 const STUDY = 'studies/from-node';
 const LEAF = 'SPLIT_KIND_LEAF';
@@ -136,65 +137,6 @@ function unaryReport(cells, ticket) {
   return {ticket, payload};
 }
 
-function openEnvelope(envelope) {
-  const end = 4 + envelope.readUInt32BE(0);
-  assert(envelope.subarray(end).every(byte => byte === 0), 'this is no envelope');
-  return envelope.subarray(4, end);
-}
-
-// HPKE in base mode with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM: RFC 9180, and for the
-// answer RFC 9458, section 4.4.
-const KEM = Buffer.from('KEM\x00\x20', 'latin1');
-const SUITE = Buffer.from('HPKE\x00\x20\x00\x01\x00\x01', 'latin1');
-const ONE = Buffer.from([1]);
-
-const hmac = (key, ...parts) => parts.reduce((mac, part) => mac.update(part),
-  crypto.createHmac('sha256', key)).digest();
-const extract = (suite, salt, label, input) => hmac(salt, 'HPKE-v1', suite, label, input);
-const expand = (suite, key, label, info, size) =>
-  hmac(key, Buffer.from([0, size]), 'HPKE-v1', suite, label, info, ONE).subarray(0, size);
-
-// Seals reports for the curator whose keys these are, by docs/protocol.md#sealing-reports. Returns the
-// request, and what opens its answer.
-function sealReports(definition, keys, content) {
-  assert.strictEqual(keys.direct_suite, 1, 'another suite');
-  const spki = Buffer.concat([Buffer.from('302a300506032b656e032100', 'hex'), keys.direct_key]);
-  const curator = crypto.createPublicKey({key: spki, format: 'der', type: 'spki'});
-  const own = crypto.generateKeyPairSync('x25519');
-  const encapsulated = own.publicKey.export({format: 'der', type: 'spki'}).subarray(-32);
-  const agreed = crypto.diffieHellman({privateKey: own.privateKey, publicKey: curator});
-  const key_id = sha256(Buffer.from('coppice.v1.sealing_key\0'), Buffer.from([0, 0x20, 0, 1, 0, 1]),
-    keys.direct_key).subarray(0, 16);
-  const info = Buffer.concat([Buffer.from('coppice.v1.direct_reports\0'), key_id]);
-
-  const zeros = Buffer.alloc(32);
-  const shared = expand(KEM, extract(KEM, zeros, 'eae_prk', agreed), 'shared_secret',
-    Buffer.concat([encapsulated, keys.direct_key]), 32);
-  const context = Buffer.concat([Buffer.from([0]), extract(SUITE, zeros, 'psk_id_hash', ''),
-    extract(SUITE, zeros, 'info_hash', info)]);
-  const secret = extract(SUITE, shared, 'secret', '');
-  const exporter = expand(SUITE, secret, 'exp', context, 32);
-  const cipher = crypto.createCipheriv('aes-128-gcm', expand(SUITE, secret, 'key', context, 16),
-    expand(SUITE, secret, 'base_nonce', context, 12));
-
-  const message = definition['coppice.v1.SealedReports'].serialize(content);
-  const plaintext = Buffer.alloc(Math.ceil((message.length + 4) / 64) * 64);
-  plaintext.writeUInt32BE(message.length);
-  message.copy(plaintext, 4);
-  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
-
-  const open = answer => {
-    const nonce = answer.subarray(0, 16);
-    const prk = hmac(Buffer.concat([encapsulated, nonce]),
-      expand(SUITE, exporter, 'sec', 'coppice.v1.direct_outcomes', 16));
-    const decipher = crypto.createDecipheriv('aes-128-gcm', hmac(prk, 'key', ONE).subarray(0, 16),
-      hmac(prk, 'nonce', ONE).subarray(0, 12));
-    decipher.setAuthTag(answer.subarray(-16));
-    return [...Buffer.concat([decipher.update(answer.subarray(16, -16)), decipher.final()])];
-  };
-  return {request: {key_id, encapsulated, ciphertext}, open};
-}
-
 async function checkRefused(call, code, what) {
   const error = await call.then(() => null, error => error);
   assert.strictEqual(error && error.code, code, `${what}: ${error}`);
@@ -221,8 +163,10 @@ async function main() {
   const batch = {study: STUDY, fingerprint: offer.fingerprint, reports: [report]};
   const keys = await studies.ask('GetCuratorKeys', {});
   for (const outcome of [ACCEPTED, DUPLICATE]) {
-    const sealed = sealReports(definition, keys, batch);
-    const answer = await reports.ask('SubmitReports', sealed.request);
+    const sealed = sealReports(keys.direct_suite, keys.direct_key,
+      definition['coppice.v1.SealedReports'].serialize(batch));
+    const {keyId: key_id, encapsulated, ciphertext} = sealed;
+    const answer = await reports.ask('SubmitReports', {key_id, encapsulated, ciphertext});
     assert.deepStrictEqual(sealed.open(answer.sealed_outcomes), [outcome]);
   }
 

@@ -51,7 +51,7 @@ inline Manifest SampleManifest() {
           .min_reports = 100,
           .sequence = 2,
           .issued_unix_seconds = 1000,
-          .direct = DirectSealing{.key = {.suite = 1, .key = {7}}, .report_bytes = 100}};
+          .direct = DirectSealing{.key = {.suite = 1, .key = {9}}, .report_bytes = 1000}};
 }
 
 inline Ticket SampleTicket(uint8_t number) {

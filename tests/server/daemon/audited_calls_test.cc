@@ -188,6 +188,7 @@ const std::map<std::string, std::string>& Reasons() {
       {"StudyService/ForecastStudy", "computes"},
       {"StudyService/GetCounts", "reads"},
       {"StudyService/GetCuratorKeys", "a device's"},
+      {"StudyService/GetManifest", "a device's"},
       {"StudyService/GetOffer", "a device's"},
       {"StudyService/GetStudy", "reads"},
       {"StudyService/ListStudies", "reads"},
