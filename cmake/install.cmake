@@ -1,10 +1,15 @@
 # What `cmake --install BUILD --component client|server|relay|tools|device|device_runtime|python|doc --prefix DIR`
 # installs. Documents go where Debian's package of the component keeps them: share/doc/libcoppice-dev, coppiced,
 # coppice-relay, coppice, libcoppice-device-dev, libcoppice-device1 and python3-coppice. The component python exists if
-# the Python package is configured (COPPICE_PYTHON), the component doc with COPPICE_SITE (cmake/site.cmake).
+# the Python package is configured (COPPICE_PYTHON), the component relay with COPPICE_RELAY (server/relay/CMakeLists.txt),
+# the component doc with COPPICE_SITE (cmake/site.cmake).
 #
 # check_install.cmake runs first: it refuses an unknown component, and one whose files are not built.
-set(COPPICE_COMPONENTS client server relay tools device device_runtime)
+set(COPPICE_COMPONENTS client server tools device device_runtime)
+if(COPPICE_RELAY)
+  list(APPEND COPPICE_COMPONENTS relay)
+  set(relay_program $<TARGET_FILE:coppice-relay>)
+endif()
 if(COPPICE_PYTHON)
   list(APPEND COPPICE_COMPONENTS python)
   set(python_core $<TARGET_FILE:coppice_python_core>)
@@ -19,7 +24,7 @@ install(CODE "
   set(COPPICE_BUILT_device \"$<TARGET_LINKER_FILE:coppice_device>\")
   set(COPPICE_BUILT_device_runtime \"$<TARGET_LINKER_FILE:coppice_device>\")
   set(COPPICE_BUILT_server \"$<TARGET_FILE:coppiced>;$<TARGET_PROPERTY:console,COPPICE_BUILT_console>\")
-  set(COPPICE_BUILT_relay \"$<TARGET_FILE:coppice-relay>\")
+  set(COPPICE_BUILT_relay \"${relay_program}\")
   set(COPPICE_BUILT_python \"${python_core}\")
   set(COPPICE_BUILT_doc \"${CMAKE_BINARY_DIR}/share/doc/coppice/html/index.html\")
   set(COPPICE_BUILT_tools \"$<TARGET_FILE:coppice>;$<TARGET_FILE:coppice-lab>\")
@@ -108,28 +113,25 @@ install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json deploy/sy
               deploy/fleet/patroni.yml
         DESTINATION share/doc/coppiced/examples COMPONENT server)
 
-# The component relay has the relay, its unit, its configuration, and its documents.
-install(CODE "
-  set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
-  set(COPPICE_INSTALLED coppice-relay)" COMPONENT relay)
-install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/install_server.cmake COMPONENT relay)
-install(FILES docs/relay.md docs/protocol.md docs/threat-model.md SECURITY.md
-        DESTINATION share/doc/coppice-relay COMPONENT relay)
-
-# The components tools, server and relay have manual pages and completions, built by the target `reference`.
-foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server" "coppice-relay;relay")
-  list(GET program_component 0 program)
-  list(GET program_component 1 component)
+# coppice_install_words(PROGRAM COMPONENT) installs the manual page and the completions, which the target `reference`
+# builds.
+function(coppice_install_words program component)
   foreach(path man/man1/${program}.1 bash-completion/completions/${program} zsh/site-functions/_${program}
                fish/vendor_completions.d/${program}.fish)
     cmake_path(GET path PARENT_PATH folder)
     install(FILES ${CMAKE_BINARY_DIR}/share/${path} DESTINATION share/${folder} COMPONENT ${component})
   endforeach()
-endforeach()
+endfunction()
+coppice_install_words(coppice tools)
+coppice_install_words(coppice-lab tools)
+coppice_install_words(coppiced server)
 
-foreach(component_package "client;libcoppice-dev" "server;coppiced" "relay;coppice-relay" "tools;coppice" "device;libcoppice-device-dev"
+# coppice_install_copyright(COMPONENT PACKAGE) installs what every Debian package has.
+function(coppice_install_copyright component package)
+  install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/deploy/debian/copyright
+          DESTINATION share/doc/${package} COMPONENT ${component})
+endfunction()
+foreach(component_package "client;libcoppice-dev" "server;coppiced" "tools;coppice" "device;libcoppice-device-dev"
         "device_runtime;libcoppice-device1" "python;python3-coppice" "doc;coppice-doc")
-  list(GET component_package 0 component)
-  list(GET component_package 1 package)
-  install(FILES CHANGELOG.md deploy/debian/copyright DESTINATION share/doc/${package} COMPONENT ${component})
+  coppice_install_copyright(${component_package})
 endforeach()

@@ -36,7 +36,8 @@ case "${1:-}" in
     ;;
   programs)
     preset=release
-    targets=(coppiced coppice coppice-relay coppice-lab reference "${@:2}")
+    targets=(coppiced coppice coppice-lab reference "${@:2}")
+    if ! grep -qs '^COPPICE_RELAY:BOOL=OFF' build/release/CMakeCache.txt; then targets+=(coppice-relay); fi
     if [[ ! -f build/release/build.ninja ]]; then options+=(-DCOPPICE_BUILD_TESTS=OFF -DCOPPICE_UNITY=ON); fi
     ;;
   *)

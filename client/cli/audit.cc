@@ -18,6 +18,7 @@
 #include "common/base/read_file.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/system_clock.h"
 #include "common/base/text.h"
 #include "common/base/write_file.h"
 #include "common/describe/text.h"

@@ -11,6 +11,7 @@
 #include "common/base/text.h"
 #include "common/encrypt/sealing_key.h"
 #include "common/terms/envelope.h"
+#include "common/terms/report_form.h"
 #include "common/wire/calls.h"
 #include "common/wire/terms.h"
 
@@ -58,16 +59,13 @@ StatusOr<RelayTerms> VerifyRelayTerms(const DealMessage& offer, std::string_view
   return relay;
 }
 
-StatusOr<Terms> VerifyTerms(const DealMessage& offer, const RelayTerms& relay) {
-  if (FingerprintOf(offer.terms) != relay.fingerprint) {
-    return Malformed(relay.study, "has terms that are not those that the relay signed");
-  }
+StatusOr<Terms> OpenTerms(const DealMessage& offer, const RelayTerms& relay) {
   StatusOr<Terms> terms = ReadTerms(offer.terms);
   if (!terms.ok()) {
     return Malformed(relay.study, StrCat("has bad terms: ", Quoted(terms.status())));
   }
   if (terms->study != relay.study) return Malformed(relay.study, "has another study's terms");
-  if (!terms->joined_by.empty() || terms->shows_values()) {
+  if (ReportForm::Of(*terms).ShowsSomething()) {
     return Declined(relay.study,
                     "its reports would show features or an id, by which the curator could tell "
                     "whose answer is whose");
@@ -135,13 +133,16 @@ StatusOr<Deal> AdmitDeal(const DealMessage& offer, std::string_view study,
                          std::string_view relay_address, const RelayPolicy& policy,
                          const Trust& trust, int64_t now) {
   COPPICE_ASSIGN_OR_RETURN(RelayTerms relay, VerifyRelayTerms(offer, study, policy));
+  if (FingerprintOf(offer.terms) != relay.fingerprint) {
+    return Malformed(study, "has terms that are not those that the relay signed");
+  }
   if (!offer.manifest.has_value()) return Malformed(study, "has no manifest");
   COPPICE_ASSIGN_OR_RETURN(SeenManifest manifest, trust.Verify(relay_address, study, offer.manifest,
                                                                DeliveryRoute::kThroughRelay, now));
   if (manifest.manifest.fingerprint != relay.fingerprint) {
     return Declined(study, "what the curator signed is about other terms");
   }
-  COPPICE_ASSIGN_OR_RETURN(Terms terms, VerifyTerms(offer, relay));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, OpenTerms(offer, relay));
   COPPICE_RETURN_IF_ERROR(trust.Admit(manifest, terms, DeliveryRoute::kThroughRelay, now));
   const ManifestSealing sealing = *manifest.manifest.sealing;
   COPPICE_RETURN_IF_ERROR(CheckSealingKey(relay, sealing));

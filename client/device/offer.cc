@@ -38,7 +38,13 @@ StatusOr<Terms> TermsOf(const OfferMessage& offer, const OfferQuestion& question
     return FailedPreconditionError(
         StrCat("study ", question.study, " has other terms now; fetch its offer again"));
   }
-  if (FingerprintOf(offer.terms) == fingerprint) return OpenTerms(offer, question.study);
+  const Fingerprint sent = FingerprintOf(offer.terms);
+  if (sent == fingerprint) return OpenTerms(offer, question.study);
+  if (offer.fingerprint == ViewOf(sent)) {
+    return FailedPreconditionError(StrCat("the offer of study ", question.study,
+                                          " is declined: what the curator signed is about other "
+                                          "terms"));
+  }
   return DataLossError(StrCat("the terms of study ", question.study,
                               " do not match their fingerprint; do not answer, and tell the "
                               "curator"));

@@ -50,6 +50,7 @@ class Privatizer {
 
   const Terms& terms() const { return terms_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
+  const TreesByIndex& trees() const { return trees_; }
 
   StatusOr<PrivateReport> Privatize(const LabelledRow& row, const Ticket& ticket,
                                     PrivateRandom& random) const;

@@ -90,7 +90,7 @@ void DeviceSession::Advance(const DeviceTime& now) {
       return AskReports();
     case Stage::kForget:
       stage_ = Stage::kDone;
-      error_.Update(parts_.journal.Forget(now.unix_seconds));
+      if (plan_.forget) error_.Update(parts_.journal.Forget(now.unix_seconds));
       return;
     case Stage::kDone:
       return;

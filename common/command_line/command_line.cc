@@ -295,6 +295,9 @@ Flag Command::AddTaken(const std::string& flag, std::function<void(const Value&)
 
 template Flag Command::AddTaken(const std::string&, std::function<void(const std::string&)>,
                                 const std::string&) const;
+template Flag Command::AddTaken(const std::string&,
+                                std::function<void(const std::vector<std::string>&)>,
+                                const std::string&) const;
 template Flag Command::AddTaken(const std::string&, std::function<void(const uint32_t&)>,
                                 const std::string&) const;
 template Flag Command::AddTaken(const std::string&, std::function<void(const uint64_t&)>,

@@ -83,7 +83,8 @@ class Command {
   // and optional numbers.
   template <typename Value>
   Flag Add(const std::string& flag, Value& value, const std::string& description) const;
-  // Adds a flag whose checked value is passed to `take`. For std::string, uint32_t and uint64_t.
+  // Adds a flag whose checked value is passed to `take`. For std::string, uint32_t, uint64_t and
+  // several std::string.
   template <typename Value = std::string>
   Flag AddTaken(const std::string& flag, std::function<void(const Value&)> take,
                 const std::string& description) const;

@@ -17,6 +17,7 @@
 #include "common/model/certificate.h"
 #include "common/privacy/budget.h"
 #include "common/terms/relay_promise.h"
+#include "common/terms/report_form.h"
 
 namespace coppice {
 namespace {
@@ -40,7 +41,7 @@ Status PromiseError(const Promise& promise, std::string_view problem) {
 
 Status CheckNumbers(const Model& model, const Promise& promise) {
   if (!EndsWith(model.certificate().neighbouring, "(local)") ||
-      !model.schema().public_features().empty()) {
+      ReportForm::For(model.schema()).ShowsSomething()) {
     return PromiseError(
         promise, "none can be made where rows, or features of them, are shown to the curator");
   }

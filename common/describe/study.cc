@@ -170,8 +170,8 @@ Description DescribeStudyForPeople(const v1::Study& study) {
   }
   if (json.contains("seen_early")) {
     json["seen_early"] =
-        "a model or counts were shown, or may have been, before the last report had come: its "
-        "models promise nothing more than epsilon to their readers";
+        "a model or counts were shown, or may have been, before the last report arrived: towards "
+        "readers its models promise nothing beyond epsilon";
   }
   json.erase("newest_batches");
   const auto& batches = study.relay().newest();

@@ -22,8 +22,8 @@ Status ParseCount(const std::string& text, Number& number) {
 constexpr StudySetting kSettings[] = {
     {.name = "require_submission_token",
      .takes = "",
-     .help = "Count each submission token once (see `coppice study tokens`); devices without one "
-             "get no ticket",
+     .help = "Require submission tokens (see `coppice study tokens`), each of which counts once; "
+             "devices without one get no ticket",
      .set =
          [](const std::string&, v1::StudySettings& settings) {
            settings.set_require_submission_token(true);
@@ -48,7 +48,7 @@ constexpr StudySetting kSettings[] = {
                     Description& json) { json["min_reports"] = settings.min_reports(); }},
     {.name = "expires",
      .takes = "TIME",
-     .help = "When collection ends by itself, such as 2030-01-31T12:00:00Z (default: never)",
+     .help = "When collection ends automatically, such as 2030-01-31T12:00:00Z (default: never)",
      .set =
          [](const std::string& text, v1::StudySettings& settings) {
            const std::optional<int64_t> seconds = ParseTimeText(text);

@@ -36,8 +36,6 @@ struct Terms {
   // The name of the id that a report shows instead of its features; empty: it shows the features.
   std::string joined_by{};
 
-  // Public features, which a report shows in addition to the payload (public_values.h).
-  bool shows_values() const { return num_public_features() > 0; }
   uint32_t num_public_features() const {
     return static_cast<uint32_t>(schema->public_features().size());
   }

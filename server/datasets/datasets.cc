@@ -64,6 +64,7 @@ StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   if (made.has_value()) return Get(*made);
   const MutexLock creating(creating_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
+  // A repeated call may have made it while this one waited.
   COPPICE_ASSIGN_OR_RETURN(made, FindByRequest(spec, hash));
   if (made.has_value()) return Get(*made);
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id, spec.may_draw));
@@ -78,6 +79,7 @@ StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
                      .request_id = spec.request_id,
                      .request_hash = hash,
                      .owner = spec.owner};
+  // One batch: a dataset without an account would have no cap.
   storage::StoreBatch batch;
   batch.Put(DatasetKey(id), EncodeDataset(entry));
   const Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
@@ -109,7 +111,7 @@ StatusOr<DatasetInfo> Datasets::Upload(std::string_view id, uint64_t first_row, 
   }
   if (rows.num_rows() == 0 && IsComplete(id, first_row)) return Get(id);
   Chunk chunk{.rows = rows.num_rows()};
-  if (chunk.rows > 0) chunk.bytes = EncodeChunk(rows);
+  if (chunk.rows > 0) chunk.bytes = EncodeChunk(rows);  // before the lock: it takes long
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
   const MutexLock change(*changing);
   COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
@@ -359,11 +361,12 @@ StatusOr<DatasetEntry> Datasets::RemoveRows(std::string_view id) {
   {
     const MutexLock lock(mutex_);
     Dataset& dataset = datasets_.find(id)->second;
-    if (dataset.pin.use_count() > 1) {
+    if (dataset.pin.use_count() > 1) {  // a job holds it from its submission to its end
       return FailedPreconditionError(StrCat("jobs on the dataset ", id,
                                             " are queued or running: cancel them, or wait until "
                                             "they have ended"));
     }
+    // Not taken back if the write fails: the rows may be gone then.
     dataset.deleting = true;
   }
   entry.state = DatasetState::kDeleted;
@@ -392,6 +395,8 @@ Status Datasets::RemoveOrphans(std::string_view id) {
   return store_.Purge(ChunkPrefix(id));
 }
 
+// Deleted bytes stay in the store's files until they are purged, which may fail by itself: `purged`
+// says that it need not be tried again.
 Status Datasets::EndDeletion(std::string_view id, DatasetEntry entry) {
   COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
   entry.purged = true;

@@ -115,7 +115,7 @@ void JobRunner::Run(Job& job) {
   }
   if (!begun.ok()) return;
   StatusOr<Model> model = Train(job, work);
-  work.rows = nullptr;
+  work.rows = nullptr;  // large, and the end may wait for the store
   EndJob(job, std::move(model));
 }
 
@@ -126,6 +126,7 @@ Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
     COPPICE_RETURN_IF_ERROR(CheckQueued(job));
     use = job.use;
   }
+  // Reading the rows takes long, so it holds no lock, and the job may be cancelled meanwhile.
   const Status ready = Prepare(job, use, work);
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(CheckQueued(job));
@@ -135,6 +136,7 @@ Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
   entry.info.state = JobState::kRunning;
   entry.info.started_unix_seconds = clock_();
   entry.info.reason.clear();
+  // On disk before Train() draws noise: a restart runs queued jobs again, and never running ones.
   storage::StoreBatch batch;
   batch.Put(JobKey(job.id), EncodeJob(entry));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -152,6 +154,8 @@ Status JobRunner::CancelQueued(Job& job, std::string_view why) {
   const Status refunded = finalizer_.CancelAndRefund(job, StrCat(why, "; its cost is refunded"));
   if (refunded.ok()) return CancelledError();
   if (WriteOutcomeUnknown(refunded)) return refunded;
+  // A ledger on hold, for one, refuses refunds. The job ends all the same, or its line would try
+  // for ever; its cost stays spent, which is the safe side.
   const Status refused =
       FailedPreconditionError(StrCat(why, "; the ledger refuses its refund: ", refunded.message()));
   const Status written = finalizer_.FinishWithoutModel(job, refused);
@@ -164,6 +168,7 @@ Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& 
   const JobEntry entry = book_.EntryOf(job);
   const JobSpec& spec = entry.info.spec;
   COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.cap, trainers_));
+  // The releases that were planned are those that were charged. A newer version may plan others.
   if (work.plan.releases != entry.planned) {
     return FailedPreconditionError(
         "this version would make other releases than those charged: submit the job again");
@@ -193,6 +198,8 @@ StatusOr<Model> JobRunner::Train(Job& job, const TrainingInput& work) {
 
 void JobRunner::EndJob(Job& job, StatusOr<Model> trained) {
   if (!trained.ok() && !job.cancel_asked && abandoned_) return;  // the next start marks it failed
+  // The result is kept until it is on disk: to train again would draw new noise from the same rows
+  // for a cost that was charged once.
   std::shared_ptr<const Model> model;
   if (trained.ok()) model = std::make_shared<const Model>(*std::move(trained));
   Status why = model == nullptr ? trained.status() : OkStatus();

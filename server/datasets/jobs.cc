@@ -68,6 +68,7 @@ Status Jobs::LoadAll() {
         }
         return OkStatus();
       }));
+  // They may have drawn noise, so they neither run again nor are refunded.
   for (JobEntry& entry : running) {
     COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(entry), "interrupted by a restart"));
   }
@@ -84,6 +85,7 @@ Status Jobs::LoadAll() {
 }
 
 void Jobs::SortAsQueued(std::vector<JobEntry>& queued) const {
+  // Creation is known to the second. Within one, the ledger's entries tell the order.
   std::map<std::string, std::map<std::string, uint64_t>> charges;  // by dataset and job
   for (const JobEntry& entry : queued) {
     const std::string& dataset = entry.info.spec.dataset;
@@ -150,11 +152,13 @@ StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
       CheckModelBytes(request.spec, *use.schema, plan, options_.max_model_bytes));
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
+  // A repeated call may have submitted it during the plan.
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> meanwhile, MadeBy(request, hash));
   if (meanwhile != nullptr) return book_.InfoOf(*meanwhile);
   COPPICE_RETURN_IF_ERROR(CheckMaySubmit(request));
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
                            MakeJob(request, hash, std::move(use), std::move(plan)));
+  // The record travels with the charge: a crash leaves both or neither.
   storage::StoreBatch batch;
   batch.Put(JobKey(job->id), EncodeJob(job->entry));
   const Status charged =
@@ -307,7 +311,7 @@ Status Jobs::QueueAgain(JobEntry entry) {
   const auto job = std::make_shared<Job>(std::move(entry), std::move(owner));
   StatusOr<DatasetUse> use = datasets_.Use(job->entry.info.spec.dataset);
   StatusOr<models::ModelClaim> claim = models_.Claim(job->entry.info.model);
-  if (!use.ok() || !claim.ok()) {
+  if (!use.ok() || !claim.ok()) {  // nothing was drawn: it is refunded
     book_.Add(job);
     return finalizer_.CancelAndRefund(*job, (use.ok() ? claim.status() : use.status()).message());
   }

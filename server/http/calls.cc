@@ -366,8 +366,7 @@ Router::Judged Router::JudgeMethod(const RequestHead& head, std::string_view pat
                     : "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and the "
                       "console is at /"))};
   }
-  Response response = PlainError(
-      405, UnimplementedError("a call is sent by POST; no method is answered by another"));
+  Response response = PlainError(405, UnimplementedError("calls must be sent by POST"));
   response.head.append("Allow: POST\r\n");
   return {.response = std::move(response)};
 }
@@ -427,7 +426,7 @@ BodyLimit Router::LimitOf(const RegisteredMethod& method) const {
 Status Router::CheckHeaders(const RequestHead& head, const RegisteredMethod& method,
                             const std::optional<CallKind>& kind, absl::Duration& deadline) const {
   if (method.descriptor->client_streaming()) {
-    return UnimplementedError("this method takes a stream of messages, which gRPC alone does");
+    return UnimplementedError("this method takes a stream of messages, which works only over gRPC");
   }
   const bool streams = method.descriptor->server_streaming();
   if (!kind.has_value() || kind->is_stream != streams) {
@@ -437,10 +436,10 @@ Status Router::CheckHeaders(const RequestHead& head, const RegisteredMethod& met
                 : "the content type of this method is application/json or application/proto");
   }
   if (!head.connect_version.empty() && head.connect_version != "1") {
-    return InvalidArgumentError("the header Connect-Protocol-Version wants 1");
+    return InvalidArgumentError("the header Connect-Protocol-Version must be 1");
   }
   if (!head.content_encoding.empty()) {
-    return UnimplementedError("requests are taken without compression alone (identity)");
+    return UnimplementedError("compressed requests are not accepted (use identity)");
   }
   const BodyLimit limit = LimitOf(method);
   if (head.content_length.value_or(0) > limit.bytes) return limit.beyond;

@@ -115,19 +115,19 @@ std::string Envelope(std::string_view message) { return EnvelopeOf(0, message); 
 StatusOr<std::string_view> MessageIn(std::string_view envelope) {
   if (envelope.size() < kEnvelopeBytes) {
     return InvalidArgumentError(
-        "the request of a stream is one message behind a byte of flags and 4 of length; it is "
-        "shorter");
+        "a stream's request is one message after a byte of flags and 4 bytes of length; this one "
+        "is shorter");
   }
   if (envelope[0] != 0) {
     return InvalidArgumentError(
-        "the flags of the request's message are not 0: compression is not taken");
+        "the flags of the request's message are not 0: compression is not supported");
   }
   uint32_t size = 0;
   for (size_t i = 1; i < kEnvelopeBytes; ++i) size = size << 8 | static_cast<uint8_t>(envelope[i]);
   envelope.remove_prefix(kEnvelopeBytes);
   if (size == envelope.size()) return envelope;
   return InvalidArgumentError(
-      StrCat("the request's message says ", size, " bytes, and ", envelope.size(), " came"));
+      StrCat("the request's message announces ", size, " bytes, and ", envelope.size(), " came"));
 }
 
 StatusOr<absl::Duration> ParseTimeout(std::string_view milliseconds) {
@@ -139,7 +139,7 @@ StatusOr<absl::Duration> ParseTimeout(std::string_view milliseconds) {
     return absl::Milliseconds(number);
   }
   return InvalidArgumentError(
-      "the header Connect-Timeout-Ms wants milliseconds, of at most 10 digits");
+      "the header Connect-Timeout-Ms must be milliseconds, at most 10 digits");
 }
 
 StatusOr<calls::HeldBytes> ParseMessage(Encoding encoding, std::string_view bytes,

@@ -26,7 +26,7 @@ constexpr size_t kMinLastBytes = 5;
 constexpr size_t kMaxLineBytes = size_t{8} << 10;
 
 Status NoHttp(std::string_view why) {
-  return InvalidArgumentError(StrCat("the request is no HTTP/1.1: ", why));
+  return InvalidArgumentError(StrCat("the request is not HTTP/1.1: ", why));
 }
 
 std::string ToString(beast::string_view text) { return std::string(text.data(), text.size()); }
@@ -53,7 +53,7 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
 
   void on_request_impl(beast::http::verb, beast::string_view method, beast::string_view target,
                        int version, error_code& error) override {
-    if (version != 11) return Stop(NoHttp("its version is another"), error);
+    if (version != 11) return Stop(NoHttp("its version differs"), error);
     owner_.head_.method = ToString(method);
     owner_.head_.target = ToString(target);
   }

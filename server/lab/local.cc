@@ -261,7 +261,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
                     "search depth, minimal leaf and lambda for the best mean on the test rows");
   command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
   command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
-  command.Add("--seed", flags.seed, "seed of rows, splits and partitions; never of noise")
+  command.Add("--seed", flags.seed, "seed seed of rows, splits and partitions; never of noise")
       .ShowDefault()
       .ForResearch();
   command.AddSwitch("--per-repetition", flags.per_repetition,

@@ -280,7 +280,7 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
               "draw accuracy over epsilon into this SVG file (needs gnuplot)");
   command.Add("--html", flags.html_file, "write the plan as a page into this file, for people");
   command.AddSwitch("--force", flags.force, "replace the page if there is one");
-  command.Add("--seed", flags.seed, "seed of partitions and of the simulation; public")
+  command.Add("--seed", flags.seed, "seed seed of partitions and of the simulation; public")
       .ShowDefault()
       .ForResearch();
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");

@@ -49,7 +49,7 @@ void AddRunFlags(const Command& command, CentralFlags& flags) {
   command.AddSwitch("--unlabelled", flags.unlabelled, "accept empty labels as rows without one");
   command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
   command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
-  command.Add("--seed", flags.seed, "seed of how rows are split; never of noise or groups")
+  command.Add("--seed", flags.seed, "seed seed of how rows are split; never of noise or groups")
       .ShowDefault();
 }
 

@@ -81,10 +81,9 @@ StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
                                  "request_timeout_ms", "5000"},
         &callbacks);
   } catch (const std::exception&) {
-    return UnavailableError(
-        StrCat("--metrics-listen ", listen,
-               ": cannot be had. Is another process on this port, or the address of another "
-               "machine? Port 0 takes a free port"));
+    return UnavailableError(StrCat("--metrics-listen ", listen,
+                                   ": cannot listen there. Does another process use this port, or "
+                                   "is it another machine's address? Port 0 picks a free port"));
   }
   if (!password.empty()) {
     // Checked before anything is rendered. Compares hashes, so that the time reveals no length.

@@ -190,7 +190,7 @@ void AddRunFlags(const Command& command, RunFlags& flags) {
       .ShowDefault();
   command
       .Add("--seed", flags.rows.seed,
-           "seed of rows, splits and public draws, as in coppice-lab local; never of noise")
+           "seed seed of rows, splits and public draws, as in coppice-lab local; never of noise")
       .ShowDefault();
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }

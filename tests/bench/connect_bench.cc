@@ -132,7 +132,7 @@ class Fleet {
   void Measure(bool resumed) {
     std::vector<double> bare, connecting, reporting, of_bare, of_connecting;
     for (int round = 0; round < flags_.rounds; ++round) {
-      const auto requests =
+      const auto calls =
           MakeReadyReports(flags_.server, flags_.certs + "/ca.crt", flags_.study, flags_.devices);
       const TlsSession bare_session = resumed ? BareSession() : nullptr;
       const TlsSession session = resumed ? DaemonSession() : nullptr;
@@ -141,7 +141,7 @@ class Fleet {
       connecting.push_back(
           DevicesPerSecond(flags_, [&](size_t) { return Handshake(daemon_, session.get()); }));
       reporting.push_back(DevicesPerSecond(
-          flags_, [&](size_t index) { return Report(requests[index], session.get()); }));
+          flags_, [&](size_t index) { return Report(calls[index], session.get()); }));
       of_bare.push_back(reporting.back() / bare.back());
       of_connecting.push_back(reporting.back() / connecting.back());
     }
@@ -182,17 +182,16 @@ class Fleet {
     return true;
   }
 
-  bool Report(const v1::SubmitReportsRequest& request, SSL_SESSION* session) const {
+  bool Report(const testing::SealedReportsCall& call, SSL_SESSION* session) const {
     const auto connection = client_.Connect(daemon_, session);
     if (connection == nullptr || connection->resumed() != (session != nullptr)) return false;
     if (!connection->Write(
-            OneCall("/coppice.v1.ReportService/SubmitReports", request.SerializeAsString())))
+            OneCall("/coppice.v1.ReportService/SubmitReports", call.request().SerializeAsString())))
       return false;
     const std::optional<std::string> answer = ReadAnswer(*connection);
     v1::SubmitReportsResponse response;
     connection->Leave();
-    return answer.has_value() && response.ParseFromString(*answer) &&
-           response.outcomes_size() == 1 && response.outcomes(0) == v1::REPORT_OUTCOME_ACCEPTED;
+    return answer.has_value() && response.ParseFromString(*answer) && call.Accepted(response) == 1;
   }
 
   const Flags& flags_;

@@ -34,15 +34,17 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/store/vault/keyed_store.h"
+#include "tests/bench/ready_reports.h"
 #include "tests/fleet/curators.h"
 #include "tests/fleet/database.h"
+#include "tests/support/collector.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Messages = std::vector<v1::StreamReportsRequest>;
+using Messages = std::vector<testing::SealedReportsCall>;
 
 constexpr uint32_t kTicketsACall = 1000;
 
@@ -70,7 +72,7 @@ ConnectOptions ConnectionTo(const std::string& server, const std::string& ca) {
   return {.server = server, .ca_file = ca, .insecure = ca.empty()};
 }
 
-std::vector<std::string> MakePayloads(const Offer& offer) {
+std::vector<std::string> MakePayloads(const FetchedOffer& offer) {
   const Privatizer privatizer =
       ValueOrExit(Privatizer::Create(offer.terms, offer.fingerprint, offer.trees));
   OpenSslRandom random;
@@ -87,23 +89,26 @@ Messages MakeMessages(const std::string& server, const std::string& study, size_
                       const Flags& flags) {
   const Collector collector =
       ValueOrExit(Collector::Create(ConnectionTo(server, flags.ca), RetryOptions{}));
-  const Offer offer = ValueOrExit(collector.FetchForest(study, 1));
+  const FetchedOffer offer = ValueOrExit(collector.FetchForest(study, 1));
   const std::vector<std::string> payloads = MakePayloads(offer);
+  const DirectKey key = FetchDirectKey(server, flags.ca);
   Messages messages;
+  v1::SealedReports message;
+  message.set_study("studies/" + study);
+  message.set_fingerprint(std::string(offer.fingerprint.begin(), offer.fingerprint.end()));
+  const auto seal = [&] {
+    if (message.reports_size() > 0) messages.emplace_back(key, message);
+    message.clear_reports();
+  };
   for (size_t made = 0; made < reports;) {
-    for (const Ticket& ticket :
-         ValueOrExit(collector.FetchTickets(study, offer.fingerprint, kTicketsACall))) {
-      if (messages.empty() || static_cast<size_t>(messages.back().reports_size()) == flags.batch) {
-        messages.emplace_back();
-        messages.back().set_study("studies/" + study);
-        messages.back().set_fingerprint(
-            std::string(offer.fingerprint.begin(), offer.fingerprint.end()));
-      }
-      v1::Report& report = *messages.back().add_reports();
+    for (const Ticket& ticket : ValueOrExit(collector.FetchTickets(study, kTicketsACall))) {
+      v1::Report& report = *message.add_reports();
       report.set_ticket(ticket.ToBytes());
       report.set_payload(payloads[made++ % payloads.size()]);
+      if (static_cast<size_t>(message.reports_size()) == flags.batch) seal();
     }
   }
+  seal();
   return messages;
 }
 
@@ -131,7 +136,7 @@ StreamResult RunStream(const std::string& server, const Messages& messages, doub
   std::thread writer([&] {
     for (size_t i = 0; i < messages.size(); ++i) {
       std::this_thread::sleep_until(due[i]);
-      if (!stream->Write(messages[i])) break;
+      if (!stream->Write(messages[i].request<v1::StreamReportsRequest>())) break;
     }
     stream->WritesDone();
   });
@@ -140,8 +145,7 @@ StreamResult RunStream(const std::string& server, const Messages& messages, doub
   for (size_t i = 0; stream->Read(&response); ++i) {
     result.milliseconds.push_back(
         std::chrono::duration<double, std::milli>(Clock::now() - due[i]).count());
-    result.accepted += static_cast<size_t>(std::count(
-        response.outcomes().begin(), response.outcomes().end(), v1::REPORT_OUTCOME_ACCEPTED));
+    result.accepted += messages[i].Accepted(response);
   }
   writer.join();
   if (const grpc::Status status = stream->Finish(); !status.ok()) {

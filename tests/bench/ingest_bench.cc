@@ -1,7 +1,7 @@
 // Measures how fast the curator takes reports, against the least that any server must do. One
-// loopback stream with TLS sends the same bytes to be parsed and dropped, and to be judged, counted
-// and made durable. Both servers run in this process and take turns, so they share whatever else
-// the machine is doing.
+// loopback stream with TLS sends the same bytes to be parsed and dropped, and to be opened, judged,
+// counted and made durable. Both servers run in this process and take turns, so they share whatever
+// else the machine is doing.
 //
 //   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--store STORE] [--sealed]
 
@@ -33,6 +33,7 @@
 #include "server/serving/grpc/services.h"
 #include "server/serving/reports/report_handlers.h"
 #include "server/store/vault/keyed_store.h"
+#include "tests/support/sealed_reports.h"
 
 namespace coppice {
 namespace {
@@ -57,10 +58,7 @@ class DroppingService final : public v1::ReportService::CallbackService {
       Reactor() { StartRead(&request_); }
       void OnReadDone(bool ok) override {
         if (!ok) return Finish(grpc::Status::OK);
-        response_.clear_outcomes();
-        for (int i = 0; i < request_.reports_size(); ++i) {
-          response_.add_outcomes(v1::REPORT_OUTCOME_ACCEPTED);
-        }
+        response_.set_sealed_outcomes(std::string(300, 'x'));
         StartWrite(&response_);
       }
       void OnWriteDone(bool ok) override {
@@ -125,8 +123,15 @@ struct Speed {
   double cpu_microseconds = 0;  // per report
 };
 
-// Sends all messages over one stream and reads answers meanwhile.
-Speed Stream(v1::ReportService::Stub& stub, const std::vector<v1::StreamReportsRequest>& messages) {
+struct Messages {
+  std::vector<v1::StreamReportsRequest> requests;
+  std::vector<testing::SealedReportsCall> calls;
+  size_t batch;  // reports in each
+};
+
+// Sends all messages over one stream and reads answers meanwhile. Where they are sealed, counts
+// what was accepted, and takes all to be otherwise.
+Speed Stream(v1::ReportService::Stub& stub, const Messages& messages, bool sealed) {
   const auto start = std::chrono::steady_clock::now();
   const double cpu_before = CpuMicroseconds();
   grpc::ClientContext context;
@@ -134,16 +139,12 @@ Speed Stream(v1::ReportService::Stub& stub, const std::vector<v1::StreamReportsR
   size_t accepted = 0;
   std::thread reader([&] {
     v1::StreamReportsResponse response;
-    while (stream->Read(&response)) {
-      accepted += static_cast<size_t>(std::count(
-          response.outcomes().begin(), response.outcomes().end(), v1::REPORT_OUTCOME_ACCEPTED));
+    for (size_t i = 0; stream->Read(&response); ++i) {
+      accepted += sealed ? messages.calls[i].Accepted(response) : messages.batch;
     }
   });
-  size_t reports = 0;
-  for (const v1::StreamReportsRequest& message : messages) {
-    stream->Write(message);
-    reports += static_cast<size_t>(message.reports_size());
-  }
+  for (const v1::StreamReportsRequest& request : messages.requests) stream->Write(request);
+  const size_t reports = messages.requests.size() * messages.batch;
   stream->WritesDone();
   reader.join();
   const grpc::Status status = stream->Finish();
@@ -174,14 +175,13 @@ std::shared_ptr<const Table> PublicRows() {
 }
 
 // Messages with fresh tickets, so that every report is new to the curator.
-std::vector<v1::StreamReportsRequest> MakeMessages(curator::Studies& studies,
-                                                   const curator::StudyInfo& study,
-                                                   const Flags& flags,
-                                                   const std::vector<std::string>& payloads) {
-  std::vector<v1::StreamReportsRequest> messages;
+Messages MakeMessages(curator::Studies& studies, const curator::StudyInfo& study,
+                      const Flags& flags, const std::vector<std::string>& payloads) {
+  Messages messages{.requests = {}, .calls = {}, .batch = flags.batch};
+  const DirectKey key = studies.ProveKeys("")->direct;
   size_t made = 0;
   while (made < flags.reports) {
-    v1::StreamReportsRequest& message = messages.emplace_back();
+    v1::SealedReports message;
     message.set_study("studies/" + study.id);
     message.set_fingerprint(std::string(study.fingerprint.begin(), study.fingerprint.end()));
     const auto offer = studies.MakeOffer(study.id, static_cast<uint32_t>(flags.batch));
@@ -190,6 +190,8 @@ std::vector<v1::StreamReportsRequest> MakeMessages(curator::Studies& studies,
       report.set_ticket(ticket.ToBytes());
       report.set_payload(payloads[made++ % payloads.size()]);
     }
+    messages.calls.emplace_back(key, message);
+    messages.requests.push_back(messages.calls.back().request<v1::StreamReportsRequest>());
   }
   return messages;
 }
@@ -220,8 +222,8 @@ void Measure(MechanismKind mechanism, const Flags& flags, curator::Studies& stud
   std::vector<double> dropped, counted, ratios, dropped_cpu, counted_cpu;
   for (int round = 0; round < flags.rounds; ++round) {
     const auto messages = MakeMessages(studies, study, flags, payloads);
-    const Speed drop = Stream(*dropping.stub, messages);
-    const Speed count = Stream(*counting.stub, messages);
+    const Speed drop = Stream(*dropping.stub, messages, /*sealed=*/false);
+    const Speed count = Stream(*counting.stub, messages, /*sealed=*/true);
     dropped.push_back(drop.per_second);
     counted.push_back(count.per_second);
     dropped_cpu.push_back(drop.cpu_microseconds);

@@ -12,6 +12,8 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
+#include "coppice/v1/study.grpc.pb.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
@@ -31,14 +33,12 @@ Row MiddleRow(const Schema& schema) {
   return row;
 }
 
-v1::SubmitReportsRequest ToRequest(const PrivateReport& report) {
-  v1::SubmitReportsRequest request;
-  request.set_study(StrCat("studies/", report.study));
-  request.set_fingerprint(std::string(report.fingerprint.begin(), report.fingerprint.end()));
-  v1::Report& only = *request.add_reports();
-  only.set_ticket(report.ticket.ToBytes());
-  only.set_payload(report.payload);
-  return request;
+void AddReport(const PrivateReport& report, v1::SealedReports& reports) {
+  reports.set_study(StrCat("studies/", report.study));
+  reports.set_fingerprint(std::string(report.fingerprint.begin(), report.fingerprint.end()));
+  v1::Report& added = *reports.add_reports();
+  added.set_ticket(report.ticket.ToBytes());
+  added.set_payload(report.payload);
 }
 
 }  // namespace
@@ -60,25 +60,40 @@ std::shared_ptr<grpc::Channel> ConnectAlone(const std::string& server, const std
   return grpc::CreateCustomChannel(server, grpc::SslCredentials(tls), arguments);
 }
 
-std::vector<v1::SubmitReportsRequest> MakeReadyReports(const std::string& server,
-                                                       const std::string& ca_file,
-                                                       const std::string& study, size_t reports) {
+DirectKey FetchDirectKey(const std::string& server, const std::string& ca_file) {
+  grpc::ClientContext context;
+  v1::GetCuratorKeysResponse response;
+  const grpc::Status status = v1::StudyService::NewStub(ConnectAlone(server, ca_file))
+                                  ->GetCuratorKeys(&context, {}, &response);
+  if (status.ok()) return testing::DirectKeyOf(response);
+  std::fprintf(stderr, "%s\n", status.error_message().c_str());
+  std::exit(1);
+}
+
+std::vector<testing::SealedReportsCall> MakeReadyReports(const std::string& server,
+                                                         const std::string& ca_file,
+                                                         const std::string& study, size_t reports,
+                                                         size_t batch) {
+  const DirectKey key = FetchDirectKey(server, ca_file);
   const Collector collector =
       ValueOrExit(Collector::Create({.server = server, .ca_file = ca_file}, RetryOptions{}));
-  const Offer offers = ValueOrExit(collector.FetchForest(study, 1));
+  const FetchedOffer offers = ValueOrExit(collector.FetchForest(study, 1));
   const Privatizer privatizer =
       ValueOrExit(Privatizer::Create(offers.terms, offers.fingerprint, offers.trees));
   const LabelledRow row = {MiddleRow(*offers.terms.schema), 1};
   OpenSslRandom random;
-  std::vector<v1::SubmitReportsRequest> requests;
-  while (requests.size() < reports) {
-    const auto wanted = static_cast<uint32_t>(std::min<size_t>(1000, reports - requests.size()));
-    for (const Ticket& ticket :
-         ValueOrExit(collector.FetchTickets(study, offers.fingerprint, wanted))) {
-      requests.push_back(ToRequest(ValueOrExit(privatizer.Privatize(row, ticket, random))));
+  std::vector<testing::SealedReportsCall> calls;
+  v1::SealedReports message;
+  for (size_t made = 0; made < reports;) {
+    const auto wanted = static_cast<uint32_t>(std::min<size_t>(1000, reports - made));
+    for (const Ticket& ticket : ValueOrExit(collector.FetchTickets(study, wanted))) {
+      AddReport(ValueOrExit(privatizer.Privatize(row, ticket, random)), message);
+      if (++made < reports && static_cast<size_t>(message.reports_size()) < batch) continue;
+      calls.emplace_back(key, message);
+      message.clear_reports();
     }
   }
-  return requests;
+  return calls;
 }
 
 double Median(std::vector<double> values) {

@@ -1,4 +1,4 @@
-// Reports that are ready to be sent to a running coppiced, one per call, so that a benchmark times
+// Reports that are sealed and ready to be sent to a running coppiced, so that a benchmark times
 // their delivery alone.
 //
 // Errors     ends the program with a line on stderr.
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "coppice/v1/report.pb.h"
+#include "tests/support/sealed_reports.h"
 
 namespace coppice {
 
@@ -22,11 +22,15 @@ std::string ReadFileOrExit(const std::string& path);
 // A channel that shares its connection with no other of this process.
 std::shared_ptr<grpc::Channel> ConnectAlone(const std::string& server, const std::string& ca_file);
 
-// `reports` calls of one fresh report each, about a row in the middle of every feature. The terms
-// are fetched once, tickets a thousand at a time.
-std::vector<v1::SubmitReportsRequest> MakeReadyReports(const std::string& server,
-                                                       const std::string& ca_file,
-                                                       const std::string& study, size_t reports);
+// Fresh reports, about a row in the middle of every feature, in messages of `batch` reports. The
+// terms are fetched once, tickets a thousand at a time.
+std::vector<testing::SealedReportsCall> MakeReadyReports(const std::string& server,
+                                                         const std::string& ca_file,
+                                                         const std::string& study, size_t reports,
+                                                         size_t batch = 1);
+
+// The curator's direct key.
+DirectKey FetchDirectKey(const std::string& server, const std::string& ca_file);
 
 double Median(std::vector<double> values);
 

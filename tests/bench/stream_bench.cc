@@ -8,7 +8,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -32,49 +31,32 @@ struct Flags {
   size_t batch = 250;
 };
 
-std::vector<v1::StreamReportsRequest> MakeMessages(const Flags& flags) {
-  std::vector<v1::StreamReportsRequest> messages;
-  const size_t reports = flags.rate * flags.seconds;
-  for (v1::SubmitReportsRequest& request :
-       MakeReadyReports(flags.server, flags.ca, flags.study, reports)) {
-    if (messages.empty() || static_cast<size_t>(messages.back().reports_size()) == flags.batch) {
-      messages.emplace_back();
-      messages.back().set_study(request.study());
-      messages.back().set_fingerprint(request.fingerprint());
-    }
-    messages.back().add_reports()->Swap(request.mutable_reports(0));
-  }
-  return messages;
-}
-
 // Sends each message when it is due; while the curator is busy, that message and later ones wait.
-void Send(const std::vector<v1::StreamReportsRequest>& messages, const Flags& flags,
+void Send(const std::vector<testing::SealedReportsCall>& calls, const Flags& flags,
           grpc::ClientReaderWriter<v1::StreamReportsRequest, v1::StreamReportsResponse>& stream) {
   const std::chrono::duration<double> between(static_cast<double>(flags.batch) /
                                               static_cast<double>(flags.rate));
   const auto start = std::chrono::steady_clock::now();
-  for (size_t i = 0; i < messages.size(); ++i) {
+  for (size_t i = 0; i < calls.size(); ++i) {
     std::this_thread::sleep_until(start + static_cast<double>(i) * between);
-    if (!stream.Write(messages[i])) break;
+    if (!stream.Write(calls[i].request<v1::StreamReportsRequest>())) break;
   }
   stream.WritesDone();
 }
 
 void Run(const Flags& flags) {
-  const auto messages = MakeMessages(flags);
+  const auto calls = MakeReadyReports(flags.server, flags.ca, flags.study,
+                                      flags.rate * flags.seconds, flags.batch);
   const auto stub = v1::ReportService::NewStub(ConnectAlone(flags.server, flags.ca));
   std::printf("streaming\n");
   std::fflush(stdout);
   const auto start = std::chrono::steady_clock::now();
   grpc::ClientContext context;
   const auto stream = stub->StreamReports(&context);
-  std::thread sender([&] { Send(messages, flags, *stream); });
+  std::thread sender([&] { Send(calls, flags, *stream); });
   size_t accepted = 0;
   v1::StreamReportsResponse response;
-  while (stream->Read(&response)) {
-    accepted += static_cast<size_t>(std::count(
-        response.outcomes().begin(), response.outcomes().end(), v1::REPORT_OUTCOME_ACCEPTED));
-  }
+  for (size_t i = 0; stream->Read(&response); ++i) accepted += calls[i].Accepted(response);
   sender.join();
   const grpc::Status status = stream->Finish();
   if (!status.ok() || accepted != flags.rate * flags.seconds) {

@@ -3,6 +3,8 @@
 import hashlib
 import secrets
 
+from sealed import open_envelope
+
 LEAF = 1  # SPLIT_KIND_LEAF
 ACCEPTED, DUPLICATE = 1, 2  # ReportOutcome
 
@@ -24,10 +26,11 @@ def checked_terms(client, offer):
     """Checks the fingerprint of the terms and their root, and returns the terms and the offer's one tree."""
     assert hashlib.sha256(offer.terms).digest() == offer.fingerprint, "terms and fingerprint differ"
     terms = client.message("coppice.v1.Terms", offer.terms)
-    leaf_hash = hashlib.sha256(b"\0" + offer.tree).digest()
-    assert terms.trees == 1 and not offer.tree_path and leaf_hash == terms.forest_root, \
+    tree, path = open_envelope(offer.tree), open_envelope(offer.tree_path)
+    leaf_hash = hashlib.sha256(b"\0" + tree).digest()
+    assert terms.trees == 1 and not path and leaf_hash == terms.forest_root, \
         "the tree is not the one that the terms stand for"
-    return terms, client.message("coppice.v1.Tree", offer.tree)
+    return terms, client.message("coppice.v1.Tree", tree)
 
 
 def direct_report(terms, tree, ticket):

@@ -13,11 +13,11 @@ import time
 import grpc
 
 import reflected
+import sealed
 from device import ACCEPTED, checked_terms, direct_report, sample_study
 from reflected import ReflectedClient
 
 STUDIES = "coppice.v1.StudyService"
-REPORTS = "coppice.v1.ReportService"
 STUDY = "studies/attacked"
 PERIOD_SECONDS = 0.1
 CONNECTION_SECONDS = 1
@@ -53,10 +53,9 @@ def make_round(client, tally):
     if offer is None:
         return
     report = direct_report(*checked_terms(client, offer), offer.tickets[0])
-    response = tally.time("SubmitReports", lambda: client.call(
-        REPORTS, "SubmitReports", study=STUDY, fingerprint=offer.fingerprint, reports=[report]))
-    if response is not None and list(response.outcomes) != [ACCEPTED]:
-        tally.failures.append(f"SubmitReports: {response.outcomes}")
+    outcomes = tally.time("SubmitReports", lambda: sealed.submit(client, STUDY, offer.fingerprint, [report]))
+    if outcomes is not None and outcomes != [ACCEPTED]:
+        tally.failures.append(f"SubmitReports: {outcomes}")
 
 
 def main():

@@ -30,7 +30,7 @@ MAX_GROWTH_MIB = 300    # the daemon's resident memory, see docs/threat-model.md
 UNREAD_CONNECTIONS = 40
 UNREAD_FILES = 100
 MAX_FILES_GROWTH_MIB = 60
-MAX_UNREAD_GROWTH_MIB = 350  # --max-answer-bytes, and what is being written as JSON
+MAX_UNREAD_GROWTH_MIB = 350  # of large answers 256, and what is being written as JSON
 
 HOST, PORT = os.environ["COPPICE_HTTP"].rsplit(":", 1)
 TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])

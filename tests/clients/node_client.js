@@ -10,9 +10,11 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
+const {openEnvelope, sealReports} = require('./sealed.js');
 
 const STUDY = 'studies/from-node';
 const LEAF = 'SPLIT_KIND_LEAF';
+const ACCEPTED = 1, DUPLICATE = 2;  // of ReportOutcome
 const OPTIONS = {keepCase: true, longs: Number, enums: String, defaults: true, oneofs: true};
 const DEADLINE_MS = 300_000; // per call; test machines are slow and busy
 
@@ -120,9 +122,10 @@ function checkManifest(offer) {
 function checkedCells(definition, offer) {
   assert.deepStrictEqual(sha256(offer.terms), offer.fingerprint, 'terms and fingerprint differ');
   const terms = definition['coppice.v1.Terms'].deserialize(offer.terms);
-  assert.deepStrictEqual(sha256(Buffer.from([0]), offer.tree), terms.forest_root,
+  const bytes = openEnvelope(offer.tree);
+  assert.deepStrictEqual(sha256(Buffer.from([0]), bytes), terms.forest_root,
     'the tree is not the one that the terms stand for');
-  const tree = definition['coppice.v1.Tree'].deserialize(offer.tree);
+  const tree = definition['coppice.v1.Tree'].deserialize(bytes);
   return tree.kinds.filter(kind => kind === LEAF).length * terms.schema.classes.length;
 }
 
@@ -158,10 +161,14 @@ async function main() {
   checkManifest(offer);
   const report = unaryReport(checkedCells(definition, offer), offer.tickets[0]);
   const batch = {study: STUDY, fingerprint: offer.fingerprint, reports: [report]};
-  assert.deepStrictEqual((await reports.ask('SubmitReports', batch)).outcomes,
-    ['REPORT_OUTCOME_ACCEPTED']);
-  assert.deepStrictEqual((await reports.ask('SubmitReports', batch)).outcomes,
-    ['REPORT_OUTCOME_DUPLICATE']);
+  const keys = await studies.ask('GetCuratorKeys', {});
+  for (const outcome of [ACCEPTED, DUPLICATE]) {
+    const sealed = sealReports(keys.direct_suite, keys.direct_key,
+      definition['coppice.v1.SealedReports'].serialize(batch));
+    const {keyId: key_id, encapsulated, ciphertext} = sealed;
+    const answer = await reports.ask('SubmitReports', {key_id, encapsulated, ciphertext});
+    assert.deepStrictEqual(sealed.open(answer.sealed_outcomes), [outcome]);
+  }
 
   const {model} = await models.ask('BuildModel',
     {study: STUDY, model_id: 'from-node', prune: {}});

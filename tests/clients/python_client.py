@@ -12,6 +12,7 @@ import grpc
 
 from device import ACCEPTED, DUPLICATE, checked_terms, direct_report, sample_study
 from reflected import ReflectedClient
+from sealed import submit
 
 STUDIES = "coppice.v1.StudyService"
 REPORTS = "coppice.v1.ReportService"
@@ -39,11 +40,10 @@ def send_report(client):
     offer = client.call(STUDIES, "GetOffer", name=STUDY, tickets=1)
     terms, tree = checked_terms(client, offer)
     report = direct_report(terms, tree, offer.tickets[0])
-    request = dict(study=STUDY, fingerprint=offer.fingerprint, reports=[report])
-    first = client.call(REPORTS, "SubmitReports", **request)
-    assert list(first.outcomes) == [ACCEPTED], f"the report met {first.outcomes}"
-    again = client.call(REPORTS, "SubmitReports", **request)
-    assert list(again.outcomes) == [DUPLICATE], f"the same report again met {again.outcomes}"
+    first = submit(client, STUDY, offer.fingerprint, [report])
+    assert first == [ACCEPTED], f"the report met {first}"
+    again = submit(client, STUDY, offer.fingerprint, [report])
+    assert again == [DUPLICATE], f"the same report again met {again}"
 
 
 def predict(client, model):

@@ -95,11 +95,19 @@ class ReflectedClient:
         return self._unary(service, method, described.input_type.full_name,
                            described.output_type.full_name, request)
 
+    def describe(self, service):
+        """Learns the messages of a service, and those in files beside them."""
+        return self._service(service)
+
     def message(self, name, serialized=b""):
         """Parses a message of the type `name` from bytes."""
         message = self._type(name)()
         message.ParseFromString(serialized)
         return message
+
+    def encoded(self, name, **fields):
+        """The bytes of a message of the type `name`, known since describe() or a call."""
+        return self._type(name)(**fields).SerializeToString()
 
     def _type(self, name):
         return self._factory.GetPrototype(self._pool.FindMessageTypeByName(name))

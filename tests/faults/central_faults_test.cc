@@ -418,7 +418,7 @@ TEST(CentralFaultsTest, ABudgetIsNeverOverspentAndAJobIsTrainedAtMostOnce) {
 
 class CentralBugTest : public ::testing::TestWithParam<Bug> {};
 
-TEST_P(CentralBugTest, IsFoundByTheFixedSeeds) {
+TEST_P(CentralBugTest, TheFixedSeedsFindTheBug) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const TempDir folder;
     CentralWorld world(folder.path(), seed, GetParam(), Seal::kPlain);

@@ -1,57 +1,19 @@
 // A fixed set of schedules: nothing acknowledged is lost, nothing is counted twice, and the
 // schedules find each planted bug. fault_run runs thousands.
 
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <system_error>
 
-#include "common/base/status.h"
-#include "tests/faults/schedule.h"
+#include "tests/faults/schedule_tests.h"
 #include "tests/faults/world.h"
-#include "tests/support/status_matchers.h"
 
 namespace coppice::testing {
 namespace {
 
 constexpr uint64_t kSchedules = 60;
 
-// In memory if possible: the simulated disk decides what was synced, and the devices' journals
-// would wait for a real disk.
-class Folder {
- public:
-  Folder()
-      : path_((HasMemory() ? std::string("/dev/shm") : ::testing::TempDir()) +
-              "/coppice_faults_XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "no temporary folder at " << path_;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  static bool HasMemory() { return access("/dev/shm", W_OK | X_OK) == 0; }
-
-  std::string path_;
-};
-
 TEST(FaultSchedulesTest, NothingAcknowledgedIsLostAndNothingIsCountedTwice) {
-  const Folder folder;
-  Tally tally;
-  for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
-    const Schedule schedule = MakeSchedule(seed);
-    const RunResult result = RunSchedule(schedule, folder.path());
-    ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
-    tally.Add(result.tally);
-  }
+  CuratorCast cast;
+  const Tally tally = faults::ExpectEverythingHolds(cast, kSchedules);
   // The schedules met the faults that they were made for.
   EXPECT_GT(tally.crashes, kSchedules);
   EXPECT_GT(tally.accepted, 10 * kSchedules);
@@ -69,15 +31,9 @@ TEST(FaultSchedulesTest, NothingAcknowledgedIsLostAndNothingIsCountedTwice) {
 }
 
 // A daemon answers on another thread than the one that commits.
-TEST(FaultSchedulesTest, SoItIsWhereAnswersGoOutBesideCommits) {
-  const Folder folder;
-  Tally tally;
-  for (uint64_t seed = 1; seed <= kSchedules / 3; ++seed) {
-    const Schedule schedule = MakeSchedule(seed);
-    const RunResult result = RunSchedule(schedule, folder.path(), {.answer_beside_commits = true});
-    ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
-    tally.Add(result.tally);
-  }
+TEST(FaultSchedulesTest, EverythingHoldsWhereAnswersGoOutBesideCommits) {
+  CuratorCast cast(/*beside=*/true);
+  const Tally tally = faults::ExpectEverythingHolds(cast, kSchedules / 3);
   EXPECT_GT(tally.crashes, kSchedules / 3);
   EXPECT_GT(tally.accepted, 3 * kSchedules);
 }
@@ -85,28 +41,21 @@ TEST(FaultSchedulesTest, SoItIsWhereAnswersGoOutBesideCommits) {
 class PlantedBugTest : public ::testing::TestWithParam<Bug> {};
 
 TEST_P(PlantedBugTest, IsFoundByTheFixedSeeds) {
-  const Folder folder;
-  for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
-    const RunResult result = RunSchedule(MakeSchedule(seed), folder.path(), {.bug = GetParam()});
-    if (!result.violation.empty()) {
-      RecordProperty("seed", static_cast<int>(seed));
-      RecordProperty("violation", result.violation);
-      return;
-    }
-  }
-  FAIL() << "no schedule found it";
+  CuratorCast cast;
+  faults::ExpectIsFound(cast, GetParam(), kSchedules);
 }
 
 INSTANTIATE_TEST_SUITE_P(Bugs, PlantedBugTest, ::testing::ValuesIn(AllBugs()),
-                         [](const auto& bug) { return std::string(BugName(bug.param)); });
+                         faults::NameOfBug<Bug>);
 
-TEST(ScheduleTest, TheSameSeedMakesTheSameRun) {
-  const Folder folder;
+TEST(FaultSchedulesTest, TheSameSeedMakesTheSameRun) {
+  const faults::WorldFolder folder;
+  const CuratorCast cast;
   for (const uint64_t seed : {3, 4}) {
-    ASSERT_EQ(MakeSchedule(seed), MakeSchedule(seed));
-    const RunOptions options{.bug = Bug::kHalvedBatch};
-    const RunResult first = RunSchedule(MakeSchedule(seed), folder.path(), options);
-    const RunResult second = RunSchedule(MakeSchedule(seed), folder.path(), options);
+    const auto run = [&] {
+      return cast.Run(MakeSchedule(seed), seed, folder.path(), Bug::kHalvedBatch);
+    };
+    const RunResult first = run(), second = run();
     EXPECT_EQ(first.violation, second.violation);
     EXPECT_EQ(first.tally.accepted, second.tally.accepted);
     EXPECT_EQ(first.tally.lost, second.tally.lost);
@@ -114,29 +63,11 @@ TEST(ScheduleTest, TheSameSeedMakesTheSameRun) {
   }
 }
 
-TEST(ScheduleTest, IsPrintedAndParsed) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const Schedule schedule = MakeSchedule(seed);
-    ASSERT_OK_AND_ASSIGN(const Schedule parsed, ParseSchedule(ToText(schedule)));
-    EXPECT_EQ(parsed, schedule);
-  }
-  EXPECT_THAT(ParseSchedule("offer 3, nonsense"),
-              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("nonsense")));
-  EXPECT_THAT(ParseSchedule("offer 99"),
-              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("below 36")));
-}
-
-TEST(ScheduleTest, ShrinksToWhatFails) {
-  const Schedule schedule = MakeSchedule(7);
-  const auto has_send = [](absl::Span<const Step> steps) {
-    for (const Step& step : steps) {
-      if (step.kind == StepKind::kSend) return true;
-    }
-    return false;
-  };
-  ASSERT_TRUE(has_send(schedule));
-  EXPECT_EQ(ToText(Shrink(schedule, 1000, has_send)), "send 0");
-}
-
 }  // namespace
 }  // namespace coppice::testing
+
+namespace coppice::faults {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Curator, ScheduleTest, testing::CuratorCast);
+
+}  // namespace coppice::faults

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "client/device/responder.h"
+#include "client/device/consent.h"
 #include "client/device/trust.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -15,6 +15,7 @@
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/packed_forest.h"
 #include "common/wire/terms.h"
+#include "tests/faults/cast.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {
@@ -27,16 +28,7 @@ static_assert(kDevices / kSlots <= 2 * kLeaves);
 constexpr uint64_t kMinReports = 2;
 constexpr std::string_view kCurator = "curator:1";
 
-class NoNoise final : public PrivateRandom {
- public:
-  StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
-  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
-  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
-  Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
-    std::fill(out.begin(), out.end(), SignedSteps{0});
-    return OkStatus();
-  }
-};
+using faults::NoNoise;
 
 std::shared_ptr<const Table> EightRows() {
   auto schema = std::make_shared<const Schema>(
@@ -79,7 +71,7 @@ Fleet::Fleet(std::string folder, bool trusting)
       trusting_(trusting),
       policy_{.max_epsilon = *Budget::FromEpsilon(1), .max_total_epsilon = std::nullopt} {
   for (uint32_t gateway = 0; gateway < kGateways; ++gateway) {
-    journals_[gateway] = *Journal::Open(JournalPath(gateway));
+    journals_[gateway] = *JournalStore::Open(JournalPath(gateway));
     offers_[gateway].min_reports = kMinReports;
   }
 }
@@ -90,29 +82,43 @@ std::string Fleet::JournalPath(uint32_t gateway) const {
 
 Status Fleet::RestartGateway(uint32_t gateway) {
   journals_[gateway].reset();
-  COPPICE_ASSIGN_OR_RETURN(journals_[gateway], Journal::Open(JournalPath(gateway)));
+  COPPICE_ASSIGN_OR_RETURN(journals_[gateway], JournalStore::Open(JournalPath(gateway)));
   return OkStatus();
 }
 
 Status Fleet::Admit(uint32_t device, const std::string& study, const curator::Studies::Offer& offer,
                     const SignedManifest& manifest, int64_t now, bool always) {
   if (trusting_) return OkStatus();
-  const uint32_t gateway = GatewayOf(device);
-  Trust trust(offers_[gateway], *journals_[gateway], [now] { return now; });
+  constexpr DeliveryRoute kRoute = DeliveryRoute::kDirect;
+  JournalStore& journal = *journals_[GatewayOf(device)];
+  const Trust trust(offers_[GatewayOf(device)], journal.journal().manifests());
   COPPICE_ASSIGN_OR_RETURN(const Terms terms, ReadTerms(*offer.terms_bytes));
   std::optional<SignedManifest> sent = manifest;
   if (!always && trust.Known(kCurator, study) == Sha256({manifest.bytes})) sent.reset();
-  return trust.Admit(kCurator, study, offer.fingerprint, &terms, sent, ReadManifest);
+  COPPICE_ASSIGN_OR_RETURN(const SeenManifest seen,
+                           trust.Verify(kCurator, study, sent, kRoute, now));
+  if (seen.manifest.fingerprint != offer.fingerprint) {
+    return DataLossError("the manifest is about other terms");
+  }
+  COPPICE_RETURN_IF_ERROR(trust.Admit(seen, terms, kRoute, now));
+  return journal.Change([&](Journal& changed) { return changed.Remember(seen); });
 }
 
 Status Fleet::Answer(uint32_t device, const curator::Studies::Offer& offer) {
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
+  const Terms& terms = privatizer.terms();
+  const std::string subject = SubjectOf(device);
   NoNoise random;
-  return Responder(policy_, *journals_[GatewayOf(device)])
-      .Respond(
-          privatizer, {{SubjectOf(device), offer.tickets[0]}},
-          [device](size_t) { return RowOf(device); }, random)
-      .status();
+  return journals_[GatewayOf(device)]->Change([&](Journal& journal) -> Status {
+    if (journal.Find(subject, terms.study).has_value()) return OkStatus();
+    COPPICE_RETURN_IF_ERROR(
+        Consent(policy_, journal).CheckMayAnswer(subject, terms, DeliveryRoute::kDirect));
+    COPPICE_ASSIGN_OR_RETURN(PrivateReport report,
+                             privatizer.Privatize(RowOf(device), offer.tickets[0], random));
+    const JournalEntry entry{
+        .subject = subject, .epsilon = terms.epsilon, .report = std::move(report)};
+    return journal.Append({&entry, 1});
+  });
 }
 
 StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
@@ -123,7 +129,7 @@ StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
 }
 
 std::optional<JournalEntry> Fleet::Find(uint32_t device, const std::string& study) const {
-  return journals_[GatewayOf(device)]->Find(SubjectOf(device), study).value();
+  return journals_[GatewayOf(device)]->journal().Find(SubjectOf(device), study);
 }
 
 std::vector<uint32_t> Fleet::Answered(uint32_t gateway, const std::string& study) const {
@@ -141,7 +147,10 @@ std::vector<uint32_t> Fleet::Undelivered(uint32_t gateway, const std::string& st
 }
 
 Status Fleet::MarkDelivered(uint32_t device, const std::string& study) {
-  return journals_[GatewayOf(device)]->MarkDelivered(study, {SubjectOf(device)});
+  const std::string subject = SubjectOf(device);
+  return journals_[GatewayOf(device)]->Change([&](Journal& journal) {
+    return journal.MarkDelivered(study, {&subject, 1});
+  });
 }
 
 size_t Fleet::CellOf(uint32_t device) { return size_t{2} * LeafOf(device) + LabelOf(device); }

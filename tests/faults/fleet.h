@@ -1,11 +1,11 @@
-// The devices: real journals and responders behind a few gateways, and rows that tell them apart.
+// The devices: real journals and randomizing behind a few gateways, and rows that tell them apart.
 //
 // Device d answers the studies of slot d % kSlots through gateway d / kSlots % kGateways. Its row
 // and label are such that, without noise, its report by laplace_joint is 1 in one cell, and no
 // other device of the slot has that cell. Each gateway decides about curators by its pin and its
 // memory of manifests, as client/device/trust.h does.
 // There is no noise: the random source always says 0. Nothing here is private.
-// Errors     what Responder and Journal return.
+// Errors     those of JournalStore, Consent and Privatizer.
 
 #ifndef COPPICE_TESTS_FAULTS_FLEET_H_
 #define COPPICE_TESTS_FAULTS_FLEET_H_
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "client/device/journal.h"
+#include "client/device/journal_store.h"
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
 #include "common/base/status.h"
@@ -75,7 +75,7 @@ class Fleet {
   const bool trusting_;
   Policy policy_;
   std::array<OfferPolicy, kGateways> offers_{};
-  std::array<std::unique_ptr<Journal>, kGateways> journals_;
+  std::array<std::unique_ptr<JournalStore>, kGateways> journals_;
 };
 
 }  // namespace coppice::testing

@@ -18,6 +18,7 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/store/rocksdb/backups.h"
 #include "server/store/store.h"
+#include "tests/faults/cast.h"
 
 namespace coppice::testing {
 
@@ -62,11 +63,7 @@ inline constexpr std::string_view kBugNames[] = {"none",
 inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // kNone left out
 
 inline std::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
-inline std::vector<Bug> AllBugs() {
-  std::vector<Bug> bugs;
-  for (size_t i = 1; i <= kNumBugs; ++i) bugs.push_back(static_cast<Bug>(i));
-  return bugs;
-}
+inline std::vector<Bug> AllBugs() { return faults::BugsUpTo<Bug>(kNumBugs); }
 
 // A Store that has the bug, if it is one of a store.
 class TwinStore final : public storage::Store {

@@ -38,20 +38,10 @@ World::World(const std::string& folder, const RunOptions& options)
   }
 }
 
-RunResult World::Run(absl::Span<const Step> schedule) {
-  Start();
-  for (size_t i = 0; i < schedule.size() && violation_.empty(); ++i) {
-    where_ = StrCat("step ", i, " (", ToText(schedule[i]), ")");
-    ++tally_.steps;
-    Do(schedule[i]);
-    EndStep();
-  }
-  if (violation_.empty()) Finish();
-  return {.violation = violation_, .tally = tally_};
-}
-
-void World::Violation(std::string_view what) {
-  if (violation_.empty()) violation_ = StrCat("at ", where_, ": ", what);
+Tally World::MakeTally() const {
+  Tally tally = tally_;
+  tally.steps = steps();
+  return tally;
 }
 
 void World::Do(const Step& step) {
@@ -162,31 +152,17 @@ void World::SetSpace(bool low, bool full) {
   disk_.Fill(full);
 }
 
-void Tally::Add(const Tally& other) {
-  steps += other.steps;
-  crashes += other.crashes;
-  failed_starts += other.failed_starts;
-  submitted += other.submitted;
-  accepted += other.accepted;
-  duplicates += other.duplicates;
-  refused += other.refused;
-  failed += other.failed;
-  lost += other.lost;
-  forged += other.forged;
-  declined += other.declined;
-  key_changes += other.key_changes;
-  retired += other.retired;
-  backups += other.backups;
-  failed_backups += other.failed_backups;
-  restores += other.restores;
-}
-
 RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder,
                       const RunOptions& options) {
   const std::string place = folder + "/world";
   fs::remove_all(place);
   fs::create_directory(place);
-  RunResult result = World(place, options).Run(schedule);
+  RunResult result;
+  {
+    World world(place, options);
+    result.violation = world.Play(schedule);
+    result.tally = world.MakeTally();
+  }
   fs::remove_all(place);
   return result;
 }

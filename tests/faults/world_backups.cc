@@ -92,7 +92,7 @@ void World::Restore(bool oldest) {
   Stop();
   if (disk_.stopped()) EndByCrash();  // a crash may take back a backup that was not acknowledged
   const std::vector<storage::StoreBackup> there = LookAtBackups();
-  if (there.empty() || !violation_.empty()) return;
+  if (there.empty() || !violation().empty()) return;
   const uint32_t id = oldest ? there.front().id : there.back().id;
   const std::string fresh = StrCat(folder_, "/data", ++restores_);
   const StatusOr<maintenance::RestoreResult> restored =

@@ -56,7 +56,7 @@ void World::CheckShown(const curator::StudyInfo& info, const Books& books) {
 }
 
 void World::Finish() {
-  where_ = "the end, when everything works again";
+  At("the end, when everything works again");
   disk_.Heal();
   SetSpace(false, false);
   Flow();
@@ -79,11 +79,11 @@ void World::Finish() {
   }
   if (restored_) SendAllAgain();
   CheckAllCounted();
-  where_ = "the end, after a restart";
+  At("the end, after a restart");
   Stop();
   Start();
   EndStep();
-  where_ = "the end, after a power cut";
+  At("the end, after a power cut");
   CrashAfter(0, {.power_cut = true, .unsynced = Unsynced::kLost, .seed = 1});
   EndStep();
   Start();
@@ -93,21 +93,21 @@ void World::Finish() {
 }
 
 void World::EndWithRestore() {
-  where_ = "the end, after a backup and a restore";
+  At("the end, after a backup and a restore");
   const uint64_t backups = tally_.backups;
   Backup();
-  if (violation_.empty() && tally_.backups == backups) Violation("no backup can be made");
+  if (violation().empty() && tally_.backups == backups) Violation("no backup can be made");
   Restore(/*oldest=*/false);
   EndStep();
   CheckAllCounted();
-  where_ = "the end, where everything is sent once more";
+  At("the end, where everything is sent once more");
   SendAllAgain();
   CheckAllCounted();
 }
 
 // Checks each device of an open study.
 void World::CheckAllCounted() {
-  for (uint32_t device = 0; device < kDevices && violation_.empty(); ++device) {
+  for (uint32_t device = 0; device < kDevices && violation().empty(); ++device) {
     const std::string study = StudyOf(SlotOf(device));
     const StudyTruth& truth = truths_[study];
     if (!up() || truth.made != Done::kYes) return Violation("the curator is not up");

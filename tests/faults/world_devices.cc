@@ -233,6 +233,8 @@ bool World::IsExplained(const StudyTruth& truth, curator::ReportOutcome refusal)
       return truth.sealed == Done::kYes;
     case curator::ReportOutcome::kStudyExpired:
       return MayHaveExpired(truth);
+    case curator::ReportOutcome::kStudyDeleted:
+      return truth.deleted == Done::kYes;
     case curator::ReportOutcome::kUnknownStudy:
       return truth.deleted == Done::kYes || truth.made != Done::kYes;
     default:

@@ -46,19 +46,19 @@ struct Crash {
   uint64_t seed = 0;
 };
 
-class World {
+class World final : public faults::World<Step> {
  public:
   World(const std::string& folder, const RunOptions& options);
-  ~World() { EndProcess(); }
+  ~World() override { EndProcess(); }
 
-  RunResult Run(absl::Span<const Step> schedule);
+  Tally MakeTally() const;
 
  private:
   // ---- world.cc
-  void Do(const Step& step);
+  void Begin(absl::Span<const Step>) override { Start(); }
+  void Do(const Step& step) override;
   void StepClock(int64_t seconds);
   void SetSpace(bool low, bool full);
-  void Violation(std::string_view what);
   void Expect(const Status& status) {
     if (!status.ok()) Violation(status.ToString());
   }
@@ -132,10 +132,10 @@ class World {
   void GoOnFrom(const Known& known);
 
   // ---- world_checks.cc
-  void EndStep();
+  void EndStep() override;
   void Check();
   void CheckShown(const curator::StudyInfo& info, const Books& books);
-  void Finish();
+  void Finish() override;
   void CheckAllCounted();
   void SendAllAgain();
   void EndWithRestore();
@@ -173,8 +173,6 @@ class World {
   OfferWatch watch_;
 
   size_t models_built_ = 0;
-  std::string where_ = "the beginning";
-  std::string violation_;
   Tally tally_;
 };
 

@@ -8,22 +8,15 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 
-#include "common/base/status.h"
-#include "common/base/text.h"
-#include "tests/fleet/schedule.h"
+#include "tests/faults/schedule_tests.h"
 #include "tests/fleet/world.h"
 #include "tests/integration/balancer.h"
-#include "tests/integration/daemon.h"
 #include "tests/support/missing_package.h"
-#include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/postgres_server.h"
 
 namespace coppice::fleet_faults {
 namespace {
-
-using ::coppice::testing::BinaryPath;
 
 uint64_t NumSchedules() {
   const char* const text = std::getenv("COPPICE_FLEET_SCHEDULES");
@@ -33,22 +26,8 @@ uint64_t NumSchedules() {
 TEST(FleetSchedulesTest, NothingIsLostCountedTwiceReadStaleOrOverspent) {
   SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
   SKIP_UNLESS_INSTALLED(testing::Balancer::IsInstalled(), testing::Balancer::kMissing);
-  const testing::TempDir folder;
-  testing::Synthesize(folder.path() + "/rows", "private=400,public=100,test=1");
-  Database database;
-  Tally tally;
-  for (uint64_t seed = 1; seed <= NumSchedules(); ++seed) {
-    const Schedule schedule = MakeSchedule(seed);
-    const RunResult result =
-        RunSchedule(schedule, database,
-                    {.seed = seed,
-                     .rows = folder.path() + "/rows",
-                     .folder = StrCat(::testing::TempDir(), "coppice_fleet_seed", seed),
-                     .clock_library = BinaryPath("../tests/libcoppice_test_clock.so")});
-    ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
-    tally.Add(result.tally);
-  }
-  RecordProperty("tally", tally.ToText());
+  FleetCast cast;
+  const Tally tally = faults::ExpectEverythingHolds(cast, NumSchedules());
   // The schedules met the faults that they were made for.
   EXPECT_GT(tally.accepted, 100 * NumSchedules());
   EXPECT_GT(tally.duplicates, 50 * NumSchedules());
@@ -58,18 +37,11 @@ TEST(FleetSchedulesTest, NothingIsLostCountedTwiceReadStaleOrOverspent) {
   EXPECT_GT(tally.jobs_done, NumSchedules());
 }
 
-TEST(FleetScheduleTest, TheSameSeedMakesTheSameStepsAndTheyAreParsed) {
-  for (uint64_t seed = 1; seed <= 50; ++seed) {
-    const Schedule schedule = MakeSchedule(seed, {.failover = seed % 2 == 0});
-    EXPECT_EQ(MakeSchedule(seed, {.failover = seed % 2 == 0}), schedule);
-    ASSERT_OK_AND_ASSIGN(const Schedule parsed, ParseSchedule(ToText(schedule)));
-    EXPECT_EQ(parsed, schedule);
-  }
-  EXPECT_THAT(ParseSchedule("kill 9 0 0"),
-              testing::StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("below 4")));
-  EXPECT_THAT(ParseSchedule("nonsense"), testing::StatusIs(StatusCode::kInvalidArgument,
-                                                           ::testing::HasSubstr("no such step")));
-}
-
 }  // namespace
 }  // namespace coppice::fleet_faults
+
+namespace coppice::faults {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Fleet, ScheduleTest, fleet_faults::FleetCast);
+
+}  // namespace coppice::faults

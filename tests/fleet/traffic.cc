@@ -13,6 +13,7 @@
 #include "common/privacy/openssl_random.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/process.h"
+#include "tests/support/collector.h"
 
 namespace coppice::fleet_faults {
 namespace {
@@ -101,7 +102,7 @@ Status Traffic::SetUp(absl::Duration patience, const std::function<void()>& mean
       Sleep(50);
     }
   }
-  StatusOr<Offer> offer = DoorTo(kClientsDoor).Get()->FetchForest(options_.study, 1);
+  StatusOr<FetchedOffer> offer = DoorTo(kClientsDoor).Get()->FetchForest(options_.study, 1);
   while (!offer.ok() && absl::Now() < until) {
     meanwhile();
     Sleep(50);
@@ -146,7 +147,7 @@ PrivateReport Traffic::Randomize(const Ticket& ticket, size_t device) {
 StatusOr<std::vector<Ticket>> Traffic::FetchTickets(uint32_t tickets, size_t& through) {
   for (;; ++through) {
     auto fetched =
-        DoorTo(through).Get()->FetchTickets(options_.study, offer_->fingerprint, tickets);
+        DoorTo(through).Get()->FetchTickets(options_.study, tickets);
     if (fetched.ok() || stopping_) return fetched;
     DoorTo(through).OpenAnew();
     if (!SaysTryAgain(fetched.status())) {

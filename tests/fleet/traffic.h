@@ -30,6 +30,7 @@
 #include "tests/fleet/jobs.h"
 #include "tests/fleet/twins.h"
 #include "tests/fleet/witness.h"
+#include "tests/support/collector.h"
 
 namespace coppice::fleet_faults {
 
@@ -96,7 +97,7 @@ class Traffic {
   const TrafficOptions options_;
   std::vector<std::unique_ptr<Door>> doors_;
   std::vector<std::shared_ptr<grpc::Channel>> channels_;
-  std::optional<Offer> offer_;
+  std::optional<FetchedOffer> offer_;
   std::optional<Privatizer> privatizer_;
   Jobs jobs_;
   mutable std::mutex mutex_;

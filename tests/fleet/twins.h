@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/faults/cast.h"
+
 namespace coppice::fleet_faults {
 
 enum class Bug : uint8_t {
@@ -29,12 +31,6 @@ inline constexpr std::string_view kBugNames[] = {
 inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // kNone left out
 
 inline std::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
-inline Bug BugNamed(std::string_view name) {
-  for (size_t i = 0; i <= kNumBugs; ++i) {
-    if (kBugNames[i] == name) return static_cast<Bug>(i);
-  }
-  return Bug::kNone;
-}
 inline bool NeedsFleet(Bug bug) { return bug == Bug::kFrozenLease || bug == Bug::kTwoLeaders; }
 inline bool NeedsReplica(Bug bug) { return bug == Bug::kLateReplica; }
 inline bool FreezesClock(Bug bug) { return NeedsFleet(bug); }
@@ -74,11 +70,7 @@ inline std::string SqlOf(Bug bug) {
   }
 }
 
-inline std::vector<Bug> AllBugs() {
-  std::vector<Bug> bugs;
-  for (size_t i = 1; i <= kNumBugs; ++i) bugs.push_back(static_cast<Bug>(i));
-  return bugs;
-}
+inline std::vector<Bug> AllBugs() { return faults::BugsUpTo<Bug>(kNumBugs); }
 
 }  // namespace coppice::fleet_faults
 

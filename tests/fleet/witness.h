@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/device/curator_link.h"
+#include "client/device/delivery.h"
 
 namespace coppice::fleet_faults {
 

@@ -17,11 +17,13 @@
 #include "tests/fleet/curators.h"
 #include "tests/fleet/traffic.h"
 #include "tests/fleet/witness.h"
+#include "tests/integration/daemon.h"
 
 namespace coppice::fleet_faults {
 namespace {
 
 constexpr absl::Duration kAfterCurators = absl::Seconds(75);
+constexpr absl::Duration kLongGap = absl::Seconds(30);
 constexpr absl::Duration kAfterDatabase = absl::Minutes(5);
 constexpr absl::Duration kSettling =
     absl::Minutes(3);  // each step before the first fault and after the last
@@ -30,7 +32,7 @@ constexpr absl::Duration kSkews[] = {-absl::Minutes(20), -absl::Minutes(2), absl
 
 std::atomic<bool> interrupted{false};
 
-class World {
+class World final : public faults::World<Step> {
  public:
   World(Database& database, const RunOptions& options)
       : options_(options),
@@ -50,40 +52,41 @@ class World {
                {.study = "quiet", .rows = options.rows, .bug = options.bug, .busy = false}),
         log_(options.folder + "/steps.log") {}
 
-  RunResult Run(absl::Span<const Step> schedule) {
+  RunResult Result() { return {.violation = "", .tally = MakeTally(), .note = LongGap()}; }
+
+ private:
+  void Begin(absl::Span<const Step>) override {
     curators_.StartAll();
     Status ready;
     for (Traffic* traffic : {&traffic_, &quiet_}) {
       ready.Update(traffic->SetUp(kSettling, [this] { curators_.Supervise(); }));
     }
     if (!ready.ok()) {
-      witness_.Blame(StrCat("no study could be made: ", ready.ToString()));
-    } else {
-      if (const std::string sql = SqlOf(options_.bug); !sql.empty() && !database_.Execute(sql)) {
-        witness_.Blame("the bug could not be planted");
-      }
-      traffic_.Start(options_.seed);
-      quiet_.Start(options_.seed + 1'000'000);
-      Follow(schedule);
-      Finish();
+      Violation(StrCat("no study could be made: ", ready.ToString()));
+      return;
     }
-    StopTraffic();
-    return {.violation = Violation(), .tally = MakeTally()};
-  }
-
- private:
-  void Follow(absl::Span<const Step> schedule) {
+    if (const std::string sql = SqlOf(options_.bug); !sql.empty() && !database_.Execute(sql)) {
+      Violation("the bug could not be planted");
+      return;
+    }
+    traffic_.Start(options_.seed);
+    quiet_.Start(options_.seed + 1'000'000);
     Pass(absl::Milliseconds(300));
-    for (const Step& step : schedule) {
-      if (IsOver()) return;
-      Note(ToText(step));
-      Do(step);
-      ++tally_.steps;
-      Pass(PauseOf(step) * kTick);
-    }
+    TellWitnesses();
   }
 
-  void Do(const Step& step) {
+  void EndStep() override {
+    Pass(pause_);
+    TellWitnesses();
+  }
+
+  void TellWitnesses() {
+    if (const std::string wrong = Witnessed(); !wrong.empty()) Violation(wrong);
+  }
+
+  void Do(const Step& step) override {
+    Note(ToText(step));
+    pause_ = PauseOf(step) * kTick;
     const auto& numbers = step.numbers;
     if (IsOfDatabase(step.kind)) met_database_fault_ = true;
     // A curator that is just loading the store may fail to start.
@@ -160,7 +163,14 @@ class World {
   }
 
   // Ends all faults; from then on everything must work.
-  void Finish() {
+  void Finish() override {
+    Heal();
+    StopTraffic();
+    if (!IsOver()) Settle();
+    TellWitnesses();
+  }
+
+  void Heal() {
     Note("heal");
     for (auto& [at, action] : std::exchange(later_, {})) action();
     database_.Start();
@@ -183,11 +193,7 @@ class World {
       witness_.Blame(StrCat("no report is accepted ", absl::FormatDuration(patience),
                             " after the last fault is over"));
     }
-    tally_.longest_recovery = absl::Now() - healed;
     Pass(absl::Milliseconds(200));
-    StopTraffic();
-    if (IsOver()) return;
-    Settle();
   }
 
   void Settle() {
@@ -227,11 +233,16 @@ class World {
     traffic_.Stop();
     quiet_.Stop();
   }
-  std::string Violation() const {
+  std::string Witnessed() const {
     const std::string of_quiet = quiet_witness_.violation();
     return of_quiet.empty() ? witness_.violation() : "the quiet study: " + of_quiet;
   }
-  bool IsOver() const { return !Violation().empty(); }
+  bool IsOver() const { return !Witnessed().empty(); }
+  // Longer than any fault: worth a look even though nothing was violated.
+  std::string LongGap() const {
+    const absl::Duration gap = witness_.totals().longest_gap;
+    return gap <= kLongGap ? "" : StrCat("no report for ", absl::FormatDuration(gap));
+  }
 
   void Later(absl::Duration length, std::function<void()> action) {
     later_.emplace(absl::Now() + length, std::move(action));
@@ -267,12 +278,12 @@ class World {
     const Witness::Totals totals = witness_.totals();
     const ExitTally exits = curators_.tally();
     tally_.runs = 1;
+    tally_.steps = steps();
     tally_.calls = totals.calls;
     tally_.accepted = totals.accepted;
     tally_.duplicates = totals.duplicates;
     tally_.failed = totals.failed;
     tally_.reads = totals.reads + quiet_witness_.totals().reads;
-    tally_.longest_gap = totals.longest_gap;
     tally_.jobs = static_cast<uint64_t>(traffic_.jobs().submitted());
     tally_.jobs_done = traffic_.jobs().done();
     tally_.lost_leases = exits.lost_lease;
@@ -290,48 +301,58 @@ class World {
   std::multimap<absl::Time, std::function<void()>> later_;
   std::map<size_t, absl::Time> cut_until_;
   bool met_database_fault_ = false;
+  absl::Duration pause_;
   Tally tally_;
 };
 
 }  // namespace
 
-void Tally::Add(const Tally& other) {
-  runs += other.runs;
-  steps += other.steps;
-  calls += other.calls;
-  accepted += other.accepted;
-  duplicates += other.duplicates;
-  failed += other.failed;
-  reads += other.reads;
-  jobs += other.jobs;
-  jobs_done += other.jobs_done;
-  leaders += other.leaders;
-  lost_leases += other.lost_leases;
-  drained += other.drained;
-  failed_starts += other.failed_starts;
-  longest_gap = std::max(longest_gap, other.longest_gap);
-  longest_recovery = std::max(longest_recovery, other.longest_recovery);
-}
-
-std::string Tally::ToText() const {
-  return StrCat(runs, " schedules, ", steps, " steps; ", calls, " calls of devices: ", accepted,
-                " accepted, ", duplicates, " duplicates, ", failed, " failed; ", reads, " reads; ",
-                jobs, " jobs, ", jobs_done, " trained; ", leaders,
-                " leaders wrote; the lease was found lost ", lost_leases,
-                " times, released or never held by ", drained, " that were drained; ",
-                failed_starts, " starts failed; the longest time without a report was ",
-                absl::FormatDuration(longest_gap), ", after the last fault ",
-                absl::FormatDuration(longest_recovery));
-}
-
 void Interrupt() { interrupted = true; }
+bool IsInterrupted() { return interrupted; }
 
 RunResult RunSchedule(absl::Span<const Step> schedule, Database& database,
                       const RunOptions& options) {
   std::filesystem::create_directories(options.folder);
-  RunResult result = World(database, options).Run(schedule);
-  if (result.violation.empty() && !options.keep_logs) std::filesystem::remove_all(options.folder);
+  World world(database, options);
+  const std::string violation = world.Play(schedule);
+  RunResult result = world.Result();
+  if (!violation.empty()) result.violation = StrCat(violation, "; logs in ", options.folder);
   return result;
+}
+
+Schedule FleetCast::MakeFor(Bug bug, uint64_t seed) {
+  if (NeedsReplica(bug)) return *ParseSchedule("hang_replica 11 3, kill 3 3 0, failover 0 0 3");
+  // Few sessions end between a batch and its answer, so all steps end one.
+  if (bug == Bug::kHopefulOutcome) {
+    return Schedule(15, {.kind = StepKind::kEndSession, .numbers = {1, 0}});
+  }
+  if (!NeedsFleet(bug)) return MakeSchedule(seed);
+  return *ParseSchedule("cut_db 3 0 13 5, rest 5, rest 5, cut_db 3 0 13 5, rest 5, rest 5");
+}
+
+std::string FleetCast::ReplayFlags() const {
+  return StrCat(single_ ? " --single" : "", failover_ ? " --failover" : "");
+}
+
+RunResult FleetCast::Run(absl::Span<const Step> steps, uint64_t seed, const std::string& folder,
+                         Bug bug) {
+  // A failover uses up its servers.
+  const bool fails_over = failover_ || NeedsReplica(bug);
+  if (database_ == nullptr || fails_over) {
+    database_ = fails_over ? std::make_unique<Database>(/*synchronous=*/!NeedsReplica(bug))
+                           : std::make_unique<Database>();
+  }
+  const std::string rows = folder + "/rows";
+  if (!std::filesystem::exists(rows)) {
+    testing::Synthesize(rows, "private=400,public=100,test=1");
+  }
+  return RunSchedule(steps, *database_,
+                     {.bug = bug,
+                      .seed = seed,
+                      .fleet = !single_,
+                      .rows = rows,
+                      .folder = StrCat(folder, "/seed", seed),
+                      .clock_library = testing::BinaryPath("../tests/libcoppice_test_clock.so")});
 }
 
 }  // namespace coppice::fleet_faults

@@ -117,7 +117,7 @@ TEST_F(PolicyTest, ABrokenPolicyIsFoundBeforeTheStart) {
 TEST_F(PolicyTest, WithoutAPolicyNoOtherMachineIsServed) {
   const Outcome outcome = RunProgram(daemon_.CommandLine("0.0.0.0:0"));
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("wants --policy FILE"));
+  EXPECT_THAT(outcome.err, HasSubstr("needs --policy FILE"));
 }
 
 TEST_F(PolicyTest, ATokenIsNotSentWithoutTls) {

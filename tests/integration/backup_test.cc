@@ -14,6 +14,7 @@
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
@@ -46,7 +47,7 @@ TEST(BackupTest, ABackupDuringIngestHoldsWhatWasAcknowledgedAndARestoredStoreCou
                       folder.path() + "/rows/schema.json", "--epsilon", "1", "--mechanism",
                       "laplace_joint", "--depth", "4"});
   ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
-  ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("s", 1));
+  ASSERT_OK_AND_ASSIGN(const FetchedOffer offer, collector.FetchForest("s", 1));
   const std::vector<PrivateReport> reports = RandomizedReports(collector, offer, kDevices);
 
   std::atomic<uint64_t> acknowledged{0};
@@ -183,7 +184,7 @@ TEST(BackupTest, AModelThatOutlivesReportsOfItsStudyDoesNotKeepTheDaemonFromBein
                       "laplace_joint", "--depth", "4"});
   {
     ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
-    ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("s", 1));
+    ASSERT_OK_AND_ASSIGN(const FetchedOffer offer, collector.FetchForest("s", 1));
     const std::vector<PrivateReport> reports = RandomizedReports(collector, offer, kDevices);
     // Each backup writes what is new into a table of its own.
     ASSERT_OK(collector.Deliver(absl::MakeConstSpan(reports).first(30)));

@@ -12,6 +12,8 @@
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/small_disk.h"
+#include "tests/support/collector.h"
+#include "tests/support/sealed_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -132,26 +134,32 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
   CreateStudy("judged");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create(daemon_.connection(), RetryOptions()));
-  ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("judged", 5));
+  ASSERT_OK_AND_ASSIGN(const FetchedOffer offer, collector.FetchForest("judged", 5));
   const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
   OpenSslRandom random;
-  const auto stub = v1::ReportService::NewStub(*Connect(daemon_.connection()));
+  const auto channel = *Connect(daemon_.connection());
+  const auto stub = v1::ReportService::NewStub(channel);
+  v1::GetCuratorKeysResponse keys;
+  grpc::ClientContext asking;
+  ASSERT_TRUE(v1::StudyService::NewStub(channel)->GetCuratorKeys(&asking, {}, &keys).ok());
+  const DirectKey key = testing::DirectKeyOf(keys);
 
   const auto submit = [&](const std::string& study, const std::string& fingerprint,
                           const std::vector<std::pair<std::string, std::string>>& reports) {
     grpc::ClientContext context;
-    v1::SubmitReportsRequest request;
-    request.set_study(study);
-    request.set_fingerprint(fingerprint);
+    v1::SealedReports sealed;
+    sealed.set_study(study);
+    sealed.set_fingerprint(fingerprint);
     for (const auto& [ticket, payload] : reports) {
-      v1::Report& report = *request.add_reports();
+      v1::Report& report = *sealed.add_reports();
       report.set_ticket(ticket);
       report.set_payload(payload);
     }
     v1::SubmitReportsResponse response;
-    const grpc::Status status = stub->SubmitReports(&context, request, &response);
+    const testing::SealedReportsCall call(key, sealed);
+    const grpc::Status status = stub->SubmitReports(&context, call.request(), &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
-    return std::vector<int>(response.outcomes().begin(), response.outcomes().end());
+    return call.Outcomes(response).value_or(std::vector<int>());
   };
   const auto ticket = [&](size_t i) { return offer.tickets[i].ToBytes(); };
   const std::string good = privatizer.Privatize({{0.5, 0.5}, 1}, offer.tickets[0], random)->payload;

@@ -22,6 +22,7 @@
 #include "tests/integration/randomized_reports.h"
 #include "tests/integration/small_disk.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
@@ -76,7 +77,7 @@ struct Fleet {
   }
 
   std::optional<Collector> collector;
-  std::optional<Offer> offer;
+  std::optional<FetchedOffer> offer;
   std::vector<PrivateReport> reports;
 };
 

@@ -3,18 +3,16 @@
 #include <gmock/gmock.h>
 
 #include <array>
-#include <chrono>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/base/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/balancer.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/eventually.h"
 #include "tests/support/free_port.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
@@ -26,6 +24,7 @@ namespace {
 using ::coppice::testing::Balancer;
 using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
+using ::coppice::testing::Eventually;
 using ::coppice::testing::FreePort;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::PostgresServer;
@@ -39,14 +38,6 @@ using ::testing::Not;
 
 constexpr size_t kCurators = 3;
 constexpr int kExitLeaseLost = 75;
-
-bool WaitFor(const std::function<bool()>& what) {
-  for (int i = 0; i < 3000; ++i) {
-    if (what()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // real processes
-  }
-  return false;
-}
 
 class FleetTest : public ::testing::Test {
  protected:
@@ -76,7 +67,7 @@ class FleetTest : public ::testing::Test {
   void StartAll() {
     for (const std::unique_ptr<Daemon>& curator : fleet_) ASSERT_TRUE(curator->Start());
     balancer_ = std::make_unique<Balancer>(folder_.path(), addresses_, Path("certs/ca.crt"));
-    ASSERT_TRUE(WaitFor([&] { return Leader() < kCurators; }));
+    ASSERT_TRUE(Eventually([&] { return Leader() < kCurators; }));
   }
 
   static bool Leads(const Daemon& curator) {
@@ -98,7 +89,7 @@ class FleetTest : public ::testing::Test {
   }
   size_t WaitForLeaderAfter(size_t former) {
     ended_[former] = true;
-    EXPECT_TRUE(WaitFor([&] { return Leader() < kCurators; })) << "nobody leads";
+    EXPECT_TRUE(Eventually([&] { return Leader() < kCurators; })) << "nobody leads";
     return Leader();
   }
 
@@ -109,11 +100,11 @@ class FleetTest : public ::testing::Test {
                                     std::string("--ca"), Path("certs/ca.crt")}) {
       arguments.push_back(word);
     }
-    Outcome outcome = RunProgram(arguments);
-    for (; outcome.exit_code != 0 && tries > 1; --tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // real processes
+    Outcome outcome;
+    Eventually([&] {
       outcome = RunProgram(arguments);
-    }
+      return outcome.exit_code == 0 || --tries == 0;
+    });
     return outcome;
   }
   nlohmann::json CoppiceJson(std::vector<std::string> arguments) const {
@@ -168,7 +159,7 @@ TEST_F(FleetTest, TheBalancerFindsTheLeaderAlsoAfterItsDeath) {
 TEST_F(FleetTest, OnlyTheLeaderIsReadyAndAStandbyAnswersNothingElse) {
   StartAll();
   const size_t leader = Leader();
-  ASSERT_TRUE(WaitFor([&] { return fleet_[leader]->Coppice({"health"}).exit_code == 0; }));
+  ASSERT_TRUE(Eventually([&] { return fleet_[leader]->Coppice({"health"}).exit_code == 0; }));
   for (size_t i = 0; i < kCurators; ++i) {
     EXPECT_EQ(fleet_[i]->Coppice({"health", "--alive"}).exit_code, 0);
     if (i == leader) continue;
@@ -209,8 +200,9 @@ TEST_F(FleetTest, APausedLeaderAnswersNothingOldAndEnds) {
   const Outcome late =
       fleet_[first]->Coppice({"study", "show", "--study", "s", "--json", "--timeout", "1"});
   EXPECT_NE(late.exit_code, 0) << late.out;
-  EXPECT_TRUE(WaitFor([&] { return fleet_[first]->log().find("lease lost") != std::string::npos; }))
-      << fleet_[first]->log();
+  EXPECT_TRUE(Eventually([&] {
+    return fleet_[first]->log().find("lease lost") != std::string::npos;
+  })) << fleet_[first]->log();
   EXPECT_EQ(fleet_[first]->Wait(), kExitLeaseLost);
   EXPECT_EQ(Accepted(), 1500);
 }
@@ -238,9 +230,10 @@ TEST_F(FleetTest, AfterAFailoverThatNobodySawLedgersWait) {
 TEST_F(FleetTest, ACuratorWithAnotherLeaseStandsByAndDoesNotLead) {
   fleet_[0] = MakeCurator("1");
   ASSERT_TRUE(fleet_[1]->Start());
-  ASSERT_TRUE(WaitFor([&] { return Leads(*fleet_[1]); }));
+  ASSERT_TRUE(Eventually([&] { return Leads(*fleet_[1]); }));
   ASSERT_TRUE(fleet_[0]->Start());
-  EXPECT_TRUE(WaitFor([&] { return fleet_[0]->log().find("cannot lead") != std::string::npos; }));
+  EXPECT_TRUE(
+      Eventually([&] { return fleet_[0]->log().find("cannot lead") != std::string::npos; }));
   EXPECT_THAT(fleet_[0]->log(), AllOf(HasSubstr("--lease-seconds"), Not(HasSubstr("leading"))));
 }
 

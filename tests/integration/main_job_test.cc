@@ -16,6 +16,7 @@
 #include "tests/support/data_dir.h"
 #include "tests/support/raw_offer.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {
@@ -94,7 +95,7 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
   CreateSynthetic("many", "optimized_unary", /*trees=*/"16");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create(daemon_.connection(), RetryOptions()));
-  ASSERT_OK_AND_ASSIGN(const Offer all, collector.FetchForest("many", 1));
+  ASSERT_OK_AND_ASSIGN(const FetchedOffer all, collector.FetchForest("many", 1));
   ASSERT_EQ(all.trees.size(), 16u);
   std::set<uint32_t> seen;
   std::vector<PrivateReport> reports;
@@ -104,7 +105,7 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
       ASSERT_EQ(daemon_.Stop(), 0);
       ASSERT_TRUE(daemon_.Start());
     }
-    ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchOffer("many"));
+    ASSERT_OK_AND_ASSIGN(const FetchedOffer offer, collector.FetchOffer("many"));
     ASSERT_EQ(offer.trees.size(), 1u);
     const auto& [number, tree] = *offer.trees.begin();
     seen.insert(number);

@@ -4,9 +4,10 @@
 #include <fstream>
 #include <string>
 
-#include "client/device/journal.h"
-#include "client/device/trust.h"
+#include "client/device/grpc/grpc_carrier.h"
+#include "client/device/run_session.h"
 #include "common/base/status.h"
+#include "common/privacy/openssl_random.h"
 #include "common/terms/public_key_file.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
@@ -59,13 +60,22 @@ class ManifestTest : public ::testing::Test {
 
   // Fetches as a device with the pin of SetUp() and one journal.
   Status Fetch(const std::string& pin = "curator.pem") {
-    const auto journal = *Journal::Open(Path("device.journal"));
-    const OfferPolicy policy{
+    const auto journal = *JournalStore::Open(Path("device.journal"));
+    const OfferPolicy offers{
         .curator_key = *ReadPublicKey(Path(pin)), .demand_pin = true, .min_reports = 10};
-    Trust trust(policy, *journal);
-    return (*Collector::Create(daemon_.connection(), RetryOptions(), &trust))
-        .FetchOffer("signed")
-        .status();
+    const Policy policy{.max_epsilon = *Budget::FromEpsilon(100)};
+    GrpcCarrier carrier = *GrpcCarrier::ToCurator(daemon_.connection(), RetryOptions());
+    OpenSslRandom random;
+    DeviceSession session({.policy = policy,
+                           .offers = offers,
+                           .journal = journal->journal(),
+                           .random = random},
+                          {.server = carrier.server(),
+                           .study = "signed",
+                           .deliver = SessionPlan::Deliver::kNothing});
+    const Status run = RunSession(session, {.journal = *journal, .carrier = carrier},
+                                  [](size_t, const Terms&) { return LabelledRow(); });
+    return run.ok() ? session.outcome().answer : run;
   }
 
   TempDir folder_;

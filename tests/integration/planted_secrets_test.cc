@@ -21,6 +21,7 @@
 #include "tests/integration/http_page.h"
 #include "tests/integration/own_addresses.h"
 #include "tests/support/http_client.h"
+#include "tests/support/sealed_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -74,27 +75,43 @@ class PlantedSecretsTest : public ::testing::Test {
   }
   void SubmitPlantedReports() {
     const auto stub = v1::ReportService::NewStub(channel_);
-    v1::SubmitReportsRequest request;
-    request.set_study("studies/watched");
-    request.set_fingerprint(Fingerprint());
-    v1::Report& report = *request.add_reports();
+    v1::SealedReports reports;
+    reports.set_study("studies/watched");
+    reports.set_fingerprint(Fingerprint());
+    v1::Report& report = *reports.add_reports();
     report.set_ticket(kTicket);
     report.set_payload(kPayload);
     // The payload is looked at only if the ticket is good.
-    v1::Report& ticketed = *request.add_reports();
+    v1::Report& ticketed = *reports.add_reports();
     ticketed.set_ticket(offer_.tickets(0));
     ticketed.set_payload(kPayload);
     grpc::ClientContext context;
     Sign(context);
     v1::SubmitReportsResponse response;
-    ASSERT_TRUE(stub->SubmitReports(&context, request, &response).ok());
-    EXPECT_THAT(response.outcomes(), ::testing::ElementsAre(v1::REPORT_OUTCOME_BAD_TICKET,
-                                                            v1::REPORT_OUTCOME_BAD_PAYLOAD));
-    // Errors repeat names, so the secrets are also sent as a name.
-    request.set_study(StrCat("studies/", kPayload, "/", kToken));
+    const DirectKey key = DirectKeyNow();
+    const testing::SealedReportsCall call(key, reports);
+    ASSERT_TRUE(stub->SubmitReports(&context, call.request(), &response).ok());
+    EXPECT_THAT(call.Outcomes(response),
+                ::testing::Optional(::testing::ElementsAre(v1::REPORT_OUTCOME_BAD_TICKET,
+                                                           v1::REPORT_OUTCOME_BAD_PAYLOAD)));
+    // Errors might repeat names, so the secrets are also sent as a name.
+    reports.set_study(StrCat("studies/", kPayload, "/", kToken));
     grpc::ClientContext wrong;
     Sign(wrong);
-    stub->SubmitReports(&wrong, request, &response);
+    stub->SubmitReports(&wrong, testing::SealedReportsCall(key, reports).request(), &response);
+    // Nothing is taken that is not sealed, and a refusal repeats none of it.
+    v1::SubmitReportsRequest plain;
+    plain.set_ciphertext(reports.SerializeAsString());
+    grpc::ClientContext unsealed;
+    Sign(unsealed);
+    EXPECT_FALSE(stub->SubmitReports(&unsealed, plain, &response).ok());
+  }
+  DirectKey DirectKeyNow() {
+    grpc::ClientContext context;
+    Sign(context);
+    v1::GetCuratorKeysResponse response;
+    EXPECT_TRUE(v1::StudyService::NewStub(channel_)->GetCuratorKeys(&context, {}, &response).ok());
+    return testing::DirectKeyOf(response);
   }
   std::string Fingerprint() {
     const auto stub = v1::StudyService::NewStub(channel_);
@@ -183,7 +200,7 @@ class PlantedSecretsTest : public ::testing::Test {
   std::string metrics_;
 };
 
-TEST_F(PlantedSecretsTest, AreNowhere) {
+TEST_F(PlantedSecretsTest, DoNotAppearInAnyFileOrOutput) {
   SubmitPlantedReports();
   PredictPlantedRow();
   SendPlantedJson();

@@ -205,7 +205,7 @@ TEST_F(PostgresDaemonTest, CommandsSayWhichStoresTheyWorkOn) {
     const char* says;
   } cases[] = {
       {{"--insecure"}, "--store is missing"},
-      {{"--store", uri_, "--data-dir", "d", "--insecure"}, "leave one of them out"},
+      {{"--store", uri_, "--data-dir", "d", "--insecure"}, "give only one of them"},
       {{"--store", "geheim", "--insecure"}, "rocksdb:DIR or postgresql://"},
       {{"check"}, "--store is missing"},
       {{"repair", "--store", secret, "--dry-run"}, "restore a base backup"},

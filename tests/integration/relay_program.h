@@ -16,6 +16,7 @@
 
 #include "client/device/grpc/connect.h"
 #include "tests/integration/process.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::testing {
 
@@ -56,7 +57,7 @@ class RelayProgram {
   bool Start() {
     std::filesystem::remove(folder_ + "/relay-port");
     process_ = std::make_unique<Process>(CommandLine());
-    const bool serves = WaitUntil([this] {
+    const bool serves = Eventually([this] {
       return std::filesystem::exists(folder_ + "/relay-port") || !process_->Running();
     });
     if (!serves || !process_->Running()) {
@@ -76,17 +77,6 @@ class RelayProgram {
     return process_->Wait();
   }
   void Signal(int signal) const { process_->Signal(signal); }
-
-  // Waits at most ten minutes for a real process; false if `holds` did not come true.
-  template <typename Holds>
-  static bool WaitUntil(Holds holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return true;
-  }
 
   // The port of --metrics-listen, from the log; 0 if there is none.
   int metrics_port() const {

@@ -66,7 +66,7 @@ class RelayedJobTest : public ::testing::Test {
                      folder_.path() + "/devices"});
     relay_.AddFlags(flags);
     ASSERT_TRUE(relay_.Start());
-    ASSERT_TRUE(RelayProgram::WaitUntil([this] {
+    ASSERT_TRUE(testing::Eventually([this] {
       return RunProgram({BinaryPath("coppice"), "health", "--server", relay_.server(), "--ca",
                          relay_.ca()})
                  .exit_code == 0;
@@ -98,7 +98,7 @@ class RelayedJobTest : public ::testing::Test {
   // Waits until every report that came was judged.
   nlohmann::json CountedStudy(int batches = 1) {
     nlohmann::json study;
-    EXPECT_TRUE(RelayProgram::WaitUntil([&] {
+    EXPECT_TRUE(testing::Eventually([&] {
       study = Study();
       return study.value("batches", 0) == batches && study.value("waiting", -1) == 0 &&
              study.contains("least_accepted");
@@ -161,7 +161,7 @@ TEST_F(RelayedJobTest, KilledRelaysAndCuratorsLoseAndRepeatNothing) {
       return ValueOf(GetPage(relay_.metrics_port(), "/metrics"),
                      R"(coppice_relay_reports_total{study="wells",outcome="stored"})");
     };
-    ASSERT_TRUE(RelayProgram::WaitUntil([&] { return stored() >= 100; })) << simulation.err();
+    ASSERT_TRUE(testing::Eventually([&] { return stored() >= 100; })) << simulation.err();
     relay_.Kill();
     EXPECT_TRUE(simulation.Running()) << "no device was left to meet the kill";
     ASSERT_TRUE(relay_.Start());
@@ -175,7 +175,7 @@ TEST_F(RelayedJobTest, KilledRelaysAndCuratorsLoseAndRepeatNothing) {
   ASSERT_TRUE(relay_.Start());
 
   ASSERT_TRUE(curator_.Start());
-  ASSERT_TRUE(RelayProgram::WaitUntil([this] { return Study().value("batches", 0) > 0; }))
+  ASSERT_TRUE(testing::Eventually([this] { return Study().value("batches", 0) > 0; }))
       << relay_.log();
   for (int kill = 0; kill < 3; ++kill) {
     curator_.Kill();
@@ -194,7 +194,7 @@ TEST_F(RelayedJobTest, ABatchThatIsTooSmallIsSeenByNobody) {
   line.insert(line.end(), {"--limit", "300"});
   const Outcome simulated = RunProgram(line);
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
-  ASSERT_TRUE(RelayProgram::WaitUntil([this] {
+  ASSERT_TRUE(testing::Eventually([this] {
     return relay_.log().find("erased") != std::string::npos;
   })) << relay_.log();
   const nlohmann::json study = Study();

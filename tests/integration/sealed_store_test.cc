@@ -136,7 +136,7 @@ TEST_F(SealedDaemonTest, SecretsOfAPlainStoreAreFoundAndOfASealedOneAreNot) {
   CreateStudy();
   daemon_.CoppiceJson({"admin", "backup"});
   EXPECT_EQ(Times("store is plain"), 1u);
-  EXPECT_THAT(daemon_.log(), HasSubstr("--key-file seals"));
+  EXPECT_THAT(daemon_.log(), HasSubstr("encrypt them with --key-file"));
   EXPECT_EQ(daemon_.Stop(), 0);
   const std::vector<std::string> secrets = Secrets("");
   for (const std::string& secret : secrets) {

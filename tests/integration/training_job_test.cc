@@ -135,29 +135,6 @@ TEST_F(TrainingJobTest, WhatWasSpentOutlivesRestartsAndTheRows) {
   EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--model", "jk"})["verified"], true);
 }
 
-TEST_F(TrainingJobTest, AWatcherAttachesAgainWhenItsConnectionIsOfAge) {
-  ASSERT_EQ(daemon_.Stop(), 0);
-  daemon_.AddFlags({"--max-connection-age", "1", "--connection-grace", "1"});
-  ASSERT_TRUE(daemon_.Start());
-  Synthesize(rows_, "private=60000,public=10,test=10");
-  daemon_.CoppiceJson({"dataset", "create", "--dataset", "d", "--data", rows_ + "/private.csv",
-                       "--schema", rows_ + "/schema.json", "--epsilon-total", "10"});
-  // These take half a minute before the watched job's turn.
-  for (const char* job : {"first", "second", "third", "waits"}) {
-    const Outcome submitted = daemon_.Coppice(
-        {"train", "submit", "--dataset", "d", "--job", job, "--algorithm", "lazybb", "--epsilon",
-         "2", "--set", "learner=top_down", "--set", "splits=64", "--set", "rounds=999"});
-    ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
-  }
-  Process watch({BinaryPath("coppice"), "train", "watch", "--job", "waits", "--server",
-                 daemon_.server(), "--ca", daemon_.ca()});
-  std::this_thread::sleep_for(std::chrono::seconds(14));  // at least six connections without news
-  EXPECT_TRUE(watch.Running()) << watch.err();
-  ASSERT_EQ(daemon_.Coppice({"train", "cancel", "--job", "waits"}).exit_code, 0);
-  EXPECT_EQ(watch.Wait(), 1);
-  EXPECT_THAT(watch.err(), HasSubstr("job waits was cancelled"));
-}
-
 TEST_F(TrainingJobTest, AlgorithmsSayWhatCanBeSet) {
   const Outcome people = daemon_.Coppice({"train", "algorithms"});
   EXPECT_EQ(people.exit_code, 0) << people.err;

@@ -330,7 +330,7 @@ class BrokenBoostTest : public ::testing::TestWithParam<WalkedRelease> {};
 INSTANTIATE_TEST_SUITE_P(All, BrokenBoostTest, ::testing::ValuesIn(BrokenTrees()),
                          [](const auto& test) { return NameOf(test.param); });
 
-TEST_P(BrokenBoostTest, IsFoundOut) { ExpectFoundOut(GetParam()); }
+TEST_P(BrokenBoostTest, TheEnumerationFindsTheBug) { ExpectFoundOut(GetParam()); }
 
 // The largest divergence of `order`, divided by order times the claimed rho.
 double WorstShareOfRho(const WalkedRelease& release, double order) {

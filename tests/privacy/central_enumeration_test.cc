@@ -69,7 +69,7 @@ class BrokenReleaseTest : public ::testing::TestWithParam<WalkedRelease> {};
 INSTANTIATE_TEST_SUITE_P(All, BrokenReleaseTest, ::testing::ValuesIn(BrokenTwins()),
                          [](const auto& test) { return NameOf(test.param); });
 
-TEST_P(BrokenReleaseTest, IsFoundOut) { ExpectFoundOut(GetParam()); }
+TEST_P(BrokenReleaseTest, TheEnumerationFindsTheBug) { ExpectFoundOut(GetParam()); }
 
 }  // namespace
 }  // namespace coppice

@@ -123,7 +123,7 @@ TEST_P(ReplayedTrainerTest, NoReleaseMovesByMoreThanItsNoiseIsForAndAllTogetherC
   EXPECT_GT(most, 0.97) << "noise is for more than a row can do";
 }
 
-TEST_P(ReplayedTrainerTest, InRhoToo) {
+TEST_P(ReplayedTrainerTest, NoReleaseCostsMoreThanItsRho) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create(NumericFeatures(60), "label",
                       GetParam() == 2 ? std::vector<std::string>{"a", "b"}
@@ -147,7 +147,7 @@ TEST_P(ReplayedTrainerTest, InRhoToo) {
 
 // A level's nodes divide the rows, so only one node of a level may differ, and it is the one that
 // counts: all shares are those of the dearest node of every level.
-TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
+TEST_P(ReplayedTrainerTest, AutoCostsNoMoreThanEpsilonWithAndWithoutLines) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create(NumericFeatures(3), "label",
                       GetParam() == 2 ? std::vector<std::string>{"a", "b"}
@@ -317,7 +317,7 @@ TEST_P(ReplayedAutoTest, CostsNoMoreThanWasAskedFor) {
 
 // Each round in rho is one selection by the exponential mechanism, which costs epsilon^2 / 8; all
 // votes of a round's leaves cost one selection, because a row's mass is spread over them.
-TEST_P(ReplayedTrainerTest, LazyBbInRho) {
+TEST_P(ReplayedTrainerTest, LazyBbCostsNoMoreThanItsRho) {
   const auto schema = MixedClasses(GetParam());
   const trainers::TrainOptions options{
       .epsilon = *Budget::Parse("1"), .delta_atto = 1'000'000'000'000, .settings = {}};

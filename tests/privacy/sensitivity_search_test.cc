@@ -164,7 +164,7 @@ class SensitivitySearchTest : public ::testing::TestWithParam<Statistic> {};
 INSTANTIATE_TEST_SUITE_P(All, SensitivitySearchTest, ::testing::ValuesIn(AllStatistics()),
                          [](const auto& test) { return NameOf(test.param); });
 
-TEST_P(SensitivitySearchTest, ConstantIsNeitherExceededNorWasteful) {
+TEST_P(SensitivitySearchTest, TheBoundHoldsAndIsNearlyReached) {
   const double found = Adversary(GetParam()).Search();
   std::printf("%s: constant %.6g, found %.6g\n", GetParam().name, GetParam().bound, found);
   EXPECT_LE(found, GetParam().bound * (1 + 1e-12));
@@ -176,7 +176,7 @@ class UnsafeConstantTest : public ::testing::TestWithParam<Statistic> {};
 INSTANTIATE_TEST_SUITE_P(All, UnsafeConstantTest, ::testing::ValuesIn(UnsafeStatistics()),
                          [](const auto& test) { return NameOf(test.param); });
 
-TEST_P(UnsafeConstantTest, IsBroken) {
+TEST_P(UnsafeConstantTest, TheSearchExceedsAnUnsafeBound) {
   EXPECT_GT(Adversary(GetParam()).Search(), GetParam().bound * 1.5);
 }
 
@@ -185,7 +185,7 @@ class WastefulConstantTest : public ::testing::TestWithParam<Statistic> {};
 INSTANTIATE_TEST_SUITE_P(All, WastefulConstantTest, ::testing::ValuesIn(WastefulStatistics()),
                          [](const auto& test) { return NameOf(test.param); });
 
-TEST_P(WastefulConstantTest, IsSeen) {
+TEST_P(WastefulConstantTest, TheSearchShowsAWastefulBound) {
   EXPECT_LT(Adversary(GetParam()).Search(), GetParam().bound * 0.9);
 }
 

@@ -335,7 +335,7 @@ class BrokenTrainerTest : public ::testing::TestWithParam<WalkedRelease> {};
 INSTANTIATE_TEST_SUITE_P(All, BrokenTrainerTest, ::testing::ValuesIn(BrokenTrainers()),
                          [](const auto& test) { return NameOf(test.param); });
 
-TEST_P(BrokenTrainerTest, IsFoundOut) { ExpectFoundOut(GetParam()); }
+TEST_P(BrokenTrainerTest, TheEnumerationFindsTheBug) { ExpectFoundOut(GetParam()); }
 
 }  // namespace
 }  // namespace coppice

@@ -99,7 +99,8 @@ class StepTable {
   // InvalidArgument that names the step.
   StatusOr<Schedule> Parse(std::string_view text) const {
     Schedule schedule;
-    for (const std::string_view part : StrSplit(text, ',', absl::SkipWhitespace())) {
+    for (const std::string_view part : StrSplit(text, ',', SkipEmpty())) {
+      if (StripAsciiWhitespace(part).empty()) continue;
       const StatusOr<Step> step = ParseStep(part);
       if (!step.ok()) return step.status();
       schedule.push_back(*step);

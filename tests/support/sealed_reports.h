@@ -4,6 +4,7 @@
 #ifndef COPPICE_TESTS_SUPPORT_SEALED_REPORTS_H_
 #define COPPICE_TESTS_SUPPORT_SEALED_REPORTS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -48,6 +49,14 @@ class SealedReportsCall {
         std::string(sealed_.message.encapsulated.begin(), sealed_.message.encapsulated.end()));
     request.set_ciphertext(sealed_.message.ciphertext);
     return request;
+  }
+
+  // How many of the reports the curator counted, by its answer; 0 if it is not the curator's.
+  template <typename Response>
+  size_t Accepted(const Response& response) const {
+    const std::vector<int> outcomes = Outcomes(response).value_or(std::vector<int>());
+    return static_cast<size_t>(
+        std::count(outcomes.begin(), outcomes.end(), v1::REPORT_OUTCOME_ACCEPTED));
   }
 
   // The outcomes' numbers; nothing if the answer is not the curator's to this message.

@@ -206,13 +206,13 @@ class LaterJournalTest : public UpgradeTest {
 
 INSTANTIATE_TEST_SUITE_P(Formats, LaterJournalTest, ::testing::ValuesIn(kFormats));
 
-TEST_P(LaterJournalTest, OfALaterFormat) {
+TEST_P(LaterJournalTest, AJournalOfALaterFormatIsRefused) {
   std::string bytes = ReadWhole(Copy("devices.journal"));
   ++bytes[JournalHeader().size() - 4];
   ExpectRefused(bytes);
 }
 
-TEST_P(LaterJournalTest, WithARecordOfALaterKind) {
+TEST_P(LaterJournalTest, AJournalWithARecordOfALaterKindIsRefused) {
   std::string bytes = ReadWhole(Copy("devices.journal"));
   FrameDigest last = FirstFrameDigest();
   for (size_t at = JournalHeader().size(); at < bytes.size();) {

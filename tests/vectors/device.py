@@ -303,15 +303,22 @@ def report_bytes(ticket, payload, shown):
 
 # Manifests.
 
-PROMISES = ["study", "fingerprint", "epsilon_nanos", "mechanism", "expires", "min_reports", "sequence", "issued",
-            "key_id", "public_features"]  # fmt: skip
+# Fields by their numbers. This device answers curators themselves, and no relay: those of a relay must be left out.
+PROMISES = {1: "study", 2: "fingerprint", 3: "epsilon_nanos", 4: "mechanism", 5: "expires", 6: "min_reports",
+            7: "sequence", 8: "issued", 9: "key_id", 10: "public_features", 11: "relay_suite", 12: "relay_key",
+            13: "min_batch", 14: "relayed_bytes", 15: "direct_suite", 16: "direct_key", 17: "report_bytes"}  # fmt: skip
+BYTES = (1, 2, 9, 12, 16)
+MAX_REPORT_BYTES = (1 << 20) - 1024
 
 
 def read_manifest(data):
     message = Message(data)
-    kinds = [message.data, message.data, *[message.number] * 6, message.data, message.number]
-    values = [kind(number) for number, kind in enumerate(kinds, 1)]
-    promise = dict(zip(PROMISES, values))
+    values = [message.data(number) if number in BYTES else message.number(number) for number in PROMISES]
+    promise = dict(zip(PROMISES.values(), values))
+    relayed = promise["relay_suite"] in (1, 3) and len(promise["relay_key"]) == 32
+    relayed = relayed and promise["min_batch"] > 0 and 0 < promise["relayed_bytes"] <= 65535
+    direct = promise["direct_suite"] in (1, 3) and len(promise["direct_key"]) == 32
+    direct = direct and 0 < promise["report_bytes"] <= MAX_REPORT_BYTES
     is_good = (
         len(data) <= 256
         and write_fields(*enumerate(values, 1)) == data
@@ -322,6 +329,9 @@ def read_manifest(data):
         and 1 <= promise["mechanism"] <= len(NAMES)
         and max(promise["expires"], promise["issued"]) < 1 << 63
         and promise["sequence"] > 0
+        and (relayed or not any(values[10:14]))
+        and (direct or not any(values[14:17]))
+        and relayed != direct
     )
     if not is_good:
         raise Refused(DATA_LOSS, "the manifest is malformed")
@@ -369,6 +379,8 @@ class Trust:
             promise = read_manifest(manifest)
             if promise["key_id"] != sha256(key)[:16]:
                 raise Refused(DATA_LOSS, "the manifest names another key")
+        if promise["study"] == study and promise["fingerprint"] != fingerprint:
+            raise Refused(DATA_LOSS, "the terms that came are not those that were signed")
         self.check(promise, terms, fingerprint, root, now)
         self.seen.append((address, manifest, promise, key, root))
 
@@ -379,6 +391,8 @@ class Trust:
                   "mechanism": NAMES.index(terms["mechanism"]) + 1}  # fmt: skip
         if any(promise[name] != value for name, value in wanted.items()):
             raise Refused(DECLINED, "another study, or other terms")
+        if not promise["direct_suite"]:
+            raise Refused(DECLINED, "reports go through a relay")
         before = self.of_study(promise["study"])
         if before and ((not self.pin and before[4] != root) or is_looser(before[2], promise)):
             raise Refused(DECLINED, "another curator's before, or looser than before")
@@ -389,9 +403,10 @@ class Trust:
 
 
 def is_looser(before, now):
-    same = {name: now[name] for name in PROMISES if name != "key_id"}
+    same = {name: now[name] for name in PROMISES.values() if name not in ("key_id", "direct_key")}
     return (
-        now["min_reports"] < before["min_reports"]
+        (now["direct_suite"], now["report_bytes"]) != (before["direct_suite"], before["report_bytes"])
+        or now["min_reports"] < before["min_reports"]
         or (before["expires"] and not 0 < now["expires"] <= before["expires"])
         or now["sequence"] < before["sequence"]
         or (now["sequence"] == before["sequence"] and any(before[name] != same[name] for name in same))

@@ -1,5 +1,5 @@
-"""HPKE in base mode, RFC 9180, with X25519, HKDF-SHA256 and AES-128-GCM (1) or ChaCha20-Poly1305 (3), in whole numbers.
-For checking only: not in constant time."""
+"""HPKE in base mode, RFC 9180, with X25519, HKDF-SHA256 and AES-128-GCM (1) or ChaCha20-Poly1305 (3), and answers as in
+RFC 9458, section 4.4, in whole numbers. For checking only: not in constant time."""
 
 import hmac
 import struct
@@ -157,30 +157,81 @@ def expand(suite, key, label, info, size):
     return hmac.digest(key, struct.pack(">H", size) + b"HPKE-v1" + suite + label + info + b"\1", "sha256")[:size]
 
 
-def cipher_of(aead, agreed, encapsulated, recipient, info):
-    suite = b"HPKE\x00\x20\x00\x01" + struct.pack(">H", aead)
+def schedule(aead, agreed, encapsulated, recipient, info):
+    """Returns the message's cipher and its exporter secret."""
+    suite = suite_of(aead)
     make, key_bytes = CIPHERS[aead]
     shared = expand(KEM, extract(KEM, b"", b"eae_prk", agreed), b"shared_secret", encapsulated + recipient, 32)
     context = b"\0" + extract(suite, b"", b"psk_id_hash", b"") + extract(suite, b"", b"info_hash", info)
     secret = extract(suite, shared, b"secret", b"")
-    return make(expand(suite, secret, b"key", context, key_bytes), expand(suite, secret, b"base_nonce", context, 12))
+    cipher = make(expand(suite, secret, b"key", context, key_bytes), expand(suite, secret, b"base_nonce", context, 12))
+    return cipher, expand(suite, secret, b"exp", context, 32)
+
+
+def suite_of(aead):
+    return b"HPKE\x00\x20\x00\x01" + struct.pack(">H", aead)
+
+
+def encrypt(cipher, aad, plaintext):
+    sealed = bytes(a ^ b for a, b in zip(plaintext, cipher.stream(len(plaintext))))
+    return sealed + cipher.tag(aad, sealed)
+
+
+def decrypt(cipher, aad, ciphertext):
+    """Returns the plaintext, or None."""
+    sealed, tag = ciphertext[:-16], ciphertext[-16:]
+    if len(tag) < 16 or cipher.tag(aad, sealed) != tag:
+        return None
+    return bytes(a ^ b for a, b in zip(sealed, cipher.stream(len(sealed))))
+
+
+def seal_with_secret(aead, recipient, info, aad, plaintext, ephemeral):
+    """Returns the ephemeral public key, the ciphertext with its tag, and the exporter secret."""
+    encapsulated = public_key(ephemeral)
+    cipher, exporter = schedule(aead, x25519(ephemeral, recipient), encapsulated, recipient, info)
+    return encapsulated, encrypt(cipher, aad, plaintext), exporter
 
 
 def seal(aead, recipient, info, aad, plaintext, ephemeral):
     """Returns the ephemeral public key, and the ciphertext with its tag."""
-    encapsulated = public_key(ephemeral)
-    cipher = cipher_of(aead, x25519(ephemeral, recipient), encapsulated, recipient, info)
-    sealed = bytes(a ^ b for a, b in zip(plaintext, cipher.stream(len(plaintext))))
-    return encapsulated, sealed + cipher.tag(aad, sealed)
+    return seal_with_secret(aead, recipient, info, aad, plaintext, ephemeral)[:2]
+
+
+def open_with_secret(aead, secret, info, aad, encapsulated, ciphertext):
+    """Returns the plaintext and the exporter secret, or None."""
+    if len(encapsulated) != 32:
+        return None
+    agreed = x25519(secret, encapsulated)
+    cipher, exporter = schedule(aead, agreed, encapsulated, public_key(secret), info)
+    plaintext = None if agreed == bytes(32) else decrypt(cipher, aad, ciphertext)
+    return None if plaintext is None else (plaintext, exporter)
 
 
 def open_sealed(aead, secret, info, aad, encapsulated, ciphertext):
     """Returns the plaintext, or None."""
-    if len(encapsulated) != 32 or len(ciphertext) < 16:
+    opened = open_with_secret(aead, secret, info, aad, encapsulated, ciphertext)
+    return None if opened is None else opened[0]
+
+
+def answer_nonce_bytes(aead):
+    return max(12, CIPHERS[aead][1])
+
+
+def answer_cipher(aead, exporter, encapsulated, label, nonce):
+    make, key_bytes = CIPHERS[aead]
+    exported = expand(suite_of(aead), exporter, b"sec", label, answer_nonce_bytes(aead))
+    prk = hmac.digest(encapsulated + nonce, exported, "sha256")
+    key, cipher_nonce = (hmac.digest(prk, name + b"\1", "sha256") for name in (b"key", b"nonce"))
+    return make(key[:key_bytes], cipher_nonce[:12])
+
+
+def seal_answer(aead, exporter, encapsulated, label, plaintext, nonce):
+    return nonce + encrypt(answer_cipher(aead, exporter, encapsulated, label, nonce), b"", plaintext)
+
+
+def open_answer(aead, exporter, encapsulated, label, answer):
+    """Returns the plaintext, or None."""
+    nonce, sealed = answer[:answer_nonce_bytes(aead)], answer[answer_nonce_bytes(aead):]
+    if len(sealed) < 16:
         return None
-    agreed = x25519(secret, encapsulated)
-    cipher = cipher_of(aead, agreed, encapsulated, public_key(secret), info)
-    sealed, tag = ciphertext[:-16], ciphertext[-16:]
-    if agreed == bytes(32) or cipher.tag(aad, sealed) != tag:
-        return None
-    return bytes(a ^ b for a, b in zip(sealed, cipher.stream(len(sealed))))
+    return decrypt(answer_cipher(aead, exporter, encapsulated, label, nonce), b"", sealed)

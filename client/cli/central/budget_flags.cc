@@ -1,6 +1,5 @@
 #include "client/cli/central/budget_flags.h"
 
-#include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
 
 namespace coppice::cli {
@@ -17,9 +16,10 @@ std::string CheckBudget(const std::string& text) {
 
 }  // namespace
 
-const Flag AddBudgetFlag(const Command& verb, const std::string& flag, std::string& epsilon,
-                         const std::string& description) {
-  return verb.Add(flag, epsilon, description).Check(CheckBudget, "NUMBER");
+const Flag AddBudgetFlag(const Command& verb, const std::string& flag,
+                         std::optional<Budget>& epsilon, const std::string& description) {
+  const auto take = [&epsilon](const std::string& text) { epsilon = *Budget::Parse(text); };
+  return verb.AddTaken<std::string>(flag, take, description).Check(CheckBudget, "NUMBER");
 }
 
 const Flag AddDeltaFlag(const Command& verb, const std::string& flag, std::string& delta,

@@ -5,15 +5,17 @@
 #define COPPICE_CLIENT_CLI_CENTRAL_BUDGET_FLAGS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/command_line/command_line.h"
+#include "common/privacy/budget.h"
 
 namespace coppice::cli {
 
-// Follows the rules of Budget::Parse(); EpsilonOf() (flags.h) makes a budget from a valid text.
-const Flag AddBudgetFlag(const Command& verb, const std::string& flag, std::string& epsilon,
-                         const std::string& description);
+// The text becomes a Budget here, and nowhere after.
+const Flag AddBudgetFlag(const Command& verb, const std::string& flag,
+                         std::optional<Budget>& epsilon, const std::string& description);
 
 const Flag AddDeltaFlag(const Command& verb, const std::string& flag, std::string& delta,
                         const std::string& description);

@@ -148,14 +148,14 @@ struct WriteOffFlags {
   ServerFlags server;
   OutputFlags output;
   std::string dataset;
-  std::string epsilon;
+  std::optional<Budget> epsilon;
   std::string delta;
 };
 
 Status WriteOff(const WriteOffFlags& flags) {
   v1::WriteOffLedgerRequest request;
   request.set_name(MakeName("datasets", flags.dataset));
-  if (!flags.epsilon.empty()) request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  if (flags.epsilon) request.set_epsilon_nanos(flags.epsilon->nanos());
   if (!flags.delta.empty()) request.set_delta_atto(DeltaOf(flags.delta));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::WriteOffLedgerResponse>(request));

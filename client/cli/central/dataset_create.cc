@@ -81,7 +81,8 @@ Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const Table&
 struct CreateFlags : FileFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string dataset, epsilon;
+  std::string dataset;
+  std::optional<Budget> epsilon;
   std::string delta = "0";
   // Unspecified: the curator chooses.
   v1::Composition composition = v1::COMPOSITION_UNSPECIFIED;
@@ -98,7 +99,7 @@ Status Create(const CreateFlags& flags) {
   *request.mutable_schema() = ToProto(*file.schema);
   request.set_accept_leak(flags.accept_leak);
   v1::BudgetCap& cap = *request.mutable_cap();
-  cap.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  cap.set_epsilon_nanos(flags.epsilon->nanos());
   cap.set_delta_atto(DeltaOf(flags.delta));
   cap.set_composition(flags.composition);
   cap.set_neighbours(flags.neighbours);

@@ -112,7 +112,7 @@ class TableUpload {
     if (dataset_.rows() < before || dataset_.rows() > sent_) {
       return FailedPreconditionError(StrCat(
           "someone else is uploading to this dataset: it has ", dataset_.rows(), " rows, of which ",
-          sent_, " were sent from here; delete it, and upload from one place only"));
+          sent_, " were sent from here; delete it, and upload from one place only only"));
     }
     const bool takes_rows = dataset_.state() == v1::DATASET_STATE_UPLOADING;
     const bool refused = why.code() == StatusCode::kFailedPrecondition;

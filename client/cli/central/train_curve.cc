@@ -62,7 +62,7 @@ StatusOr<v1::MeasureCurveRequest> CurveRequest(const CurveFlags& flags) {
   *request.mutable_rows() = BlockOf(table, 0, table.num_rows());
   request.mutable_algorithms()->Add(flags.algorithms.begin(), flags.algorithms.end());
   for (const std::string& epsilon : flags.epsilons) {
-    request.add_epsilon_nanos(EpsilonOf(epsilon).nanos());
+    request.add_epsilon_nanos(Budget::Parse(epsilon)->nanos());
   }
   request.set_delta_atto(DeltaOf(flags.delta));
   request.set_repeats(flags.repeats);

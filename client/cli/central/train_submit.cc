@@ -30,7 +30,8 @@ namespace {
 struct SpecFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string dataset, algorithm, epsilon;
+  std::string dataset, algorithm;
+  std::optional<Budget> epsilon;
   std::string delta = "0";
   std::vector<std::string> settings;  // "key=value"
   uint64_t max_model_bytes = 0;
@@ -57,7 +58,7 @@ v1::JobSpec SpecOf(const SpecFlags& flags) {
   v1::JobSpec spec;
   spec.set_dataset(MakeName("datasets", flags.dataset));
   spec.set_algorithm(flags.algorithm);
-  spec.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  spec.set_epsilon_nanos(flags.epsilon->nanos());
   spec.set_delta_atto(DeltaOf(flags.delta));
   spec.set_max_model_bytes(flags.max_model_bytes);
   for (const std::string& setting : flags.settings) {

@@ -120,8 +120,8 @@ StatusOr<std::string> SaltOf(LockedFile& file) {
 
 Status AnsweredBefore(const AnsweringRows& rows, const std::string& journal) {
   return FailedPreconditionError(StrCat(
-      "these rows answered study ", rows.study, " before: name their journal, --journal ", journal,
-      ", to go on where it ends, or give --again to let every device spend its epsilon once more"));
+      "these rows have already answered study ", rows.study, "; name their journal with --journal ",
+      journal, " to continue, or give --again to let every device spend its epsilon once more"));
 }
 
 Status WriteRecord(const AnsweringRows& rows) {
@@ -143,8 +143,8 @@ Status NoteAnswering(const AnsweringRows& rows) {
   const Status noted = WriteRecord(rows);
   if (noted.ok() || IsFailedPrecondition(noted)) return noted;
   return UnavailableError(
-      StrCat("cannot note that these rows answer, to refuse them the next time (", noted.message(),
-             ")", rows.refuse_again ? ": name a --journal, or give --again" : ""));
+      StrCat("cannot record that these rows answered, so they could not be refused next time (",
+             noted.message(), ")", rows.refuse_again ? ": name a --journal, or give --again" : ""));
 }
 
 }  // namespace coppice::cli

@@ -8,8 +8,8 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
-#include "common/base/status.h"
 #include "client/device/grpc/grpc_carrier.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/privacy/openssl_random.h"
@@ -53,9 +53,8 @@ Status ResumeAtRelay(const ResumeFlags& flags, JournalStore& store, const Sessio
 
 Status ResumeAtCurator(const ResumeFlags& flags, JournalStore& store, const SessionParts& device,
                        GatewayCounts& counts) {
-  COPPICE_ASSIGN_OR_RETURN(
-      GrpcCarrier carrier,
-      GrpcCarrier::ToCurator(flags.server.Connection(), flags.server.Patient()));
+  COPPICE_ASSIGN_OR_RETURN(GrpcCarrier carrier, GrpcCarrier::ToCurator(flags.server.Connection(),
+                                                                       flags.server.Patient()));
   CatchInterrupts();
   return Resume({.device = device,
                  .journal = store,
@@ -102,12 +101,13 @@ Status History(const HistoryFlags& flags) {
 
 void AddResume(const Command& noun) {
   const auto flags = std::make_shared<ResumeFlags>();
-  const Command verb =
-      noun.AddCommand("resume", "Deliver what a journal holds and the curator, or a relay, has not",
-                      "coppice collect resume --journal devices.journal");
+  const Command verb = noun.AddCommand(
+      "resume",
+      "Deliver the reports in a journal that have not arrived at the curator or the relay",
+      "coppice collect resume --journal devices.journal");
   verb.Add("--journal", flags->journal_file, "The journal").Required().ExistingFile();
   verb.AddSwitch("--end-unknown", flags->gateway.end_unknown,
-                 "Give up answers to studies that the curator does not know (any more)");
+                 "Discard reports for studies that the curator does not know or no longer has");
   AddGatewayFlags(verb, flags->gateway);
   AddOutputFlags(verb, flags->output);
   AddRelayTarget(verb, flags->relay, flags->server, AddServerFlags(verb, flags->server));
@@ -120,10 +120,11 @@ void AddHistory(const Command& noun) {
       noun.AddCommand("history", "Show what a journal's devices sent, and what it cost them",
                       "coppice collect history --journal devices.journal");
   verb.Add("--journal", flags->journal_file, "The journal").Required().ExistingFile();
-  verb.Add("--subject", flags->subject, "Only what this one answered");
-  verb.AddSwitch("--answers", flags->answers,
-                 "Every answer, and the curator it is for; of one that waits, byte by byte what will "
-                 "be sent");
+  verb.Add("--subject", flags->subject, "Only reports of this device");
+  verb.AddSwitch(
+      "--answers", flags->answers,
+      "Every answer, and the curator it is for; of one that waits, byte by byte what will "
+      "be sent");
   AddOutputFlags(verb, flags->output);
   SetAction(verb, flags, History);
 }
@@ -131,9 +132,9 @@ void AddHistory(const Command& noun) {
 // What was declined is not in the journal, and what waits is not sent after opting out.
 Status WithAdvice(const Status& status, std::string_view command) {
   if (IsFailedPrecondition(status)) return status;
-  return Status(status.code(), StrCat(status.message(),
-                                      "; what was randomized is in the journal: deliver it with `",
-                                      command, "`"));
+  return Status(status.code(),
+                StrCat(status.message(),
+                       "; what was randomized is in the journal: deliver it with `", command, "`"));
 }
 
 }  // namespace
@@ -170,10 +171,9 @@ Status CloseRelayWith(const Status& status, const GatewayCounts& counts,
                                      journal_file));
   }
   if (counts.TotalRefused() == 0) return OkStatus();
-  return FailedPreconditionError(
-      StrCat(counts.TotalRefused(),
-             " reports are lost, as `lost` says, and their epsilon stays spent: a row is "
-             "randomized once"));
+  return FailedPreconditionError(StrCat(counts.TotalRefused(),
+                                        " reports are lost (see `lost`), and their epsilon stays "
+                                        "spent: a row is randomized only once"));
 }
 
 Status CloseWith(const Status& status, const GatewayCounts& counts, const GatewayOptions& options,
@@ -234,8 +234,8 @@ Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& 
                     Flag server) {
   const std::string group = "Relay";
   const Flag address = verb.Add("--relay", relay.address,
-                                "Where the study's relay listens; --cert, --key, --insecure and "
-                                "--timeout are for it then, and the curator is not asked")
+                                "Where the study's relay listens. --cert, --key, --insecure and "
+                                "--timeout then apply to the relay, and the curator is not called")
                            .Takes("HOST:PORT")
                            .InGroup(group);
   const Flag key = AddPublicKeyFlag(verb, "--relay-key", relay.key,
@@ -259,8 +259,7 @@ Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& 
     if (!relay.is_given()) return server.IsGiven() ? OkStatus() : server.MissingError();
     if (relay.ca_file.empty() && !curator.connect.insecure) {
       return InvalidArgumentError(
-          "--relay-ca is required: what tells the relay from others when it is sent a report is "
-          "its certificate");
+          "--relay-ca is required: the relay is recognized by its certificate");
     }
     const Status checked = CheckConnectOptions(relay.AsServer(curator).Connection());
     if (checked.ok()) return checked;
@@ -270,7 +269,9 @@ Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& 
 }
 
 void AddGatewayFlags(const Command& verb, GatewayOptions& options) {
-  verb.Add("--batch", options.batch, "Most reports in one call").InRange(1, 1000).ShowDefault();
+  verb.Add("--batch", options.batch, "Maximum number of reports per call")
+      .InRange(1, 1000)
+      .ShowDefault();
 }
 
 void AddCollectCommands(CommandLine& line) {

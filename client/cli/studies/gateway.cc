@@ -70,6 +70,31 @@ StatusOr<std::vector<size_t>> AskRows(const GatewayParts& parts, const Answering
   return rows;
 }
 
+// Leaves to the caller to forget what is final.
+Status AnswerBatches(const GatewayParts& parts, const GatewayOptions& options,
+                     const AnsweringFile& answering, const std::function<void(uint64_t)>& progress,
+                     GatewayCounts& counts) {
+  for (size_t first = 0; first < answering.rows; first += options.batch) {
+    const size_t end = std::min(first + options.batch, answering.rows);
+    SessionPlan plan = PlanOf(parts, options);
+    plan.study = plan.deliver_study = answering.study;
+    plan.known = answering.known;
+    plan.forget = false;
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<size_t> rows,
+                             AskRows(parts, answering, first, end, counts, plan));
+    if (!rows.empty()) {
+      DeviceSession session(parts.device, std::move(plan));
+      COPPICE_RETURN_IF_ERROR(Run(parts, session, [&](size_t subject, const Terms&) {
+        return RowOf(answering.file, rows[subject]);
+      }));
+      counts.Add(session.outcome());
+      COPPICE_RETURN_IF_ERROR(ResultOf(session));
+    }
+    progress(end);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 std::string SubjectOf(const TableFile& file, size_t row) {
@@ -137,24 +162,10 @@ Status Resume(const GatewayParts& parts, const GatewayOptions& options, const st
 Status AnswerRows(const GatewayParts& parts, const GatewayOptions& options,
                   const AnsweringFile& answering, const std::function<void(uint64_t)>& progress,
                   GatewayCounts& counts) {
-  for (size_t first = 0; first < answering.rows; first += options.batch) {
-    const size_t end = std::min(first + options.batch, answering.rows);
-    SessionPlan plan = PlanOf(parts, options);
-    plan.study = plan.deliver_study = answering.study;
-    plan.known = answering.known;
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<size_t> rows,
-                             AskRows(parts, answering, first, end, counts, plan));
-    if (!rows.empty()) {
-      DeviceSession session(parts.device, std::move(plan));
-      COPPICE_RETURN_IF_ERROR(Run(parts, session, [&](size_t subject, const Terms&) {
-        return RowOf(answering.file, rows[subject]);
-      }));
-      counts.Add(session.outcome());
-      COPPICE_RETURN_IF_ERROR(ResultOf(session));
-    }
-    progress(end);
-  }
-  return OkStatus();
+  Status status = AnswerBatches(parts, options, answering, progress, counts);
+  const int64_t now = DeviceClock::System().Now().unix_seconds;
+  status.Update(parts.journal.Change([&](Journal& journal) { return journal.Forget(now); }));
+  return status;
 }
 
 }  // namespace coppice::cli

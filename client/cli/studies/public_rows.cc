@@ -12,22 +12,21 @@ namespace coppice::cli {
 
 void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags) {
   verb.Add("--public", flags.file,
-           "Table of public rows, CSV or LIBSVM; every device gets to see the partition made from "
-           "them. - is stdin, read as CSV. none: there are none, and the partition is spread over "
-           "the schema's bounds (a file of that name is ./none)")
+           "Table of public rows, CSV or LIBSVM; every device sees the partition that is made from "
+           "them. - is stdin, read as CSV. none: there are no public rows, and the partition "
+           "covers the schema's bounds evenly (for a file of that name write ./none)")
       .Takes("FILE")
       .Required();
   verb.Add("--schema", flags.schema, "Schema, JSON").Takes("FILE").Required();
-  verb.Add(
-          "--public-labels", flags.labels,
-          "as_given, or none: the public labels are missing (the file need have no such column) or "
-          "not to be trusted, so that the partition comes from the features alone (hybrid) and "
-          "private labels decide")
+  verb.Add("--public-labels", flags.labels,
+           "as_given; or none, if public labels are missing (the file then needs no such column) "
+           "or cannot be trusted: the partition is grown from features alone (hybrid), and private "
+           "labels decide")
       .OneOf({"as_given", "none"})
       .ShowDefault();
   verb.Add("--rounding", flags.rounding,
-           "Where a number is to be predicted: what devices cut it to before they round it to one "
-           "of the two ends (default: the curator's choice)")
+           "For numbers: the range to which devices clamp a number before they round it to one of "
+           "the ends (default: the curator's choice)")
       .Takes("LOW:HIGH")
       .Check([](const std::string& text) {
         return std::string(ParseNumberRange(text).status().message());

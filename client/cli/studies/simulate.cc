@@ -23,6 +23,7 @@
 #include "common/table/schema_file.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/public_values.h"
+#include "common/terms/report_form.h"
 
 namespace coppice::cli {
 namespace {
@@ -33,9 +34,10 @@ struct SimulateFlags {
   uint64_t min_batch = kLeastMinBatch;
   OutputFlags output;
   std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
-  std::string max_epsilon = "20";
+  std::optional<Budget> max_epsilon = *Budget::FromNanos(kMaxStudyEpsilonNanos);
   std::vector<std::string> allowed_in_clear;
   std::vector<std::string> join_ids;
+  std::vector<std::string> shown;  // by --show, which fills both
   std::string curator_key;
   bool demand_pin = false;
   uint64_t min_reports = 0;
@@ -99,23 +101,23 @@ StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
 // Names the column that identifies a row's owner. If a study is joined by an id, that is the id.
 StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms) {
   const std::string& asked = flags.id_column;
-  if (terms.joined_by.empty()) {
+  if (!ReportForm::Of(terms).ShowsId()) {
     if (asked.empty() && !flags.journal_file.empty()) {
       Note(
-          "devices are told apart by their row's number; if the journal outlives this order of "
-          "rows, name the column that says whose row it is with --id-column");
+          "devices are identified by row number; if you will use the journal with the rows in "
+          "another order, name the column that identifies a person with --id-column");
     }
     return asked;
   }
   if (asked.empty() || asked == terms.joined_by) return terms.joined_by;
   return InvalidArgumentError(
       StrCat("--id-column: the study is joined by \"", terms.joined_by,
-             "\", which says whose row it is; leave the flag out, or name that column"));
+             "\", which identifies a row; leave the flag out, or name that column"));
 }
 
 // Runs before any row is answered, on the ids alone, which are sent in the clear.
 Status CheckIds(const Terms& terms, const TableFile& file) {
-  if (terms.joined_by.empty()) return OkStatus();
+  if (!ReportForm::Of(terms).ShowsId()) return OkStatus();
   for (size_t row = 0; row < file.ids.size(); ++row) {
     const Status status = CheckJoinId(file.ids[row]);
     if (status.ok()) continue;
@@ -187,14 +189,20 @@ struct SimulatedDevices {
   }
 };
 
+std::vector<std::string> Joined(std::vector<std::string> names,
+                                const std::vector<std::string>& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
 StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(SchemaFile own, CheckOwnRows(flags));
-  auto devices = std::unique_ptr<SimulatedDevices>(
-      new SimulatedDevices{.own = std::move(own),
-                           .policy = {.max_epsilon = EpsilonOf(flags.max_epsilon),
-                                      .own_schema = nullptr,
-                                      .allowed_in_clear = flags.allowed_in_clear,
-                                      .join_ids = flags.join_ids}});
+  auto devices = std::unique_ptr<SimulatedDevices>(new SimulatedDevices{
+      .own = std::move(own),
+      .policy = {.max_epsilon = *flags.max_epsilon,
+                 .own_schema = nullptr,
+                 .allowed_in_clear = Joined(flags.allowed_in_clear, flags.shown),
+                 .join_ids = Joined(flags.join_ids, flags.shown)}});
   devices->policy.own_schema = devices->own.schema;
   COPPICE_ASSIGN_OR_RETURN(devices->offers, OfferPolicyOf(flags));
   // No random delay of sending: it hides one device's work, not that of many devices.
@@ -288,45 +296,39 @@ Status Simulate(const SimulateFlags& flags) {
 void AddCollectSimulate(const Command& collect) {
   const auto flags = std::make_shared<SimulateFlags>();
   const Command verb = collect.AddCommand(
-      "simulate", "Let every row of a table answer a study, as a device of its own would",
+      "simulate", "Let every row of a table answer a study as its own device would",
       "coppice collect simulate --study s-4f2a --data private.csv --journal devices.journal");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   verb.Add("--data", flags->data_file,
-           "Table, CSV or LIBSVM, read by the study's own schema: every row is answered, "
-           "what cannot be read is missing, and an unknown class becomes a random one; - is stdin, "
-           "read "
-           "as CSV")
+           "Table, CSV or LIBSVM, read with the study's schema. Every row answers: a value that "
+           "cannot be read counts as missing, and an unknown class becomes a random one. - is "
+           "stdin, read as CSV")
       .Takes("FILE")
       .Required();
-  verb.Add(
-      "--id-column", flags->id_column,
-      "Column that says whose row it is, for the journal (default: the row's number; in a study "
-      "that is joined by an id, that column, which must be there and is sent)");
+  verb.Add("--id-column", flags->id_column,
+           "Column that identifies whose row it is, for the journal (default: the row's number; in "
+           "a study joined by an id, that column, which is required and sent)");
   const Flag own_schema =
       verb.Add("--schema", flags->schema_file,
-               "The devices' own declared schema: a study that does not agree with it is "
-               "declined before any row is read; its file also says which texts are missing "
-               "values");
+               "The devices' own schema: a study with a different one is declined before any row "
+               "is read. The file also says which texts stand for missing values");
   own_schema.ExistingFile();
-  const Flag journal =
-      verb.Add("--journal", flags->journal_file,
-               "Where the devices remember what they sent (default: a new temporary file)")
-          .Takes("FILE");
+  const Flag journal = verb.Add("--journal", flags->journal_file,
+                                "Journal of what the devices sent (default: a new temporary file)")
+                           .Takes("FILE");
   verb.AddSwitch("--again", flags->again,
-                 "Let rows of a file that answered this study before, without a --journal or with "
-                 "another, answer once more; each device then spends its epsilon twice")
+                 "Let rows answer again that answered this study before, without --journal or with "
+                 "a different one; each device then spends its epsilon twice")
       .Excludes(journal);
-  const Flag tokens =
-      verb.Add("--submission-tokens", flags->tokens_file,
-               "Submission tokens, one a line, for a study that asks for them; row n shows "
-               "token n");
+  const Flag tokens = verb.Add(
+      "--submission-tokens", flags->tokens_file,
+      "Submission tokens, one per line, for a study that requires them; row n uses token n");
   tokens.ExistingFile();
   verb.Add("--limit", flags->limit, "Only the first N rows").Positive();
   AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
-                 "Largest epsilon of one report that the devices agree to")
-      .ShowDefault();
+                 "Largest epsilon per report that the devices accept (default: 20)");
   const Flag allowed_in_clear =
-      verb.Add("--allow-in-clear,--show", flags->allowed_in_clear,
+      verb.Add("--allow-in-clear", flags->allowed_in_clear,
                "Features that the devices agree to send in the clear; a study that asks for any "
                "other is declined")
           .SplitAt(',')
@@ -337,24 +339,32 @@ void AddCollectSimulate(const Command& collect) {
                "never one of their features")
           .SplitAt(',')
           .Takes("COLUMN,...");
+  // As scripts know it that were written before there were two lists.
+  const Flag shown = verb.Add("--show", flags->shown,
+                              "As --allow-in-clear and --allow-join-id together: take one of "
+                              "these instead, or a study may join by a feature")
+                         .SplitAt(',')
+                         .Takes("NAME,...")
+                         .ForResearch();
   const Flag curator_key =
       AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
                        "Public key of the curator, as `coppice study key` prints it (default: the "
-                       "one that the journal remembers, or the first that is seen)");
+                       "one in the journal, or else the first one seen)");
   verb.AddSwitch("--demand-pin", flags->demand_pin, "Answer only if --curator-key is given");
   verb.Add("--min-reports", flags->min_reports,
-           "Answer only if the curator builds models of at least so many reports")
+           "Answer only if the curator builds models from at least this many reports")
       .ShowDefault();
   verb.AddSwitch("--strict", flags->strict,
-                 "Refuse rows that do not fit --schema, before the curator is asked for anything")
+                 "Refuse rows that do not fit --schema before the curator is called")
       .Needs(own_schema);
   AddGatewayFlags(verb, flags->gateway);
   AddOutputFlags(verb, flags->output);
   const Flag relay =
       AddRelayTarget(verb, flags->relay, flags->server, AddServerFlags(verb, flags->server));
-  relay.Needs(curator_key).Excludes(tokens).Excludes(allowed_in_clear).Excludes(join_ids);
+  relay.Needs(curator_key).Excludes(tokens);
+  relay.Excludes(allowed_in_clear).Excludes(join_ids).Excludes(shown);
   verb.Add("--min-batch", flags->min_batch,
-           "Answer only if the relay sends batches of at least so many reports, and drops smaller "
+           "Answer only if the relay sends batches of at least this many reports and drops smaller "
            "ones")
       .Positive()
       .ShowDefault()

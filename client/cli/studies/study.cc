@@ -27,7 +27,8 @@ struct CreateFlags {
   ServerFlags server;
   OutputFlags output;
   PublicRowsFlags rows;
-  std::string study, epsilon, joined_by;
+  std::string study, joined_by;
+  std::optional<Budget> epsilon;
   v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // auto
   uint32_t max_payload = 0;
   uint64_t devices = 0;
@@ -58,7 +59,7 @@ StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
   request.set_study_id(flags.study);
   SetPartition(flags, *request.mutable_partition());
-  request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  request.set_epsilon_nanos(flags.epsilon->nanos());
   if (flags.mechanism != v1::MECHANISM_UNSPECIFIED) {
     request.set_mechanism(flags.mechanism);
   } else if (flags.max_payload > 0) {
@@ -134,8 +135,8 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
       .InRange(1, 1024)
       .ForResearch();
   verb.Add("--by", flags.by_feature,
-           "A public categorical feature: each tree begins with its values, so that counts and "
-           "models by value can be had of the one study. Costs no privacy")
+           "A public categorical feature: each tree begins with its values, so that one study "
+           "gives counts and models for each value. Costs no privacy")
       .Check(
           [](const std::string& name) { return name.empty() ? "wants the name of a feature" : ""; },
           "FEATURE");
@@ -163,13 +164,14 @@ void AddCreate(const Command& noun) {
       "How devices hide their rows; auto: the curator chooses what says most about a label, or "
       "nearly that in the smallest report (default: auto)");
   verb.Add("--max-payload", flags->max_payload,
-           "For auto: most bytes that a report's payload may have (default: no limit)")
+           "For auto: largest payload of a report, in bytes (default: no limit)")
       .ForResearch();
   verb.Add("--devices", flags->devices,
-           "About how many devices will answer; sizes a partition without labels");
+           "Roughly how many devices will answer; decides the size of a partition without labels");
   verb.Add("--join-id,--joined-by", flags->joined_by,
-           "Name of the id that devices show in place of their features, which the curator has "
-           "already: all must be public in the schema, and `coppice study join` brings them")
+           "Name of an id that devices show instead of their features. For a curator that has the "
+           "features already: all must be public in the schema, and `coppice study join` uploads "
+           "them")
       .Takes("NAME");
   AddSettingsFlags(verb, flags->settings);
   AddRelayFlags(verb, flags->relay);
@@ -211,13 +213,14 @@ Status IssueTokens(const TokensFlags& flags) {
 
 void AddTokens(const Command& noun) {
   const auto flags = std::make_shared<TokensFlags>();
-  const Command verb = noun.AddCommand(
-      "tokens",
-      "Make submission tokens, one for each person: each counts once in every study that asks "
-      "for them. Do not note who got which",
-      "coppice study tokens --count 1000 --output tokens.txt");
+  const Command verb =
+      noun.AddCommand("tokens",
+                      "Make submission tokens, one per person; each counts once in every study "
+                      "that requires them. Do not record who got which",
+                      "coppice study tokens --count 1000 --output tokens.txt");
   verb.Add("--count", flags->count, "How many").Required().InRange(1, 10'000'000);
-  verb.Add("--output", flags->output_file, "File to write them to, one a line; secret. - is stdout")
+  verb.Add("--output", flags->output_file,
+           "File to write them to, one per line; keep it secret. - is stdout")
       .Takes("FILE")
       .Required();
   verb.AddSwitch("--force", flags->force, "Replace the file if it exists");
@@ -294,12 +297,12 @@ Status ShowKey(const KeyFlags& flags) {
 
 void AddKey(const Command& noun) {
   const auto flags = std::make_shared<KeyFlags>();
-  const Command verb = noun.AddCommand("key",
-                                       "Show the key that signs what studies offer, and models, "
-                                       "for devices and `model verify` to pin; "
-                                       "run it where the connection to the curator can be trusted",
-                                       "coppice study key --pem > curator.pem");
-  verb.AddSwitch("--pem", flags->pem, "The key alone, as a PEM file");
+  const Command verb =
+      noun.AddCommand("key",
+                      "Show the key that signs studies and models, for devices and `model verify` "
+                      "to pin. Run it where you can trust the connection to the curator",
+                      "coppice study key --pem > curator.pem");
+  verb.AddSwitch("--pem", flags->pem, "Print only the key, as PEM");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, ShowKey);
@@ -322,7 +325,7 @@ Status RotateSealingKey(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto study, remote.Call<v1::GetStudyResponse>(known));
   if (!study.study().has_relay()) {
     return FailedPreconditionError(
-        StrCat("study ", flags.study, " has no relay, so its reports are not sealed"));
+        StrCat("study ", flags.study, " has no relay, so there is no key to rotate"));
   }
   v1::RotateSealingKeyRequest request;
   request.set_name(known.name());
@@ -369,13 +372,13 @@ void AddStudyCommands(CommandLine& line) {
   AddOneStudyVerb(noun, "show", "Show a study and how many reports it has", Show);
   AddStudyCounts(noun);
   AddStudyReports(noun);
-  AddOneStudyVerb(noun, "seal", "End a study's collection, for good", Seal);
+  AddOneStudyVerb(noun, "seal", "Stop collecting for a study, permanently", Seal);
   AddOneStudyVerb(noun, "rotate-sealing-key",
-                  "Give a study with a relay its next key: what a relay opens from then on is "
-                  "sealed for it, and earlier reports can still be opened",
+                  "Give a study with a relay its next key: reports of later deals are encrypted "
+                  "for it, and earlier ones can still be opened",
                   RotateSealingKey);
-  AddYesFlag(
-      AddOneStudyVerb(noun, "delete", "Delete a study, its sums and its models, for good", Delete));
+  AddYesFlag(AddOneStudyVerb(noun, "delete", "Delete a study, its sums and its models, permanently",
+                             Delete));
 }
 
 }  // namespace coppice::cli

@@ -102,7 +102,7 @@ void AddLines(const v1::GetCountsResponse& response, const v1::NodeCounts& node,
 
 Status ShowCounts(const CountsFlags& flags) {
   if (flags.node && flags.depth) {
-    return InvalidArgumentError("--node and --depth do not go together: take one of them");
+    return InvalidArgumentError("--node and --depth cannot be combined; give one of them");
   }
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response,
@@ -123,18 +123,18 @@ Status ShowCounts(const CountsFlags& flags) {
 
 void AddStudyCounts(const Command& noun) {
   const auto flags = std::make_shared<CountsFlags>();
-  const Command verb = noun.AddCommand(
-      "counts",
-      "Break a study's reports down by the nodes of a tree: rows and classes with intervals that "
-      "hold all at once. Costs no privacy",
-      "coppice study counts --study s-4f2a --tree 0 --depth 2");
+  const Command verb =
+      noun.AddCommand("counts",
+                      "Break a study's reports down by the nodes of a tree: rows and classes, with "
+                      "intervals that all hold at once. Costs no privacy",
+                      "coppice study counts --study s-4f2a --tree 0 --depth 2");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   verb.Add("--tree", flags->tree, "Which tree, from 0").ShowDefault();
   verb.Add("--node", flags->node,
-           "One node alone, by its position; the root is 0 (default: all nodes). Fewer nodes have "
-           "narrower intervals");
+           "Only this node, by its number; the root is 0 (default: all nodes). Intervals are "
+           "narrower for fewer nodes");
   verb.Add("--depth", flags->depth, "All nodes down to this depth; the root has depth 0");
-  verb.Add("--confidence", flags->confidence, "How likely all intervals hold together, at least")
+  verb.Add("--confidence", flags->confidence, "Probability, at least, that all intervals hold")
       .InRange(0.5, 0.999999)
       .ShowDefault();
   AddOutputFlags(verb, flags->output);

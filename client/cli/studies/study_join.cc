@@ -35,8 +35,8 @@ StatusOr<v1::Study> GetStudy(const Remote& remote, const std::string& study) {
   if (response.study().terms().joined_by().empty()) {
     return FailedPreconditionError(
         StrCat("study ", study,
-               " is not joined by an id, so its devices send their own features; `coppice "
-               "study create --join-id` makes one that is"));
+               " is not joined by an id, so its devices send their own features; create one that "
+               "is with `coppice study create --join-id`"));
   }
   return std::move(*response.mutable_study());
 }
@@ -111,8 +111,8 @@ void AddStudyJoin(const Command& study) {
   const auto flags = std::make_shared<JoinFlags>();
   const Command verb = study.AddCommand(
       "join",
-      "Give a study the features of the ids that it is joined by; devices then show their id and "
-      "send the label alone, randomized. Running it again adds what is missing",
+      "Upload the features of a study that is joined by an id; devices then show their id and send "
+      "only the label, randomized. Run it again to add rows",
       "coppice study join --study s-4f2a --data customers.csv --id-column customer");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   verb.Add("--data", flags->data_file,

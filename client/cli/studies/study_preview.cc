@@ -33,7 +33,7 @@ struct PreviewFlags : ForecastOutput {
   ServerFlags server;
   PublicRowsFlags rows;
   std::string mechanism = "auto";
-  std::vector<double> epsilons;
+  std::vector<Budget> epsilons;
   std::vector<uint64_t> devices;
   uint32_t max_payload = 0;
   std::optional<uint64_t> seed;
@@ -56,10 +56,7 @@ StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
   } else if (flags.max_payload > 0) {
     study.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
   }
-  for (const double epsilon : flags.epsilons) {
-    COPPICE_ASSIGN_OR_RETURN(const Budget budget, Budget::FromEpsilon(epsilon));
-    request.add_epsilon_nanos(budget.nanos());
-  }
+  for (const Budget& epsilon : flags.epsilons) request.add_epsilon_nanos(epsilon.nanos());
   request.mutable_devices()->Add(flags.devices.begin(), flags.devices.end());
   COPPICE_RETURN_IF_ERROR(SetRelay(flags.relay, *study.mutable_settings()));
   request.set_with_page(!flags.html_file.empty());
@@ -75,9 +72,10 @@ std::string MajorityNote(const v1::CreateStudyRequest& study,
   for (const v1::Outlook& outlook : response.outlooks()) {
     best = std::max(best, outlook.accuracy().mean());
   }
-  return absl::StrFormat("Always answering %s: %.3f of the public rows.%s",
-                         study.schema().classes(static_cast<int>(majority.label)), majority.share,
-                         best > majority.share ? "" : " No study here is foreseen to beat that.");
+  return absl::StrFormat(
+      "Always answering %s: %.3f of the public rows.%s",
+      study.schema().classes(static_cast<int>(majority.label)), majority.share,
+      best > majority.share ? "" : " None of these studies is expected to beat that.");
 }
 
 // The error of always answering the mean of the public rows.
@@ -123,9 +121,9 @@ void NoteReaders(const v1::PreviewStudyResponse& response) {
                   [](const v1::Outlook& one) { return one.readers_epsilon_nanos() > 0; });
   if (!hides_in_crowd) return;
   Note(
-      "readers_epsilon is for whoever sees only models of the sealed study, if 90 % of the devices "
-      "are honest and the curator keeps tickets and arrival times to itself; for everybody else "
-      "epsilon holds.");
+      "readers_epsilon is the guarantee towards people who see only models built after sealing, if "
+      "90 % of the devices are honest and the curator keeps tickets and arrival times to itself. "
+      "Towards everyone else it is epsilon.");
 }
 
 void NoteSample(uint64_t given, const v1::PreviewStudyResponse& response) {
@@ -137,9 +135,9 @@ void NoteSample(uint64_t given, const v1::PreviewStudyResponse& response) {
 void NoteRelay(const v1::PreviewStudyResponse& response) {
   if (!response.has_relay()) return;
   Note(absl::StrFormat(
-      "relay_epsilon is towards the curator, if batches have %d reports or more, %g %% of them are "
-      "not honest, and the relay deals tickets at random and tells nobody who has which. If the "
-      "relay and the curator collude, epsilon is all there is.",
+      "relay_epsilon is the guarantee towards the curator, if batches have at least %d reports, of "
+      "which %g %% are dishonest, and the relay deals tickets at random and tells nobody who has "
+      "which. If the relay and the curator collude, only epsilon holds.",
       response.relay().min_batch(), response.relay().dishonest_millionths() / 1e4));
 }
 
@@ -200,7 +198,7 @@ Status Forecast(const ForecastFlags& flags) {
 
 void AddDevicesFlag(const Command& verb, std::vector<uint64_t>& devices) {
   verb.Add("--devices", devices,
-           "How many answer, several by commas (default: the curator's choice)")
+           "Number of devices; several, separated by commas (default: the curator's choice)")
       .SplitAt(',')
       .InRange(uint64_t{1}, uint64_t{10'000'000'000});
 }
@@ -215,17 +213,16 @@ void AddPageFlags(const Command& verb, ForecastOutput& flags) {
 
 void AddStudyPreview(const Command& noun) {
   const auto flags = std::make_shared<PreviewFlags>();
-  const Command verb = noun.AddCommand(
-      "preview",
-      "Foresee a study's accuracy from its public rows (a sample of 20,000 if there are "
-      "more); creates nothing",
-      "coppice study preview --public public.csv --schema schema.json "
-      "--epsilon 1,2,4 --devices 10000");
+  const Command verb =
+      noun.AddCommand("preview",
+                      "Predict a study's accuracy from its public rows (a sample of 20,000 if "
+                      "there are more); creates nothing",
+                      "coppice study preview --public public.csv --schema schema.json "
+                      "--epsilon 1,2,4 --devices 10000");
   AddPublicRowsFlags(verb, flags->rows);
-  verb.Add("--epsilon", flags->epsilons,
-           "What one report may cost, several by commas (default: the curator's choice)")
-      .SplitAt(',')
-      .InRange(0.01, 20.0);
+  AddEpsilonsFlag(
+      verb, "--epsilon", flags->epsilons,
+      "Epsilon of one report; several, separated by commas (default: the curator's choice)");
   AddDevicesFlag(verb, flags->devices);
   verb.Add("--mechanism", flags->mechanism, "One by name, or auto: the best for each")
       .Check([](const std::string& name) {
@@ -233,10 +230,11 @@ void AddStudyPreview(const Command& noun) {
                               : std::string(ParseMechanism(name).status().message());
       })
       .ShowDefault();
-  verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report").ForResearch();
+  verb.Add("--max-payload", flags->max_payload, "For auto: largest payload of a report, in bytes")
+      .ForResearch();
   AddBatchFlags(verb, flags->relay);
   verb.Add("--seed", flags->seed,
-           "Of partitions and of the simulation; public (default: the curator's choice)")
+           "Seed of partitions and of the simulation; public (default: the curator's choice)")
       .ForResearch();
   AddPageFlags(verb, *flags);
   AddOutputFlags(verb, flags->output);
@@ -246,9 +244,9 @@ void AddStudyPreview(const Command& noun) {
 
 void AddStudyForecast(const Command& noun) {
   const auto flags = std::make_shared<ForecastFlags>();
-  const Command verb = noun.AddCommand(
-      "forecast", "Foresee the accuracy of a study that exists, from its own public rows",
-      "coppice study forecast --study s-4f2a --devices 1000,10000");
+  const Command verb =
+      noun.AddCommand("forecast", "Predict the accuracy of an existing study from its public rows",
+                      "coppice study forecast --study s-4f2a --devices 1000,10000");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   AddDevicesFlag(verb, flags->devices);
   AddPageFlags(verb, *flags);

@@ -59,8 +59,8 @@ Status ShowReports(const ReportsFlags& flags) {
   }
   PrintRows(steps, /*json=*/false);
   Note(StrCat("Each line is a step of ", response.step_seconds(),
-              " s; steps without reports are left out. The daemon counts from when it "
-              "started: before that `coppice study show` has the totals alone."));
+              " s; steps without reports are left out. Steps begin when the daemon started; "
+              "`coppice study show` has the totals from before."));
   return OkStatus();
 }
 
@@ -68,10 +68,10 @@ Status ShowReports(const ReportsFlags& flags) {
 
 void AddStudyReports(const Command& noun) {
   const auto flags = std::make_shared<ReportsFlags>();
-  const Command verb = noun.AddCommand(
-      "reports",
-      "Show how many reports a study got in each step of time since the daemon started, by outcome",
-      "coppice study reports --study s-4f2a");
+  const Command verb = noun.AddCommand("reports",
+                                       "Show how many reports a study received in each time step "
+                                       "since the daemon started, by outcome",
+                                       "coppice study reports --study s-4f2a");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);

@@ -33,7 +33,7 @@ StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path) {
     if (!WebSafeBase64Unescape(StripAsciiWhitespace(text), &token) || token.size() != kTokenBytes) {
       return InvalidArgumentError(
           StrCat(path, ":", tokens.size() + 1,
-                 ": is no submission token, as `coppice study tokens` writes them"));
+                 ": is not a submission token, as `coppice study tokens` writes them"));
     }
     tokens.push_back(std::move(token));
   }

@@ -26,9 +26,10 @@
 #include <vector>
 
 #include "client/cli/terminal/flags.h"
-#include "client/device/grpc/server_call.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
+#include "client/device/grpc/server_call.h"
+#include "client/device/remote_error.h"
 #include "common/base/read_file.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -150,7 +151,7 @@ Status OpenTunnel(const Socket& socket, const Proxy& proxy, const ServerAddress&
   }
   if (words.size() == 2 && StartsWith(words[1], "2")) return OkStatus();
   return Fault(StrCat(proxy.Shown(), " does not connect to ", address),
-               StrCat("it answers ", words.size() == 2 ? OfServer(words[1]) : "nothing"),
+               StrCat("it answers ", words.size() == 2 ? SanitizeRemoteText(words[1]) : "nothing"),
                StrCat("ask its operator, or ", ProxyAdvice(proxy, server)));
 }
 
@@ -216,15 +217,15 @@ std::string IssuerOf(const X509* certificate) {
   char name[256];
   const int size = X509_NAME_get_text_by_NID(X509_get_issuer_name(certificate), NID_commonName,
                                              name, sizeof name);
-  return size < 0 ? "a CA without a name" : StrCat("\"", OfServer(name), "\"");
+  return size < 0 ? "a CA without a name" : StrCat("\"", SanitizeRemoteText(name), "\"");
 }
 
 std::string TextOf(const GENERAL_NAME& name) {
   char text[INET6_ADDRSTRLEN] = "";
   if (name.type == GEN_DNS) {
     const ASN1_STRING* dns = name.d.dNSName;
-    return OfServer({reinterpret_cast<const char*>(ASN1_STRING_get0_data(dns)),
-                     static_cast<size_t>(ASN1_STRING_length(dns))});
+    return SanitizeRemoteText({reinterpret_cast<const char*>(ASN1_STRING_get0_data(dns)),
+                               static_cast<size_t>(ASN1_STRING_length(dns))});
   }
   if (name.type != GEN_IPADD) return "";
   const int size = ASN1_STRING_length(name.d.iPAddress);

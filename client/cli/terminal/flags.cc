@@ -215,11 +215,21 @@ Flag AddYesFlag(const Command& command, const std::string& description) {
       .Required();
 }
 
-Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::string& epsilon,
+Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::optional<Budget>& epsilon,
                     const std::string& description) {
-  return command.Add(flag, epsilon, description).Check(CheckEpsilon, "NUMBER");
+  const auto take = [&epsilon](const std::string& text) { epsilon = *Budget::Parse(text); };
+  return command.AddTaken<std::string>(flag, take, description).Check(CheckEpsilon, "NUMBER");
 }
 
-Budget EpsilonOf(const std::string& text) { return *Budget::Parse(text); }
+Flag AddEpsilonsFlag(const Command& command, const std::string& flag, std::vector<Budget>& epsilons,
+                     const std::string& description) {
+  const auto take = [&epsilons](const std::vector<std::string>& texts) {
+    epsilons.clear();
+    for (const std::string& text : texts) epsilons.push_back(*Budget::Parse(text));
+  };
+  return command.AddTaken<std::vector<std::string>>(flag, take, description)
+      .SplitAt(',')
+      .Check(CheckEpsilon, "NUMBER");
+}
 
 }  // namespace coppice::cli

@@ -72,11 +72,12 @@ StatusOr<std::string> InputFile(const std::string& path, bool again = false);
 Flag AddYesFlag(const Command& command,
                 const std::string& description = "Confirm that you mean it");
 
-// Adds a flag for the epsilon of one report, as a decimal number.
-Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::string& epsilon,
+// Adds a flag for the epsilon of one report, as a decimal number, or for several by commas. The
+// text becomes a Budget here, and nowhere after: rounded down, so never more than was written.
+Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::optional<Budget>& epsilon,
                     const std::string& description);
-// `text` must have passed the flag's check.
-Budget EpsilonOf(const std::string& text);
+Flag AddEpsilonsFlag(const Command& command, const std::string& flag, std::vector<Budget>& epsilons,
+                     const std::string& description);
 
 // Adds what to do: to NotFound the command that lists existing ids, to an answer that did not come
 // in time the flag that waits longer. Returns other statuses unchanged.

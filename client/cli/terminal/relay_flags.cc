@@ -7,7 +7,6 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/describe/text.h"
 #include "common/privacy/delta.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/relay_promise.h"
@@ -32,11 +31,10 @@ std::string CheckDelta(const std::string& text) {
 }  // namespace
 
 Flag AddBatchFlags(const Command& command, RelayFlags& flags) {
-  const Flag min_batch =
-      command
-          .Add("--min-batch", flags.min_batch,
-               "Fewest reports that the relay passes on together; it drops smaller batches")
-          .InRange(kLeastMinBatch, kMaxEpochTickets);
+  const Flag min_batch = command
+                             .Add("--min-batch", flags.min_batch,
+                                  "Smallest batch that the relay passes on; it drops smaller ones")
+                             .InRange(kLeastMinBatch, kMaxEpochTickets);
   command
       .Add("--dishonest", flags.dishonest,
            "Share of a batch that is assumed to hide nobody, for what is promised towards the "
@@ -56,10 +54,10 @@ Flag AddBatchFlags(const Command& command, RelayFlags& flags) {
 }
 
 void AddRelayFlags(const Command& command, RelayFlags& flags) {
-  const Flag key = AddPublicKeyFlag(
-      command, "--relay-key", flags.key,
-      "Take reports through the relay with this key (`coppice-relay keygen`) and in no other way, "
-      "so that the curator does not learn which device gave which");
+  const Flag key =
+      AddPublicKeyFlag(command, "--relay-key", flags.key,
+                       "Accept reports only through the relay with this key (`coppice-relay "
+                       "keygen`), so that the curator does not learn which device sent which");
   const Flag min_batch = AddBatchFlags(command, flags);
   key.Needs(min_batch);
   min_batch.Needs(key);

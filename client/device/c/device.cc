@@ -100,6 +100,11 @@ std::function<int64_t()> ReadClock(const coppice_device_options& options) {
   return [clock = options.clock, context = options.clock_context] { return clock(context); };
 }
 
+// Where there is no room to write the journal anew now, the next visit does.
+void ForgetFinal(coppice_device& device) {
+  (void)device.journal->Change([&](Journal& journal) { return journal.Forget(device.clock()); });
+}
+
 StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_options& options) {
   if (options.journal_path == nullptr || *options.journal_path == '\0') {
     return Missing("journal_path");
@@ -116,8 +121,7 @@ StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_option
   // OpenSSL's generator takes its memory at the first draw: here, where there is no row yet.
   COPPICE_RETURN_IF_ERROR(device->random.UniformBelow(2).status());
   COPPICE_ASSIGN_OR_RETURN(device->journal, JournalStore::Open(options.journal_path));
-  // Where there is no room to write it anew now, the next visit does.
-  (void)device->journal->Change([&](Journal& journal) { return journal.Forget(device->clock()); });
+  ForgetFinal(*device);
   return device;
 }
 
@@ -260,7 +264,9 @@ int32_t coppice_device_history(coppice_device* device,
 int32_t coppice_device_give_up(coppice_device* device, const char* study, coppice_error* error) {
   return Guarded(error, [&]() -> Status {
     if (device == nullptr || study == nullptr) return Missing("the device or the study");
-    return device->journal->Change(
-        [&](Journal& journal) { return journal.MarkDelivered(study, {device->subject}); });
+    COPPICE_RETURN_IF_ERROR(device->journal->Change(
+        [&](Journal& journal) { return journal.MarkDelivered(study, {device->subject}); }));
+    ForgetFinal(*device);
+    return OkStatus();
   });
 }

@@ -14,6 +14,7 @@
 #include "client/device/session.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/terms/report_form.h"
 
 // A visit, whose session the library writes records for: a caller carries calls and fills rows.
 struct coppice_visit {
@@ -68,9 +69,10 @@ Status CheckUsable(const coppice_visit* visit) {
 bool IsSet(const char* text) { return text != nullptr && *text != '\0'; }
 
 coppice_terms TermsFor(const Terms& terms) {
-  return {.terms = &terms,
-          .schema = {.schema = terms.schema.get(),
-                     .joined_by = terms.joined_by.empty() ? nullptr : terms.joined_by.c_str()}};
+  return {
+      .terms = &terms,
+      .schema = {.schema = terms.schema.get(),
+                 .joined_by = ReportForm::Of(terms).ShowsId() ? terms.joined_by.c_str() : nullptr}};
 }
 
 Status CheckServer(const coppice_device& device, const coppice_visit_options& options) {
@@ -93,10 +95,9 @@ Status CheckServer(const coppice_device& device, const coppice_visit_options& op
 
 StatusOr<SessionPlan> ReadPlan(coppice_device& device, const coppice_visit_options& options) {
   const bool is_to_relay = IsSet(options.relay);
-  SessionPlan plan{
-      .server = is_to_relay ? options.relay : options.curator,
-      .route = is_to_relay ? DeliveryRoute::kThroughRelay : DeliveryRoute::kDirect,
-      .subjects = {device.subject}};
+  SessionPlan plan{.server = is_to_relay ? options.relay : options.curator,
+                   .route = is_to_relay ? DeliveryRoute::kThroughRelay : DeliveryRoute::kDirect,
+                   .subjects = {device.subject}};
   if (options.study == nullptr) return plan;
   if (options.read_row == nullptr) return Missing("read_row");
   if (!IsValidId(options.study)) {

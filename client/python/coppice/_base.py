@@ -1,4 +1,4 @@
-"""What all estimators share: what is declared, what rows are, and what predictions are."""
+"""What all estimators share: declarations, reading rows, and the form of predictions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """How much of the answers hangs on each feature: post-processing, which costs no privacy."""
+        """How much the answers depend on each feature. Post-processing: costs no privacy."""
         check_is_fitted(self)
         importances = self.model_.feature_importances
         if len(importances) == self.n_features_in_:
@@ -123,7 +123,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def set_output(self, *, transform: Optional[str] = None) -> Any:
         """Choose what predictions are: "default" is arrays, "pandas" is Series and DataFrames.
 
-        They have the index of the rows, and the names of the classes.
+        Pandas results have the index of the rows and the names of the classes.
 
         Parameters
         ----------
@@ -153,8 +153,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def predict_interval(self, X: Any) -> Any:
         """Return a 95 % interval for every row: low and high.
 
-        For classes it is of the probability of the class that is predicted. For numbers, and where trees
-        add up scores, it says how far the noise of this model may have moved the answer, not how far a
+        For classes it is an interval of the predicted class's probability. For numbers, and where trees
+        add up scores, it says how far this model's noise may have moved the answer, not how far a
         row's own number lies from it (docs/research/mechanisms.md).
 
         Parameters
@@ -266,7 +266,7 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         y : Series or array of shape (rows,)
             The classes. One that was not declared is never right.
         sample_weight : array of shape (rows,), optional
-            How much each row counts; all alike if not given.
+            The weight of each row; equal weights if not given.
         """
         X = self._rows_to_predict(X)
         y = _one_column(y)
@@ -364,7 +364,7 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         y : Series or array of shape (rows,)
             The numbers.
         sample_weight : array of shape (rows,), optional
-            How much each row counts; all alike if not given.
+            The weight of each row; equal weights if not given.
         """
         X = self._rows_to_predict(X)
         found = _numbers_of(y, X)
@@ -416,7 +416,7 @@ def _one_column(y: Any) -> npt.NDArray[Any]:
 
 
 def _of_one_type(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return objects as bools or numbers; as texts where some are, and as they are where others are there."""
+    """Return objects as bools or numbers, as texts if some are texts, and unchanged if there are others."""
     types = set(map(type, values)) if values.dtype.kind == "O" else set()
     for plain, names in _PLAIN_TYPES.items():
         if types and types <= names:
@@ -456,7 +456,7 @@ def _classes_as_in(y: npt.NDArray[Any], texts: Sequence[str]) -> npt.NDArray[Any
 
 
 def _classes_by_text(texts: Sequence[str]) -> npt.NDArray[Any]:
-    """Return whole numbers or bools where every class is written as one, and else texts."""
+    """Return whole numbers or bools if every class is written as one, and texts otherwise."""
     if set(texts) <= {"True", "False"}:
         return np.array([_BOOLS[text] for text in texts])
     try:

@@ -1,4 +1,4 @@
-"""Reads rows, however they come: for fits, for predictions here, and for what goes to a curator."""
+"""Reads rows in any form: for fits, for predictions, and for messages to a curator."""
 
 from __future__ import annotations
 

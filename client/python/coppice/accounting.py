@@ -12,7 +12,7 @@ from coppice import _core
 
 
 class PrivacyWarning(UserWarning):
-    """Something about privacy that whoever trains must know."""
+    """Something about privacy that the person who trains must know."""
 
 
 class BudgetAccountant:
@@ -25,14 +25,14 @@ class BudgetAccountant:
     Parameters
     ----------
     epsilon : float
-        What all fits may cost together.
+        The total that all fits may cost.
     delta : float, default 0
-        Likewise.
+        The same for delta.
     composition : {"basic", "zcdp"}, default "basic"
         How costs add up. "zcdp" (zero-concentrated privacy) needs a delta, and allows more of many
         small fits and less of a few large ones.
     neighbours : {"add_or_remove_row", "change_label"}, default "add_or_remove_row"
-        What two tables that must not be told apart differ in.
+        How two tables that must not be told apart differ.
     path : path, optional
         A file that holds the account, so that processes and sessions share it. Its cap cannot be
         changed. Without one the account lives in this process.
@@ -67,7 +67,7 @@ class BudgetAccountant:
 
     @property
     def _core(self) -> _core.Accountant:
-        """The account, opened anew in a process that was forked or got it by pickling."""
+        """The account, reopened in a process that was forked or unpickled it."""
         if self._opened is None or (self._path and self._process != os.getpid()):
             self._process = os.getpid()
             self._opened = self._open(may_create=False)
@@ -86,7 +86,7 @@ class BudgetAccountant:
 
     @property
     def left(self) -> tuple[float, float]:
-        """Epsilon and delta of the largest fit that there is still room for."""
+        """Epsilon and delta of the largest fit that the budget still allows."""
         account = self.account
         return account["epsilon_left"], account["delta_left"]
 
@@ -137,7 +137,7 @@ class BudgetAccountant:
 
 
 def _as_dataset(account: dict[str, Any]) -> dict[str, Any]:
-    """Return the account as `coppice dataset show --json` prints one."""
+    """Return the account in the form of `coppice dataset show --json`."""
     return {
         "epsilon_total": account["epsilon"],
         "delta_total": account["delta"],
@@ -159,7 +159,7 @@ def _as_entry(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 class SpendingTally:
-    """What the fits of this process cost that had no accountant. It refuses nothing."""
+    """The total cost of this process's fits without an accountant. It refuses nothing."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -193,7 +193,7 @@ _tallies = {name: SpendingTally() for name in ("add_or_remove_row", "change_labe
 
 
 def default_accountant(neighbours: str = "add_or_remove_row") -> SpendingTally:
-    """Return what adds up the fits of this process that have no accountant of their own.
+    """Return the tally of this process's fits that have no accountant of their own.
 
     There is one for each relation of neighbours, since costs under one are not costs under the other.
 

@@ -23,13 +23,14 @@ class RelayPromise:
     epsilon, delta : float
         The promise.
     honest_reports : int
-        Of each batch, that must be of devices which follow the protocol and tell nobody their ticket.
+        How many reports of each batch must come from devices that follow the protocol and tell nobody
+        their ticket.
     dishonest : float
-        The share that was assumed not to be.
+        The share of reports that is assumed to be dishonest.
     batches : int
-        That the model rests on.
+        How many batches the model rests on.
     least_accepted : int
-        Accepted reports of the smallest of them.
+        Accepted reports of the smallest batch.
     relay_key_id : str
         Whose promise it is: the first 16 bytes of SHA-256 of the relay's key.
     """
@@ -70,7 +71,7 @@ class Certificate:
     words : list of dict
         What `str` says: sections with a title and sentences.
     relay : RelayPromise or None
-        What is promised towards a curator that does not collude with the study's relay; None: nothing.
+        The promise towards a curator that does not collude with the study's relay; None: there is none.
     """
 
     epsilon: float

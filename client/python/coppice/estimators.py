@@ -33,12 +33,12 @@ class _PrivateTree(TreeEstimator):
         ----------
         X : DataFrame or array of shape (rows, features)
             The rows. NaN, NaT, None, pandas.NA and empty texts are missing values. Numbers outside their
-            bounds are cut to them, and values that are no category become "other": a warning counts both.
+            bounds are cut to them, and unknown categories become "other": a warning counts both.
             Dates and times are refused: turn them into numbers or texts first.
         y : Series or array of shape (rows,)
             What is predicted.
         progress : callable, optional
-            Called now and then with the share that is done, 0 to 1.
+            Called from time to time with the share that is done, 0 to 1.
 
         Returns
         -------
@@ -49,7 +49,7 @@ class _PrivateTree(TreeEstimator):
         ValueError
             If bounds, categories or classes are not declared, with the line that would declare them.
         BudgetExhausted
-            If the accountant has no room for it. Nothing was released then.
+            If the budget does not allow it. Nothing was released.
         KeyboardInterrupt
             On Ctrl-C. What was charged stays charged.
         """
@@ -70,7 +70,7 @@ class _PrivateTree(TreeEstimator):
         return self
 
     def _train(self, table: Any, schema: Schema, progress: Progress) -> tuple[Model, str]:
-        """Return the model, and why its end could not be noted in the account, if so."""
+        """Return the model and, if its end could not be recorded in the account, why."""
         settings = {str(key): text_of(value) for key, value in (self.settings or {}).items()}
         epsilon = float(self.epsilon)
         asked = (str(self.algorithm), epsilon, repr(float(self.delta)), settings)
@@ -95,7 +95,7 @@ class _PrivateTree(TreeEstimator):
         return None if self.accountant is None else self.accountant._core
 
     def _stated(self) -> dict[str, Any]:
-        """Return what is stated of the algorithm; nothing, if there is none of that name."""
+        """Return the algorithm's description; nothing if no algorithm has that name."""
         return next((a for a in _core.algorithms() if a["name"] == str(self.algorithm)), {})
 
     def _neighbours(self) -> str:
@@ -229,7 +229,7 @@ class PrivateTreeRegressor(_PrivateTree, NumberEstimator):
 
 
 def _tell_what_is_spent(accountant: Union[BudgetAccountant, SpendingTally]) -> None:
-    """Say at the second fit, and each time that their number has doubled, that fits add up."""
+    """Warn at the second fit, and each time their number doubles, that the costs of fits add up."""
     fits = accountant.fits
     if fits < 2 or fits & (fits - 1) != 0:
         return

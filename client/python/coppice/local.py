@@ -38,9 +38,9 @@ def simulate(
     mechanism: Optional[str] = None,
     accept_leak: bool = False,
 ) -> Model:
-    """Run a study in this process: every private row is a device, and a curator adds reports up.
+    """Run a study in this process: every private row is a device, and a curator adds up the reports.
 
-    The code is that of devices and of the daemon, and so are the reports: each is randomized with noise
+    The code and the reports are those of devices and the daemon: each report is randomized with noise
     that nobody can repeat. Only the network is left out.
 
     Parameters
@@ -54,7 +54,7 @@ def simulate(
     epsilon : float
         Privacy of each report.
     mechanism : str, optional
-        How reports are randomized; chosen by what is best for the trees if not given.
+        How reports are randomized; if not given, the mechanism that suits the trees best.
     accept_leak : bool, default False
         Whether the schema may have columns that are marked as read from private rows.
 
@@ -91,8 +91,8 @@ class _LocalTree(TreeEstimator):
         X : DataFrame or array of shape (rows, features)
             The private rows.
         y : Series or array of shape (rows,)
-            What is predicted: private, too.
-        X_public, y_public : the same of rows that anybody may see
+            What is predicted; private as well.
+        X_public, y_public : the same for rows that anybody may see
             The trees are grown from these alone.
 
         Returns

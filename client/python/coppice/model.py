@@ -45,14 +45,14 @@ class Model:
         return cls(_core.Model.load(os.fspath(path)))
 
     def save(self, path: Path, *, replace: bool = False) -> None:
-        """Write the model to a file, which is there whole or not at all.
+        """Write the model to a file, completely or not at all.
 
         Parameters
         ----------
         path : str or os.PathLike
             Where to write it.
         replace : bool
-            Whether to replace a file that is there; it is kept otherwise, and a
+            Whether to replace an existing file; it is kept otherwise, and a
             `FileExistsError` says so.
         """
         self._core.save(os.fspath(path), replace)
@@ -69,7 +69,7 @@ class Model:
         Raises
         ------
         ValueError
-            If they are not those of a model, or its certificate does not add up.
+            If this is not a model, or its certificate does not add up.
         """
         return cls(_core.Model.from_bytes(data))
 
@@ -101,7 +101,7 @@ class Model:
 
     @property
     def feature_importances(self) -> npt.NDArray[np.float64]:
-        """How much of its answers hangs on each feature; by released numbers alone."""
+        """How much its answers depend on each feature, by released numbers alone."""
         return np.array(self._core.importances)
 
     def predict_arrays(self, X: Any) -> dict[str, npt.NDArray[Any]]:
@@ -122,7 +122,7 @@ class Model:
         Warns
         -----
         RuntimeWarning
-            Of numbers that were outside their bounds and of unknown categories, with how many there were.
+            If numbers were outside their bounds or categories were unknown, with how many.
         """
         rows = _rows.Rows(X, self.schema)
         predicted, notes = self._core.predict(rows.columns)
@@ -170,7 +170,7 @@ class Model:
         path : path, optional
             Where to write it; nowhere if not given.
         replace : bool
-            Whether to replace a file that is there; it is kept otherwise, and a `FileExistsError`
+            Whether to replace an existing file; it is kept otherwise, and a `FileExistsError`
             says so.
 
         Returns
@@ -191,8 +191,8 @@ class Model:
     def explain(self, X: Any) -> Any:
         """Say what each feature added to each row's answer.
 
-        Contributions are along the ways that a row takes through the trees, by released numbers alone
-        (docs/research/mechanisms.md): a split adds what its side's leaves say in the mean beyond those of both
+        Contributions follow a row's paths through the trees, by released numbers alone
+        (docs/research/mechanisms.md): a split adds the mean of its side's leaves minus the mean of both
         sides. A row's bias and contributions add up to its answer, in the unit of `attrs["unit"]`:
         "score", "probability" or "weight" of the label that is predicted, or "value".
 
@@ -204,7 +204,7 @@ class Model:
         Returns
         -------
         DataFrame
-            A column "bias", then one per feature. Features that follow from several have columns of
+            A column "bias", then one per feature. Derived features have columns of
             their own.
         """
         import pandas
@@ -221,7 +221,7 @@ class Model:
         return frame
 
     def check_signature(self, curator_key: Optional[Path] = None) -> None:
-        """Check that a curator signed the model, and that nothing in it was changed since.
+        """Check that a curator signed the model and that nothing in it has changed since.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
-"""Schemas from what people have at hand: a file, a dict, or bounds and categories beside a table.
+"""Schemas from a file, a dict, or bounds and categories given with a table.
 
-A schema is public. So nothing in this module reads a value of a row, but where it was asked to by name
+A schema is public. So nothing in this module reads a value of a row unless the caller asks by name
 (`classes="from y"`, `categories="from dtypes"`), and then it says so.
 """
 
@@ -32,7 +32,7 @@ _UNSAID_ROWS = "from these rows"
 
 
 class LeakWarning(UserWarning):
-    """Something public was read off private rows, because the caller asked for that."""
+    """Something public was read from private rows, because the caller asked for it."""
 
 
 def as_schema(given: SchemaLike) -> Schema:
@@ -69,7 +69,7 @@ def text_of(value: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for none: None, NaN, NaT, pandas.NA or an empty text."""
+    """Tell whether a value means missing: None, NaN, NaT, pandas.NA or an empty text."""
     if value is None:
         return True
     try:
@@ -139,7 +139,7 @@ def declare_schema(
     dtypes : sequence, optional
         pandas' types of the columns, which tell numbers from categories.
     classes_from_rows : bool
-        Whether the classes were read off private rows. The schema is marked then, as it is where
+        Whether the classes were read from private rows. The schema is marked then, as it is where
         categories come from types, and certificates say that no epsilon covers these columns.
 
     Returns

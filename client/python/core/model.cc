@@ -21,6 +21,7 @@
 #include "client/python/core/trained_model.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/base/system_clock.h"
 #include "common/base/text.h"
 #include "common/base/write_file.h"
 #include "common/export/formats.h"

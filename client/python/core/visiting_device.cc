@@ -83,8 +83,10 @@ Deliveries VisitingDevice::Deliver() {
 
 void VisitingDevice::GiveUp(const std::string& study) {
   RaiseIfError(InMyTurn([&] {
-    return journal_->store().Change(
-        [&](Journal& journal) { return journal.MarkDelivered(study, {subject_}); });
+    COPPICE_RETURN_IF_ERROR(journal_->store().Change(
+        [&](Journal& journal) { return journal.MarkDelivered(study, {subject_}); }));
+    const int64_t now = DeviceClock::System().Now().unix_seconds;
+    return journal_->store().Change([&](Journal& journal) { return journal.Forget(now); });
   }));
 }
 

@@ -24,7 +24,8 @@ inline constexpr uint32_t kDefaultDishonestMillionths = 100'000;
 // 1e-8, or a tenth of one in the smallest batch if that is less.
 inline constexpr uint64_t kDefaultRelayDeltaAtto = 10'000'000'000;
 // What a forecast is made for: each epsilon with each number of devices.
-inline constexpr double kForecastEpsilons[] = {0.5, 1, 2, 4, 8};
+inline constexpr uint64_t kForecastEpsilonNanos[] = {500'000'000, 1'000'000'000, 2'000'000'000,
+                                                     4'000'000'000, 8'000'000'000};
 inline constexpr uint64_t kForecastDevices[] = {1'000, 10'000, 100'000};
 
 // A partition as an operator asks for it: what is not given is open.

@@ -28,6 +28,7 @@
 #include "common/model/model.h"
 #include "common/model/tree.h"
 #include "common/table/table.h"
+#include "common/terms/answer.h"
 #include "common/terms/report_form.h"
 #include "common/terms/terms.h"
 #include "common/terms/ticket.h"
@@ -71,7 +72,7 @@ class StudyForm {
   // Whether reports are kept one by one besides being added up (label_record.h).
   bool KeepsReports() const { return report_.IsAboutLabelAlone(); }
   // Whether devices answer with a number, rounded to an end of the terms' range (answer.h).
-  bool AnswersNumbers() const { return terms_->rounding.has_value(); }
+  bool AnswersNumbers() const { return coppice::AnswersNumbers(*terms_); }
   // The most bytes of payload and of what is in the clear that a report can have, in any tree.
   size_t MaxPayloadBytes() const;
   size_t MaxReportBytes() const { return MaxPayloadBytes() + report_.MaxBytesInClear(*terms_); }

@@ -225,7 +225,7 @@ StatusOr<StudyCalls::Notice> Studies::GetNotice(std::string_view id) {
   if (study != nullptr) {
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     COPPICE_ASSIGN_OR_RETURN(notice.manifest, manifests_->Sign(ManifestOf(*study)));
-    if (study->AdmissionOutcome() == ReportOutcome::kAccepted) return notice;
+    if (study->life().Admission() == ReportOutcome::kAccepted) return notice;
     closing.reason = ClosingReason::kSealed;
   }
   COPPICE_ASSIGN_OR_RETURN(notice.closing, manifests_->Sign(std::move(closing)));

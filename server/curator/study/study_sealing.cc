@@ -44,8 +44,7 @@ seal::ReportSealing SealingOf(const StudyDefinition& definition) {
 }
 
 uint64_t ReportBytesOf(const StudyDefinition& definition) {
-  return definition.form->MaxPayloadBytes() +
-         definition.form->report().MaxBytesInClear(*definition.terms);
+  return definition.form->MaxReportBytes();
 }
 
 Status CheckSealable(const StudyDefinition& definition) {

@@ -14,8 +14,8 @@ namespace coppice::daemon {
 namespace {
 
 constexpr char kKeyFileDescription[] =
-    "Makes the key file of a sealed store, or adds a key to it. The file is for its owner alone; "
-    "prints the new key's id, which is no secret.";
+    "Makes the key file of an encrypted store, or adds a key to it. Only its owner may read the "
+    "file. Prints the new key's id, which is not secret.";
 
 constexpr char kKeyFileFooter[] = R"(
 Example:
@@ -36,9 +36,10 @@ struct KeyFileFlags {
 void AddKeyFileFlags(CLI::App& app, KeyFileFlags& flags) {
   app.description(kKeyFileDescription);
   app.footer(kKeyFileFooter);
-  app.add_option("--out", flags.out, "Make this file, with one key; refused if it is there")
+  app.add_option("--out", flags.out, "Make this file with one key; refused if it exists")
       ->type_name("FILE");
-  app.add_option("--add", flags.add, "Put a new key before those of this file")->type_name("FILE");
+  app.add_option("--add", flags.add, "Add a new key in front of those in this file")
+      ->type_name("FILE");
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ int KeyFileCommand(int argc, const char* const* argv) {
     return Complain(program, unknown.empty() ? error.what() : unknown);
   }
   if (flags.out.empty() == flags.add.empty()) {
-    return Complain(program, "give --out FILE for a new file, or --add FILE for one that is there");
+    return Complain(program, "give --out FILE for a new file, or --add FILE for an existing one");
   }
   const StatusOr<std::string> id =
       flags.add.empty() ? vault::MakeKeyFile(flags.out) : vault::AddKey(flags.add);

@@ -50,7 +50,7 @@ int Main(int argc, const char* const* argv) {
   DaemonFlags flags;
   const int exit_code = ParseFlags(argc, argv, flags);
   if (exit_code >= 0) return exit_code;
-  Log log(flags.log_level, flags.json);
+  Log log(flags.log.level, flags.log.json);
   if (flags.check_config) {
     const Status status = CheckConfig(flags);
     if (!status.ok()) std::cerr << "coppiced: " << status.message() << "\n";

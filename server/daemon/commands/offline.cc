@@ -133,8 +133,9 @@ StatusOr<std::string> DataDirOf(const OfflineFlags& flags, std::string_view inst
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
   if (!location.is_postgres()) return location.address();
-  return InvalidArgumentError(StrCat(
-      "--store is in PostgreSQL, and this works on the files of a data directory: ", instead));
+  return InvalidArgumentError(
+      StrCat("--store is in PostgreSQL, but this command works on the files of a data directory: ",
+             instead));
 }
 
 // NotFound if there is no store, so that none is created.
@@ -171,7 +172,7 @@ StatusOr<int> DropModel(const OfflineFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckHoldsStore(location));
   if (!flags.folder.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const std::string data_dir,
-                             DataDirOf(flags, "leave --backup out, and back the database up"));
+                             DataDirOf(flags, "leave --backup out, and back up the database"));
     COPPICE_RETURN_IF_ERROR(storage::CopyFiles(storage::StoreFolder(data_dir), flags.folder));
   }
   vault::KeyOptions options;
@@ -187,7 +188,8 @@ StatusOr<int> DropModel(const OfflineFlags& flags) {
 StatusOr<int> Repair(const OfflineFlags& flags) {
   if (!flags.drop_model.empty()) {
     if (!flags.dry_run) return DropModel(flags);
-    return InvalidArgumentError("--drop-model deletes one model: it has no --dry-run");
+    return InvalidArgumentError(
+        "--drop-model deletes one model, and cannot be combined with --dry-run");
   }
   COPPICE_ASSIGN_OR_RETURN(const std::string data_dir,
                            DataDirOf(flags, "restore a base backup of the database instead"));
@@ -271,8 +273,8 @@ StatusOr<int> Restore(const OfflineFlags& flags) {
   PrintFindings(flags, result->findings);
   std::cerr << "coppiced: " << kForgets << "\n";
   if (result->findings.problems.empty()) return kExitDone;
-  std::cerr << "coppiced: the store is restored, but what was backed up had problems: use "
-               "`coppiced repair`, or another backup (--list, --backup-id)\n";
+  std::cerr << "coppiced: the store is restored, but the backup had problems: run `coppiced "
+               "repair`, or restore another backup (--list, --backup-id)\n";
   return kExitFailed;
 }
 
@@ -351,57 +353,54 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
   app.add_flag("--json", flags.json, "Print one JSON object a line");
   if (name == "check") {
     app.description(
-        "Verifies a store while no daemon runs on it, and changes nothing: the checksums of all "
-        "files of a data directory, every record as the daemon would load it, and that they fit "
-        "together. "
-        "Prints every problem, and exits with 1 if there is any.");
+        "Verifies a store while no daemon is running on it, and changes nothing: the checksums of "
+        "all files of a data directory, every record as the daemon would load it, and that the "
+        "records fit together. Prints every problem, and exits with 1 if there is one.");
     AddStore(app, flags);
     AddKeyFile(app, flags);
     return Check;
   }
   if (name == "repair") {
     app.description(
-        "Makes a damaged data directory one that a daemon starts on, while none runs. Copies the "
-        "files first. What cannot be read is put into quarantine, inside the store; a dataset "
-        "whose "
-        "ledger is damaged spends nothing more. No report is invented, no charge refunded. Says "
-        "what it does and what is lost; exits with 1 if problems are left. Restoring a backup may "
-        "lose less: see --dry-run.");
+        "Repairs a damaged data directory so that a daemon can start on it; no daemon may be "
+        "running. Copies the files first. Puts what cannot be read into quarantine, inside the "
+        "store; a dataset whose ledger is damaged cannot be charged any more. Never invents a "
+        "report or refunds a charge. Prints what it does and what is lost, and exits with 1 if "
+        "problems remain. Restoring a backup may lose less: see --dry-run.");
     AddStore(app, flags);
     AddKeyFile(app, flags);
     app.add_option("--backup", flags.folder,
-                   "Copy the files here first; a folder that is not there")
+                   "Copy the files to this folder first; it must not exist")
         ->type_name("DIR");
-    app.add_flag("--dry-run", flags.dry_run, "Say what would be done, and change nothing");
+    app.add_flag("--dry-run", flags.dry_run, "Print what would be done, and change nothing");
     app.add_option("--drop-model", flags.drop_model,
-                   "Only delete this model, unread: for one that is damaged or larger than memory. "
-                   "Endpoints that serve it go into quarantine; the copy of the files is optional")
+                   "Only delete this model, without reading it: for a model that is damaged or "
+                   "larger than memory. Endpoints that serve it go into quarantine. Copying the "
+                   "files first is optional")
         ->type_name("ID");
     return Repair;
   }
   if (name == "backup") {
     app.description(
-        "Adds a backup of a data directory to a folder of backups, while no daemon runs on it. "
-        "While one does, use `coppice admin backup`. Whoever reads backups of a store that is not "
-        "sealed (--key-file of the daemon) reads private rows and the key of all tickets: keep "
-        "them "
-        "as safe as the directory. What is sealed stays so, and no key is needed.");
+        "Adds a backup of a data directory to a folder of backups, while no daemon is running on "
+        "it. While one is, use `coppice admin backup`. Backups of a store that is not encrypted "
+        "(--key-file of the daemon) contain private rows and the ticket key in plain: keep them as "
+        "safe as the directory. What is encrypted stays encrypted, and no key is needed.");
     AddStore(app, flags);
-    app.add_option(
-           "--to", flags.folder,
-           "Folder of backups, to which others must have no access; made if it is not there")
+    app.add_option("--to", flags.folder,
+                   "Folder of backups, which others must not be able to read; created if missing")
         ->type_name("DIR")
         ->required();
-    app.add_option("--keep", flags.keep, "Backups to keep there, the newest; 0 keeps all")
+    app.add_option("--keep", flags.keep, "Number of backups to keep, the newest; 0 keeps all")
         ->type_name("N")
         ->capture_default_str();
     return Backup;
   }
   if (name == "copy") {
     app.description(
-        "Copies a store into an empty one, of either kind, while no daemon runs on them, and "
-        "compares both. The source stays as it is. What is sealed stays so, and no key is needed. "
-        "A copy that was cut short does not open as a store.");
+        "Copies a store into an empty one, of either kind, while no daemon is running on them, and "
+        "compares the two. The source is not changed. What is encrypted stays encrypted, and no "
+        "key is needed. An interrupted copy does not open as a store.");
     app.add_option("--from", flags.folder, "rocksdb:DIR, or postgresql://HOST/DATABASE")
         ->type_name("STORE")
         ->required();
@@ -412,9 +411,8 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
     app.description(
         name == "assign-owner"
             ? "Gives every study, dataset and endpoint without an owner to one entry of the "
-              "policy, "
-              "while no daemon runs: those of a version before owners, or made without a policy, "
-              "which the operator alone sees. What has an owner keeps it."
+              "policy, while no daemon is running. Resources made without a policy have no owner, "
+              "and only the operator sees them. Existing owners are kept."
             : "Gives every dataset without an owner to one entry of the policy, as assign-owner "
               "--resource 'datasets/*' does.");
     AddStore(app, flags);
@@ -423,25 +421,24 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         ->type_name("NAME")
         ->required();
     if (name == "assign-datasets") return AssignDatasets;
-    app.add_option("--resource", flags.resources,
-                   "Give away what matches this pattern only, such as 'studies/team-a-*'; may be "
-                   "given several times")
+    app.add_option(
+           "--resource", flags.resources,
+           "Only resources that match this pattern, such as 'studies/team-a-*'; may be repeated")
         ->type_name("PATTERN")
         ->default_str("*");
     return Assign;
   }
   app.description(
-      "Makes a data directory from a backup, having verified it, and checks what it made. Refuses "
-      "a "
-      "directory that holds a store. Every dataset then refuses jobs until an admin confirms its "
-      "ledger, or writes off what it lost.");
+      "Verifies a backup, makes a data directory from it, and checks the result. Refuses a "
+      "directory that holds a store. Afterwards every dataset refuses jobs until an admin confirms "
+      "its ledger or writes off what it lost.");
   AddDataDir(app, flags);
   AddKeyFile(app, flags);
   app.add_option("--from", flags.folder, "Folder of backups")->type_name("DIR")->required();
-  app.add_option("--backup-id", flags.backup_id, "Which one; 0 is the newest")
+  app.add_option("--backup-id", flags.backup_id, "Which backup; 0 is the newest")
       ->type_name("N")
       ->capture_default_str();
-  app.add_flag("--list", flags.list, "List the backups there are, and restore none");
+  app.add_flag("--list", flags.list, "List the backups, and restore none");
   return Restore;
 }
 

@@ -25,11 +25,10 @@ Status FileError(std::string_view flag, const std::string& path, int error) {
 }
 
 void LogRotation(std::string_view former_key, const Log& log) {
-  log.Info("key rotated",
-           {{"former_key", std::string(former_key)},
-            {"advice",
-             "the store opens without the former key; remove it from --key-file once no backup "
-             "that was made before is to be restored"}});
+  log.Info("key rotated", {{"former_key", std::string(former_key)},
+                           {"advice",
+                            "the store no longer needs the former key; remove it from --key-file "
+                            "once you no longer need earlier backups"}});
 }
 
 void LogStep(vault::VaultStep step, std::string_view former_key, const Log& log) {
@@ -37,8 +36,8 @@ void LogStep(vault::VaultStep step, std::string_view former_key, const Log& log)
     case vault::VaultStep::kSealing:
       log.Info("sealing the store",
                {{"advice",
-                 "private records are written anew, once; backups made before hold them plain: "
-                 "remove those when there is a newer one"}});
+                 "private records are being encrypted, once; earlier backups hold them "
+                 "unencrypted: remove those once there is a newer one"}});
       return;
     case vault::VaultStep::kRewrapped:
       LogRotation(former_key, log);
@@ -83,19 +82,18 @@ StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path) {
   return keys;
 }
 
-Status CheckLocation(const DaemonFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
-                           LocationOf(flags.store, flags.data_dir));
+Status CheckLocation(const StoreOptions& options) {
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location, LocationOf(options));
   return location.is_postgres() ? OkStatus() : CheckDataDir(location.address());
 }
 
-Status CheckOutsideStore(std::string_view flag, const std::string& path, const DaemonFlags& flags) {
+Status CheckOutsideStore(std::string_view flag, const std::string& path,
+                         const StoreOptions& options) {
   if (path.empty()) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
-                           LocationOf(flags.store, flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location, LocationOf(options));
   const std::pair<std::string_view, std::string> folders[] = {
       {"--data-dir", location.is_postgres() ? "" : location.address()},
-      {"--backup-dir", flags.backup_dir}};
+      {"--backup-dir", options.backups.folder}};
   for (const auto& [folder_flag, folder_path] : folders) {
     if (folder_path.empty()) continue;
     std::error_code error;
@@ -111,20 +109,19 @@ Status CheckOutsideStore(std::string_view flag, const std::string& path, const D
   return OkStatus();
 }
 
-StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
+StatusOr<vault::KeyedStore> OpenStore(const StoreOptions& options, const Log& log,
                                       const storage::Lease* lease) {
-  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
-                           LocationOf(flags.store, flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location, LocationOf(options));
   if (!location.is_postgres()) COPPICE_RETURN_IF_ERROR(MakeDataDir(location.address()));
-  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
-  vault::KeyOptions options;
-  COPPICE_ASSIGN_OR_RETURN(options.keys, LoadKeyFile(flags.key_file));
-  options.tell = [&log](vault::VaultStep step, std::string_view former_key) {
+  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", options.key_file, options));
+  vault::KeyOptions keys;
+  COPPICE_ASSIGN_OR_RETURN(keys.keys, LoadKeyFile(options.key_file));
+  keys.tell = [&log](vault::VaultStep step, std::string_view former_key) {
     LogStep(step, former_key, log);
   };
   StatusOr<vault::KeyedStore> store = lease == nullptr
-                                          ? vault::OpenKeyedStore(location, options)
-                                          : OpenLeasedStore(location.address(), *lease, options);
+                                          ? vault::OpenKeyedStore(location, keys)
+                                          : OpenLeasedStore(location.address(), *lease, keys);
   if (!store.ok()) {
     return Status(store.status().code(), StrCat(location.is_postgres() ? "--store " : "--data-dir ",
                                                 location.Shown(), ": ", store.status().message()));
@@ -132,16 +129,15 @@ StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
   if (store->sealed() != nullptr) {
     log.Info("store is sealed", {{"key", store->sealed()->master_id()}});
   } else {
-    log.Info("store is plain",
-             {{"advice",
-               "whoever reads the disk or a backup reads private rows and keys; --key-file seals "
-               "them"}});
+    log.Info("store is plain", {{"advice",
+                                 "anyone who can read the disk or a backup can read private rows "
+                                 "and keys; encrypt them with --key-file"}});
   }
   return store;
 }
 
-Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log) {
-  COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(flags.key_file));
+Status ReloadKeyFile(const std::string& key_file, vault::SealedStore& store, const Log& log) {
+  COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(key_file));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> former, store.Rewrap(std::move(keys)));
   if (former.has_value()) LogRotation(*former, log);
   return OkStatus();

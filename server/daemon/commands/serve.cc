@@ -34,22 +34,22 @@
 namespace coppice::daemon {
 namespace {
 
-StatusOr<TlsFiles> LoadTls(const DaemonFlags& flags) {
-  return LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now());
+StatusOr<TlsFiles> LoadTls(const ListenOptions& listen) {
+  return LoadTlsFiles(listen.tls_cert, listen.tls_key, listen.client_ca, absl::Now());
 }
 
 // Null without TLS.
-StatusOr<std::unique_ptr<Certificates>> LoadCertificates(const DaemonFlags& flags) {
-  if (flags.insecure) return nullptr;
-  COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
+StatusOr<std::unique_ptr<Certificates>> LoadCertificates(const ListenOptions& listen) {
+  if (listen.insecure) return nullptr;
+  COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(listen));
   return std::make_unique<Certificates>(std::move(files));
 }
 
 // Null without a policy.
-StatusOr<std::unique_ptr<access::AccessControl>> LoadPolicy(const DaemonFlags& flags) {
-  if (flags.policy.empty()) return nullptr;
+StatusOr<std::unique_ptr<access::AccessControl>> LoadPolicy(const ListenOptions& listen) {
+  if (listen.policy.empty()) return nullptr;
   StatusOr<std::unique_ptr<access::AccessControl>> access =
-      access::AccessControl::Open(flags.policy, /*takes_certificates=*/!flags.client_ca.empty());
+      access::AccessControl::Open(listen.policy, /*takes_certificates=*/!listen.client_ca.empty());
   if (!access.ok()) {
     return Status(access.status().code(), StrCat("--policy ", access.status().message()));
   }
@@ -68,29 +68,29 @@ StatusOr<std::optional<SigningKey>> LoadSigningKey(std::string_view flag, const 
   return InvalidArgumentError(StrCat(flag, " ", path, " ", key.status().message()));
 }
 
-StatusOr<curator::SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
-  curator::SigningKeys keys{.key = {}, .next = {}, .break_chain = flags.break_key_chain};
-  COPPICE_ASSIGN_OR_RETURN(keys.key, LoadSigningKey("--signing-key", flags.signing_key));
-  COPPICE_ASSIGN_OR_RETURN(keys.next, LoadSigningKey("--next-signing-key", flags.next_signing_key));
+StatusOr<curator::SigningKeys> LoadSigningKeys(const SigningOptions& signing) {
+  curator::SigningKeys keys{.key = {}, .next = {}, .break_chain = signing.break_chain};
+  COPPICE_ASSIGN_OR_RETURN(keys.key, LoadSigningKey("--signing-key", signing.key));
+  COPPICE_ASSIGN_OR_RETURN(keys.next, LoadSigningKey("--next-signing-key", signing.next_key));
   return keys;
 }
 
 StatusOr<DaemonFiles> LoadDaemonFiles(const DaemonFlags& flags) {
   DaemonFiles files;
-  COPPICE_ASSIGN_OR_RETURN(files.certificates, LoadCertificates(flags));
-  COPPICE_ASSIGN_OR_RETURN(files.access, LoadPolicy(flags));
-  COPPICE_ASSIGN_OR_RETURN(files.signing_keys, LoadSigningKeys(flags));
-  COPPICE_ASSIGN_OR_RETURN(files.console, LoadConsole(flags));
-  COPPICE_ASSIGN_OR_RETURN(files.site, LoadSite(flags));
+  COPPICE_ASSIGN_OR_RETURN(files.certificates, LoadCertificates(flags.listen));
+  COPPICE_ASSIGN_OR_RETURN(files.access, LoadPolicy(flags.listen));
+  COPPICE_ASSIGN_OR_RETURN(files.signing_keys, LoadSigningKeys(flags.signing));
+  COPPICE_ASSIGN_OR_RETURN(files.console, LoadConsole(flags.web));
+  COPPICE_ASSIGN_OR_RETURN(files.site, LoadSite(flags.web));
   return files;
 }
 
 // Null without the flag.
-StatusOr<std::unique_ptr<ledger::SpendingJournal>> OpenSpendingJournal(const DaemonFlags& flags) {
-  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
-  if (flags.spending_journal.empty()) return nullptr;
+StatusOr<std::unique_ptr<ledger::SpendingJournal>> OpenSpendingJournal(const StoreOptions& store) {
+  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", store.spending_journal, store));
+  if (store.spending_journal.empty()) return nullptr;
   StatusOr<std::unique_ptr<ledger::SpendingJournal>> journal =
-      ledger::SpendingJournal::Open(flags.spending_journal);
+      ledger::SpendingJournal::Open(store.spending_journal);
   if (journal.ok()) return journal;
   return Status(journal.status().code(),
                 StrCat("--spending-journal: ", journal.status().message()));
@@ -104,20 +104,25 @@ Status CheckBackupDir(const std::string& folder) {
 
 Status ServeAlone(const DaemonProcess& process) {
   const DaemonFlags& flags = process.flags;
-  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStore(flags, process.log));
+  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStore(flags.store, process.log));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
                            LoadCurator(process, *store));
   if (flags.self_test) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(
       const std::unique_ptr<ServingCurator> serving,
       ServingCurator::Start(
-          {.flags = flags,
-           .listen = flags.listen,
+          {.store = flags.store,
+           .web = flags.web,
+           .metrics = flags.metrics,
+           .tickets = flags.curator.tickets,
+           .transport = flags.transport,
+           .max_model_bytes = flags.curator.limits.max_model_bytes,
+           .listen = flags.listen.address,
            .certificates = process.files.certificates.get(),
            .access = process.files.access.get(),
-           .http = HttpOptionsOf(flags, process.files.console, process.files.site)},
+           .http = HttpOptionsOf(flags.web, process.files.console, process.files.site)},
           *curator, process.log));
-  const Status told = TellPort(flags, "serving", serving->port(), process.log);
+  const Status told = TellPort(flags.listen, "serving", serving->port(), process.log);
   const Reloads reloads = MakeReloads(process, store.sealed(), &curator->audit());
   if (told.ok()) WaitForStop(process, reloads);
   serving->Stop();
@@ -141,12 +146,14 @@ std::function<Status()> Audited(audit::AuditLog& audit, std::string_view part,
 StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
                                                      storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ledger::SpendingJournal> journal,
-                           OpenSpendingJournal(process.flags));
-  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCurator> curator,
-                           LoadedCurator::Load(process.flags, process.files.signing_keys,
-                                               std::move(journal), store, process.log));
+                           OpenSpendingJournal(process.flags.store));
+  COPPICE_ASSIGN_OR_RETURN(
+      std::unique_ptr<LoadedCurator> curator,
+      LoadedCurator::Load(process.flags.curator, process.flags.store.backups,
+                          process.files.signing_keys, std::move(journal), store, process.log));
   COPPICE_RETURN_IF_ERROR(RunStartupSelfTest(
-      {process.flags, store, curator->parts(), process.files.certificates.get()}, process.log));
+      {process.flags.store, store, curator->parts(), process.files.certificates.get()},
+      absl::Seconds(process.flags.clock_tolerance), process.log));
   return curator;
 }
 
@@ -159,13 +166,13 @@ Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed,
   };
   add("log-level", [&process]() -> Status {
     COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, process.read_flags());
-    process.log.SetLevel(now.log_level);
+    process.log.SetLevel(now.log.level);
     return OkStatus();
   });
   const DaemonFiles& files = process.files;
   if (files.certificates != nullptr) {
     add("certificates", [&process]() -> Status {
-      COPPICE_ASSIGN_OR_RETURN(TlsFiles tls, LoadTls(process.flags));
+      COPPICE_ASSIGN_OR_RETURN(TlsFiles tls, LoadTls(process.flags.listen));
       WarnOfOpenKeyFiles(process.flags, process.log);
       process.files.certificates->Replace(std::move(tls));
       return OkStatus();
@@ -175,8 +182,9 @@ Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed,
     add("policy", [access = files.access.get()] { return access->ReloadPolicy(); });
   }
   if (sealed != nullptr) {
-    add("key-file",
-        [&process, sealed] { return ReloadKeyFile(process.flags, *sealed, process.log); });
+    add("key-file", [&process, sealed] {
+      return ReloadKeyFile(process.flags.store.key_file, *sealed, process.log);
+    });
   }
   return reloads;
 }
@@ -187,34 +195,34 @@ void WaitForStop(const DaemonProcess& process, const Reloads& reloads) {
   process.log.Info("stopping", {{"signal", signal}});
 }
 
-Status TellPort(const DaemonFlags& flags, std::string_view event, int port, const Log& log) {
-  log.Info(event, {{"listen", flags.listen}, {"port", StrCat(port)}});
-  return flags.port_file.empty() ? OkStatus() : WritePortFile(flags.port_file, port);
+Status TellPort(const ListenOptions& listen, std::string_view event, int port, const Log& log) {
+  log.Info(event, {{"listen", listen.address}, {"port", StrCat(port)}});
+  return listen.port_file.empty() ? OkStatus() : WritePortFile(listen.port_file, port);
 }
 
 Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadDaemonFiles(flags).status());
-  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
-  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
-  COPPICE_RETURN_IF_ERROR(LoadKeyFile(flags.key_file).status());
-  COPPICE_RETURN_IF_ERROR(metrics::LoadMetricsPassword(flags.metrics_password_file).status());
-  COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
-  return CheckLocation(flags);
+  COPPICE_RETURN_IF_ERROR(
+      CheckOutsideStore("--spending-journal", flags.store.spending_journal, flags.store));
+  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.store.key_file, flags.store));
+  COPPICE_RETURN_IF_ERROR(LoadKeyFile(flags.store.key_file).status());
+  COPPICE_RETURN_IF_ERROR(metrics::LoadMetricsPassword(flags.metrics.password_file).status());
+  COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.store.backups.folder));
+  return CheckLocation(flags.store);
 }
 
 Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log) {
   const StopSignals signals;
   RaiseFileLimit();
   COPPICE_ASSIGN_OR_RETURN(const DaemonFiles files, LoadDaemonFiles(flags));
-  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
-                           LocationOf(flags.store, flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location, LocationOf(flags.store));
   log.Info("starting", {{"version", COPPICE_VERSION},
                         {location.is_postgres() ? "store" : "data_dir", location.Shown()},
                         {"tls", files.certificates == nullptr        ? "off"
                                 : files.certificates->asks_clients() ? "mutual"
                                                                      : "on"}});
   WarnOfOpenKeyFiles(flags, log);
-  COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
+  COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.store.backups.folder));
   const DaemonProcess process{flags, read_flags, files, signals, log};
   return flags.in_fleet() ? ServeInFleet(process) : ServeAlone(process);
 }

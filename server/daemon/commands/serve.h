@@ -68,7 +68,7 @@ Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed = n
 void WaitForStop(const DaemonProcess& process, const Reloads& reloads);
 
 // Logs `event` with the port that the daemon listens on, and writes --port-file.
-Status TellPort(const DaemonFlags& flags, std::string_view event, int port, const Log& log);
+Status TellPort(const ListenOptions& listen, std::string_view event, int port, const Log& log);
 
 // Serves as one of several curators on a database, of which one leads and the others stand by
 // (docs/fleet.md).

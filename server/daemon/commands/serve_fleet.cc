@@ -30,8 +30,8 @@ using storage::LeaseCandidate;
 
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 
-absl::Duration BetweenLooks(const DaemonFlags& flags) {
-  return std::clamp(absl::Seconds(flags.lease_seconds) / 10, absl::Milliseconds(100),
+absl::Duration BetweenLooks(const FleetOptions& fleet) {
+  return std::clamp(absl::Seconds(fleet.lease_seconds) / 10, absl::Milliseconds(100),
                     absl::Seconds(1));
 }
 
@@ -39,8 +39,8 @@ absl::Duration BetweenLooks(const DaemonFlags& flags) {
 Status CheckMayAnswer(const Lease& lease) { return service::AskToWait(lease.Check(), kRetryAfter); }
 
 // --listen with the port that was free at the start.
-std::string ListenAgain(const DaemonFlags& flags, int port) {
-  return StrCat(flags.listen.substr(0, flags.listen.rfind(':')), ":", port);
+std::string ListenAgain(const std::string& address, int port) {
+  return StrCat(address.substr(0, address.rfind(':')), ":", port);
 }
 
 // One curator of a fleet: it stands by, and leads at most once.
@@ -78,7 +78,7 @@ class FleetCurator {
   // Waits a moment. Returns whether the process was told to stop meanwhile.
   bool ToldToStop(const Reloads& reloads) const {
     const std::optional<std::string> signal =
-        process_.signals.WaitFor(BetweenLooks(process_.flags));
+        process_.signals.WaitFor(BetweenLooks(process_.flags.fleet));
     if (!signal.has_value()) return false;
     if (*signal == "SIGHUP") {
       reloads.Run(process_.log);
@@ -91,11 +91,11 @@ class FleetCurator {
   // Null if the process was told to stop.
   StatusOr<std::unique_ptr<LeaseCandidate>> Join() {
     COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
-                             LocationOf(process_.flags.store, process_.flags.data_dir));
+                             LocationOf(process_.flags.store));
     for (;;) {
       StatusOr<std::unique_ptr<LeaseCandidate>> candidate = LeaseCandidate::Join(
-          location.address(), {.address = process_.flags.fleet_address,
-                               .length = absl::Seconds(process_.flags.lease_seconds),
+          location.address(), {.address = process_.flags.fleet.address,
+                               .length = absl::Seconds(process_.flags.fleet.lease_seconds),
                                .on_lost = [this] { EndAfterLoss(); }});
       if (candidate.ok()) return candidate;
       if (!IsUnavailable(candidate.status())) return candidate.status();
@@ -108,7 +108,7 @@ class FleetCurator {
   StatusOr<std::unique_ptr<Lease>> StandBy(LeaseCandidate& candidate) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::unique_ptr<metrics::MetricsPage> page,
-        ServeStandbyMetrics(process_.flags, [this] { return can_lead_.load(); }));
+        ServeStandbyMetrics(process_.flags.metrics, [this] { return can_lead_.load(); }));
     for (;;) {
       StatusOr<std::unique_ptr<Lease>> lease = candidate.TryTake();
       if (lease.ok() && *lease != nullptr) return *std::move(lease);
@@ -137,7 +137,7 @@ class FleetCurator {
   // Retries while the database is unavailable and the lease lasts.
   StatusOr<vault::KeyedStore> OpenStoreUnder(const Lease& lease) {
     for (;;) {
-      StatusOr<vault::KeyedStore> store = OpenStore(process_.flags, process_.log, &lease);
+      StatusOr<vault::KeyedStore> store = OpenStore(process_.flags.store, process_.log, &lease);
       if (!IsUnavailable(store.status()) || !lease.Check().ok()) return store;
       TellTrouble(store.status());
       if (ToldToStop(standing_by_)) return store;
@@ -146,24 +146,29 @@ class FleetCurator {
 
   Status Lead(const Lease& lease) {
     const DaemonFlags& flags = process_.flags;
-    const FleetLead lead{.address = flags.fleet_address,
+    const FleetLead lead{.address = flags.fleet.address,
                          .epoch = lease.epoch(),
                          .since = absl::Now(),
-                         .lease_length = absl::Seconds(flags.lease_seconds)};
+                         .lease_length = absl::Seconds(flags.fleet.lease_seconds)};
     process_.log.Info("leading", {{"epoch", StrCat(lease.epoch())}});
     COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStoreUnder(lease));
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
                              LoadCurator(process_, *store));
-    const std::string listen = ListenAgain(flags, standby_->port());
+    const std::string listen = ListenAgain(flags.listen.address, standby_->port());
     standby_.reset();
     COPPICE_ASSIGN_OR_RETURN(
         const std::unique_ptr<ServingCurator> serving,
         ServingCurator::Start(
-            {.flags = flags,
+            {.store = flags.store,
+             .web = flags.web,
+             .metrics = flags.metrics,
+             .tickets = flags.curator.tickets,
+             .transport = flags.transport,
+             .max_model_bytes = flags.curator.limits.max_model_bytes,
              .listen = listen,
              .certificates = process_.files.certificates.get(),
              .access = process_.files.access.get(),
-             .http = HttpOptionsOf(flags, process_.files.console, process_.files.site),
+             .http = HttpOptionsOf(flags.web, process_.files.console, process_.files.site),
              .may_answer = [&lease] { return CheckMayAnswer(lease); },
              .lead = lead},
             *curator, process_.log));
@@ -187,10 +192,10 @@ class FleetCurator {
 Status ServeInFleet(const DaemonProcess& process) {
   const DaemonFlags& flags = process.flags;
   COPPICE_RETURN_IF_ERROR(CheckConfig(flags));  // fail now rather than when this curator must lead
-  COPPICE_ASSIGN_OR_RETURN(
-      std::unique_ptr<StandbyServer> standby,
-      StandbyServer::Start(flags.listen, process.files.certificates.get(), flags.limits));
-  COPPICE_RETURN_IF_ERROR(TellPort(flags, "standing by", standby->port(), process.log));
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<StandbyServer> standby,
+                           StandbyServer::Start(flags.listen.address,
+                                                process.files.certificates.get(), flags.transport));
+  COPPICE_RETURN_IF_ERROR(TellPort(flags.listen, "standing by", standby->port(), process.log));
   const Status ended = FleetCurator(process, std::move(standby)).Run();
   process.log.Info("stopped");
   return ended;

@@ -16,8 +16,8 @@ namespace coppice::daemon {
 namespace {
 
 constexpr char kDescription[] =
-    "Makes a bearer token. Prints two lines: the token, which is kept nowhere and goes to whoever "
-    "is to have it, and the entry for \"tokens\" in the policy file, which holds its hash only.";
+    "Makes a bearer token. Prints two lines: the token, which is stored nowhere, to give to its "
+    "holder; and the entry for \"tokens\" in the policy file, which holds only its hash.";
 
 constexpr char kFooter[] = R"(
 Example:
@@ -36,22 +36,23 @@ struct TokenFlags {
 void AddTokenFlags(CLI::App& app, TokenFlags& flags) {
   app.description(kDescription);
   app.footer(kFooter);
-  app.add_option("--name", flags.name,
-                 "Whose it is: what it makes belongs to this name, also that of other tokens")
+  app.add_option(
+         "--name", flags.name,
+         "Whose token it is: what it creates belongs to this name, which several tokens may share")
       ->type_name("TEXT")
       ->required();
-  app.add_option("--role", flags.roles,
-                 "device, relay, analyst, trainer or admin; may be given several times")
+  app.add_option("--role", flags.roles, "device, relay, analyst, trainer or admin; may be repeated")
       ->type_name("ROLE")
       ->check(CLI::IsMember({"device", "relay", "analyst", "trainer", "admin"}).description(""))
       ->required();
-  app.add_option("--resource", flags.resources,
-                 "What it may see and make besides what its name owns, such as 'datasets/team-a-*' "
-                 "or '*' for everything; may be given several times (default: nothing for relays, "
-                 "analysts and trainers, every study for devices, everything for admins)")
+  app.add_option(
+         "--resource", flags.resources,
+         "What it may see and create besides what its name owns, such as 'datasets/team-a-*', or "
+         "'*' for everything; may be repeated (default: nothing for relays, analysts and trainers, "
+         "every study for devices, everything for admins)")
       ->type_name("PATTERN");
   app.add_option("--expires", flags.expires,
-                 "When it ends, such as 2027-01-31T00:00:00Z (default: never)")
+                 "When it expires, such as 2027-01-31T00:00:00Z (default: never)")
       ->type_name("TIME");
 }
 

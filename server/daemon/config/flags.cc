@@ -15,8 +15,8 @@ namespace coppice::daemon {
 namespace {
 
 constexpr char kDescription[] =
-    "The curator of Coppice: opens studies, takes randomized reports, trains on datasets under a "
-    "privacy budget, and answers with models.";
+    "Coppice's curator: runs studies, collects randomized reports, trains on datasets under a "
+    "privacy budget, and serves models.";
 
 constexpr char kFooter[] = R"(
 Examples:
@@ -85,30 +85,30 @@ std::string LevelName(const std::string& name) {
   return kLevels.count(name) > 0 ? "" : "wants debug, info, warning or error";
 }
 
-void AddFleetFlags(CLI::App& app, DaemonFlags& flags) {
-  app.add_option("--fleet-address", flags.fleet_address,
+void AddFleetFlags(CLI::App& app, FleetOptions& fleet) {
+  app.add_option("--fleet-address", fleet.address,
                  "Be a curator of the fleet on the database of --store: one leads, the others "
                  "stand by, ready to take over. The address of this one, by which it is named to "
                  "operators")
       ->type_name("HOST:PORT");
-  app.add_option("--lease-seconds", flags.lease_seconds,
-                 "How long a curator that is gone without a word keeps the others from leading; "
-                 "the same for the whole fleet")
+  app.add_option("--lease-seconds", fleet.lease_seconds,
+                 "How long after a leader disappears another curator may take over; the same for "
+                 "the whole fleet")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 300).description(""))
       ->capture_default_str();
 }
 
-void AddHttpFlags(CLI::App& app, DaemonFlags& flags) {
-  app.add_option("--http-listen", flags.http_listen,
-                 "Also take calls by HTTP/1.1 here, as JSON or protobuf (Connect protocol), with "
-                 "the TLS and the policy of --listen. Off unless given")
+void AddHttpFlags(CLI::App& app, WebOptions& web) {
+  app.add_option("--http-listen", web.listen,
+                 "Also accept calls over HTTP/1.1 here, as JSON or protobuf (Connect protocol), "
+                 "with the TLS and the policy of --listen. Off by default")
       ->type_name("HOST:PORT");
-  app.add_option("--http-allow-origin", flags.http_allow_origin,
+  app.add_option("--http-allow-origin", web.allow_origin,
                  "Let pages of this origin call from a browser, such as https://lab.example; may "
-                 "be given again. Default: none")
+                 "be repeated. Default: none")
       ->type_name("ORIGIN");
-  app.add_option("--http-connections", flags.http_connections,
+  app.add_option("--http-connections", web.connections,
                  "Connections of HTTP at a time; one more takes the place of the one that has "
                  "waited longest for a request")
       ->type_name("N")
@@ -116,15 +116,13 @@ void AddHttpFlags(CLI::App& app, DaemonFlags& flags) {
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--console",
-         [&flags](const std::string& folder) {
-           flags.console = folder.empty() ? kNoFolder : folder;
-         },
+         [&web](const std::string& folder) { web.console = folder.empty() ? kNoFolder : folder; },
          "Serve the console, a page for browsers, from this folder at / of --http-listen; \"none\" "
          "serves none (default: the installed one, if there is one)")
       ->type_name("DIR");
   app.add_option_function<std::string>(
          "--site",
-         [&flags](const std::string& folder) { flags.site = folder.empty() ? kNoFolder : folder; },
+         [&web](const std::string& folder) { web.site = folder.empty() ? kNoFolder : folder; },
          "Serve the documentation from this folder at /docs/ of --http-listen; \"none\" serves "
          "none "
          "(default: the installed one, if there is one)")
@@ -132,108 +130,107 @@ void AddHttpFlags(CLI::App& app, DaemonFlags& flags) {
 }
 
 void AddFlags(CLI::App& app, DaemonFlags& flags) {
-  app.add_option("--store", flags.store,
-                 "Where all its state lies: rocksdb:DIR, a folder that is made if it is not there, "
-                 "or postgresql://USER@HOST/DATABASE?sslmode=verify-full, a database of PostgreSQL "
-                 "15 or newer. Keep its password in the file of PGPASSFILE")
+  app.add_option("--store", flags.store.location,
+                 "Where all state is kept: rocksdb:DIR, a folder that is created if missing, or "
+                 "postgresql://USER@HOST/DATABASE?sslmode=verify-full, a database of PostgreSQL 15 "
+                 "or newer. Keep its password in the file that PGPASSFILE names")
       ->type_name("STORE");
-  app.add_option("--data-dir", flags.data_dir, "The same as --store rocksdb:DIR")->type_name("DIR");
-  app.add_option("--listen", flags.listen, "Where to listen; port 0 takes a free one")
+  app.add_option("--data-dir", flags.store.data_dir, "Short for --store rocksdb:DIR")
+      ->type_name("DIR");
+  app.add_option("--listen", flags.listen.address, "Where to listen; port 0 picks a free one")
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  AddHttpFlags(app, flags);
-  app.add_option("--tls-cert", flags.tls_cert, "Certificate chain, PEM")->type_name("FILE");
-  app.add_option("--tls-key", flags.tls_key, "Private key of the certificate, PEM")
+  AddHttpFlags(app, flags.web);
+  app.add_option("--tls-cert", flags.listen.tls_cert, "Certificate chain, PEM")->type_name("FILE");
+  app.add_option("--tls-key", flags.listen.tls_key, "Private key of the certificate, PEM")
       ->type_name("FILE");
-  app.add_option("--client-ca", flags.client_ca,
-                 "Ask clients for a certificate of this authority (mutual TLS), PEM")
+  app.add_option("--client-ca", flags.listen.client_ca,
+                 "Ask clients for a certificate signed by this authority (mutual TLS), PEM")
       ->type_name("FILE");
-  app.add_option("--policy", flags.policy,
-                 "Who may do what, JSON; without it on a loopback address only, where everybody "
-                 "may do everything")
+  app.add_option("--policy", flags.listen.policy,
+                 "Who may do what, JSON. Without it the daemon listens only on loopback addresses, "
+                 "and every caller may do everything")
       ->type_name("FILE");
   app.add_option(
-         "--signing-key", flags.signing_key,
-         "Ed25519 key that signs what studies offer, and models, PKCS#8 PEM (default: one in "
-         "--data-dir)")
+         "--signing-key", flags.signing.key,
+         "Ed25519 key that signs studies and models, PKCS#8 PEM (default: one in --data-dir)")
       ->type_name("FILE");
-  app.add_option("--next-signing-key", flags.next_signing_key,
-                 "Key that the signing key endorses, and that signs from now on")
+  app.add_option("--next-signing-key", flags.signing.next_key,
+                 "Key that the signing key endorses and that signs from now on")
       ->type_name("FILE");
-  app.add_flag(
-      "--break-key-chain", flags.break_key_chain,
-      "Take --signing-key though the key before is lost or stolen; devices refuse it until "
-      "they are given it");
-  app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
-  app.add_option(
-         "--training-jobs", flags.training_jobs,
-         "Training jobs at a time of each owner, from 0 (none) to 64; each needs its dataset in "
-         "memory")
+  app.add_flag("--break-key-chain", flags.signing.break_chain,
+               "Accept --signing-key although the previous key is lost or stolen; devices refuse "
+               "it until they are given it");
+  app.add_flag("--insecure", flags.listen.insecure, "No TLS; on a loopback address only");
+  app.add_option("--training-jobs", flags.curator.training_jobs,
+                 "Training jobs that each owner may run at a time, from 0 (none) to 64; each needs "
+                 "its dataset in memory")
       ->type_name("N")
       ->check(CLI::Range(0, 64).description(""))
       ->capture_default_str();
-  AddLimitFlags(app, flags.limits);
-  app.add_option("--ticket-rate", flags.ticket_limits.rate,
-                 "Tickets a second that each study gives to devices without submission tokens; 0: "
-                 "no limit. As many as your devices need: it slows those who ask for tickets until "
-                 "they like one")
+  AddLimitFlags(app, flags.transport, flags.curator.limits);
+  app.add_option("--ticket-rate", flags.curator.tickets.rate,
+                 "Tickets per second that each study gives to devices without submission tokens; "
+                 "0: no limit. Give as many as your devices need: the limit slows down attackers "
+                 "who ask for tickets until one suits them")
       ->type_name("N")
       ->check(CLI::Range(0.0, 1e9).description(""))
       ->capture_default_str();
-  app.add_option("--ticket-burst", flags.ticket_limits.burst, "The same, at once")
+  app.add_option("--ticket-burst", flags.curator.tickets.burst,
+                 "Tickets that each study gives at once")
       ->type_name("N")
       ->check(CLI::Range(1.0, 1e9).description(""))
       ->capture_default_str();
-  app.add_option("--backup-dir", flags.backup_dir,
-                 "Folder for backups that `coppice admin backup` asks for; without it none are "
-                 "made. Others must have no access to it")
+  app.add_option("--backup-dir", flags.store.backups.folder,
+                 "Folder for the backups of `coppice admin backup`, which others must not be able "
+                 "to read; without it none are made")
       ->type_name("DIR");
-  app.add_option("--backup-keep", flags.backup_keep,
-                 "Backups to keep there, the newest; 0 keeps all")
+  app.add_option("--backup-keep", flags.store.backups.keep,
+                 "Number of backups to keep, the newest; 0 keeps all")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option(
-         "--spending-journal", flags.spending_journal,
-         "Also note what each dataset spends in this file, outside --data-dir and its backups: it "
-         "shows what a restored store has forgotten. Made if it is not there")
+  app.add_option("--spending-journal", flags.store.spending_journal,
+                 "Also record what each dataset spends in this file, outside --data-dir and its "
+                 "backups: it shows what a restored store has forgotten. Created if missing")
       ->type_name("FILE");
-  app.add_option("--key-file", flags.key_file,
-                 "Seal private rows and keys in --data-dir under the first key of this file, which "
-                 "`coppiced key-file` makes; outside --data-dir and its backups. A store that was "
-                 "sealed opens with it alone: keep a copy elsewhere")
+  app.add_option("--key-file", flags.store.key_file,
+                 "Encrypt private rows and keys in --data-dir with the first key of this file, "
+                 "which `coppiced key-file` makes. Keep it outside --data-dir and its backups, and "
+                 "keep a copy: an encrypted store cannot be opened without it")
       ->type_name("FILE");
-  app.add_option("--audit-days", flags.audit_days,
-                 "Days that entries of the audit log are kept; 0 keeps all. What is dropped leaves "
-                 "its signed head")
+  app.add_option("--audit-days", flags.curator.audit_days,
+                 "Days to keep entries of the audit log; 0 keeps all. A signed head remains of "
+                 "what is dropped")
       ->type_name("N")
       ->check(CLI::Range(0, 36500).description(""))
       ->capture_default_str();
-  AddFleetFlags(app, flags);
-  app.add_option("--port-file", flags.port_file,
-                 "Write the port here once serving, in the place of what is there")
+  AddFleetFlags(app, flags.fleet);
+  app.add_option("--port-file", flags.listen.port_file,
+                 "Write the port to this file once serving; replaces the file")
       ->type_name("FILE");
   app.add_option_function<std::string>(
-         "--log-level", [&flags](const std::string& name) { flags.log_level = kLevels.at(name); },
-         "Least level to log: debug, info, warning, error")
+         "--log-level", [&flags](const std::string& name) { flags.log.level = kLevels.at(name); },
+         "Lowest level to log: debug, info, warning, error")
       ->type_name("LEVEL")
       ->check(LevelName);
-  app.add_flag("--json", flags.json, "Log one JSON object a line (always to stderr)");
+  app.add_flag("--json", flags.log.json, "Log one JSON object per line (always to stderr)");
   app.add_option(
-         "--metrics-listen", flags.metrics_listen,
-         "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and for "
-         "whoever reaches it: a loopback address, or a network of its own. Off unless given")
+         "--metrics-listen", flags.metrics.listen,
+         "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and to anyone who "
+         "can reach it: use a loopback address or a separate network. Off by default")
       ->type_name("HOST:PORT");
-  app.add_option("--metrics-password-file", flags.metrics_password_file,
-                 "Ask for the first line of this file as the password of the metrics page (HTTP "
+  app.add_option("--metrics-password-file", flags.metrics.password_file,
+                 "Require the first line of this file as the password of the metrics page (HTTP "
                  "Basic, any user name). Default: none")
       ->type_name("FILE");
   app.add_option("--clock-tolerance", flags.clock_tolerance,
-                 "Seconds that the clock may stand behind the newest record at the start")
+                 "Seconds that the clock may be behind the newest record at start-up")
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_flag("--self-test", flags.self_test, "Run the start-up self-test on --data-dir, and exit")
       ->configurable(false);
-  app.add_flag("--check-config", flags.check_config, "Check all of this, files too, and exit")
+  app.add_flag("--check-config", flags.check_config,
+               "Check all settings and the files that they name, and exit")
       ->configurable(false);
 }
 
@@ -286,9 +283,9 @@ StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
 }
 
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {
-  WarnOfOpenKeyFiles({{"--tls-key", flags.tls_key},
-                      {"--signing-key", flags.signing_key},
-                      {"--next-signing-key", flags.next_signing_key}},
+  WarnOfOpenKeyFiles({{"--tls-key", flags.listen.tls_key},
+                      {"--signing-key", flags.signing.key},
+                      {"--next-signing-key", flags.signing.next_key}},
                      log);
 }
 

@@ -13,7 +13,6 @@ namespace coppice::daemon {
 namespace {
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
-constexpr uint64_t kDay = 24 * 60 * 60;  // seconds
 
 // Adds a flag for bytes; "67108864", "64MB" and "64MiB" are equal.
 void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t least,
@@ -25,14 +24,6 @@ void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t 
       ->capture_default_str();
 }
 
-void AddSeconds(CLI::App& app, const std::string& flag, uint64_t& seconds,
-                const std::string& description) {
-  app.add_option(flag, seconds, description)
-      ->type_name("SECONDS")
-      ->check(CLI::Range(uint64_t{1}, 7 * kDay).description(""))
-      ->capture_default_str();
-}
-
 // A rate must allow a whole batch of reports, or such a call would never pass.
 std::string CheckRate(const std::string& text) {
   uint64_t rate = 0;
@@ -41,57 +32,41 @@ std::string CheckRate(const std::string& text) {
 
 }  // namespace
 
-void AddLimitFlags(CLI::App& app, DaemonLimits& limits) {
+void AddLimitFlags(CLI::App& app, TransportLimits& transport, CuratorLimits& limits) {
   constexpr uint64_t kMost = uint64_t{1} << 40;
   constexpr uint64_t kMostOnDisk = uint64_t{1} << 50;
-  AddBytes(app, "--max-message-bytes", limits.max_message_bytes, kMebibyte, 2047 * kMebibyte,
-           "Largest request, also of a stream; uploads of rows come in blocks of up to 64 MiB");
+  AddBytes(app, "--max-message-bytes", transport.max_message_bytes, kMebibyte, 2047 * kMebibyte,
+           "Largest request, or message of a stream; rows are uploaded in blocks of up to 64 MiB");
   AddBytes(app, "--max-queued-bytes", limits.max_queued_bytes, kMebibyte, kMost,
-           "Reports that wait to be written; more are refused, with a hint when to come again");
+           "Memory for reports waiting to be stored; further ones are refused, with a hint when to "
+           "retry");
   AddBytes(app, "--max-spool-bytes", limits.spool.bytes, kMebibyte, kMostOnDisk,
-           "Disk for relays' batches that are not counted yet; a further batch waits at its relay");
+           "Disk space for relays' batches that are not counted yet; further batches wait at their "
+           "relays");
   AddBytes(app, "--max-relay-spool-bytes", limits.spool.bytes_per_relay, kMebibyte, kMostOnDisk,
-           "The same of the batches that one relay's key signs");
-  AddBytes(app, "--max-stream-bytes", limits.max_stream_bytes, kMebibyte, kMost,
-           "What all report streams together may hold; beyond it each is read one request at a "
-           "time");
-  app.add_option("--max-streams", limits.max_streams,
-                 "Report streams that may be open; more are refused, with a hint when to come "
-                 "again")
-      ->type_name("N")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
-      ->capture_default_str();
-  AddBytes(app, "--max-transport-bytes", limits.max_transport_bytes, 64 * kMebibyte, kMost,
-           "What gRPC may hold for all connections; beyond it it reads more slowly and closes "
-           "idle ones");
-  AddBytes(app, "--max-answer-bytes", limits.max_answer_bytes, kMebibyte, kMost,
-           "Large answers (whole forests, models) that wait to be read; more are refused, with a "
-           "hint when to come again");
+           "The same for the batches signed by one relay's key");
   AddBytes(app, "--max-model-bytes", limits.max_model_bytes, kMebibyte, 2047 * kMebibyte,
            "Largest model, as a message; a job whose model might be larger is refused before it is "
-           "charged. More than 63 MiB is not exported by the daemon");
+           "charged. The daemon does not export models above 63 MiB");
   AddBytes(app, "--model-cache-bytes", limits.model_cache_bytes, kMebibyte, kMost,
-           "Memory for models in use, some six times their message; the others stay in the store");
-  AddSeconds(app, "--max-connection-age", limits.max_connection_age,
-             "Age at which a connection takes no further calls; clients make a new one");
-  AddSeconds(app, "--connection-grace", limits.connection_grace,
-             "How long the open calls of such a connection may go on before it is closed");
+           "Memory for models in use, each about six times its message; others stay in the store");
   app.add_option("--max-report-rate", limits.max_report_rate,
-                 "Reports a second of one study, at least 1000; more are refused, with a hint "
-                 "when to come again (0: no limit)")
+                 "Reports per second of one study, at least 1000; more are refused, with a hint "
+                 "when to retry (0: no limit)")
       ->type_name("N")
       ->check(CheckRate)
       ->capture_default_str();
 }
 
-void SetTransportLimits(const DaemonLimits& limits, grpc::ServerBuilder& builder) {
+void SetTransportLimits(const TransportLimits& limits, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits.max_message_bytes));
   grpc::ResourceQuota quota("coppiced");
   quota.Resize(limits.max_transport_bytes);
   builder.SetResourceQuota(quota);
-  const auto milliseconds = [](uint64_t seconds) { return static_cast<int>(seconds * 1000); };
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
-                             milliseconds(limits.max_connection_age));
+  const auto milliseconds = [](absl::Duration duration) {
+    return static_cast<int>(absl::ToInt64Milliseconds(duration));
+  };
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, milliseconds(limits.connection_age));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
                              milliseconds(limits.connection_grace));
 }

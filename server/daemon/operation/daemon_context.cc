@@ -89,25 +89,24 @@ void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
 
 }  // namespace
 
-Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log) {
+Status RunStartupSelfTest(const DaemonContext& daemon, absl::Duration clock_tolerance,
+                          const Log& log) {
   const absl::Time begun = absl::Now();
   OpenSslRandom random;
-  const std::vector<SelfTest> tests = {{"random", [&] { return TestRandomSource(random); }},
-                                       {"sampler", [&] { return TestSamplers(random); }},
-                                       {"store", [&] { return TestStore(daemon.store); }},
-                                       {"keys", [&] { return TestKeys(daemon.store); }},
-                                       {"clock", [&] {
-                                          return TestClock(
-                                              absl::Now(), NewestRecord(daemon.curator),
-                                              absl::Seconds(daemon.flags.clock_tolerance));
-                                        }}};
+  const std::vector<SelfTest> tests = {
+      {"random", [&] { return TestRandomSource(random); }},
+      {"sampler", [&] { return TestSamplers(random); }},
+      {"store", [&] { return TestStore(daemon.store); }},
+      {"keys", [&] { return TestKeys(daemon.store); }},
+      {"clock",
+       [&] { return TestClock(absl::Now(), NewestRecord(daemon.curator), clock_tolerance); }}};
   const std::vector<Status> failures = RunSelfTests(tests);
   for (const Status& failure : failures) {
     log.Error("self-test failed", {{"reason", std::string(failure.message())}});
   }
   if (!failures.empty()) {
     return FailedPreconditionError(
-        StrCat(failures.size(), " of ", tests.size(), " self-tests failed: nothing is served"));
+        StrCat(failures.size(), " of ", tests.size(), " self-tests failed; nothing is served"));
   }
   log.Info("self-test passed",
            {{"milliseconds", StrCat(absl::ToInt64Milliseconds(absl::Now() - begun))}});
@@ -131,11 +130,11 @@ std::vector<std::string> ServedMethods() {
 }
 
 StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
-    const DaemonContext& daemon, const Readiness& readiness,
+    const MetricsOptions& options, const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry) {
-  if (daemon.flags.metrics_listen.empty()) return nullptr;
+  if (options.listen.empty()) return nullptr;
   COPPICE_ASSIGN_OR_RETURN(const std::string password,
-                           metrics::LoadMetricsPassword(daemon.flags.metrics_password_file));
+                           metrics::LoadMetricsPassword(options.password_file));
   const auto readings = std::make_shared<metrics::Readings>();
   AddDaemonReadings(daemon, readiness, *readings);
   metrics::AddStudyReadings(daemon.curator.studies, *readings);
@@ -143,15 +142,14 @@ StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
   metrics::AddJobReadings(
       daemon.curator.jobs, [] { return absl::ToUnixSeconds(absl::Now()); }, *readings);
   metrics::AddProcessReadings(*readings);
-  return metrics::MetricsPage::Serve(daemon.flags.metrics_listen, {std::move(registry), readings},
-                                     password);
+  return metrics::MetricsPage::Serve(options.listen, {std::move(registry), readings}, password);
 }
 
 StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeStandbyMetrics(
-    const DaemonFlags& flags, std::function<bool()> can_lead) {
-  if (flags.metrics_listen.empty()) return nullptr;
+    const MetricsOptions& options, std::function<bool()> can_lead) {
+  if (options.listen.empty()) return nullptr;
   COPPICE_ASSIGN_OR_RETURN(const std::string password,
-                           metrics::LoadMetricsPassword(flags.metrics_password_file));
+                           metrics::LoadMetricsPassword(options.password_file));
   const auto readings = std::make_shared<metrics::Readings>();
   AddBuildInfo(*readings);
   AddLeads(false, *readings);
@@ -160,7 +158,7 @@ StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeStandbyMetrics(
                      "it from leading.",
                      [can_lead = std::move(can_lead)] { return can_lead() ? 1 : 0; });
   metrics::AddProcessReadings(*readings);
-  return metrics::MetricsPage::Serve(flags.metrics_listen, {readings}, password);
+  return metrics::MetricsPage::Serve(options.listen, {readings}, password);
 }
 
 }  // namespace coppice::daemon

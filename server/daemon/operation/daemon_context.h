@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "server/daemon/config/flags.h"
+#include "server/daemon/config/options.h"
 #include "server/daemon/operation/standby_alarm.h"
 #include "server/daemon/transport/server.h"
 #include "server/process/certificates.h"
@@ -24,7 +24,7 @@ namespace coppice::daemon {
 
 // All of it must outlive whatever is made from it.
 struct DaemonContext {
-  const DaemonFlags& flags;
+  const StoreOptions& location;
   storage::Store& store;
   const Curator& curator;
   const Certificates* certificates;             // null without TLS
@@ -33,7 +33,8 @@ struct DaemonContext {
 
 // Runs the start-up self-test. Logs each failure, and success. FailedPrecondition if any part
 // failed.
-Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log);
+Status RunStartupSelfTest(const DaemonContext& daemon, absl::Duration clock_tolerance,
+                          const Log& log);
 
 std::vector<ReadinessCheck> ReadinessChecks(const DaemonContext& daemon);
 
@@ -43,11 +44,11 @@ std::vector<std::string> ServedMethods();
 // Serves the page of `registry` and of the readings of `daemon` and `readiness`. Null unless
 // --metrics-listen is set.
 StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
-    const DaemonContext& daemon, const Readiness& readiness,
+    const MetricsOptions& options, const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry);
 
 // Serves the page of a curator that stands by in its fleet. Null unless --metrics-listen is set.
-StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeStandbyMetrics(const DaemonFlags& flags,
+StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeStandbyMetrics(const MetricsOptions& options,
                                                                     std::function<bool()> can_lead);
 
 }  // namespace coppice::daemon

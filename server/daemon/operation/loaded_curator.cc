@@ -51,10 +51,11 @@ void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
                        any_spent |= dataset.account.spent != ledger::Cost();
                      });
   if (!any_spent) return;
-  log.Warning("spending journal is new",
-              {{"advice",
-                "datasets have spent before it began: if there was one, stop, find it (is its disk "
-                "mounted?) and remove this one; it vouches only for what comes"}});
+  log.Warning(
+      "spending journal is new",
+      {{"advice",
+        "datasets were charged before it began. If there was an earlier journal, stop, find it (is "
+        "its disk mounted?) and remove this one: it covers only later charges"}});
 }
 
 void WarnOfFailover(const std::vector<std::string>& held, const Log& log) {
@@ -76,24 +77,25 @@ void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& da
                                  {{"dataset", dataset.id},
                                   {"epsilon_lost", ledger::EpsilonText(lost->epsilon_nanos)},
                                   {"advice",
-                                   "the spending journal knows of charges that the store has "
-                                   "lost; coppice dataset write-off charges them"}});
+                                   "the spending journal lists charges that the store has lost; "
+                                   "coppice dataset write-off charges them"}});
                      });
   for (const auto& [dataset, spent] : ledger.LostAccounts()) {
     log.Write(LogLevel::kWarning, "ledger lost",
               {{"dataset", dataset},
                {"epsilon_spent", ledger::EpsilonText(spent.epsilon_nanos)},
                {"advice",
-                "the spending journal keeps its name taken; coppice dataset free-name "
-                "lets a dataset of other people have it"}});
+                "the spending journal reserves its name; coppice dataset free-name releases it for "
+                "a dataset about other people"}});
   }
 }
 
 }  // namespace
 
 StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
-    const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
-    std::unique_ptr<ledger::SpendingJournal> journal, storage::Store& store, const Log& log) {
+    const CuratorOptions& options, const service::BackupSettings& backups,
+    const curator::SigningKeys& signing_keys, std::unique_ptr<ledger::SpendingJournal> journal,
+    storage::Store& store, const Log& log) {
   std::unique_ptr<LoadedCurator> loaded(new LoadedCurator);
   loaded->store_ = std::make_unique<storage::DiscreetStore>(store, [&log](const Status& error) {
     log.Error("store error", {{"reason", std::string(error.message())}});
@@ -102,32 +104,31 @@ StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
   if (journal != nullptr) {
     loaded->journal_ = std::make_unique<DiscreetJournal>(std::move(journal), log);
   }
-  COPPICE_RETURN_IF_ERROR(loaded->OpenStudies(flags, signing_keys, discreet, log));
-  COPPICE_RETURN_IF_ERROR(loaded->OpenDatasets(flags, discreet, log));
+  COPPICE_RETURN_IF_ERROR(loaded->OpenStudies(options, signing_keys, discreet));
+  COPPICE_RETURN_IF_ERROR(loaded->OpenDatasets(options, discreet, log));
   discreet.Hide();
-  loaded->parts_.emplace(
-      Curator{.studies = *loaded->studies_,
-              .models = loaded->models_,
-              .endpoints = *loaded->endpoints_,
-              .datasets = *loaded->datasets_,
-              .jobs = *loaded->jobs_,
-              .store = discreet,
-              .audit = loaded->audit_.get(),
-              .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}});
+  loaded->parts_.emplace(Curator{.studies = *loaded->studies_,
+                                 .models = loaded->models_,
+                                 .endpoints = *loaded->endpoints_,
+                                 .datasets = *loaded->datasets_,
+                                 .jobs = *loaded->jobs_,
+                                 .store = discreet,
+                                 .audit = loaded->audit_.get(),
+                                 .backups = backups});
   return loaded;
 }
 
-Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
-                                  const curator::SigningKeys& signing_keys, storage::Store& store,
-                                  const Log& log) {
+Status LoadedCurator::OpenStudies(const CuratorOptions& options,
+                                  const curator::SigningKeys& signing_keys,
+                                  storage::Store& store) {
   // Comes first, because it detects a store made by a newer version.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(
-      audit_, audit::AuditLog::Open(store, Clock, audit::kDaemonActor, flags.audit_days));
+      audit_, audit::AuditLog::Open(store, Clock, audit::kDaemonActor, options.audit_days));
   COPPICE_RETURN_IF_ERROR(audit::CheckLog(store));
   COPPICE_ASSIGN_OR_RETURN(studies_, curator::Studies::Open(store, models_, Clock, signing_keys,
-                                                            flags.limits.OfStudies()));
-  models_.SetCacheBytes(flags.limits.model_cache_bytes);
+                                                            options.limits.OfStudies()));
+  models_.SetCacheBytes(options.limits.model_cache_bytes);
   models_.FindOwnersBy([this](const std::string& source) { return OwnerOf(source); });
   COPPICE_RETURN_IF_ERROR(models_.Load(store));
   // Comes after the studies, whose Open() carries out a change of keys.
@@ -148,7 +149,7 @@ std::string LoadedCurator::OwnerOf(const std::string& source) const {
   return dataset.has_value() ? datasets_->OwnerOf(*dataset).value_or("") : "";
 }
 
-Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Store& store,
+Status LoadedCurator::OpenDatasets(const CuratorOptions& options, storage::Store& store,
                                    const Log& log) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held,
                            maintenance::HoldAfterFailover(store, *audit_, Clock()));
@@ -162,7 +163,7 @@ Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Store& sto
       jobs_,
       central::Jobs::Open(
           store, *ledger_, *datasets_, models_, trainers::AllTrainers(), Clock,
-          {.threads = flags.training_jobs, .max_model_bytes = flags.limits.max_model_bytes}));
+          {.threads = options.training_jobs, .max_model_bytes = options.limits.max_model_bytes}));
   return OkStatus();
 }
 

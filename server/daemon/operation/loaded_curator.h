@@ -9,7 +9,7 @@
 #include "common/base/status.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/studies/studies.h"
-#include "server/daemon/config/flags.h"
+#include "server/daemon/config/options.h"
 #include "server/daemon/transport/server.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/jobs.h"
@@ -26,15 +26,17 @@ namespace coppice::daemon {
 
 // Studies, models, endpoints, datasets, jobs, the ledger and the audit log of one store.
 //
-// Guarantee  A store of a newer version stays untouched. Once it is loaded, no part returns an error with the
+// Guarantee  A store of a newer version stays untouched. Once it is loaded, no part returns an
+// error with the
 //            words of the store's engine; these are in `log`.
 // Errors     Those of each part's Open(). DataLoss names the record.
 class LoadedCurator {
  public:
-  // `flags`, `store` and `log` must outlive it. `journal` may be null.
+  // `store` and `log` must outlive it. `journal` may be null.
   static StatusOr<std::unique_ptr<LoadedCurator>> Load(
-      const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
-      std::unique_ptr<ledger::SpendingJournal> journal, storage::Store& store, const Log& log);
+      const CuratorOptions& options, const service::BackupSettings& backups,
+      const curator::SigningKeys& signing_keys, std::unique_ptr<ledger::SpendingJournal> journal,
+      storage::Store& store, const Log& log);
 
   LoadedCurator(const LoadedCurator&) = delete;
   LoadedCurator& operator=(const LoadedCurator&) = delete;
@@ -45,9 +47,9 @@ class LoadedCurator {
  private:
   LoadedCurator() = default;
 
-  Status OpenStudies(const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
-                     storage::Store& store, const Log& log);
-  Status OpenDatasets(const DaemonFlags& flags, storage::Store& store, const Log& log);
+  Status OpenStudies(const CuratorOptions& options, const curator::SigningKeys& signing_keys,
+                     storage::Store& store);
+  Status OpenDatasets(const CuratorOptions& options, storage::Store& store, const Log& log);
 
   // The owner of the study or job that made a model.
   std::string OwnerOf(const std::string& source) const;

@@ -115,13 +115,13 @@ Status TestStore(storage::Store& store) {
   const std::string written(256, 'p');
   COPPICE_RETURN_IF_ERROR(WriteProbe(store, kProbeKey, written));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> read, store.Get(kProbeKey));
-  if (!read.has_value()) return BadStore("has lost what it took");
-  if (*read != written) return BadStore("returns other bytes than it took");
+  if (!read.has_value()) return BadStore("has lost what was stored");
+  if (*read != written) return BadStore("returns other bytes than were stored");
   storage::StoreBatch removal;
   removal.DeletePrefix(kProbePrefix);
   COPPICE_RETURN_IF_ERROR(store.Apply(removal));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> removed, store.Get(kProbeKey));
-  if (removed.has_value()) return BadStore("keeps what was deleted");
+  if (removed.has_value()) return BadStore("still has what was deleted");
   return OkStatus();
 }
 
@@ -149,18 +149,19 @@ Status TestTicketKey(const TicketSeam& tickets) {
   other[0] ^= 1;
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> issued, tickets.issue(ours, 2));
   if (issued.size() != 2 || issued[0].ToBytes() == issued[1].ToBytes()) {
-    return BadKeys("issues no two different tickets");
+    return BadKeys("does not issue different tickets");
   }
   std::string forged_bytes = issued[0].ToBytes();
   forged_bytes.back() = static_cast<char>(forged_bytes.back() ^ 1);
   COPPICE_ASSIGN_OR_RETURN(const Ticket forged, Ticket::FromBytes(forged_bytes));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<bool> known,
                            tickets.recognize({issued[0], issued[1], forged}, ours));
-  if (known.size() != 3 || !known[0] || !known[1]) return BadKeys("does not know its own tickets");
-  if (known[2]) return BadKeys("takes a forged ticket");
+  if (known.size() != 3 || !known[0] || !known[1])
+    return BadKeys("does not recognize its own tickets");
+  if (known[2]) return BadKeys("accepts a forged ticket");
   COPPICE_ASSIGN_OR_RETURN(const std::vector<bool> elsewhere, tickets.recognize(issued, other));
   if (elsewhere != std::vector<bool>{false, false}) {
-    return BadKeys("takes a ticket of other terms");
+    return BadKeys("accepts a ticket of other terms");
   }
   return OkStatus();
 }

@@ -18,8 +18,8 @@ constexpr absl::Duration kGrace = absl::Seconds(10);
 constexpr absl::Duration kBetweenChecks = absl::Seconds(5);
 
 // Null unless the store is a database.
-std::unique_ptr<StandbyAlarm> WatchStandbys(const DaemonFlags& flags, const Log& log) {
-  const auto location = storage::StoreLocation::Parse(flags.store);
+std::unique_ptr<StandbyAlarm> WatchStandbys(const StoreOptions& store, const Log& log) {
+  const auto location = storage::StoreLocation::Parse(store.location);
   if (!location.ok() || !location->is_postgres()) return nullptr;
   return std::make_unique<StandbyAlarm>(storage::MakeStandbyCheck(location->address()), log);
 }
@@ -36,8 +36,8 @@ ServingCurator::ServingCurator(const ServingOptions& options, const LoadedCurato
                                const Log& log)
     : curator_(curator),
       log_(log),
-      standby_alarm_(WatchStandbys(options.flags, log)),
-      daemon_{options.flags, curator.parts().store, curator.parts(), options.certificates,
+      standby_alarm_(WatchStandbys(options.store, log)),
+      daemon_{options.store, curator.parts().store, curator.parts(), options.certificates,
               standby_alarm_.get()},
       sweeper_([&studies = curator.parts().studies] { return studies.Sweep(); }, log),
       status_(daemon_, options.access, options.lead) {}
@@ -58,20 +58,22 @@ StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const ServingOpt
                            .http = options.http,
                            .certificates = options.certificates,
                            .access = options.access,
-                           .ticket_limits = options.flags.ticket_limits,
-                           .limits = options.flags.limits,
+                           .ticket_limits = options.tickets,
+                           .limits = options.transport,
+                           .max_model_bytes = options.max_model_bytes,
                            .log = &log,
                            .call_metrics = &serving->call_metrics_,
                            .may_answer = options.may_answer,
                            .status = [status = &serving->status_] { return status->Read(); }},
                           curator.parts()));
-  TellHttp(options.flags, serving->server_->http_port(), log);
+  TellHttp(options.web, serving->server_->http_port(), log);
   serving->readiness_ = std::make_unique<Readiness>(
       ChecksOf(options, serving->daemon_), kBetweenChecks, log,
       [serving = serving.get()](bool ready) { serving->SetChecksPass(ready); });
   serving->status_.SetReadiness(*serving->readiness_);
   COPPICE_ASSIGN_OR_RETURN(
-      serving->metrics_, ServeMetrics(serving->daemon_, *serving->readiness_, serving->registry_));
+      serving->metrics_,
+      ServeMetrics(options.metrics, serving->daemon_, *serving->readiness_, serving->registry_));
   if (serving->metrics_ != nullptr) {
     log.Info("metrics", {{"port", StrCat(serving->metrics_->port())}});
   }

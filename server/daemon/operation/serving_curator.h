@@ -12,7 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "server/daemon/config/flags.h"
+#include "server/daemon/config/options.h"
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/loaded_curator.h"
 #include "server/daemon/operation/standby_alarm.h"
@@ -30,7 +30,12 @@ namespace coppice::daemon {
 
 // All of it must outlive the serving curator.
 struct ServingOptions {
-  const DaemonFlags& flags;
+  const StoreOptions& store;
+  const WebOptions& web;
+  const MetricsOptions& metrics;
+  RateLimit tickets;
+  TransportLimits transport;
+  uint64_t max_model_bytes;
   std::string listen;
   Certificates* certificates = nullptr;           // null: no TLS
   const access::AccessControl* access = nullptr;  // null: every caller may do everything

@@ -61,8 +61,8 @@ std::optional<std::string> StudyAlarms(const curator::Studies& studies, bool is_
         raised.push_back(StrCat("studies/", study.id, " (", StrJoin(names, ", "), ")"));
       });
   if (raised.empty()) return std::nullopt;
-  return StrCat("Studies raise alarms, which honest devices alone seldom do: ", ListOf(raised),
-                ". coppice study show says what is seen.");
+  return StrCat("Studies raise alarms, which honest devices rarely cause: ", ListOf(raised),
+                ". See coppice study show.");
 }
 
 std::vector<std::string> FailingChecks(const Readiness* readiness) {
@@ -122,13 +122,13 @@ v1::GetStatusResponse StatusReport::Read() const {
   add(HeldLedgers(daemon_.curator.datasets));
   add(StudyAlarms(daemon_.curator.studies, IsAskedByName(access_)));
   if (daemon_.standby_alarm != nullptr && daemon_.standby_alarm->Raised().value_or(false)) {
-    add("No synchronous replica of the database is there: losing its server loses acknowledged "
+    add("The database has no synchronous replica: if its server is lost, so are acknowledged "
         "reports and charges. See docs/postgresql.md#replicas.");
   }
   const absl::Time now = absl::Now();
   if (daemon_.certificates != nullptr) add(ExpiryAlarm(daemon_.certificates->expires(), now));
   if (access_ != nullptr) add(TokenAlarm(access_->policy()->tokens(), now));
-  const auto location = LocationOf(daemon_.flags.store, daemon_.flags.data_dir);
+  const auto location = LocationOf(daemon_.location);
   if (location.ok()) status.set_store(location->is_postgres() ? "postgresql" : "rocksdb");
   if (location.ok() && !location->is_postgres()) {
     if (const auto space = SpaceAt(location->address()); space.has_value()) {

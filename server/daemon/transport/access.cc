@@ -43,7 +43,7 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
   Status Judge(const InputMetadata& metadata, const grpc::AuthContext& context) {
     const auto found = metadata.find(kPath);
     if (found == metadata.end()) {
-      return gate_.Refuse("", InternalError("the call does not say its method"));
+      return gate_.Refuse("", InternalError("the call names no method"));
     }
     const std::string_view path = ViewOf(found->second);
     if (metadata.count(kAuthorization) > 1) return gate_.RefuseSeveralAuthorizations(path);

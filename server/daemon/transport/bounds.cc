@@ -62,8 +62,8 @@ class BoundedCall final : public grpc::experimental::Interceptor {
   void CorrectStatus(InterceptorBatchMethods& call) {
     if (unreadable_) {
       call.ModifySendStatus({grpc::StatusCode::INVALID_ARGUMENT,
-                             "the request is no message of this method: its bytes do not parse, or "
-                             "a string in it is no UTF-8"});
+                             "the request is not a message of this method: its bytes do not parse, "
+                             "or a string in it is not UTF-8"});
     }
     if (too_much_) {
       call.ModifySendStatus(rpc::ToGrpcStatus(calls::TooManyLargeAnswers()));

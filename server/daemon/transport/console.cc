@@ -27,18 +27,18 @@ std::string Installed(const char* folder) {
 }
 
 // The folder that the flag names or, without it, the installed one; empty if none is served.
-std::string FolderOf(const DaemonFlags& flags, const std::optional<std::string>& flag,
+std::string FolderOf(const WebOptions& web, const std::optional<std::string>& flag,
                      const char* installed) {
-  if (flags.http_listen.empty() || flag == kNoFolder) return "";
+  if (web.listen.empty() || flag == kNoFolder) return "";
   return flag.has_value() ? *flag : Installed(installed);
 }
 
-std::string ConsoleFolder(const DaemonFlags& flags) {
-  return FolderOf(flags, flags.console, "coppice/console");
+std::string ConsoleFolder(const WebOptions& web) {
+  return FolderOf(web, web.console, "coppice/console");
 }
 
-std::string SiteFolder(const DaemonFlags& flags) {
-  return FolderOf(flags, flags.site, "doc/coppice/html");
+std::string SiteFolder(const WebOptions& web) {
+  return FolderOf(web, web.site, "doc/coppice/html");
 }
 
 std::string OrNone(const std::string& folder) { return folder.empty() ? kNoFolder : folder; }
@@ -50,36 +50,36 @@ Status FlagError(const Status& status, std::string_view flag) {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags) {
-  const std::string folder = ConsoleFolder(flags);
+StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const WebOptions& web) {
+  const std::string folder = ConsoleFolder(web);
   if (folder.empty()) return nullptr;
   StatusOr<http::ServedFiles> files = http::ReadConsoleFiles(folder);
   if (!files.ok()) return FlagError(files.status(), "--console");
   return std::make_shared<const http::Console>(*std::move(files), report::StyleHash());
 }
 
-StatusOr<std::shared_ptr<const http::Site>> LoadSite(const DaemonFlags& flags) {
-  const std::string folder = SiteFolder(flags);
+StatusOr<std::shared_ptr<const http::Site>> LoadSite(const WebOptions& web) {
+  const std::string folder = SiteFolder(web);
   if (folder.empty()) return nullptr;
   StatusOr<http::ServedFiles> files = http::ReadSiteFiles(folder);
   if (!files.ok()) return FlagError(files.status(), "--site");
   return std::make_shared<const http::Site>(*std::move(files));
 }
 
-HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console,
+HttpOptions HttpOptionsOf(const WebOptions& web, std::shared_ptr<const http::Console> console,
                           std::shared_ptr<const http::Site> site) {
-  return {.listen = flags.http_listen,
-          .allowed_origins = flags.http_allow_origin,
+  return {.listen = web.listen,
+          .allowed_origins = web.allow_origin,
           .console = std::move(console),
           .site = std::move(site),
-          .max_connections = flags.http_connections};
+          .max_connections = web.connections};
 }
 
-void TellHttp(const DaemonFlags& flags, int port, const Log& log) {
+void TellHttp(const WebOptions& web, int port, const Log& log) {
   if (port == 0) return;
-  log.Info("http", {{"listen", flags.http_listen},
-                    {"console", OrNone(ConsoleFolder(flags))},
-                    {"site", OrNone(SiteFolder(flags))},
+  log.Info("http", {{"listen", web.listen},
+                    {"console", OrNone(ConsoleFolder(web))},
+                    {"site", OrNone(SiteFolder(web))},
                     {"port", StrCat(port)}});
 }
 

@@ -61,7 +61,7 @@ std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterfac
 // `certificates`, null for none, must outlive it. Unavailable if the address cannot be used.
 StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
                                                   const Certificates* certificates,
-                                                  const DaemonLimits& limits,
+                                                  const TransportLimits& limits,
                                                   const http::ServedCalls& served) {
   http::ServerOptions http{.listen = options.listen,
                            .allowed_origins = options.allowed_origins,
@@ -70,7 +70,7 @@ StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
                            .max_message_bytes = limits.max_message_bytes,
                            .max_request_bytes = limits.max_transport_bytes,
                            .max_connections = options.max_connections,
-                           .max_connection_age = absl::Seconds(limits.max_connection_age)};
+                           .max_connection_age = limits.connection_age};
   if (certificates != nullptr) {
     http.tls = MakeTlsSource(*certificates);
     if (http.tls() == nullptr) return InternalError("OpenSSL refuses the certificate");
@@ -83,6 +83,7 @@ class CuratorServer final : public DaemonServer {
   CuratorServer(const ServerOptions& options, const Curator& curator)
       : curator_(curator),
         limits_(options.limits),
+        max_model_bytes_(options.max_model_bytes),
         limiter_(options.ticket_limits, absl::Now),
         access_(options.access),
         may_answer_(options.may_answer),
@@ -192,7 +193,8 @@ class CuratorServer final : public DaemonServer {
   }
 
   const Curator curator_;
-  const DaemonLimits limits_;
+  const TransportLimits limits_;
+  const uint64_t max_model_bytes_;
   calls::ByteLoad answers_{limits_.max_answer_bytes};
   CallBounds bounds_{answers_, access::DeadlineOf};
   RateLimiter limiter_;
@@ -217,9 +219,9 @@ class CuratorServer final : public DaemonServer {
   service::StudyHandlers studies_{curator_.studies, limiter_, quotas_};
   service::ReportHandlers reports_{curator_.studies, guard_, limits_.OfStreams()};
   service::BatchHandlers batches_{curator_.studies};
-  service::ModelHandlers models_{curator_.store,         curator_.studies, curator_.models,
-                                 curator_.endpoints,     guard_,           quotas_,
-                                 limits_.max_model_bytes};
+  service::ModelHandlers models_{curator_.store,     curator_.studies, curator_.models,
+                                 curator_.endpoints, guard_,           quotas_,
+                                 max_model_bytes_};
   service::DatasetHandlers datasets_{curator_.datasets, curator_.jobs, guard_, quotas_};
   service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
   service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens(),
@@ -244,10 +246,9 @@ class CuratorServer final : public DaemonServer {
 }  // namespace
 
 Status CannotListen(const std::string& listen) {
-  return UnavailableError(
-      StrCat("--listen ", listen,
-             ": cannot be had. Is another process on this port, or the address of another "
-             "machine? Port 0 takes a free port"));
+  return UnavailableError(StrCat("--listen ", listen,
+                                 ": cannot listen there. Does another process use this port, or is "
+                                 "it another machine's address? Port 0 picks a free port"));
 }
 
 StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,

@@ -64,7 +64,8 @@ struct ServerOptions {
   Certificates* certificates = nullptr;           // null: no TLS
   const access::AccessControl* access = nullptr;  // null: every caller may do everything
   RateLimit ticket_limits = service::kDefaultTicketLimit;
-  DaemonLimits limits{};
+  TransportLimits limits{};
+  uint64_t max_model_bytes = models::kMaxModelBytes;
   const Log* log = nullptr;                      // null: calls are neither logged nor counted
   metrics::CallMetrics* call_metrics = nullptr;  // null: calls are not counted
   rpc::AnswerCheck may_answer{};                 // asked before each answer

@@ -41,14 +41,14 @@ grpc::ServerGenericBidiReactor* StandbyServer::RefusingService::CreateReactor(
 
 StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const std::string& listen,
                                                               Certificates* certificates,
-                                                              const DaemonLimits& limits) {
+                                                              const TransportLimits& limits) {
   std::unique_ptr<StandbyServer> standby(new StandbyServer);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  DaemonLimits brief = limits;
-  brief.max_connection_age = 5;
-  brief.connection_grace = 1;
+  TransportLimits brief = limits;
+  brief.connection_age = absl::Seconds(5);
+  brief.connection_grace = absl::Seconds(1);
   SetTransportLimits(brief, builder);
   SetConnectionLimits(builder);
   builder.AddListeningPort(

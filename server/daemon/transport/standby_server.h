@@ -29,7 +29,7 @@ class StandbyServer {
   // `certificates`, null for no TLS, must outlive it. Unavailable if the address cannot be used.
   static StatusOr<std::unique_ptr<StandbyServer>> Start(const std::string& listen,
                                                         Certificates* certificates,
-                                                        const DaemonLimits& limits);
+                                                        const TransportLimits& limits);
   ~StandbyServer();  // closes the port, which another server may take then
   StandbyServer(const StandbyServer&) = delete;
   StandbyServer& operator=(const StandbyServer&) = delete;

@@ -84,12 +84,12 @@ Status CheckTls(const RelayFlags& flags, const HostPort& listen) {
       !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
   if (flags.insecure && any_tls) {
     return InvalidArgumentError(
-        "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
-        "others");
+        "--insecure cannot be used with --tls-cert, --tls-key or --client-ca; leave out one or the "
+        "other");
   }
   if (flags.insecure && !IsLoopback(listen.host)) {
     return InvalidArgumentError(
-        StrCat("--insecure wants a loopback address in --listen, such as 127.0.0.1:8445, not \"",
+        StrCat("--insecure needs a loopback address in --listen, such as 127.0.0.1:8445, not \"",
                flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
   }
   if (flags.insecure || (!flags.tls_cert.empty() && !flags.tls_key.empty())) {
@@ -101,8 +101,8 @@ Status CheckTls(const RelayFlags& flags, const HostPort& listen) {
         "`deploy/make-certs.sh DIR`; or, on this machine only, use --insecure");
   }
   return InvalidArgumentError(
-      StrCat(flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
-             " FILE beside it: TLS needs a certificate and its key"));
+      StrCat(flags.tls_cert.empty() ? "--tls-key needs --tls-cert" : "--tls-cert needs --tls-key",
+             " FILE: TLS needs a certificate and its key"));
 }
 
 Status CheckAdmission(const RelayFlags& flags) {

@@ -51,10 +51,6 @@ Ctrl-C or SIGTERM answers what was accepted and stops; deals go on at the next s
 the certificates, the file of --admission and the log level of the config file again; a changed file
 of --admission is read without it. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
 
-constexpr uint64_t kMebibyte = uint64_t{1} << 20;
-constexpr uint64_t kMostBytes = uint64_t{1} << 40;
-constexpr uint64_t kWeek = 7 * 24 * 60 * 60;  // seconds
-
 const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
                                                  {"info", LogLevel::kInfo},
                                                  {"warning", LogLevel::kWarning},
@@ -67,15 +63,6 @@ std::string CheckLevel(const std::string& name) {
 CLI::Option* AddText(CLI::App& app, const std::string& flag, std::string& value,
                      const std::string& type, const std::string& description) {
   return app.add_option(flag, value, description)->type_name(type);
-}
-
-void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t least,
-              const std::string& description) {
-  app.add_option(flag, bytes, description)
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(CLI::Range(least, kMostBytes).description(""))
-      ->type_name("BYTES")
-      ->capture_default_str();
 }
 
 void AddServingFlags(CLI::App& app, RelayFlags& flags) {
@@ -135,34 +122,24 @@ void AddDealFlags(CLI::App& app, RelayFlags& flags) {
 }
 
 void AddOperatingFlags(CLI::App& app, RelayFlags& flags) {
-  AddBytes(app, "--max-transport-bytes", flags.max_transport_bytes, 64 * kMebibyte,
-           "What gRPC may hold for all connections; beyond it it reads more slowly and closes idle "
-           "ones");
-  AddBytes(app, "--max-answer-bytes", flags.max_answer_bytes, kMebibyte,
-           "Offers that wait to be read; more are refused, with a hint when to come again");
-  app.add_option("--max-connection-age", flags.max_connection_age,
-                 "Age at which a connection takes no further calls, and is closed 30 seconds later")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(uint64_t{1}, kWeek).description(""))
-      ->capture_default_str();
   AddText(app, "--port-file", flags.port_file, "FILE",
-          "Write the port here once serving, in the place of what is there");
+          "Write the port to this file once serving; replaces the file");
   app.add_option_function<std::string>(
          "--log-level", [&flags](const std::string& name) { flags.log_level = kLevels.at(name); },
-         "Least level to log: debug, info, warning, error")
+         "Lowest level to log: debug, info, warning, error")
       ->type_name("LEVEL")
       ->check(CheckLevel);
-  app.add_flag("--json", flags.json, "Log one JSON object a line (always to stderr)");
+  app.add_flag("--json", flags.json, "Log one JSON object per line (always to stderr)");
   AddText(app, "--metrics-listen", flags.metrics_listen, "HOST:PORT",
-          "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and for whoever "
-          "reaches it: a loopback address, or a network of its own. Off unless given");
+          "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and to anyone who "
+          "can reach it: use a loopback address or a separate network. Off by default");
   AddText(app, "--metrics-password-file", flags.metrics_password_file, "FILE",
-          "Ask for the first line of this file as the password of the metrics page (HTTP Basic, "
+          "Require the first line of this file as the password of the metrics page (HTTP Basic, "
           "any user name). Default: none");
   app.add_flag("--self-test", flags.self_test, "Run the start-up self-test on --data-dir, and exit")
       ->configurable(false);
   app.add_flag("--check-config,--check", flags.check_config,
-               "Check all of this, files too, and exit")
+               "Check all settings and the files that they name, and exit")
       ->configurable(false);
 }
 

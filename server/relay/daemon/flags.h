@@ -47,9 +47,6 @@ struct RelayFlags {
   std::string metrics_listen;         // empty: no metrics
   std::string metrics_password_file;  // empty: anyone who reaches the page may read it
   std::string port_file;
-  uint64_t max_transport_bytes = uint64_t{1} << 30;
-  uint64_t max_answer_bytes = uint64_t{256} << 20;
-  uint64_t max_connection_age = 300;  // seconds
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;
   bool check_config = false;

@@ -49,10 +49,9 @@ StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServerOptio
   server->service_.RegisterWith(builder);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || server->port_ == 0) {
-    return UnavailableError(
-        StrCat("--listen ", options.listen,
-               ": cannot be had. Is another process on this port, or the address of another "
-               "machine? Port 0 takes a free port"));
+    return UnavailableError(StrCat("--listen ", options.listen,
+                                   ": cannot listen there. Does another process use this port, or "
+                                   "is it another machine's address? Port 0 picks a free port"));
   }
   server->SetReady(false);
   return server;

@@ -168,13 +168,10 @@ Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_flags, Lo
   seams.log = [&log](const RelayEvent& event) { LogRelayEvent(event, log); };
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Relay> relay,
                            Relay::Open(files.options, files.key, files.curator, seams));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<RelayServer> server,
-                           RelayServer::Start({.listen = flags.listen,
-                                               .certificates = files.certificates.get(),
-                                               .max_transport_bytes = flags.max_transport_bytes,
-                                               .max_connection_age = flags.max_connection_age,
-                                               .limits = {.offer_bytes = flags.max_answer_bytes}},
-                                              *relay, *files.admission));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<RelayServer> server,
+      RelayServer::Start({.listen = flags.listen, .certificates = files.certificates.get()}, *relay,
+                         *files.admission));
   const RelayParts parts{flags, *relay, *server, files.certificates.get()};
   Readiness readiness(RelayReadinessChecks(parts), kBetweenChecks, log,
                       [&server](bool ready) { server->SetReady(ready); });

@@ -68,7 +68,7 @@ Status RunRelaySelfTest(const std::string& data_dir, const SigningKey& key, cons
     return OkStatus();
   }
   return FailedPreconditionError(
-      StrCat(failures.size(), " of ", tests.size(), " self-tests failed: nothing is served"));
+      StrCat(failures.size(), " of ", tests.size(), " self-tests failed; nothing is served"));
 }
 
 std::vector<ReadinessCheck> RelayReadinessChecks(const RelayParts& parts) {

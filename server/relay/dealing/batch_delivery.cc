@@ -24,10 +24,9 @@ StatusOr<BatchDelivery> BatchDelivery::Create(std::shared_ptr<const Epoch> epoch
                                               const RelayTerms& terms, const Frozen& frozen,
                                               const SigningKey& key) {
   if (terms.relay_key != KeyIdOf(key.public_key())) {
-    return FailedPreconditionError(
-        StrCat("a batch of study ", terms.study,
-               " was collected under another key of the relay: the curator takes it under "
-               "that one alone"));
+    return FailedPreconditionError(StrCat("a batch of study ", terms.study,
+                                          " was collected under another key of the relay, and the "
+                                          "curator accepts it only under that one"));
   }
   const BatchHeader header{.study = terms.study,
                            .fingerprint = terms.fingerprint,
@@ -86,7 +85,7 @@ StatusOr<BatchDelivery::Progress> BatchDelivery::Learn(const v1::DeliverBatchRes
     case v1::BATCH_STATE_RECEIVING:
       break;
     default:
-      return DataLossError("the curator does not say how far the batch has come");
+      return DataLossError("the curator does not say how much of the batch it has");
   }
   // A curator that has all reports and still receives has an error of its own.
   if (response.received() >= reports_) {

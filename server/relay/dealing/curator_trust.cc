@@ -18,7 +18,7 @@ namespace {
 
 Status MalformedManifest(std::string_view study, std::string_view why) {
   return DataLossError(
-      StrCat("the manifest of study ", study, " ", why, "; no pool is opened: ask the curator"));
+      StrCat("the manifest of study ", study, " ", why, "; no deal is opened: ask the curator"));
 }
 
 // The file is the pin, and the signed manifest in its wire form.
@@ -35,10 +35,9 @@ StatusOr<CuratorTrust> CuratorTrust::Load(std::string file, std::string_view stu
     return CuratorTrust(std::move(file), study, pin, std::nullopt);
   }
   COPPICE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
-  const Status damaged =
-      DataLossError(StrCat(file,
-                           " is damaged: it remembers which of the curator's keys was the last. "
-                           "Remove it to begin with the pinned key again"));
+  const Status damaged = DataLossError(StrCat(file,
+                                              " is damaged. It records the curator's latest key; "
+                                              "remove it to start again with the pinned key"));
   PublicKey pinned{};
   v1::SignedManifest proto;
   if (bytes.size() < pinned.size()) return damaged;

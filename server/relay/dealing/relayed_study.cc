@@ -147,6 +147,8 @@ Status RelayedStudy::RestoreEpoch(const std::string& folder) {
     BeginDeal(std::move(epoch), std::make_shared<const DealDocuments>(*std::move(documents)));
     return OkStatus();
   }
+  // Frozen, but not delivered. Freezing again returns the same batch, and the curator says which
+  // parts it has.
   COPPICE_ASSIGN_OR_RETURN(const Frozen frozen, epoch->Freeze(seams_.now()));
   COPPICE_ASSIGN_OR_RETURN(BatchDelivery delivery,
                            BatchDelivery::Create(epoch, promise, frozen, key_));
@@ -172,6 +174,8 @@ void RelayedStudy::Know(std::shared_ptr<Epoch> epoch) {
     return;
   }
   known_.push_back({.rules = rules, .epoch = std::move(epoch)});
+  // Erased epochs are known so that a late device learns that its report is too late, and not that
+  // its epoch never was. The oldest are forgotten.
   const auto is_erased = [](const KnownEpoch& known) {
     return known.epoch == nullptr && !known.reopens;
   };
@@ -231,6 +235,7 @@ StatusOr<std::shared_ptr<const RelayedStudy::Deal>> RelayedStudy::DealFor(
 }
 
 StatusOr<std::string> RelayedStudy::TakeOffer(std::string_view epoch, Relay::Admit admit) {
+  // First what refuses everybody, so that no caller's count of tickets grows for it.
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Deal> deal, DealFor(epoch));
   COPPICE_RETURN_IF_ERROR(admit(deal->documents->promise().epoch));
   COPPICE_ASSIGN_OR_RETURN(const Dealt dealt, deal->epoch->Deal(seams_.now()));

@@ -290,7 +290,7 @@ Status RelayedStudy::Collect(absl::Time now) {
     refused_ = !added.ok();
   }
   if (!added.ok()) builder_.reset();
-  return OfServer(added);
+  return SanitizeRemoteText(added);
 }
 
 // The folder may be complete if the disk failed only after that. Next to the following deal it

@@ -45,8 +45,8 @@ bool Parse(const ByteBuffer& bytes, Message& message) {
 
 grpc::Status Unreadable() {
   return {grpc::StatusCode::INVALID_ARGUMENT,
-          "the request is no message of this method: its bytes do not parse, or a string in it is "
-          "no UTF-8"};
+          "the request is not a message of this method: its bytes do not parse, or a string in it "
+          "is not UTF-8"};
 }
 
 grpc::Status UnderLoad(CallbackServerContext& context) {

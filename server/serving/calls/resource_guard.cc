@@ -108,7 +108,7 @@ Status ResourceGuard::CheckAlone(const Caller& caller, const access::Method* met
   if (caller.is_operator) return OkStatus();
   if (method == nullptr || method->scope == access::Scope::kOperator) {
     return PermissionDeniedError(
-        "this call concerns every owner: it is for an admin whose entry lists no resources");
+        "this call concerns all owners: only an admin whose entry lists no resources may make it");
   }
   for (const access::NamedResource& named : method->names) {
     COPPICE_RETURN_IF_ERROR(CheckNamed(caller, named, FieldOf(request, named.field)));
@@ -154,10 +154,9 @@ Status ResourceGuard::CheckOwned(const Caller& caller, std::string_view kind,
   const std::optional<owners::Resource> found = find_(kind, id);
   if (!found.has_value() || !caller.MaySee(*found)) return NoResource(kind, id);
   if (caller.Owns(found->owner)) return OkStatus();
-  return PermissionDeniedError(
-      StrCat(kind, "/", id,
-             " has another owner, and this call is for its owner: ask for a "
-             "token of that name"));
+  return PermissionDeniedError(StrCat(kind, "/", id,
+                                      " belongs to someone else, and only its owner may make this "
+                                      "call: ask for a token of that name"));
 }
 
 bool ResourceGuard::MaySee(const Caller& caller, std::string_view kind, std::string_view id) const {
@@ -171,8 +170,8 @@ Status ResourceGuard::CheckMayMake(const Caller& caller, std::string_view kind,
   if (caller.is_operator || caller.MayMake(name)) return OkStatus();
   return PermissionDeniedError(
       StrCat(name,
-             " is not a name that the policy lets you give: use one of your "
-             "\"resources\", or ask the operator to add it there"));
+             " is not a name that the policy lets you use: choose one that matches your "
+             "\"resources\", or ask the operator to add it"));
 }
 
 bool IsNamedOperator(const Caller& caller) {

@@ -79,7 +79,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
     const auto run = [call = shared_from_this(), work = std::move(work)] {
       const CancelCheck cancel([&] {
         if (!call->lane_->IsDraining()) return call->exchange_->CheckWanted();
-        return UnavailableError("the daemon is stopping; call again later");
+        return UnavailableError("the daemon is stopping; try again later");
       });
       Status status = call->exchange_->CheckWanted();
       if (status.ok()) status = work(cancel);
@@ -104,18 +104,16 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
 }  // namespace
 
-Status UnwantedCall() { return CancelledError("nobody waits for this call any more"); }
+Status UnwantedCall() { return CancelledError("the caller is no longer waiting"); }
 
 Status UnreadableRequest(const AnyMessage& type) {
   return InvalidArgumentError(StrCat("the request is no ", type.GetDescriptor()->full_name(),
-                                     ": its bytes do not parse, or a string in it is "
-                                     "no UTF-8"));
+                                     ": its bytes do not parse, or a string in it is not UTF-8"));
 }
 
 Status TooLargeRequest(size_t most_bytes) {
-  return ResourceExhaustedError(
-      StrCat("the request is larger than ", most_bytes,
-             " bytes, the most that this method takes: send less at a time"));
+  return ResourceExhaustedError(StrCat("the request is larger than ", most_bytes,
+                                       " bytes, the limit of this method: send less at a time"));
 }
 
 void RunUnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,

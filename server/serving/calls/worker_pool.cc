@@ -28,7 +28,7 @@ Status WorkerPool::Run(std::function<void()> work, const std::string& owner) {
     const auto found = queues_.find(owner);
     const size_t of_owner = found == queues_.end() ? 0 : found->second.size();
     if (of_owner >= max_waiting_ - waiting_) {
-      return ResourceExhaustedError("the curator is busy with other requests; try again later");
+      return ResourceExhaustedError("the curator is busy; try again later");
     }
     if (of_owner == 0) turns_.push_back(owner);
     queues_[owner].push_back(std::move(work));

@@ -32,7 +32,7 @@ class StreamLoad {
     Close();
     return ResourceExhaustedError(
         StrCat("there are ", limits_.max_streams,
-               " report streams already: come again later, or send single calls"));
+               " report streams already: try again later, or send single calls"));
   }
   void Close() { streams_.fetch_sub(1); }
 

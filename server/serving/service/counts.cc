@@ -11,6 +11,7 @@
 #include "common/model/cuts.h"
 #include "common/model/model.h"
 #include "common/model/render_label.h"
+#include "common/terms/answer.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/inspection/break_down.h"
 #include "server/serving/service/handlers.h"
@@ -76,7 +77,7 @@ curator::CountsRequest CountsRequestOf(const v1::GetCountsRequest& request) {
 
 // Numbers are counted under the end that devices rounded them to.
 std::vector<std::string> NamesOf(const Terms& terms) {
-  if (!terms.rounding.has_value()) return terms.schema->classes();
+  if (!AnswersNumbers(terms)) return terms.schema->classes();
   return {StrCat("rounded to ", terms.rounding->low), StrCat("rounded to ", terms.rounding->high)};
 }
 

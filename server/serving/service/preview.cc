@@ -18,8 +18,8 @@
 #include "common/base/text.h"
 #include "common/pages/pages.h"
 #include "common/terms/report_form.h"
-#include "common/wire/proto/convert.h"
 #include "common/wire/field_error.h"
+#include "common/wire/proto/convert.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/estimation/readers_bound.h"
 #include "server/curator/estimation/study_defaults.h"
@@ -47,9 +47,8 @@ StatusOr<std::vector<Budget>> EpsilonsOf(const v1::PreviewStudyRequest& request)
   COPPICE_RETURN_IF_ERROR(CheckCount("epsilon_nanos", request.epsilon_nanos_size()));
   std::vector<Budget> epsilons;
   if (request.epsilon_nanos().empty()) {
-    for (const double epsilon : curator::kForecastEpsilons) {
-      COPPICE_ASSIGN_OR_RETURN(const Budget budget, Budget::FromEpsilon(epsilon));
-      epsilons.push_back(budget);
+    for (const uint64_t nanos : curator::kForecastEpsilonNanos) {
+      epsilons.push_back(*Budget::FromNanos(nanos));
     }
   }
   for (int i = 0; i < request.epsilon_nanos_size(); ++i) {

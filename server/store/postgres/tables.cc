@@ -80,7 +80,8 @@ StatusOr<bool> TablesAreThere(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(const QueryResult found,
                            connection.Run({.sql = "SELECT version FROM coppice.coppice_schema"}));
   if (found.rows() != 1) {
-    return DataLossError("coppice.coppice_schema has not one row: restore a base backup");
+    return DataLossError(
+        "coppice.coppice_schema does not have exactly one row: restore a base backup");
   }
   const int64_t version = found.Int64(0, 0);
   if (version == kVersion) return true;

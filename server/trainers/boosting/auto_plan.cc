@@ -372,7 +372,8 @@ std::string AutoChoice::InWords() const {
     return StrCat("one number for all rows, ",
                   forest.is_concentrated() ? "with Gaussian noise" : "with Laplace noise");
   }
-  return StrCat(lines ? "lines, then " : "", trees(), " trees of ", depth(), " levels, ",
+  return StrCat(lines ? "lines, then " : "", trees(), trees() == 1 ? " tree of " : " trees of ",
+                depth(), depth() == 1 ? " level, " : " levels, ",
                 passes ? StrCat("then ", kColumnPasses, " passes over all columns, ") : "",
                 !forest.is_private()       ? "without noise"
                 : forest.is_concentrated() ? "with Gaussian noise"

@@ -45,17 +45,18 @@ TEST_F(AnsweredRowsTest, TheSameRowsAreRefusedTheSecondTimeAndTheirJournalNamed)
   ASSERT_OK(NoteAnswering(rows_));
   rows_.data_file = Write("copy.csv", "age,sick\n41,secretly\n");
   rows_.journal_file = folder_.path() + "/second.journal";
-  EXPECT_THAT(NoteAnswering(rows_),
-              StatusIs(StatusCode::kFailedPrecondition,
-                       "these rows answered study s1 before: name their journal, --journal " +
-                           folder_.path() +
-                           "/first.journal, to go on where it ends, or give --again to let every "
-                           "device spend its epsilon once more"));
+  EXPECT_THAT(
+      NoteAnswering(rows_),
+      StatusIs(StatusCode::kFailedPrecondition,
+               "these rows have already answered study s1; name their journal with --journal " +
+                   folder_.path() +
+                   "/first.journal to continue, or give --again to let every device spend its "
+                   "epsilon once more"));
   rows_.refuse_again = false;
   EXPECT_OK(NoteAnswering(rows_));
 }
 
-TEST_F(AnsweredRowsTest, OtherRowsStudiesAndCuratorsAreOthers) {
+TEST_F(AnsweredRowsTest, OtherRowsStudiesOrCuratorsAreNotRefused) {
   ASSERT_OK(NoteAnswering(rows_));
   AnsweringRows other = rows_;
   other.study = "s2";
@@ -93,9 +94,9 @@ TEST_F(AnsweredRowsTest, WhatCannotBeNotedIsSaidWithWhatToDo) {
   setenv("XDG_STATE_HOME", rows_.data_file.c_str(), 1);  // not a folder
   EXPECT_THAT(
       NoteAnswering(rows_),
-      StatusIs(StatusCode::kUnavailable,
-               AllOf(HasSubstr("cannot note that these rows answer"), HasSubstr("Not a directory"),
-                     HasSubstr("name a --journal, or give --again"))));
+      StatusIs(StatusCode::kUnavailable, AllOf(HasSubstr("cannot record that these rows answered"),
+                                               HasSubstr("Not a directory"),
+                                               HasSubstr("name a --journal, or give --again"))));
   rows_.refuse_again = false;  // as with --journal or --again
   EXPECT_THAT(NoteAnswering(rows_),
               StatusIs(StatusCode::kUnavailable, Not(HasSubstr("--journal"))));

@@ -49,7 +49,7 @@ TEST_F(OpenFilesTest, ATokenThatEverybodyMayReadIsWarnedOfAndNotShown) {
   EXPECT_THAT(Run({"--token-file", Make("token", 0640)}).err, Not(HasSubstr("warning")));
 }
 
-TEST_F(OpenFilesTest, SoIsAPrivateKeyAndACertificateIsNot) {
+TEST_F(OpenFilesTest, APrivateKeyThatEverybodyMayReadIsWarnedOfAndACertificateIsNot) {
   const std::string cert = Make("device.crt", 0644), key = Make("device.key", 0604);
   EXPECT_THAT(Run({"--cert", cert, "--key", key}).err,
               AllOf(HasSubstr("warning"), HasSubstr(key + " (--key)"), Not(HasSubstr("(--cert)"))));

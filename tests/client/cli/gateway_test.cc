@@ -1,8 +1,15 @@
-#include "client/cli/studies/collect.h"
-#include "common/base/status.h"
-#include "common/base/status_macros.h"
-#include "tests/client/device/fake_curator.h"
-#include "tests/client/device/sample_study.h"
+// A gateway: sessions of many devices behind one journal.
+
+#include "client/cli/studies/gateway.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/privacy/openssl_random.h"
+#include "tests/client/device/c/scripted_curator.h"
+#include "tests/client/device/c/scripted_relay.h"
+#include "tests/client/device/served_carrier.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -10,185 +17,152 @@ namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::FakeKey;
-using ::coppice::testing::FakeManifest;
-using ::coppice::testing::SamplePrivatizer;
-using ::coppice::testing::SampleTerms;
-using ::coppice::testing::SampleTicket;
+using ::coppice::testing::RelayKey;
+using ::coppice::testing::ScriptedRelay;
+using ::coppice::testing::ScriptedServices;
+using ::coppice::testing::ServedCarrier;
+using ::coppice::testing::SignDeal;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
-// Accepts everything, except the calls that a test makes fail.
-class FakeLink {
- public:
-  GatewayLink link() {
-    return {.tickets = [this](absl::Span<const size_t> rows) -> StatusOr<std::vector<Ticket>> {
-              std::vector<Ticket> tickets;
-              for (size_t i = 0; i < rows.size(); ++i) tickets.push_back(SampleTicket(++issued_));
-              return tickets;
-            },
-            .deliver = [this](absl::Span<const PrivateReport> reports) { return Take(reports); },
-            .check_is =
-                [this](const PublicKey& root) {
-                  return root == key ? OkStatus() : FailedPreconditionError("another");
-                }};
+constexpr size_t kRows = 5;
+
+TableFile MakeFile() {
+  auto schema = std::make_shared<const Schema>(testing::SampleSchema());
+  TableFile file{Table(schema), {}};
+  file.ids = {"ann", "bob", "cid", "dan", "eve"};
+  for (size_t row = 0; row < kRows; ++row) {
+    file.table.Append({static_cast<double>(row)}, static_cast<uint32_t>(row % 2));
   }
+  return file;
+}
 
-  PublicKey key = FakeKey(1).public_key();
-
-  int calls = 0;
-  int fail_from_call = 1000;
-  DeliveryResult result{Delivery::kAccepted, ""};
-  std::vector<PrivateReport> taken;
-
- private:
-  StatusOr<std::vector<DeliveryResult>> Take(absl::Span<const PrivateReport> reports) {
-    if (++calls >= fail_from_call) return UnavailableError("down");
-    taken.insert(taken.end(), reports.begin(), reports.end());
-    return std::vector<DeliveryResult>(reports.size(), result);
-  }
-
-  uint8_t issued_ = 0;
-};
-
+// Counts the calls of one method, and lets some of them fail.
+template <typename Services>
 class GatewayTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    for (int row = 0; row < 10; ++row) {
-      file_.table.Append(Row{static_cast<double>(row)}, row % 2);
-    }
-    ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(dir_.path() + "/journal"));
-    // Does what a trust over this journal does when it admits an offer.
-    SeenManifest seen{.curator = "curator:1", .manifest = FakeManifest(SampleTerms())};
-    seen.key = seen.root = FakeKey(1).public_key();
-    seen.manifest.key = KeyIdOf(seen.key);
-    ASSERT_OK(journal_->Remember(seen));
+  GatewayParts Parts(DeliveryRoute route) {
+    return {.device = {.policy = policy_,
+                       .offers = offers_,
+                       .journal = store_->journal(),
+                       .random = random_,
+                       .relay = &relay_},
+            .journal = *store_,
+            .carrier = carrier_,
+            .server = "server:1",
+            .route = route,
+            .stop = [this] { return stops_; }};
   }
-
-  Status Answer(GatewayCounts& counts, size_t rows = 10) {
-    Gateway gateway(link_.link(), *journal_, options_, [this] { return stop_; });
-    COPPICE_RETURN_IF_ERROR(gateway.Resume("sample", counts));
-    return gateway.AnswerRows(
-        privatizer_, policy_, file_, rows, [](uint64_t) {}, counts);
+  Status AnswerAll(DeliveryRoute route, GatewayCounts& counts, size_t batch = 1000) {
+    const std::vector<std::string> no_tokens;
+    return AnswerRows(Parts(route), {.batch = batch},
+                      {.study = "sample",
+                       .known = nullptr,
+                       .file = file_,
+                       .rows = kRows,
+                       .submission_tokens = no_tokens},
+                      [this](uint64_t done) { progress_.push_back(done); }, counts);
   }
 
   TempDir dir_;
-  FakeLink link_;
-  bool stop_ = false;
-  Privatizer privatizer_ = SamplePrivatizer();
-  Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
-  TableFile file_{Table(SampleTerms().schema), {}};
-  GatewayOptions options_{.batch = 4};
-  std::unique_ptr<Journal> journal_;
+  const TableFile file_ = MakeFile();
+  Policy policy_{.max_epsilon = *Budget::FromEpsilon(2)};
+  const OfferPolicy offers_{.curator_key = FakeKey().public_key()};
+  KnownRelay relay_{.policy = {.relay_key = RelayKey().public_key(), .max_send_delay_seconds = 0}};
+  std::unique_ptr<JournalStore> store_ = *JournalStore::Open(dir_.path() + "/journal");
+  OpenSslRandom random_;
+  Services services_;
+  ServedCarrier<Services> carrier_{services_};
+  std::vector<uint64_t> progress_;
+  bool stops_ = false;
 };
 
-TEST_F(GatewayTest, EveryRowIsOneDevice) {
+using DirectGatewayTest = GatewayTest<ScriptedServices>;
+
+TEST_F(DirectGatewayTest, LetsEveryRowAnswerAsADeviceOfItsOwn) {
+  services_.reports.outcomes.assign(2, v1::REPORT_OUTCOME_ACCEPTED);
   GatewayCounts counts;
-  ASSERT_OK(Answer(counts));
-  EXPECT_EQ(counts.accepted, 10);
-  EXPECT_EQ(link_.calls, 3);
-  EXPECT_EQ(link_.taken.size(), 10);
-  EXPECT_EQ(counts.MeanPayloadBytes(), link_.taken[0].payload.size());
-  EXPECT_TRUE(journal_->Undelivered().value().empty());
-  EXPECT_EQ(journal_->Entries().value()[9].subject, "10");
+  EXPECT_THAT(AnswerAll(DeliveryRoute::kDirect, counts, /*batch=*/2),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("")));  // the last one has one report
+  EXPECT_EQ(counts.accepted, 4u);
+  EXPECT_THAT(progress_, ElementsAre(2, 4));
+  EXPECT_EQ(store_->journal().CountUndelivered(), 1u);
+  services_.reports.outcomes = {v1::REPORT_OUTCOME_DUPLICATE};
+  GatewayCounts resumed;
+  ASSERT_OK(Resume(Parts(DeliveryRoute::kDirect), {}, /*study=*/"", resumed));
+  EXPECT_EQ(resumed.duplicate, 1u);
+  GatewayCounts again;
+  ASSERT_OK(AnswerAll(DeliveryRoute::kDirect, again));
+  EXPECT_EQ(again.answered_before, kRows);
 }
 
-TEST_F(GatewayTest, RowsThatHaveAnsweredArePassedOver) {
-  GatewayCounts first, second;
-  ASSERT_OK(Answer(first, 7));
-  ASSERT_OK(Answer(second));
-  EXPECT_EQ(first.accepted, 7);
-  EXPECT_EQ(second.accepted, 3);
-  EXPECT_EQ(second.answered_before, 7);
-  EXPECT_EQ(link_.taken.size(), 10);
-}
-
-TEST_F(GatewayTest, FailedDeliveryIsResumedWithTheSameBytes) {
-  link_.fail_from_call = 2;
+TEST_F(DirectGatewayTest, CountsRefusalsByTheirReason) {
+  services_.reports.outcomes.assign(kRows, v1::REPORT_OUTCOME_STUDY_SEALED);
   GatewayCounts counts;
-  EXPECT_THAT(Answer(counts), StatusIs(StatusCode::kUnavailable, "down"));
-  const std::vector<JournalEntry> waiting = journal_->Undelivered().value();
-  ASSERT_EQ(waiting.size(), 4);
-
-  link_.fail_from_call = 1000;
-  ASSERT_OK(Answer(counts));
-  EXPECT_EQ(counts.accepted, 10);
-  for (size_t i = 0; i < waiting.size(); ++i) EXPECT_EQ(link_.taken[4 + i], waiting[i].report);
+  ASSERT_OK(AnswerAll(DeliveryRoute::kDirect, counts));
+  EXPECT_THAT(counts.refused, ElementsAre(Pair("study sealed", kRows)));
+  EXPECT_EQ(store_->journal().CountUndelivered(), 0u);
 }
 
-TEST_F(GatewayTest, StopsBetweenBatches) {
-  stop_ = true;
+TEST_F(DirectGatewayTest, StopsBeforeTheNextCall) {
+  stops_ = true;
   GatewayCounts counts;
-  EXPECT_THAT(Answer(counts), StatusIs(StatusCode::kCancelled, HasSubstr("stopped")));
-  EXPECT_EQ(link_.calls, 0);
-  EXPECT_TRUE(journal_->Entries().value().empty());
+  EXPECT_THAT(AnswerAll(DeliveryRoute::kDirect, counts),
+              StatusIs(StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_THAT(services_.calls, IsEmpty());
 }
 
-TEST_F(GatewayTest, RefusedReportsAreCountedByReasonAndNotSentAgain) {
-  link_.result = {Delivery::kRefused, "study sealed"};
+TEST_F(DirectGatewayTest, SendsNothingThatWaitsOnceTheOwnerOptedOut) {
+  services_.reports.failures = 1;
   GatewayCounts counts;
-  ASSERT_OK(Answer(counts, 5));
-  EXPECT_EQ(counts.refused["study sealed"], 5);
-  EXPECT_EQ(counts.TotalRefused(), 5);
-  EXPECT_TRUE(journal_->Undelivered().value().empty());
+  EXPECT_FALSE(AnswerAll(DeliveryRoute::kDirect, counts).ok());
+  ASSERT_OK(store_->Change([](Journal& journal) { return journal.SetOptedOut(true); }));
+  services_.calls.clear();
+  EXPECT_THAT(Resume(Parts(DeliveryRoute::kDirect), {}, /*study=*/"", counts),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+  EXPECT_THAT(services_.calls, IsEmpty());
 }
 
-TEST_F(GatewayTest, SubjectsAreWhoTheIdColumnNames) {
-  for (int row = 0; row < 10; ++row)
-    file_.ids.push_back(std::string(1, static_cast<char>('a' + row)));
+class RelayGatewayTest : public GatewayTest<ScriptedRelay> {
+ protected:
+  RelayGatewayTest() {
+    RelayTerms terms = testing::PromisedTerms();
+    terms.deal_until_unix_seconds = terms.freeze_at_unix_seconds = 3'900'000'000;
+    services_.relay.offer = SignDeal(terms, testing::Sign(FakeKey(), testing::SealedManifest()));
+  }
+};
+
+TEST_F(RelayGatewayTest, TakesATicketForEachRow) {
   GatewayCounts counts;
-  ASSERT_OK(Answer(counts, 3));
-  // In another order of the rows nobody answers twice.
-  std::swap(file_.ids[0], file_.ids[9]);
-  ASSERT_OK(Answer(counts, 10));
-  EXPECT_EQ(counts.accepted, 10);
-  EXPECT_EQ(counts.answered_before, 3);
-  EXPECT_TRUE(journal_->Find("j", "sample").value().has_value());
+  ASSERT_OK(AnswerAll(DeliveryRoute::kThroughRelay, counts));
+  EXPECT_EQ(counts.dealt, kRows);
+  EXPECT_EQ(counts.accepted, kRows);
+  EXPECT_THAT(services_.relay.requests, SizeIs(kRows));
 }
 
-TEST_F(GatewayTest, AnotherCuratorGetsNothingAndEndsNothing) {
-  link_.fail_from_call = 1;
+TEST_F(RelayGatewayTest, SendsWhatWaitsWithTheSameBytes) {
+  services_.relay.failures = 1000;
   GatewayCounts counts;
-  EXPECT_THAT(Answer(counts, 4), StatusIs(StatusCode::kUnavailable, "down"));
-  link_.fail_from_call = 1000;
-  link_.key = FakeKey(2).public_key();
-  Gateway elsewhere(link_.link(), *journal_, options_, [] { return false; });
-  ASSERT_OK(elsewhere.Resume("", counts));
-  EXPECT_EQ(counts.of_other_curators, 4);
-  EXPECT_TRUE(link_.taken.empty());
-  EXPECT_EQ(journal_->Undelivered().value().size(), 4);
+  EXPECT_FALSE(AnswerAll(DeliveryRoute::kThroughRelay, counts).ok());
+  EXPECT_EQ(store_->journal().CountUndelivered(), kRows);
+  services_.relay.failures = 0;
+  services_.relay.requests.clear();
+  GatewayCounts resumed;
+  ASSERT_OK(Resume(Parts(DeliveryRoute::kThroughRelay), {}, /*study=*/"", resumed));
+  EXPECT_EQ(resumed.accepted, kRows);
 }
 
-TEST_F(GatewayTest, AnUnknownStudyIsAnEndOnlyWhenToldSo) {
-  link_.result = {Delivery::kUnknownStudy, "unknown study"};
+TEST_F(RelayGatewayTest, ReturnsTheErrorWhereTicketsEnd) {
+  services_.relay.take = {grpc::StatusCode::RESOURCE_EXHAUSTED, "no ticket is left"};
   GatewayCounts counts;
-  ASSERT_OK(Answer(counts, 4));
-  EXPECT_EQ(counts.unknown_study, 4);
-  EXPECT_EQ(journal_->Undelivered().value().size(), 4);
-
-  options_.end_unknown = true;
-  ASSERT_OK(Answer(counts, 4));
-  EXPECT_EQ(counts.unknown_study, 8);
-  EXPECT_TRUE(journal_->Undelivered().value().empty());
-}
-
-TEST_F(GatewayTest, PolicyIsKept) {
-  policy_.max_epsilon = *Budget::FromEpsilon(1);
-  GatewayCounts counts;
-  EXPECT_THAT(Answer(counts), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("at most 1")));
-  EXPECT_EQ(link_.calls, 0);
-}
-
-TEST(CallSizeTest, OneCallIsOfOneStudyAndNotTooLarge) {
-  const auto entry = [](const std::string& study, size_t bytes) -> JournalEntry {
-    return {.subject = "1",
-            .epsilon = *Budget::FromEpsilon(1),
-            .report = {.study = study, .ticket = {}, .payload = std::string(bytes, 'p')}};
-  };
-  EXPECT_EQ(CallSize({entry("a", 1), entry("a", 1), entry("b", 1)}, 10), 2);
-  EXPECT_EQ(CallSize({entry("a", 1), entry("a", 1), entry("a", 1)}, 2), 2);
-  EXPECT_EQ(CallSize({entry("a", 2 << 20), entry("a", 2 << 20)}, 10), 1);
-  EXPECT_EQ(CallSize({entry("a", 5 << 20)}, 10), 1);
+  EXPECT_THAT(AnswerAll(DeliveryRoute::kThroughRelay, counts),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("")));
+  EXPECT_THAT(store_->journal().Entries(), IsEmpty());
 }
 
 }  // namespace

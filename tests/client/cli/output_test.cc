@@ -35,7 +35,7 @@ TEST(OutputTest, TextDoesNotSteerTheTerminal) {
   EXPECT_EQ(AsText(Json{{"a", "\x1b[2Jgone\n"}}), "a  \xef\xbf\xbd[2Jgone\xef\xbf\xbd\n");
 }
 
-TEST(OutputTest, NeitherDoesJson) {
+TEST(OutputTest, JsonDoesNotSteerTheTerminal) {
   const Json json = {{"a", "\x1b[2J \x7f \xc2\x9b \u03b5"}};
   const std::string line = JsonLine(json);
   EXPECT_EQ(line, R"({"a":"\u001b[2J \u007f \u009b )"
@@ -103,7 +103,7 @@ TEST(OutputTest, ATableThatIsWiderThanTheTerminalIsBlocks) {
   EXPECT_EQ(AsTable(rows), table);
 }
 
-TEST(OutputTest, WhatIsNoTerminalHasNoWidth) {
+TEST(OutputTest, AFileOrPipeHasNoWidth) {
   setenv("COLUMNS", "20", 1);
   EXPECT_EQ(TerminalWidth(/*descriptor=*/99), 0);
   unsetenv("COLUMNS");

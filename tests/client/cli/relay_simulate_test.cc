@@ -7,7 +7,7 @@
 
 #include "common/terms/signature.h"
 #include "tests/client/cli/run_coppice.h"
-#include "tests/client/device/relay/fake_relay.h"
+#include "tests/client/device/fake_relay.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {

@@ -40,7 +40,7 @@ TEST(TokenListTest, ALineThatIsNoTokenIsNamedAndNotShown) {
   }
 }
 
-TEST(TokenListTest, AFileThatIsNotThere) {
+TEST(TokenListTest, NamesAMissingFile) {
   EXPECT_THAT(ReadTokenList("/none"), StatusIs(StatusCode::kNotFound, HasSubstr("/none")));
 }
 

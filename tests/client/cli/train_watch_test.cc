@@ -36,7 +36,7 @@ TEST_F(TrainWatchTest, EveryChangeIsShownOnce) {
   EXPECT_EQ(curator_.training->watched, "jobs/j1");
 }
 
-TEST_F(TrainWatchTest, BrokenStreamsAreOpenedAnewAndNothingIsSaidTwice) {
+TEST_F(TrainWatchTest, BrokenStreamsAreReopenedAndNothingIsPrintedTwice) {
   curator_.training->end_of_stream = {2, 2, 3};
   ASSERT_OK_AND_ASSIGN(const v1::Job job, Follow());
   EXPECT_EQ(job.state(), v1::JOB_STATE_DONE);

@@ -1,5 +1,5 @@
-// The averaging attacker asks a device the same question a thousand times to average the noise
-// away. He must learn no more than one report tells.
+// The averaging attacker is a curator that asks a device the same question a thousand times, to
+// average the noise away. He must learn no more than one report tells.
 
 #include <cmath>
 #include <cstdio>
@@ -9,20 +9,25 @@
 #include <string>
 #include <vector>
 
-#include "client/device/responder.h"
+#include "client/device/run_session.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
-#include "tests/client/device/sample_study.h"
+#include "common/base/status_macros.h"
+#include "tests/client/device/c/scripted_curator.h"
+#include "tests/client/device/served_carrier.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {
 namespace {
 
-using ::coppice::testing::SamplePrivatizer;
-using ::coppice::testing::StatusIs;
+using ::coppice::testing::FakeKey;
+using ::coppice::testing::FakeManifest;
+using ::coppice::testing::FakeTerms;
+using ::coppice::testing::ScriptedServices;
+using ::coppice::testing::ServedCarrier;
+using ::coppice::testing::Sign;
 using ::coppice::testing::TempDir;
-using ::testing::HasSubstr;
 
 constexpr int kQuestions = 1000;
 constexpr double kEpsilon = 0.5;
@@ -40,11 +45,15 @@ class Attacker {
     return ticket;
   }
 
-  void See(const PrivateReport& report) {
+  // A SealedReports message, as he opened it.
+  void See(const std::string& message) {
+    v1::SealedReports reports;
+    ASSERT_TRUE(reports.ParseFromString(message));
+    for (const v1::Report& report : reports.reports()) See(report.ticket(), report.payload());
+  }
+  void See(const std::string& ticket, const std::string& payload) {
     // The same report again tells nothing new.
-    if (seen_.insert(report.ticket.ToBytes() + report.payload).second) {
-      payloads_.push_back(report.payload);
-    }
+    if (seen_.insert(ticket + payload).second) payloads_.push_back(payload);
   }
 
   size_t different_reports() const { return seen_.size(); }
@@ -79,21 +88,50 @@ class AveragingAttackerTest : public ::testing::Test {
   // Restarts the device, which knows only what is in its journal.
   void Restart() {
     journal_.reset();
-    ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(JournalPath()));
+    ASSERT_OK_AND_ASSIGN(journal_, JournalStore::Open(JournalPath()));
   }
 
-  StatusOr<std::vector<PrivateReport>> Ask(const Privatizer& privatizer, const Ticket& ticket) {
-    return Responder(policy_, *journal_)
-        .Respond(
-            privatizer, {{"me", ticket}}, [this](size_t) { return row_; }, random_);
+  // Lures the device to a study with these terms, with a ticket of its own, and acknowledges nothing
+  // that it sends.
+  Status Ask(const Terms& terms, const Ticket& ticket, Attacker& attacker) {
+    curator_.reports.failures = 1'000'000;
+    curator_.studies.tamper = [&](v1::GetOfferResponse& response) {
+      response.set_terms(SerializeTerms(terms));
+      response.set_tickets(0, ticket.ToBytes());
+      const uint32_t tree = TreeOfTicket(ticket, terms.trees);
+      const PackedForest& packed = curator_.studies.packed;
+      response.set_tree(MakeEnvelope(packed.trees[tree], testing::kFakeTreeBytes));
+      response.set_tree_path(MakeEnvelope(packed.merkle.paths[tree], testing::kFakePathBytes));
+      *response.mutable_manifest() = ToProto(Sign(FakeKey(), FakeManifest(terms)));
+    };
+    DeviceSession session({.policy = policy_,
+                           .offers = offers_,
+                           .journal = journal_->journal(),
+                           .random = random_},
+                          {.server = "curator:1", .subjects = {"me"}, .study = terms.study});
+    curator_.reports.requests.clear();
+    COPPICE_RETURN_IF_ERROR(RunSession(session, {.journal = *journal_, .carrier = carrier_},
+                                       [this](size_t, const Terms&) { return row_; }));
+    for (const std::string& message : curator_.reports.requests) attacker.See(message);
+    return session.outcome().answer;
+  }
+
+  static Terms TermsOf(const std::string& study, double epsilon) {
+    Terms terms = FakeTerms();
+    terms.study = study;
+    terms.epsilon = *Budget::FromEpsilon(epsilon);
+    return terms;
   }
 
   TempDir dir_;
   LabelledRow row_ = {{3}, 1};
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
-  std::unique_ptr<Journal> journal_;
+  const OfferPolicy offers_{.curator_key = FakeKey().public_key()};
+  ScriptedServices curator_;
+  ServedCarrier<ScriptedServices> carrier_{curator_};
+  std::unique_ptr<JournalStore> journal_;
   OpenSslRandom random_;
-  const Privatizer privatizer_ = SamplePrivatizer("sample", kEpsilon);
+  const Terms terms_ = TermsOf("sample", kEpsilon);
   const std::unique_ptr<LocalMechanism> mechanism_ = *MakeLocalMechanism(
       MechanismKind::kSymmetricUnary, *Budget::FromEpsilon(kEpsilon), {.leaves = 2, .classes = 2});
 };
@@ -109,9 +147,7 @@ TEST_F(AveragingAttackerTest, LearnsOneReportsWorthThroughRestartsAndRetries) {
       std::ofstream(JournalPath(), std::ios::binary | std::ios::app) << '\x40';
       Restart();
     }
-    ASSERT_OK_AND_ASSIGN(const auto reports, Ask(privatizer_, attacker.FreshTicket()));
-    ASSERT_EQ(reports.size(), 1u);
-    attacker.See(reports[0]);
+    ASSERT_OK(Ask(terms_, attacker.FreshTicket(), attacker));
   }
   EXPECT_EQ(attacker.different_reports(), 1u);
   EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
@@ -128,23 +164,21 @@ TEST_F(AveragingAttackerTest, LearnsNoMoreOfARowThatDoesNotFit) {
     Restart();
     Attacker attacker;
     for (int i = 0; i < kQuestions; ++i) {
-      ASSERT_OK_AND_ASSIGN(const auto reports, Ask(privatizer_, attacker.FreshTicket()));
-      attacker.See(reports.at(0));
+      ASSERT_OK(Ask(terms_, attacker.FreshTicket(), attacker));
     }
     EXPECT_EQ(attacker.different_reports(), 1u);
     EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
   }
 }
 
-TEST_F(AveragingAttackerTest, OtherTermsForTheSameStudyGetNoAnswer) {
+TEST_F(AveragingAttackerTest, GetsNoOtherAnswerForOtherTermsOfTheStudy) {
   Restart();
   Attacker attacker;
-  ASSERT_OK(Ask(privatizer_, attacker.FreshTicket()));
-  for (uint8_t i = 2; i < 50; ++i) {
-    const Privatizer other = SamplePrivatizer("sample", kEpsilon / i, {i});
-    EXPECT_THAT(Ask(other, attacker.FreshTicket()),
-                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("other terms")));
+  ASSERT_OK(Ask(terms_, attacker.FreshTicket(), attacker));
+  for (int i = 2; i < 50; ++i) {
+    ASSERT_OK(Ask(TermsOf("sample", kEpsilon / i), attacker.FreshTicket(), attacker));
   }
+  EXPECT_EQ(attacker.different_reports(), 1u);
 }
 
 TEST_F(AveragingAttackerTest, StudiesUnderOtherNamesEndAtTheTotalThatTheDeviceAgreedTo) {
@@ -154,8 +188,8 @@ TEST_F(AveragingAttackerTest, StudiesUnderOtherNamesEndAtTheTotalThatTheDeviceAg
   int answered = 0;
   for (int i = 0; i < kQuestions; ++i) {
     if (i % 100 == 99) Restart();
-    const Privatizer again = SamplePrivatizer("sample-" + std::to_string(i), kEpsilon);
-    answered += Ask(again, attacker.FreshTicket()).ok() ? 1 : 0;
+    const Terms again = TermsOf("sample-" + std::to_string(i), kEpsilon);
+    answered += Ask(again, attacker.FreshTicket(), attacker).ok() ? 1 : 0;
   }
   EXPECT_EQ(answered, 4);  // 4 * 0.5
 }
@@ -163,10 +197,11 @@ TEST_F(AveragingAttackerTest, StudiesUnderOtherNamesEndAtTheTotalThatTheDeviceAg
 // Shows that the attack works on a device that randomizes anew each time: the tests would see it.
 TEST_F(AveragingAttackerTest, WouldSucceedWithoutTheJournal) {
   Attacker attacker;
+  const Privatizer privatizer = testing::SamplePrivatizer("sample", kEpsilon);
   for (int i = 0; i < kQuestions; ++i) {
     ASSERT_OK_AND_ASSIGN(const PrivateReport report,
-                         privatizer_.Privatize({{3}, 1}, attacker.FreshTicket(), random_));
-    attacker.See(report);
+                         privatizer.Privatize({{3}, 1}, attacker.FreshTicket(), random_));
+    attacker.See(report.ticket.ToBytes(), report.payload);
   }
   EXPECT_EQ(attacker.different_reports(), static_cast<size_t>(kQuestions));
   EXPECT_GT(attacker.Loss(*mechanism_), 20 * kEpsilon);

@@ -14,14 +14,22 @@
 
 #include "client/device/grpc/connect.h"
 #include "common/base/text.h"
-#include "common/wire/manifest.h"
+#include "common/encrypt/direct_message.h"
+#include "common/encrypt/sealing_key.h"
+#include "common/terms/envelope.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/manifest.h"
+#include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/client/device/sample_study.h"
 
 namespace coppice::testing {
+
+// Trees and paths of an offer have one length each.
+inline constexpr size_t kFakeTreeBytes = 64;
+inline constexpr size_t kFakePathBytes = 4 * 32 + 4;
 
 // Tree t splits at x < t + 0.5.
 inline Forest FakeForest() {
@@ -40,6 +48,17 @@ inline Terms FakeTerms() {
   return terms;
 }
 
+// The key that reports are sealed for.
+inline seal::SealingKey FakeDirectKey() {
+  seal::SealingKey::Secret secret{};
+  secret.fill(11);
+  return *seal::SealingKey::FromSecret(secret);
+}
+inline DirectKey FakeDirect() { return {.suite = 1, .key = FakeDirectKey().public_key()}; }
+
+// The longest report about any tree of `terms`, whatever the row.
+inline constexpr uint32_t kFakeReportBytes = 512;
+
 // What an honest curator signs about `terms`.
 inline Manifest FakeManifest(const Terms& terms) {
   return {.study = terms.study,
@@ -49,7 +68,8 @@ inline Manifest FakeManifest(const Terms& terms) {
           .expires_unix_seconds = 4'000'000'000,  // in 2096
           .min_reports = 100,
           .sequence = 2,
-          .issued_unix_seconds = 1000};
+          .issued_unix_seconds = 1000,
+          .direct = DirectSealing{.key = FakeDirect(), .report_bytes = kFakeReportBytes}};
 }
 
 inline SignedManifest Sign(const SigningKey& key, Manifest manifest, KeyChain endorsements = {}) {
@@ -75,8 +95,8 @@ class FakeStudies final : public v1::StudyService::Service {
     const bool is_known = request->known_fingerprint() == response->fingerprint();
     if (!request->whole_forest()) {
       const uint32_t tree = TreeOfTicket(SampleTicket(0), FakeTerms().trees);
-      response->set_tree(packed.trees[tree]);
-      response->set_tree_path(packed.merkle.paths[tree]);
+      response->set_tree(MakeEnvelope(packed.trees[tree], kFakeTreeBytes));
+      response->set_tree_path(MakeEnvelope(packed.merkle.paths[tree], kFakePathBytes));
     } else if (!is_known) {
       response->mutable_forest()->Assign(packed.trees.begin(), packed.trees.end());
     }
@@ -92,13 +112,16 @@ class FakeStudies final : public v1::StudyService::Service {
   grpc::Status GetCuratorKeys(grpc::ServerContext*, const v1::GetCuratorKeysRequest* request,
                               v1::GetCuratorKeysResponse* response) override {
     response->mutable_key()->assign(claimed.begin(), claimed.end());
-    const Signature proof = *key.Sign(kCuratorDomain, request->challenge());
+    response->set_direct_suite(direct.suite);
+    response->set_direct_key(std::string(direct.key.begin(), direct.key.end()));
+    const Signature proof = *key.Sign(kCuratorDomain, ProvenBytes(request->challenge(), direct));
     response->mutable_proof()->assign(proof.begin(), proof.end());
     return grpc::Status::OK;
   }
 
   SigningKey key = FakeKey();
   PublicKey claimed = FakeKey().public_key();
+  DirectKey direct = FakeDirect();
 
   // Applied to every answer; set by tests.
   std::function<void(v1::GetOfferResponse&)> tamper = [](v1::GetOfferResponse&) {};
@@ -111,16 +134,21 @@ class FakeReports final : public v1::ReportService::Service {
  public:
   grpc::Status SubmitReports(grpc::ServerContext* context, const v1::SubmitReportsRequest* request,
                              v1::SubmitReportsResponse* response) override {
-    requests.push_back(request->SerializeAsString());
+    auto opener = seal::RequestOpener::Create(seal::Aead::kAes128Gcm, FakeDirectKey());
+    const auto opened = opener->Open(request->encapsulated(), request->ciphertext());
+    if (!opened.ok()) return {grpc::StatusCode::FAILED_PRECONDITION, "it does not open"};
+    requests.push_back(opened->content);
     if (static_cast<int>(requests.size()) <= failures) {
       if (!pushback.empty()) context->AddTrailingMetadata("grpc-retry-pushback-ms", pushback);
       return failure;
     }
-    for (const auto outcome : outcomes) response->add_outcomes(outcome);
+    std::string bytes;
+    for (const auto outcome : outcomes) bytes.push_back(static_cast<char>(outcome));
+    response->set_sealed_outcomes(*seal::SealOutcomes(*opened, bytes));
     return grpc::Status::OK;
   }
 
-  std::vector<std::string> requests;
+  std::vector<std::string> requests;  // the SealedReports in them, opened
   int failures = 0;
   std::string pushback;  // in milliseconds, sent with a failure
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "not now"};

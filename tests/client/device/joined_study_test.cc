@@ -13,13 +13,11 @@
 #include "client/device/journal_format.h"
 #include "client/device/policy.h"
 #include "client/device/privatizer.h"
-#include "client/device/responder.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/public_values.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 #include "tests/support/walking_random.h"
 
 namespace coppice {
@@ -28,7 +26,6 @@ namespace {
 using ::coppice::testing::Law;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
-using ::coppice::testing::TempDir;
 using ::coppice::testing::WalkAllBranches;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -139,31 +136,11 @@ TEST(JoinedStudyTest, ARowWithoutAnIdHasNoAnswerWhateverItsLabel) {
   }
 }
 
-TEST(JoinedStudyTest, OneRowWithoutAnIdJournalsNothing) {
-  const TempDir dir;
-  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(dir.path() + "/journal"));
-  const Terms terms = CustomerTerms();
-  const Policy policy{.max_epsilon = terms.epsilon, .join_ids = {"customer"}};
-  OpenSslRandom random;
-  const auto respond = [&](std::vector<std::string> ids) {
-    return Responder(policy, *journal)
-        .Respond(
-            MakePrivatizer(terms), {{"a", Ticket()}, {"b", Ticket()}},
-            [&](size_t i) { return CustomerRow(ids[i], 1); }, random)
-        .status();
-  };
-  EXPECT_THAT(respond({"1", ""}), StatusIs(StatusCode::kInvalidArgument, HasSubstr("id")));
-  EXPECT_TRUE(journal->Entries()->empty());
-  // Both may still answer later.
-  EXPECT_OK(respond({"1", "2"}));
-  EXPECT_EQ((*journal->Entries())[1].report.public_values, "2");
-}
-
 TEST(JoinedStudyTest, TheJournalKeepsIdsOfAnyBytes) {
   for (const std::string& id : SampleIds()) {
     JournalEntry entry{.subject = "a", .epsilon = *Budget::FromEpsilon(1), .report = {}};
     entry.report.public_values = id;
-    const auto read = *DecodeBody(EncodeAnswers({entry}));
+    const auto read = *DecodeRecord(EncodeRecord(std::vector<JournalEntry>{entry}));
     EXPECT_EQ(std::get<std::vector<JournalEntry>>(read)[0].report, entry.report);
   }
 }

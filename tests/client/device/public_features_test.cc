@@ -165,7 +165,7 @@ TEST(PublicFeaturesTest, TheJournalKeepsPublicValuesForRetries) {
   entry.report.study = "s";
   entry.report.payload = "p";
   entry.report.public_values = std::string(8, '\0');
-  const auto read = *DecodeBody(EncodeAnswers({entry}));
+  const auto read = *DecodeRecord(EncodeRecord(std::vector<JournalEntry>{entry}));
   EXPECT_EQ(std::get<std::vector<JournalEntry>>(read)[0].report, entry.report);
 }
 

@@ -50,7 +50,8 @@ inline Manifest SampleManifest() {
           .expires_unix_seconds = 4'000'000'000,  // in 2096
           .min_reports = 100,
           .sequence = 2,
-          .issued_unix_seconds = 1000};
+          .issued_unix_seconds = 1000,
+          .direct = DirectSealing{.key = {.suite = 1, .key = {9}}, .report_bytes = 1000}};
 }
 
 inline Ticket SampleTicket(uint8_t number) {

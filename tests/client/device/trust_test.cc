@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "client/device/c/coppice_device.h"
-#include "client/device/journal.h"
+#include "client/device/grpc/grpc_carrier.h"
 #include "client/device/journal_format.h"
+#include "client/device/journal_store.h"
+#include "client/device/run_session.h"
 #include "common/base/status.h"
+#include "common/privacy/openssl_random.h"
 #include "common/wire/manifest.h"
 #include "tests/client/device/c/scripted_curator.h"
 #include "tests/client/device/fake_curator.h"
@@ -43,9 +46,19 @@ KeyEndorsement Step(uint8_t from, uint8_t to) {
   return *Endorse(FakeKey(from), Public(to), kNow - 10);
 }
 
-// What lies between the test and the device: the C++ client over gRPC, or the C interface, whose
+// What lies between the test and the device: the session over gRPC, or the C interface, whose
 // bytes the test carries.
-enum class Interface { kCollector, kC };
+enum class Interface { kSession, kC };
+
+class FixedClock final : public DeviceClock {
+ public:
+  explicit FixedClock(int64_t now) : now_(now) {}
+  DeviceTime Now() override { return {.unix_seconds = now_}; }
+  Status WaitUntil(int64_t) override { return OkStatus(); }
+
+ private:
+  const int64_t now_;
+};
 
 class TrustTest : public ::testing::TestWithParam<Interface> {
  protected:
@@ -53,19 +66,29 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
 
   void OpenJournal() {
     journal_.reset();
-    journal_ = *Journal::Open(dir_.path() + "/journal");
+    journal_ = *JournalStore::Open(dir_.path() + "/journal");
   }
 
   // Acts as a device that starts, fetches, and ends.
-  Status Fetch() { return GetParam() == Interface::kC ? FetchInC() : FetchByCollector(); }
+  Status Fetch() { return GetParam() == Interface::kC ? FetchInC() : FetchBySession(); }
 
-  Status FetchByCollector() {
+  Status FetchBySession() {
     OpenJournal();
-    Trust trust(policy_, *journal_, [this] { return now_; });
+    const Policy policy{.max_epsilon = *Budget::FromEpsilon(4)};
     const RetryOptions once{.deadline = absl::Seconds(30), .give_up_after = absl::ZeroDuration()};
-    const Collector collector =
-        *Collector::Create({.server = curator_->address(), .insecure = true}, once, &trust);
-    return collector.FetchOffer("sample").status();
+    GrpcCarrier carrier =
+        *GrpcCarrier::ToCurator({.server = curator_->address(), .insecure = true}, once);
+    OpenSslRandom random;
+    DeviceSession session({.policy = policy,
+                           .offers = policy_,
+                           .journal = journal_->journal(),
+                           .random = random},
+                          {.server = curator_->address(), .study = "sample"});
+    FixedClock clock(now_);
+    const Status run =
+        RunSession(session, {.journal = *journal_, .carrier = carrier, .clock = clock},
+                   [](size_t, const Terms&) { return LabelledRow(); });
+    return run.ok() ? session.outcome().answer : run;
   }
 
   Status FetchInC() {
@@ -131,7 +154,7 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
     };
   }
 
-  // Returns the number of records in the journal.
+  // Returns the number of records in the journal after the first one, its owner's choice.
   size_t JournalRecords() const {
     std::ifstream file(dir_.path() + "/journal", std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -143,14 +166,14 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
       last = frame.digest;
       left.remove_prefix(frame.size);
     }
-    return records;
+    return records - 1;
   }
 
   TempDir dir_;
   OfferPolicy policy_;
   int64_t now_ = kNow;
   std::unique_ptr<FakeCurator> curator_ = std::make_unique<FakeCurator>();
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<JournalStore> journal_;
 };
 
 TEST_P(TrustTest, ThePinnedKeyIsAccepted) {
@@ -336,6 +359,7 @@ TEST_P(TrustTest, FewerReportsThanTheDeviceWantsAreRefused) {
 // Both interfaces talk to the curator directly.
 TEST_P(TrustTest, AStudyThatTakesReportsFromItsRelayIsRefusedInWords) {
   Say([](Manifest& m) {
+    m.direct.reset();
     m.sealing = ManifestSealing{.suite = 1, .key = {7}, .min_batch = 1000, .payload_bytes = 64};
   });
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("from its relay alone")));
@@ -409,28 +433,27 @@ TEST_P(TrustTest, WhatWasRefusedIsNotRemembered) {
 TEST_P(TrustTest, AnotherCuratorCannotTakeOverAStudy) {
   EXPECT_OK(Fetch());
   // Another address has another curator, which the device knows by a study of its own.
-  journal_ = nullptr;
   OpenJournal();
-  FakeCurator other;
-  const Manifest own = [] {
-    Manifest manifest = FakeManifest(FakeTerms());
-    manifest.study = "own";
-    return manifest;
-  }();
-  ASSERT_OK(journal_->Remember(
-      {.curator = other.address(), .manifest = own, .key = Public(2), .root = Public(2)}));
-  Trust trust(policy_, *journal_, [] { return kNow; });
-  other.studies.manifest = Sign(FakeKey(2), FakeManifest(FakeTerms()));
-  const Collector collector =
-      *Collector::Create({.server = other.address(), .insecure = true}, RetryOptions(), &trust);
-  EXPECT_THAT(collector.FetchOffer("sample"),
-              StatusIs(kRefused, HasSubstr("another curator's before")));
+  auto other = std::make_unique<FakeCurator>();
+  Manifest own = FakeManifest(FakeTerms());
+  own.study = "own";
+  const SignedManifest said = Sign(FakeKey(2), own);
+  ASSERT_OK(journal_->Change([&](Journal& journal) {
+    return journal.Remember({.curator = other->address(),
+                             .bytes = said.bytes,
+                             .manifest = *ReadManifest(said.bytes),
+                             .key = Public(2),
+                             .root = Public(2)});
+  }));
+  other->studies.manifest = Sign(FakeKey(2), FakeManifest(FakeTerms()));
+  curator_ = std::move(other);
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("another curator's before")));
 }
 
 INSTANTIATE_TEST_SUITE_P(ByInterface, TrustTest,
-                         ::testing::Values(Interface::kCollector, Interface::kC),
+                         ::testing::Values(Interface::kSession, Interface::kC),
                          [](const auto& tested) {
-                           return tested.param == Interface::kC ? "C" : "Collector";
+                           return tested.param == Interface::kC ? "C" : "Session";
                          });
 
 }  // namespace

@@ -76,8 +76,8 @@ def main():
 
         # Whether the owner declared a schema, and whatever the list of ids says by mistake.
         for study in ("postcode", "age"):
-            for flags in (("--allow-in-clear", "postcode,age"), ("--show", "postcode,age"),
-                          (*own, "--allow-in-clear", "postcode,age"), (*own, "--allow-join-id", "postcode,age")):
+            for flags in (("--allow-in-clear", "postcode,age"), (*own, "--allow-in-clear", "postcode,age"),
+                          (*own, "--allow-join-id", "postcode,age"), (*own, "--show", "postcode,age")):
                 declined = owner.answer(study, *flags)
                 assert declined.returncode == 1, (study, flags, declined.stdout)
                 assert "FAILED_PRECONDITION" in declined.stdout, declined.stdout

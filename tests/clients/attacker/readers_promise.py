@@ -15,6 +15,7 @@ from curator import BIN, MODELS, REPORTS, STUDIES, Curator, make_token, outcome_
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from device import ACCEPTED, checked_terms, direct_report, sample_study  # noqa: E402
+from sealed import submit  # noqa: E402
 
 REPORTS_OF_A_STUDY = 600
 
@@ -28,8 +29,8 @@ def send_reports(client, study, number):
     terms, tree = checked_terms(client, client.call(STUDIES, "GetOffer", name=name, tickets=1))
     offer = client.call(STUDIES, "GetOffer", name=name, tickets=number, whole_forest=True)
     reports = [direct_report(terms, tree, ticket) for ticket in offer.tickets]
-    answer = client.call(REPORTS, "SubmitReports", study=name, fingerprint=offer.fingerprint, reports=reports)
-    assert set(answer.outcomes) == {ACCEPTED}, answer
+    outcomes = submit(client, name, offer.fingerprint, reports)
+    assert set(outcomes) == {ACCEPTED}, outcomes
 
 
 def final_model(client, study):

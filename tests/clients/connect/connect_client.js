@@ -8,11 +8,12 @@
 const assert = require('node:assert');
 const crypto = require('node:crypto');
 const fs = require('node:fs');
-const {createFileRegistry, fromBinary} = require('@bufbuild/protobuf');
+const {create, createFileRegistry, fromBinary, toBinary} = require('@bufbuild/protobuf');
 const {FileDescriptorSetSchema} = require('@bufbuild/protobuf/wkt');
 const {Code, ConnectError, createClient} = require('@connectrpc/connect');
 const node = require('@connectrpc/connect-node');
 const web = require('@connectrpc/connect-web');
+const {openEnvelope, sealReports} = require('../sealed.js');
 
 const TIMEOUT_MS = 30000; // per call; test machines are busy
 
@@ -56,9 +57,10 @@ function sampleStudy(id) {
 function checkedCells(offer) {
   assert.deepStrictEqual(sha256(offer.terms), Buffer.from(offer.fingerprint), 'terms and fingerprint differ');
   const terms = fromBinary(types.getMessage('coppice.v1.Terms'), offer.terms);
-  assert.deepStrictEqual(sha256(Buffer.from([0]), offer.tree), Buffer.from(terms.forestRoot),
+  const bytes = openEnvelope(offer.tree);
+  assert.deepStrictEqual(sha256(Buffer.from([0]), bytes), Buffer.from(terms.forestRoot),
     'the tree is not the one that the terms stand for');
-  const tree = fromBinary(types.getMessage('coppice.v1.Tree'), offer.tree);
+  const tree = fromBinary(types.getMessage('coppice.v1.Tree'), bytes);
   return tree.kinds.filter(kind => kind === LEAF).length * terms.schema.classes.length;
 }
 
@@ -95,8 +97,12 @@ async function run({id, transport}) {
   const cell = crypto.randomInt(cells);
   payload[Math.floor(cell / 8)] |= 1 << cell % 8;
   const batch = {study, fingerprint: offer.fingerprint, reports: [{ticket: offer.tickets[0], payload}]};
-  assert.deepStrictEqual((await reports.submitReports(batch)).outcomes, [ACCEPTED]);
-  assert.deepStrictEqual((await reports.submitReports(batch)).outcomes, [DUPLICATE]);
+  const keys = await studies.getCuratorKeys({});
+  const type = types.getMessage('coppice.v1.SealedReports');
+  for (const outcome of [ACCEPTED, DUPLICATE]) {
+    const {open, ...request} = sealReports(keys.directSuite, keys.directKey, toBinary(type, create(type, batch)));
+    assert.deepStrictEqual(open((await reports.submitReports(request)).sealedOutcomes), [outcome]);
+  }
 
   const {model} = await models.buildModel({study, modelId: id, estimator: {case: 'prune', value: {}}});
   assert.strictEqual(model.certificate.reports, 1n);

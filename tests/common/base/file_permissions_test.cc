@@ -9,7 +9,7 @@
 namespace coppice {
 namespace {
 
-TEST(IsOpenToOthersTest, IfOthersThanItsOwnerAndGroupMayReadOrWriteIt) {
+TEST(IsOpenToOthersTest, IsTrueIfOthersThanOwnerAndGroupMayReadOrWrite) {
   const testing::TempDir dir;
   const std::string file = dir.path() + "/file";
   std::ofstream(file) << "SECRET";

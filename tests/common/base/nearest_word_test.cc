@@ -16,7 +16,7 @@ TEST(NearestWordTest, FindsWhatWasMeant) {
   EXPECT_EQ(NearestWord("listen", {}), "");
 }
 
-TEST(NearestWordTest, IsAQuestionInAMessage) {
+TEST(NearestWordTest, SuggestsTheWordAsAQuestion) {
   EXPECT_EQ(DidYouMean("lsiten", {"listen"}), "; did you mean \"listen\"?");
   EXPECT_EQ(DidYouMean("colour", {"listen"}), "");
 }

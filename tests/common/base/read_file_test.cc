@@ -15,7 +15,7 @@ using ::coppice::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST(ReadFileTest, AllBytesAreThere) {
+TEST(ReadFileTest, ReadsEveryByte) {
   const TempDir dir;
   const std::string bytes("a\0\r\n\xff", 5);
   std::ofstream(dir.path() + "/file", std::ios::binary) << bytes;

@@ -28,7 +28,7 @@ size_t FilesIn(const TempDir& dir) {
   return files;
 }
 
-TEST(WriteFileTest, WritesAndLeavesNothingElse) {
+TEST(WriteFileTest, WritesTheFileAndLeavesNoOther) {
   const TempDir dir;
   ASSERT_OK(WriteFileAtomically(dir.path() + "/out", "text", {.replace = false}));
   EXPECT_EQ(ReadFile(dir.path() + "/out"), "text");

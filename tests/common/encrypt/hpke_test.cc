@@ -72,10 +72,12 @@ TEST(HpkeVectorTest, OpensWhatTheRfcSealed) {
                          Recipient::Create(vector.aead(), key, vector.fields.at("info")));
     // Opens twice, as the objects of the first time are kept.
     for (int i = 0; i < 2; ++i) {
-      ASSERT_OK_AND_ASSIGN(
-          const std::string plain,
-          recipient.Open(vector.fields.at("enc"), vector.fields.at("aad"), vector.fields.at("ct")));
+      MessageSecret secret;
+      ASSERT_OK_AND_ASSIGN(const std::string plain,
+                           recipient.Open(vector.fields.at("enc"), vector.fields.at("aad"),
+                                          vector.fields.at("ct"), &secret));
       EXPECT_EQ(plain, vector.fields.at("pt"));
+      EXPECT_EQ(secret.bytes, vector.Key("exporter"));
     }
   }
   EXPECT_EQ(aeads, (std::set<Aead>{Aead::kAes128Gcm, Aead::kChaCha20Poly1305}));
@@ -92,10 +94,12 @@ TEST(HpkeVectorTest, SealsAsTheRfcWithItsEphemeralKey) {
       std::copy_n(ephemeral.begin(), count, bytes);
       return 1;
     });
+    MessageSecret secret;
     ASSERT_OK_AND_ASSIGN(const SealedMessage sealed,
-                         sender.Seal(vector.fields.at("aad"), vector.fields.at("pt")));
+                         sender.Seal(vector.fields.at("aad"), vector.fields.at("pt"), &secret));
     EXPECT_EQ(TextOf(sealed.encapsulated), vector.fields.at("enc"));
     EXPECT_EQ(sealed.ciphertext, vector.fields.at("ct"));
+    EXPECT_EQ(secret.bytes, vector.Key("exporter"));
   }
 }
 
@@ -224,6 +228,74 @@ TEST_P(HpkeTest, EmptyPartsAreParts) {
   EXPECT_FALSE(OpenWith(key_, "", TextOf(sealed.encapsulated), "x", sealed.ciphertext).ok());
 }
 
+class AnswerTest : public HpkeTest {
+ protected:
+  AnswerTest() {
+    message_ = *sender_.Seal("", "a message", &senders_);
+    auto recipient = Recipient::Create(GetParam(), key_, "the study");
+    EXPECT_EQ(
+        *recipient->Open(TextOf(message_.encapsulated), "", message_.ciphertext, &recipients_),
+        "a message");
+    message_enc_ = TextOf(message_.encapsulated);
+    answer_ = *SealAnswer(GetParam(), recipients_, message_enc_, "the label", "an answer");
+  }
+  StatusOr<std::string> Open(std::string_view answer) const {
+    return OpenAnswer(GetParam(), senders_, message_enc_, "the label", answer);
+  }
+
+  MessageSecret senders_, recipients_;
+  SealedMessage message_;
+  std::string message_enc_;
+  std::string answer_;
+};
+
+TEST_P(AnswerTest, OnlyTheSenderOfTheMessageOpensItsAnswer) {
+  EXPECT_EQ(*Open(answer_), "an answer");
+  EXPECT_EQ(answer_.size(), AnswerBytes(GetParam(), std::string_view("an answer").size()));
+  MessageSecret other;
+  ASSERT_OK_AND_ASSIGN(const SealedMessage again, sender_.Seal("", "a message", &other));
+  EXPECT_FALSE(
+      OpenAnswer(GetParam(), other, TextOf(again.encapsulated), "the label", answer_).ok());
+  EXPECT_FALSE(OpenAnswer(GetParam(), other, message_enc_, "the label", answer_).ok());
+  EXPECT_FALSE(OpenAnswer(GetParam(), senders_, message_enc_, "another label", answer_).ok());
+  EXPECT_FALSE(
+      OpenAnswer(GetParam(), senders_, TextOf(again.encapsulated), "the label", answer_).ok());
+}
+
+TEST_P(AnswerTest, RefusesEveryFlippedBitAndEveryOtherLength) {
+  for (size_t bit = 0; bit < 8 * answer_.size(); ++bit) {
+    std::string changed = answer_;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_THAT(Open(changed), StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not open")))
+        << bit;
+  }
+  for (size_t bytes = 0; bytes < answer_.size(); ++bytes) {
+    EXPECT_FALSE(Open(answer_.substr(0, bytes)).ok()) << bytes;
+  }
+  EXPECT_FALSE(Open(answer_ + '\0').ok());
+}
+
+// Two plaintexts under one key and nonce would give GCM's authentication key away.
+TEST_P(AnswerTest, AnswersToAReplayedMessageShareNoKey) {
+  std::set<std::string> nonces, bodies;
+  const size_t nonce_bytes = AnswerBytes(GetParam(), 0) - kTagBytes;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_OK_AND_ASSIGN(const std::string again, SealAnswer(GetParam(), recipients_, message_enc_,
+                                                             "the label", "an answer"));
+    EXPECT_EQ(*Open(again), "an answer");
+    EXPECT_TRUE(nonces.insert(again.substr(0, nonce_bytes)).second);
+    EXPECT_TRUE(bodies.insert(again.substr(nonce_bytes)).second);
+  }
+}
+
+TEST_P(AnswerTest, AFailingRandomSourceSealsNoAnswer) {
+  const ScriptedBytes script([](unsigned char*, int) { return 0; });
+  EXPECT_THAT(SealAnswer(GetParam(), recipients_, message_enc_, "the label", "an answer"),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("nothing was sealed")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ciphers, AnswerTest,
+                         ::testing::Values(Aead::kAes128Gcm, Aead::kChaCha20Poly1305));
 INSTANTIATE_TEST_SUITE_P(Ciphers, HpkeTest,
                          ::testing::Values(Aead::kAes128Gcm, Aead::kChaCha20Poly1305));
 

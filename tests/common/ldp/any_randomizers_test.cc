@@ -182,7 +182,7 @@ double Climb(size_t tickets, size_t rows, size_t outputs, bool adaptive, const B
   return best;
 }
 
-TEST(AnyRandomizersTest, NoneExceedTheBoundAndSomeReachIt) {
+TEST(AnyRandomizersTest, NoRandomizersExceedTheBoundAndSomeReachIt) {
   Draws draws(1);
   for (const char* epsilon : {"0.5", "2", "4"}) {
     const Budget local = *Budget::Parse(epsilon);
@@ -198,7 +198,7 @@ TEST(AnyRandomizersTest, NoneExceedTheBoundAndSomeReachIt) {
 
 // Stronger than needed: the curator sees each answer, in the order of tickets, before it chooses
 // the next randomizer.
-TEST(AnyRandomizersTest, NorDoThoseThatDependOnEarlierAnswers) {
+TEST(AnyRandomizersTest, StaysWithinTheBoundIfRandomizersDependOnEarlierAnswers) {
   Draws draws(2);
   for (const char* epsilon : {"0.5", "2", "4"}) {
     const Budget local = *Budget::Parse(epsilon);

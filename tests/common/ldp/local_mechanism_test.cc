@@ -64,7 +64,7 @@ TEST_P(LocalMechanismTest, RefusesValuesOutsideItsDomain) {
   EXPECT_EQ(sums, std::vector<int64_t>(mechanism->sum_size()));
 }
 
-TEST_P(LocalMechanismTest, RefusesColumnsThatThereAreNot) {
+TEST_P(LocalMechanismTest, RefusesColumnsOutOfRange) {
   OpenSslRandom random;
   const auto mechanism = Make("1");
   const uint32_t last = mechanism->columns() - 1;

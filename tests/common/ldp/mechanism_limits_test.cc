@@ -32,30 +32,6 @@ TEST(MechanismLimitsTest, KindsKeepTheirStoredNumbers) {
   EXPECT_EQ(static_cast<int>(MechanismKind::kSignedHadamard), 9);
 }
 
-TEST(MechanismLimitsTest, UnsetIsZero) {
-  const Domain domain;
-  const LeafLabel value;
-  const LeafCounts counts;
-  const NoiseVariance variance;
-  const CellMoments noise;
-  const Influence influence;
-  const IntegerLimits limits;
-  EXPECT_EQ(Contribution().column, 0u);
-  EXPECT_EQ(limits.count, 0u);
-  EXPECT_EQ(limits.each + limits.total, 0);
-  for (const uint32_t whole :
-       {domain.leaves, domain.classes, value.leaf, value.label, counts.classes}) {
-    EXPECT_EQ(whole, 0u);
-  }
-  for (const double real :
-       {variance.leaf, variance.label, variance.covariance, variance.hit.leaf, variance.hit.label,
-        variance.hit.covariance, variance.beside.leaf, variance.beside.label,
-        variance.beside.covariance, noise.variance_q, noise.variance_p, noise.covariance_qq,
-        noise.covariance_pq, influence.count, influence.total}) {
-    EXPECT_EQ(real, 0);
-  }
-}
-
 Status Creation(const char* epsilon, Domain domain) {
   return MakeLocalMechanism(MechanismKind::kLaplaceJoint, *Budget::Parse(epsilon), domain).status();
 }

@@ -41,7 +41,7 @@ TEST_F(CollapseTest, ATreeThatWasNotPrunedStaysAsItIs) {
   EXPECT_EQ(same.leaves, leaves);
 }
 
-TEST_F(CollapseTest, AndKeepsTheOrderOfItsNodes) {
+TEST_F(CollapseTest, KeepsTheOrderOfTheNodes) {
   const Tree by_level = *Tree::Create(
       {Split(0.5, 1, 2), Split(0.25, 3, 4), Split(0.75, 5, 6), Node(), Node(), Node(), Node()},
       schema_);

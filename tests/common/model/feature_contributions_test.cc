@@ -151,7 +151,7 @@ constexpr Case kCases[] = {
     {LeafKind::kWeights, true, 2},        {LeafKind::kScores, false, 2},
     {LeafKind::kScores, false, 5},        {LeafKind::kScores, true, 2}};
 
-TEST(FeatureContributionsTest, TheyAddUpToTheAnswerOnRandomForests) {
+TEST(FeatureContributionsTest, AddUpToTheAnswerOnRandomForests) {
   RandomModel random(11);
   for (const Case& of : kCases) {
     for (int i = 0; i < 60; ++i) {
@@ -172,7 +172,7 @@ TEST(FeatureContributionsTest, TheyAddUpToTheAnswerOnRandomForests) {
 }
 
 // The other features contribute nothing, as the sum is complete without them.
-TEST(FeatureContributionsTest, TheyAreOfTheFeaturesOnTheRowsWays) {
+TEST(FeatureContributionsTest, BelongToTheFeaturesOnTheRowsPaths) {
   RandomModel random(12);
   for (const Case& of : kCases) {
     const Model model = random.Make(of.kind, of.number, of.outputs, /*derived=*/true);

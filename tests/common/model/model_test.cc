@@ -199,7 +199,7 @@ TEST(ScoreNoiseTest, AddsUpOverTheTreesToAnInterval) {
   EXPECT_THAT(prediction.standard_error, DoubleNear(p * (1 - p) * 0.5, 1e-12));
 }
 
-TEST(ScoreNoiseTest, IsNotKnownWhereOneLeafDoesNotSay) {
+TEST(ScoreNoiseTest, IsUnknownIfTheNoiseOfOneLeafIs) {
   LeafPrediction silent = Score(1, {}, 0);
   silent.noise.clear();
   ASSERT_OK_AND_ASSIGN(const Model model, OfScores({Score(2, {.variance = 1}, 0), silent}));
@@ -249,7 +249,7 @@ TEST(ScoreNoiseTest, OfANumberIsInItsUnits) {
   EXPECT_THAT(prediction.high, DoubleNear(0.6 + 0.392, 1e-3));
 }
 
-TEST(ScoreNoiseTest, CreateRejectsNoiseThatIsNone) {
+TEST(ScoreNoiseTest, CreateRejectsInvalidNoise) {
   const auto refused = [](LeafPrediction leaf, SharedNoise shared, const char* why) {
     EXPECT_THAT(OfScores({std::move(leaf)}, std::move(shared)),
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr(why)));
@@ -295,7 +295,7 @@ TEST(ModelTest, CreateRejectsATreeOfAnotherSchema) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("not numeric")));
 }
 
-TEST(ModelTest, CreateRejectsProbabilitiesThatAreNone) {
+TEST(ModelTest, CreateRejectsInvalidProbabilities) {
   EXPECT_THAT(WithLeaf(Leaf({1.0}, 0, 0, 1)),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("leaf 0: needs 2")));
   for (const auto& p : {std::vector{1.1, -0.1}, {kMissingValue, 1.0}}) {

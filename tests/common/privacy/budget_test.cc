@@ -44,7 +44,7 @@ TEST(BudgetTest, TakesAMillionAndNoMore) {
   EXPECT_THAT(Budget::Parse("1000000.000000001"), too_large);
 }
 
-TEST(BudgetTest, RefusesWhatIsNoAmount) {
+TEST(BudgetTest, RefusesTextThatIsNotAnAmount) {
   for (const char* text :
        {"", ".", "-1", "abc", "1e3", "nan", "inf", "1.2.3", "1..5", " 1", "0x1"}) {
     EXPECT_THAT(Budget::Parse(text), StatusIs(StatusCode::kInvalidArgument, HasSubstr("epsilon")))

@@ -108,7 +108,7 @@ TEST(SelectQuantileTest, HasTheLawOfItsRange) {
   EXPECT_LT(law.cut, 1e-5);
 }
 
-TEST(SelectQuantileTest, RefusesWhatIsNoQuantile) {
+TEST(SelectQuantileTest, RefusesAnInvalidQuantile) {
   OpenSslRandom random;
   const auto select = [&](uint64_t rank, uint64_t count, uint64_t part, uint64_t whole) {
     return SelectQuantile({rank}, count, part, whole, Epsilon("1"), random).status();

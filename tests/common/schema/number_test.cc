@@ -16,7 +16,7 @@ TEST(NumberTest, ReadsDecimalNumbersWithBlanksAndSigns) {
   EXPECT_EQ(ParseFinite("1e-999"), 0.0);
 }
 
-TEST(NumberTest, RefusesWhatIsNoFiniteDecimalNumber) {
+TEST(NumberTest, RefusesTextThatIsNotAFiniteDecimalNumber) {
   for (const char* text : {"", " ", "nan", "-NaN", "inf", "Infinity", "1e999", "-1e999", "12x",
                            "0x10", "0x1p3", "1,5", "1 2", "--1", "+-1", "."}) {
     EXPECT_FALSE(ParseFinite(text).has_value()) << text;

@@ -301,7 +301,7 @@ TEST(SchemaTest, WholeNumbersAreNumbersForADeviceThatHasThem) {
                        HasSubstr("[0, 9] whole, and in this device's own schema [0, 9]")));
 }
 
-TEST(SchemaTest, RefusesUnitsThatAreNoneByName) {
+TEST(SchemaTest, RefusesInvalidUnitsByName) {
   const auto create = [](Feature feature, std::string unit) {
     feature.unit = std::move(unit);
     return Schema::Create({std::move(feature)}, "y", {"a", "b"}).status();

@@ -67,7 +67,7 @@ TEST(SchemaFileTest, MoreFeaturesOrClassesThanThereMayBeAreRefused) {
               IsRefusedSchema("at most 4096 classes"));
 }
 
-TEST(SchemaFileTest, RefusesWhatIsNoJsonObject) {
+TEST(SchemaFileTest, RefusesAFileThatIsNotAJsonObject) {
   EXPECT_THAT("", IsRefusedSchema("not valid JSON"));
   EXPECT_THAT("{\"label\": ", IsRefusedSchema("not valid JSON"));
   EXPECT_THAT(std::string(100'000, '['), IsRefusedSchema("not valid JSON"));
@@ -106,7 +106,7 @@ constexpr char kNoted[] = R"({
                {"name": "sex", "type": "categorical", "values": ["Female", "Male"],
                 "bounds": "from public rows"}]})";
 
-TEST(SchemaFileTest, ReadsWhatIsNoPartOfTheSchema) {
+TEST(SchemaFileTest, ReadsSettingsOfTheFileBesideTheSchema) {
   ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kNoted));
   ASSERT_OK_AND_ASSIGN(const SchemaFile plain, ParseSchema(kIncome));
   EXPECT_TRUE(file.schema->IsSameButForUnsaidUnits(*plain.schema));

@@ -28,7 +28,7 @@ KeyChain ChainOf(uint8_t first, uint8_t last) {
 
 constexpr int64_t kNow = 1000;
 
-TEST(KeyChainTest, TheTrustedKeyItselfNeedsNone) {
+TEST(KeyChainTest, TheTrustedKeyNeedsNoEndorsement) {
   EXPECT_OK(FollowChain(Public(1), {}, Public(1), kNow));
   EXPECT_OK(FollowChain(Public(1), ChainOf(1, 3), Public(1), kNow));
 }

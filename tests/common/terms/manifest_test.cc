@@ -25,11 +25,13 @@ Manifest Sample() {
           .min_reports = 100,
           .sequence = 3,
           .issued_unix_seconds = 1000,
-          .key = {7}};
+          .key = {7},
+          .direct = DirectSealing{.key = {.suite = 1, .key = {5}}, .report_bytes = 8}};
 }
 
 Manifest Relayed() {
   Manifest manifest = Sample();
+  manifest.direct.reset();
   manifest.sealing =
       ManifestSealing{.suite = 1, .key = {9}, .min_batch = 1000, .payload_bytes = 40};
   return manifest;
@@ -66,6 +68,30 @@ TEST(ManifestTest, ASealingOutOfRangeIsRefused) {
     change(manifest);
     EXPECT_THAT(ValidateManifest(manifest), StatusIs(StatusCode::kInvalidArgument, _));
   }
+}
+
+TEST(ManifestTest, ADirectKeyOutOfRangeIsRefused) {
+  const std::vector<Change> changes = {
+      [](Manifest& m) { m.direct->key.suite = 0; }, [](Manifest& m) { m.direct->key.suite = 2; },
+      [](Manifest& m) { m.direct->report_bytes = 0; },
+      [](Manifest& m) { m.direct->report_bytes = kMaxDirectReportBytes + 1; }};
+  for (const Change& change : changes) {
+    Manifest manifest = Sample();
+    change(manifest);
+    EXPECT_THAT(ValidateManifest(manifest), StatusIs(StatusCode::kInvalidArgument, _));
+  }
+}
+
+// A relay's key is none of the curator's, and reports are never sent unsealed.
+TEST(ManifestTest, HasTheRelaysKeyOrTheCuratorsAndNotBothOrNone) {
+  Manifest none = Sample();
+  none.direct.reset();
+  EXPECT_THAT(ValidateManifest(none),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("direct_key: is missing")));
+  Manifest both = Sample();
+  both.sealing = Relayed().sealing;
+  EXPECT_THAT(ValidateManifest(both),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("in one way")));
 }
 
 TEST(ManifestTest, IsAboutItsTermsOnly) {
@@ -109,7 +135,11 @@ TEST(ManifestTest, WhatLoosensIsRefused) {
 
 TEST(ManifestTest, AWeakerWayThroughARelayIsRefused) {
   const std::vector<std::pair<Change, std::string>> changes = {
-      {[](Manifest& m) { m.sealing.reset(); }, "sends reports in another way"},
+      {[](Manifest& m) {
+         m.sealing.reset();
+         m.direct = Sample().direct;
+       },
+       "sends reports in another way"},
       {[](Manifest& m) { m.sealing->suite = 3; }, "sends reports in another way"},
       {[](Manifest& m) { m.sealing->payload_bytes = 41; }, "sends reports in another way"},
       {[](Manifest& m) { m.sealing->payload_bytes = 39; }, "sends reports in another way"},
@@ -139,6 +169,33 @@ TEST(ManifestTest, TheNextSealingKeyAndLargerBatchesAreNotRefused) {
   EXPECT_OK(CheckNotWeakened(Relayed(), now));
   now.sealing->min_batch = 1001;
   EXPECT_OK(CheckNotWeakened(Relayed(), now));
+}
+
+TEST(ManifestTest, OtherLengthsOfDirectReportsAreRefused) {
+  for (const Change& change :
+       std::vector<Change>{[](Manifest& m) { m.direct->key.suite = 3; },
+                           [](Manifest& m) { m.direct->report_bytes = 7; },
+                           [](Manifest& m) { m.direct->report_bytes = 9; }}) {
+    Manifest now = Sample();
+    now.sequence = 4;
+    change(now);
+    EXPECT_THAT(CheckNotWeakened(Sample(), now),
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("in another way")));
+  }
+}
+
+// Time replaces it, and a store that was restored may have an earlier one again.
+TEST(ManifestTest, AnotherDirectKeyIsNotRefused) {
+  Manifest now = Sample();
+  now.direct->key.key = {6};
+  EXPECT_OK(CheckNotWeakened(Sample(), now));
+  EXPECT_OK(CheckNotWeakened(now, Sample()));
+}
+
+TEST(ProvenBytesTest, CoverTheChallengeAndTheKey) {
+  const DirectKey key{.suite = 3, .key = {5}};
+  EXPECT_EQ(ProvenBytes("challenge", key),
+            "challenge" + std::string("\0\x03\x05", 3) + std::string(31, '\0'));
 }
 
 TEST(ManifestTest, WhatTightensIsNotRefused) {

@@ -22,13 +22,13 @@ std::string KeyAsPem(const std::string& passphrase) {
   return {text, static_cast<size_t>(size)};
 }
 
-TEST(PemTest, AKeyIsReadAndOneWithAPassphraseIsNot) {
+TEST(PemTest, ReadsAKeyUnlessItHasAPassphrase) {
   EXPECT_NE(PrivateKeyFromPem(KeyAsPem("")), nullptr);
   EXPECT_EQ(PrivateKeyFromPem(KeyAsPem("words")), nullptr) << "and nobody was asked";
   EXPECT_EQ(ERR_peek_error(), 0u);
 }
 
-TEST(PemTest, WhatIsNoneIsNothingAndLeavesNoErrorBehind) {
+TEST(PemTest, IgnoresTextThatIsNotPemAndLeavesNoOpenSslError) {
   const std::string key = KeyAsPem("");
   for (const std::string& text : {std::string(), std::string("words"), key.substr(0, 60)}) {
     EXPECT_EQ(PrivateKeyFromPem(text), nullptr) << text;

@@ -62,7 +62,7 @@ TEST(SignatureTest, DoesNotCheckWithAnyBitTurned) {
   }
 }
 
-TEST(SignatureTest, OfOneKindIsNoneOfAnother) {
+TEST(SignatureTest, ASignatureOfOneKindDoesNotVerifyAsAnother) {
   const SigningKey key = RfcKey();
   const Signature signature = *key.Sign(kManifestDomain, "message");
   EXPECT_FALSE(IsSignedBy(key.public_key(), kEndorsementDomain, "message", signature));
@@ -72,7 +72,7 @@ TEST(SignatureTest, OfOneKindIsNoneOfAnother) {
   EXPECT_EQ(std::count(kEndorsementDomain.begin(), kEndorsementDomain.end(), '\0'), 1);
 }
 
-TEST(SigningKeyTest, AnotherSeedIsAnotherKey) {
+TEST(SigningKeyTest, DifferentSeedsGiveDifferentKeys) {
   const SigningKey a = RfcKey();
   ASSERT_OK_AND_ASSIGN(const SigningKey b, SigningKey::FromSeed({1}));
   EXPECT_NE(a.public_key(), b.public_key());

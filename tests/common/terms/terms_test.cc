@@ -125,7 +125,7 @@ TEST(HoldAllTest, NumbersTheTreesInOrder) {
   EXPECT_EQ(trees.at(1), Tree::SingleLeaf());
 }
 
-TEST(IdTest, OneTo63OfTheAllowedCharacters) {
+TEST(IdTest, AcceptsOneTo63OfTheAllowedCharacters) {
   for (const std::string& id : {std::string("a"), std::string("9-_z"), std::string(63, 'a')}) {
     EXPECT_TRUE(IsValidId(id)) << id;
   }

@@ -97,6 +97,7 @@ TEST(MessagesTest, ReadsAManifestOnlyAsItWouldBeWritten) {
 
 TEST(MessagesTest, ReadsAManifestOfSealedReports) {
   Manifest manifest = SampleManifest();
+  manifest.direct.reset();
   manifest.sealing =
       ManifestSealing{.suite = 3, .key = {7}, .min_batch = 1000, .payload_bytes = 65535};
   const std::string bytes = WriteManifest(manifest);
@@ -153,18 +154,26 @@ TEST(MessagesTest, WritesRequestsAsProtobufDoes) {
   proof.set_challenge("challenge");
   EXPECT_EQ(WriteProofRequest("challenge"), proof.SerializeAsString());
 
-  v1::SubmitReportsRequest submit;
+  v1::SealedReports submit;
   submit.set_study("studies/s");
   submit.set_fingerprint("\7" + std::string(31, '\0'));
   v1::Report& added = *submit.add_reports();
   added.set_ticket("ticket");
   added.set_payload(std::string("\0\x80", 2));
   added.set_public_values("id");
-  EXPECT_EQ(WriteReportsRequest("s", {7},
-                                {{.ticket = added.ticket(),
-                                  .payload = added.payload(),
-                                  .public_values = added.public_values()}}),
+  EXPECT_EQ(WriteSealedReports("s", {7},
+                               {{.ticket = added.ticket(),
+                                 .payload = added.payload(),
+                                 .public_values = added.public_values()}}),
             submit.SerializeAsString());
+
+  v1::SubmitReportsRequest message;
+  message.set_key_id("\6" + std::string(15, '\0'));
+  message.set_encapsulated("\5" + std::string(31, '\0'));
+  message.set_ciphertext(std::string("\0\x80", 2));
+  EXPECT_EQ(
+      WriteSubmitRequest({.key_id = {6}, .encapsulated = {5}, .ciphertext = message.ciphertext()}),
+      message.SerializeAsString());
 
   v1::GetRelayTermsRequest deal;
   deal.set_study("studies/s");
@@ -190,19 +199,19 @@ TEST(MessagesTest, WritesRequestsAsProtobufDoes) {
 }
 
 TEST(MessagesTest, ReadsReportsAsViews) {
-  v1::StreamReportsRequest request;
+  v1::SealedReports request;
   request.set_study("studies/s");
   request.add_reports()->set_ticket("first");
   request.add_reports()->set_payload("second");
   const std::string bytes = request.SerializeAsString();
-  ASSERT_OK_AND_ASSIGN(const ReportsMessage read, ReadReportsRequest(bytes));
+  ASSERT_OK_AND_ASSIGN(const ReportsMessage read, ReadSealedReports(bytes));
   EXPECT_EQ(read.study, "studies/s");
   EXPECT_EQ(read.fingerprint, "");
   ASSERT_EQ(read.reports.size(), 2u);
   EXPECT_EQ(read.reports[0].ticket, "first");
   EXPECT_EQ(read.reports[1].payload, "second");
   for (size_t i = 0; i < kMaxReportsPerRequest; ++i) request.add_reports();
-  EXPECT_FALSE(ReadReportsRequest(request.SerializeAsString()).ok());
+  EXPECT_FALSE(ReadSealedReports(request.SerializeAsString()).ok());
 }
 
 TEST(MessagesTest, ReadsTheAnswersOfARelay) {
@@ -284,8 +293,9 @@ TEST(MessagesTest, BoundsTheCategoriesOfASchemaInAll) {
   };
   const std::string bytes = element(2, element(1, element(3, values)));
   EXPECT_LE(PeakBytesOf([&] {
-              EXPECT_THAT(ReadTerms(bytes).status(),
-                          StatusIs(StatusCode::kInvalidArgument, HasSubstr("values: must be at most")));
+              EXPECT_THAT(
+                  ReadTerms(bytes).status(),
+                  StatusIs(StatusCode::kInvalidArgument, HasSubstr("values: must be at most")));
             }),
             uint64_t{128} << 20);
 }

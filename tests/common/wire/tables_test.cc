@@ -137,10 +137,10 @@ class TablesTest : public ::testing::Test {};
 
 using Messages =
     ::testing::Types<TermsMessage, ManifestMessage, SignedManifest, OfferRequestMessage,
-                     OfferMessage, ProofRequestMessage, ProofMessage, ReportsMessage,
-                     OutcomesMessage, RelayTerms, BatchHeader, RelayTermsRequestMessage,
-                     DealMessage, TakeOfferMessage, EnvelopeMessage, RelayedOfferMessage,
-                     SealedReportMessage, SealedOutcomeMessage, ModelMessage>;
+                     OfferMessage, ProofRequestMessage, ProofMessage, ReportsMessage, SubmitMessage,
+                     OutcomesMessage, ClosingMessage, SignedClosing, RelayTerms, BatchHeader,
+                     RelayTermsRequestMessage, DealMessage, TakeOfferMessage, EnvelopeMessage,
+                     RelayedOfferMessage, SealedReportMessage, SealedOutcomeMessage, ModelMessage>;
 TYPED_TEST_SUITE(TablesTest, Messages);
 
 TYPED_TEST(TablesTest, ListsTheFieldsOfTheProto) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/faults/cast.h"
+
 namespace coppice::relay_faults {
 
 enum class Bug : uint8_t {
@@ -28,11 +30,7 @@ inline constexpr std::string_view kBugNames[] = {
 inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // kNone left out
 
 inline std::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
-inline std::vector<Bug> AllBugs() {
-  std::vector<Bug> bugs;
-  for (size_t i = 1; i <= kNumBugs; ++i) bugs.push_back(static_cast<Bug>(i));
-  return bugs;
-}
+inline std::vector<Bug> AllBugs() { return faults::BugsUpTo<Bug>(kNumBugs); }
 
 }  // namespace coppice::relay_faults
 

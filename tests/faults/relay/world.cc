@@ -51,31 +51,6 @@ curator::StudySpec RelayedStudy(int64_t expires) {
 
 }  // namespace
 
-void Tally::Add(const Tally& other) {
-  steps += other.steps;
-  relay_ends += other.relay_ends;
-  curator_ends += other.curator_ends;
-  deals += other.deals;
-  short_deals += other.short_deals;
-  batches += other.batches;
-  refused += other.refused;
-  lost += other.lost;
-  late += other.late;
-  forged += other.forged;
-  stored += other.stored;
-  counted += other.counted;
-  images += other.images;
-  models += other.models;
-}
-
-std::string Tally::ToString() const {
-  return StrCat(StrCat(steps, " steps; the relay ended ", relay_ends, " times, the curator ",
-                       curator_ends, "; ", deals, " deals, ", short_deals, " too small; ", batches,
-                       " batches, ", refused, " parts refused, ", lost, " lost, "),
-                StrCat(late, " late, ", forged, " forged; ", stored, " reports stored, ", counted,
-                       " counted; ", images, " images, ", models, " models"));
-}
-
 World::World(const std::string& folder, Bug bug)
     : folder_(folder),
       bug_(bug),
@@ -86,7 +61,8 @@ void World::Expect(const Status& status, std::string_view what) {
   if (!status.ok()) book_.Violation(StrCat(what, ": ", status.ToString()));
 }
 
-void World::Begin(bool expires) {
+void World::Begin(absl::Span<const Step> schedule) {
+  const bool expires = !schedule.empty() && schedule[0].kind == StepKind::kExpiry;
   expires_ = expires ? now_ + kExpiresAfter : 0;
   StartCurator();
   if (!curator_.up()) return;
@@ -102,19 +78,12 @@ void World::Begin(bool expires) {
   StartRelay();
 }
 
-RunResult World::Run(absl::Span<const Step> schedule) {
-  Begin(!schedule.empty() && schedule[0].kind == StepKind::kExpiry);
-  for (size_t i = 0; i < schedule.size() && book_.violation().empty(); ++i) {
-    where_ = StrCat("step ", i + 1, " (", ToText(schedule[i]), ")");
-    Do(schedule[i]);
-    EndStep();
-    ++tally_.steps;
-  }
-  if (book_.violation().empty()) Finish();
-  tally_.batches = book_.stored_batches();
-  tally_.counted = book_.due();
-  if (book_.violation().empty()) return {.violation = "", .tally = tally_};
-  return {.violation = StrCat("at ", where_, ": ", book_.violation()), .tally = tally_};
+Tally World::MakeTally() const {
+  Tally tally = tally_;
+  tally.steps = steps();
+  tally.batches = book_.stored_batches();
+  tally.counted = book_.due();
+  return tally;
 }
 
 void World::Do(const Step& step) {
@@ -267,16 +236,27 @@ void World::EndStep() {
   Expect(curator_.AwaitIdle(kStudy), "the curator");
   EndCuratorIfDead();
   const uint64_t writes = curator_.up() ? curator_.store().writes() : 0;
-  if (curator_.up() && writes == checked_writes_) return;
-  checked_writes_ = writes;
-  book_.CheckStore(curator_.disk());
+  if (!curator_.up() || writes != checked_writes_) {
+    checked_writes_ = writes;
+    book_.CheckStore(curator_.disk());
+  }
+  TellBook();
+}
+
+void World::TellBook() {
+  if (!book_.violation().empty()) Violation(book_.violation());
 }
 
 RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder, Bug bug) {
   const std::string run = StrCat(folder, "/run");
   std::filesystem::create_directories(StrCat(run, "/relay"));
   std::filesystem::create_directories(StrCat(run, "/twin"));
-  const RunResult result = World(run, bug).Run(schedule);
+  RunResult result;
+  {
+    World world(run, bug);
+    result.violation = world.Play(schedule);
+    result.tally = world.MakeTally();
+  }
   std::error_code ignored;
   std::filesystem::remove_all(run, ignored);
   return result;

@@ -11,10 +11,14 @@
 #ifndef COPPICE_TESTS_FAULTS_RELAY_WORLD_H_
 #define COPPICE_TESTS_FAULTS_RELAY_WORLD_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/types/span.h"
+#include "tests/faults/cast.h"
 #include "tests/faults/relay/schedule.h"
 #include "tests/faults/relay/twins.h"
 
@@ -37,19 +41,54 @@ struct Tally {
   uint64_t images = 0;       // of the relay's disk, put back or run
   uint64_t models = 0;
 
-  void Add(const Tally& other);
-  std::string ToString() const;
+  static constexpr std::array<faults::TallyPart<Tally>, 14> Parts();
 };
+constexpr std::array<faults::TallyPart<Tally>, 14> Tally::Parts() {
+  return {{{&Tally::steps, "steps"},
+           {&Tally::relay_ends, "ends of the relay"},
+           {&Tally::curator_ends, "ends of the curator"},
+           {&Tally::deals, "deals"},
+           {&Tally::short_deals, "too small"},
+           {&Tally::batches, "batches"},
+           {&Tally::refused, "parts refused"},
+           {&Tally::lost, "lost"},
+           {&Tally::late, "late"},
+           {&Tally::forged, "forged"},
+           {&Tally::stored, "reports stored"},
+           {&Tally::counted, "counted"},
+           {&Tally::images, "images"},
+           {&Tally::models, "models"}}};
+}
 
-struct RunResult {
-  std::string violation;  // empty: everything held
-  Tally tally;
-};
+using RunResult = faults::RunResult<Tally>;
 
 // Runs `schedule` in a fresh folder inside `folder`, then lets everything work again and checks
 // that the curator got what it must. A violation: "at step 12 (work): a deal has two batches".
 RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder,
                       Bug bug = Bug::kNone);
+
+// The cast of a relay between devices and curator (tests/faults/cast.h).
+class RelayCast : public faults::CastDefaults {
+ public:
+  using Step = relay_faults::Step;
+  using Bug = relay_faults::Bug;
+  using Tally = relay_faults::Tally;
+  static constexpr std::string_view kName = "relay_fault_run";
+  static constexpr std::string_view kTooLarge = "answer 24";
+  static constexpr uint64_t kSchedules = 100;
+  static constexpr uint64_t kTellEvery = 50;
+  static constexpr size_t kShrinkTries = 150;
+
+  static std::vector<Bug> Bugs() { return AllBugs(); }
+  static Schedule Make(uint64_t seed) { return MakeSchedule(seed); }
+  static Schedule MakeFor(Bug, uint64_t seed) { return MakeSchedule(seed); }
+  static std::string ToText(absl::Span<const Step> steps) { return relay_faults::ToText(steps); }
+  static StatusOr<Schedule> Parse(std::string_view text) { return ParseSchedule(text); }
+
+  static RunResult Run(absl::Span<const Step> steps, uint64_t, const std::string& folder, Bug bug) {
+    return RunSchedule(steps, folder, bug);
+  }
+};
 
 }  // namespace coppice::relay_faults
 

@@ -2,13 +2,13 @@
 #include <filesystem>
 #include <string_view>
 
-#include "client/device/relay/relayed_device.h"
+#include "client/device/run_session.h"
+#include "client/device/session.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/manifest.h"
 #include "tests/faults/relay/world_impl.h"
 
 namespace coppice::relay_faults {
@@ -18,45 +18,48 @@ constexpr uint32_t kCrowdLeaves = 8;  // after the devices' leaves
 constexpr size_t kAgain = 40;
 constexpr size_t kOthers = 3;
 
-// Draws no noise: nothing here is private.
-class NoNoise final : public PrivateRandom {
+using faults::NoNoise;
+
+// Time stands still but for waits, which are over at once.
+class StandingClock final : public DeviceClock {
  public:
-  StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
-  StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
-  StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
-  Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
-    std::fill(out.begin(), out.end(), SignedSteps{0});
+  explicit StandingClock(int64_t unix_seconds) : now_{.unix_seconds = unix_seconds} {}
+
+  DeviceTime Now() override { return now_; }
+  Status WaitUntil(int64_t milliseconds_since_boot) override {
+    now_.milliseconds_since_boot = milliseconds_since_boot;
     return OkStatus();
   }
-};
-
-class DeviceClock final : public SendClock {
- public:
-  explicit DeviceClock(absl::Time now) : now_(now) {}
-  absl::Time WallTime() override { return now_; }
-  absl::Time TimeSinceBoot() override { return now_; }
-  void SleepUntil(absl::Time) override {}
 
  private:
-  const absl::Time now_;
+  DeviceTime now_;
 };
 
-class DeviceLink final : public RelayLink {
- public:
-  DeviceLink(World& world, uint32_t device) : world_(world), device_(device) {}
+template <typename Message>
+Message Parsed(const std::string& bytes) {
+  Message message;
+  message.ParseFromString(bytes);
+  return message;
+}
 
-  const std::string& address() const override {
-    static const std::string& address = *new std::string("relay:1");
-    return address;
-  }
-  StatusOr<DealOffer> GetRelayTerms(std::string_view) const override {
-    return world_.DeviceAsksTerms();
-  }
-  StatusOr<std::string> TakeOffer(std::string_view, const EpochId& epoch) const override {
-    return world_.DeviceTakes(epoch);
-  }
-  StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
-    return world_.DeviceSubmits(device_, entry);
+template <typename Message>
+StatusOr<std::string> Serialized(const StatusOr<Message>& message) {
+  if (!message.ok()) return message.status();
+  return message->SerializeAsString();
+}
+
+class DeviceCarrier final : public Carrier {
+ public:
+  DeviceCarrier(World& world, uint32_t device) : world_(world), device_(device) {}
+
+  StatusOr<std::string> Carry(const DeviceCall& call) override {
+    const std::string_view method(call.method);
+    if (EndsWith(method, "/GetRelayTerms")) return Serialized(world_.DeviceAsksTerms());
+    if (EndsWith(method, "/TakeOffer")) {
+      return Serialized(world_.DeviceTakes(Parsed<v1::TakeOfferRequest>(call.request)));
+    }
+    return Serialized(
+        world_.DeviceSubmits(device_, Parsed<v1::SubmitSealedReportRequest>(call.request)));
   }
 
  private:
@@ -65,8 +68,6 @@ class DeviceLink final : public RelayLink {
 };
 
 std::string SubjectOf(uint32_t device) { return StrCat("device ", device); }
-
-std::string StringOf(const EpochId& epoch) { return {epoch.begin(), epoch.end()}; }
 
 v1::RelayedOffer OpenedEnvelope(const std::string& envelope) {
   size_t bytes = 0;
@@ -80,21 +81,6 @@ size_t CellOf(const Tree& tree, double x, uint32_t label) {
   return size_t{2} * tree.FindLeaf(Row{x}) + label;
 }
 
-SubmitOutcome ForDevice(v1::SubmitOutcome outcome) {
-  switch (outcome) {
-    case v1::SUBMIT_OUTCOME_STORED:
-      return SubmitOutcome::kStored;
-    case v1::SUBMIT_OUTCOME_CONFLICT:
-      return SubmitOutcome::kConflict;
-    case v1::SUBMIT_OUTCOME_CLOSED:
-      return SubmitOutcome::kClosed;
-    case v1::SUBMIT_OUTCOME_UNKNOWN:
-      return SubmitOutcome::kUnknown;
-    default:
-      return SubmitOutcome::kBadLength;
-  }
-}
-
 }  // namespace
 
 std::string World::JournalOf(uint32_t gateway) const {
@@ -102,74 +88,75 @@ std::string World::JournalOf(uint32_t gateway) const {
 }
 
 void World::OpenGateway(uint32_t gateway) {
-  Gateway& opened = gateways_[gateway];
-  opened.trust.reset();
-  opened.journal.reset();
+  gateways_[gateway].reset();
   if (bug_ == Bug::kForgetfulGateway) std::filesystem::remove(JournalOf(gateway));
-  auto journal = Journal::Open(JournalOf(gateway));
+  auto journal = JournalStore::Open(JournalOf(gateway));
   if (!journal.ok()) return Expect(journal.status(), "a journal");
-  opened.journal = *std::move(journal);
-  opened.trust = std::make_unique<Trust>(OfferPolicy{.curator_key = curator_key_}, *opened.journal,
-                                         [this]() -> int64_t { return now_; });
+  gateways_[gateway] = *std::move(journal);
 }
 
-StatusOr<DealOffer> World::DeviceAsksTerms() {
-  COPPICE_ASSIGN_OR_RETURN(const v1::GetRelayTermsResponse answer, relay_->Terms());
-  NoteDeal();
-  DealOffer offer{.relay_terms = answer.relay_terms(), .terms = answer.terms()};
-  std::copy(answer.signature().begin(), answer.signature().end(), offer.signature.begin());
-  COPPICE_ASSIGN_OR_RETURN(offer.manifest, ParseSignedManifest(answer.manifest()));
-  return offer;
+StatusOr<v1::GetRelayTermsResponse> World::DeviceAsksTerms() {
+  const StatusOr<v1::GetRelayTermsResponse> answer = relay_->Terms();
+  if (answer.ok()) NoteDeal();
+  return answer;
 }
 
-StatusOr<std::string> World::DeviceTakes(const EpochId& epoch) {
+StatusOr<v1::TakeOfferResponse> World::DeviceTakes(const v1::TakeOfferRequest& request) {
   const std::optional<bool> lost = std::exchange(lose_call_, std::nullopt);
   if (lost == false) return UnavailableError("the request is lost");
-  StatusOr<std::string> envelope = relay_->TakeOffer(StringOf(epoch));
-  if (!envelope.ok()) return envelope;
-  book_.Dealt(StringOf(epoch), OpenedEnvelope(*envelope).ticket());
+  COPPICE_ASSIGN_OR_RETURN(std::string envelope, relay_->TakeOffer(request.epoch()));
+  book_.Dealt(request.epoch(), OpenedEnvelope(envelope).ticket());
   if (lost == true) return UnavailableError("the answer is lost");
-  return envelope;
+  v1::TakeOfferResponse response;
+  response.set_envelope(std::move(envelope));
+  return response;
 }
 
-StatusOr<SubmitOutcome> World::DeviceSubmits(uint32_t device, const JournalEntry& entry) {
-  const SealedAnswer& answer = *entry.sealed;
-  const Report report = {
-      .ticket = entry.report.ticket.ToBytes(),
-      .bytes = StrCat(std::string(answer.encapsulated.begin(), answer.encapsulated.end()),
-                      answer.ciphertext)};
+StatusOr<v1::SubmitSealedReportResponse> World::DeviceSubmits(
+    uint32_t device, const v1::SubmitSealedReportRequest& request) {
+  const Report report = {.ticket = request.ticket(),
+                         .bytes = request.encapsulated() + request.ciphertext()};
   book_.Knows(report.bytes, CellOf(forest_->front(), device + 0.5, device % 2));
   book_.DeviceSends(device, report.bytes);
   const std::optional<bool> lost = std::exchange(lose_call_, std::nullopt);
   if (lost == false) return UnavailableError("the request is lost");
-  const std::string claim(answer.claim.begin(), answer.claim.end());
   const RelayProcess::Outcome outcome =
-      Submit({{.epoch = StringOf(answer.epoch), .claim = claim, .report = report}},
+      Submit({{.epoch = request.epoch(), .claim = request.claim(), .report = report}},
              /*has_claim=*/true)[0];
   if (!outcome.ok() || lost == true) return UnavailableError("the answer is lost");
-  return ForDevice(*outcome);
+  v1::SubmitSealedReportResponse response;
+  response.set_outcome(*outcome);
+  return response;
 }
 
-void World::WithDevice(uint32_t device, absl::FunctionRef<Status(RelayedDevice&)> act) {
+void World::Visit(uint32_t device, SessionPlan plan) {
   static const Policy& policy = *new Policy{.max_epsilon = *Budget::FromEpsilon(1)};
-  const RelayPolicy relay_policy{.relay_key = RelayKey().public_key(), .max_send_delay_seconds = 0};
-  Gateway& gateway = gateways_[device % kGateways];
-  const DeviceLink link(*this, device);
-  DeviceClock clock(absl::FromUnixSeconds(now_));
-  RelayedDevice answering(SubjectOf(device),
-                          {policy, relay_policy, *gateway.journal, *gateway.trust, link, clock});
-  const Status done = act(answering);
+  const OfferPolicy offers{.curator_key = curator_key_};
+  KnownRelay relay{.policy = {.relay_key = RelayKey().public_key(), .max_send_delay_seconds = 0}};
+  NoNoise random;
+  JournalStore& journal = *gateways_[device % kGateways];
+  plan.server = "relay:1";
+  plan.route = DeliveryRoute::kThroughRelay;
+  plan.subjects = {SubjectOf(device)};
+  DeviceSession session({policy, offers, journal.journal(), random, &relay}, std::move(plan));
+  DeviceCarrier carrier(*this, device);
+  StandingClock clock(now_);
+  Expect(RunSession(session, {.journal = journal, .carrier = carrier, .clock = clock},
+                    [device](size_t, const Terms&) {
+                      return LabelledRow{.row = {device + 0.5}, .label = device % 2};
+                    }),
+         "a journal");
   // Relay and curator send a device no bad bytes here, so these errors are violations.
-  if (IsDataLoss(done) || IsInternal(done)) Expect(done, "a device");
+  for (const Status& done : {session.outcome().answer, session.outcome().delivery}) {
+    if (IsDataLoss(done) || IsInternal(done)) Expect(done, "a device");
+  }
 }
 
 void World::Answer(uint32_t device) {
-  NoNoise random;
-  const auto read = [device] {
-    return TextRow{{"x", StrCat(device, ".5")}, {"label", device % 2 == 0 ? "no" : "yes"}};
-  };
-  WithDevice(device,
-             [&](RelayedDevice& answering) { return answering.Answer(kStudy, read, random); });
+  SessionPlan plan;
+  plan.study = std::string(kStudy);
+  plan.deliver = SessionPlan::Deliver::kNothing;
+  Visit(device, std::move(plan));
 }
 
 // A torn answer was never acknowledged, and so never sent.
@@ -178,16 +165,12 @@ void World::AnswerTorn(uint32_t device, uint32_t quarters) {
   const uint64_t before = std::filesystem::file_size(path);
   Answer(device);
   const uint64_t after = std::filesystem::file_size(path);
-  gateways_[device % kGateways].trust.reset();
-  gateways_[device % kGateways].journal.reset();
-  std::filesystem::resize_file(path, before + (after - before) * quarters / 4);
+  gateways_[device % kGateways].reset();
+  if (after > before) std::filesystem::resize_file(path, before + (after - before) * quarters / 4);
   OpenGateway(device % kGateways);
 }
 
-void World::Deliver(uint32_t device) {
-  NoNoise random;
-  WithDevice(device, [&](RelayedDevice& answering) { return answering.Deliver(random).status(); });
-}
+void World::Deliver(uint32_t device) { Visit(device, SessionPlan()); }
 
 std::vector<RelayProcess::Outcome> World::Submit(const std::vector<Sealed>& reports,
                                                  bool has_claim) {

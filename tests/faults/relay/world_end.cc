@@ -31,13 +31,14 @@ void World::Heal() {
 }
 
 void World::Finish() {
-  where_ = "the end, when everything works again";
+  At("the end, when everything works again");
   Heal();
   EndStep();
   if (!book_.violation().empty()) return;
   LetRelayFinish();
   if (book_.violation().empty()) CheckFinished();
   if (book_.violation().empty()) FinishStudy();
+  TellBook();
 }
 
 // Devices and the crowd send what they still have, the deals end, and what waits is delivered.
@@ -71,7 +72,7 @@ void World::CheckFinished() {
 
 // A final model rests on what was counted, also after a restart.
 void World::FinishStudy() {
-  where_ = "the end of the study";
+  At("the end of the study");
   Seal();
   Expect(curator_.studies().Sweep(), "a sweep");
   EndStep();

@@ -21,12 +21,9 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "client/device/journal.h"
-#include "client/device/relay/relay_link.h"
-#include "client/device/relay/relayed_device.h"
-#include "client/device/trust.h"
+#include "client/device/journal_store.h"
+#include "client/device/session.h"
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "common/ldp/local_mechanism.h"
@@ -53,29 +50,31 @@ struct CrowdDeal {
   std::string payload;
 };
 
-class World {
+class World final : public faults::World<Step> {
  public:
   World(const std::string& folder, Bug bug);
 
-  RunResult Run(absl::Span<const Step> schedule);
+  Tally MakeTally() const;
 
   // ---- world_relay.cc: what the relay's link calls
   StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
   StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
   bool IsRelayDead() const { return relay_->is_dead(); }
 
-  // ---- world_devices.cc: what a device's link calls
-  StatusOr<DealOffer> DeviceAsksTerms();
-  StatusOr<std::string> DeviceTakes(const EpochId& epoch);
-  StatusOr<SubmitOutcome> DeviceSubmits(uint32_t device, const JournalEntry& entry);
+  // ---- world_devices.cc: what a device's carrier calls
+  StatusOr<v1::GetRelayTermsResponse> DeviceAsksTerms();
+  StatusOr<v1::TakeOfferResponse> DeviceTakes(const v1::TakeOfferRequest& request);
+  StatusOr<v1::SubmitSealedReportResponse> DeviceSubmits(
+      uint32_t device, const v1::SubmitSealedReportRequest& request);
 
  private:
   // ---- world.cc
-  void Begin(bool expires);
-  void Do(const Step& step);
+  void Begin(absl::Span<const Step> schedule) override;
+  void Do(const Step& step) override;
   void DoRelay(const Step& step);
   void DoCurator(const Step& step);
-  void EndStep();
+  void EndStep() override;
+  void TellBook();
   void Pass(int64_t seconds);
   void NoteTime();
   uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
@@ -98,7 +97,7 @@ class World {
   // ---- world_devices.cc
   std::string JournalOf(uint32_t gateway) const;
   void OpenGateway(uint32_t gateway);
-  void WithDevice(uint32_t device, absl::FunctionRef<Status(RelayedDevice&)> act);
+  void Visit(uint32_t device, SessionPlan plan);
   void Answer(uint32_t device);
   void AnswerTorn(uint32_t device, uint32_t quarters);
   void Deliver(uint32_t device);
@@ -125,7 +124,7 @@ class World {
 
   // ---- world_end.cc
   void Heal();
-  void Finish();
+  void Finish() override;
   void LetRelayFinish();
   void CheckFinished();
   void FinishStudy();
@@ -151,11 +150,7 @@ class World {
 
   std::optional<uint64_t> checked_writes_;  // of the curator's process
 
-  struct Gateway {
-    std::unique_ptr<Journal> journal;
-    std::unique_ptr<Trust> trust;
-  };
-  std::array<Gateway, kGateways> gateways_;
+  std::array<std::unique_ptr<JournalStore>, kGateways> gateways_;
   std::optional<bool> lose_call_;  // true: a device's next answer; false: its request
   std::deque<CrowdMember> crowd_;
 
@@ -169,7 +164,6 @@ class World {
   std::deque<v1::DeliverBatchRequest> requests_;
   std::set<std::string> given_up_;  // headers, with the bug kLostIsRefused
 
-  std::string where_ = "the beginning";
   Tally tally_;
 };
 

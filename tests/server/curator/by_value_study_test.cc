@@ -254,7 +254,7 @@ TEST_P(ByValueStudyTest, TheMinimumIsOfTheReportsWithTheValue) {
   EXPECT_OK(Build("silver", kWhereSilver));
 }
 
-TEST_P(ByValueStudyTest, NobodysValueGivesAModelOfPublicRowsIfNoReportIsAskedFor) {
+TEST_P(ByValueStudyTest, AValueWithoutReportsGivesAModelOfPublicRowsIfNoMinimumIsSet) {
   StudySpec spec = ByPlan(GetParam());
   spec.settings.min_reports = 0;
   Open(spec);

@@ -192,6 +192,19 @@ TEST_F(CountsTest, MoreReportsThanTheRateAreRefusedWholeUntilTheNextSecond) {
   EXPECT_OK(SendAndWait(*studies_, study_, some));
 }
 
+// Opening costs more than judging: who sends what cannot count must not cost more for it.
+TEST_F(CountsTest, MessagesThatDoNotOpenAreBoundedByTheRatesOfAllStudies) {
+  Reopen(store_, {.reports_per_second = 1000});
+  ASSERT_OK(studies_->Create(Spec("two")));
+  size_t opened = 0;
+  while (!IsResourceExhausted(studies_->OpenMessage("", "", "").status())) ++opened;
+  EXPECT_EQ(opened, 2000u);
+  EXPECT_OK(SendAndWait(*studies_, study_, HonestReports(*studies_, study_, 1000)))
+      << "what was opened still counts";
+  ++now_;
+  EXPECT_FALSE(IsResourceExhausted(studies_->OpenMessage("", "", "").status()));
+}
+
 TEST_F(CountsTest, RateIsOfEachStudyByItself) {
   Reopen(store_, {.reports_per_second = 1000});
   ASSERT_OK_AND_ASSIGN(const StudyInfo two, studies_->Create(Spec("two")));

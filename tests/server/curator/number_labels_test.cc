@@ -126,7 +126,7 @@ TEST(NumberLabelsTest, EqualNumbersAreCutBySpread) {
 }
 
 // Their numbers must not be used, not even as a scale where rounding makes them differ by a bit.
-TEST(NumberLabelsTest, RowsOfNobodyAreInTheMiddle) {
+TEST(NumberLabelsTest, WithoutPublicRowsNumbersStartInTheMiddle) {
   ASSERT_OK_AND_ASSIGN(const Table rows, RowsFromSchema(StepSchema(), 1));
   EXPECT_EQ(rows.target(0), 50);
   ASSERT_OK_AND_ASSIGN(const Table cut, CutNumbers(rows, {.low = 0, .high = 250.0 / 3}));

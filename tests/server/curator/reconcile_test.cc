@@ -47,7 +47,7 @@ TEST(ReconcileTest, EqualCountsAreFine) {
   EXPECT_OK(ReconcileTotals(sealed));
 }
 
-TEST(ReconcileTest, OneOffIsFoundAndNamesTheStudyAndBothNumbers) {
+TEST(ReconcileTest, ADifferenceOfOneIsFoundAndNamesTheStudyAndBothNumbers) {
   const struct {
     uint64_t StudyTotals::*count;
     const char* one;
@@ -111,7 +111,7 @@ class AllModelsTest : public ::testing::Test {
   ModelsWithLostReports outlived_;
 };
 
-TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {
+TEST_F(AllModelsTest, VisitsEachModelOfAStudyOnceAndNoModelOfAJob) {
   std::map<std::string, size_t> asked;
   const auto seven = [&](const std::string& study) -> std::optional<StudyReports> {
     ++asked[study];
@@ -129,7 +129,7 @@ TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {
               StatusIs(StatusCode::kInternal, HasSubstr("in its model z 8")));
 }
 
-TEST_F(AllModelsTest, OneThatOutlivedReportsOfItsStudyIsExcusedAsItWasNotedAndNoOther) {
+TEST_F(AllModelsTest, OnlyAModelNotedAsOutlivingItsReportsIsExcused) {
   const auto seven = [](const std::string&) { return StudyReports{.accepted = 7}; };
   const ModelReports noted{.study = "one", .model = "m", .reports = 9};
   ASSERT_OK(outlived_.Add(OutlivedKey("one", "m"), EncodeOutlived(noted, 7, /*now=*/5)));

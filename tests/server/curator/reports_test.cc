@@ -125,11 +125,11 @@ TEST_P(ReportsTest, SealedStudyTakesNone) {
   EXPECT_EQ(Received(Now()), 2u);
 }
 
-TEST_P(ReportsTest, DeletedStudyIsUnknown) {
+TEST_P(ReportsTest, DeletedStudyTakesNone) {
   const auto reports = HonestReports(*studies_, study_, 2);
   ASSERT_OK(SendAndWait(*studies_, study_, reports));
   ASSERT_OK(studies_->Delete("one"));
-  EXPECT_THAT(*SendAndWait(*studies_, study_, reports), Each(ReportOutcome::kUnknownStudy));
+  EXPECT_THAT(*SendAndWait(*studies_, study_, reports), Each(ReportOutcome::kStudyDeleted));
 }
 
 TEST_P(ReportsTest, EmptyBatchIsAnswered) {

@@ -2,11 +2,13 @@
 
 #include "server/curator/studies/studies.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/wire/manifest.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
@@ -18,6 +20,7 @@ using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::StartsWith;
 
 class StudiesTest : public ::testing::Test {
  protected:
@@ -201,8 +204,62 @@ TEST_F(StudiesTest, DeleteRemovesEverythingButTheTombstone) {
     keys.emplace_back(key);
     return OkStatus();
   }));
-  EXPECT_THAT(keys, ElementsAre("count/one-more/", "gone/one/", "meta/format", "meta/manifest_key",
-                                "meta/ticket_key", "rows/one-more/", "study/one-more/"));
+  EXPECT_THAT(keys, ElementsAre("count/one-more/", "gone/one/", StartsWith("meta/direct_key/"),
+                                "meta/format", "meta/manifest_key", "meta/ticket_key",
+                                "rows/one-more/", "study/one-more/"));
+}
+
+TEST_F(StudiesTest, TellsDevicesOfADeletedStudyAndOfNoOther) {
+  ASSERT_OK_AND_ASSIGN(StudyInfo one, studies_->Create(Spec("one")));
+  const auto reports = HonestReports(*studies_, one, 1);
+  ASSERT_OK(studies_->Delete("one"));
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_THAT(*SendAndWait(*studies_, one, reports), ElementsAre(ReportOutcome::kStudyDeleted));
+    Reopen();
+  }
+  one.id = "two";
+  EXPECT_THAT(*SendAndWait(*studies_, one, reports), ElementsAre(ReportOutcome::kUnknownStudy));
+}
+
+// Answers that wait are final once the curator has signed that the study takes no more.
+TEST_F(StudiesTest, SignsThatAStudyIsSealedOrDeleted) {
+  ASSERT_OK(studies_->Create(Spec("one")));
+  const auto closing = [&]() -> std::optional<Closing> {
+    const auto notice = *studies_->GetNotice("one");
+    if (!notice.closing.has_value()) return std::nullopt;
+    EXPECT_TRUE(IsSignedBy(notice.closing->key, kClosingDomain, notice.closing->bytes,
+                           notice.closing->signature));
+    EXPECT_EQ(notice.closing->key, studies_->SigningKeysInUse().key);
+    const auto read = ReadClosing(notice.closing->bytes);
+    EXPECT_OK(read);
+    EXPECT_EQ(read->study, "one");
+    EXPECT_EQ(read->key, KeyIdOf(notice.closing->key));
+    return *read;
+  };
+  EXPECT_EQ(closing(), std::nullopt);
+  const std::string offered = studies_->MakeOffer("one", 1)->manifest->bytes;
+  EXPECT_EQ(studies_->GetNotice("one")->manifest->bytes, offered);
+  ASSERT_OK(studies_->Seal("one"));
+  EXPECT_EQ(closing()->reason, ClosingReason::kSealed);
+  EXPECT_EQ(studies_->GetNotice("one")->manifest->bytes, offered);
+  ASSERT_OK(studies_->Delete("one"));
+  EXPECT_EQ(closing()->reason, ClosingReason::kDeleted);
+  EXPECT_EQ(studies_->GetNotice("one")->manifest, nullptr);
+  EXPECT_THAT(studies_->GetNotice("two"), StatusIs(StatusCode::kNotFound, HasSubstr("two")));
+}
+
+TEST_F(StudiesTest, ManifestsAndTheProofNameTheSameDirectKey) {
+  ASSERT_OK(studies_->Create(Spec("one")));
+  const Manifest manifest = *ReadManifest(studies_->MakeOffer("one", 1)->manifest->bytes);
+  ASSERT_TRUE(manifest.direct.has_value());
+  const std::string challenge(kChallengeBytes, 'c');
+  ASSERT_OK_AND_ASSIGN(const auto proof, studies_->ProveKeys(challenge));
+  EXPECT_EQ(proof.direct, manifest.direct->key);
+  EXPECT_TRUE(IsSignedBy(studies_->SigningKeysInUse().key, kCuratorDomain,
+                         ProvenBytes(challenge, proof.direct), *proof.signature));
+  EXPECT_FALSE(studies_->ProveKeys("")->signature.has_value());
+  Reopen();
+  EXPECT_EQ(studies_->ProveKeys("")->direct, proof.direct);
 }
 
 TEST_F(StudiesTest, DeletedIdAndItsRequestAreNeverUsedAgain) {

@@ -136,7 +136,7 @@ class TlsServerTest : public ::testing::Test {
   }
 
   const TempDir folder_;
-  daemon::DaemonLimits limits_{};  // of the server that Serve() starts
+  daemon::TransportLimits limits_{};  // of the server that Serve() starts
   daemon::HttpOptions http_{.listen = "127.0.0.1:0"};
   HttpTls http_tls_;
   const std::string policy_path_ = folder_.path() + "/policy.json";

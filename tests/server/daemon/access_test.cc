@@ -93,7 +93,7 @@ TEST_F(AccessTest, AnonymousDevicesMayDoWhatDevicesMayAndNoMore) {
   }
 }
 
-TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
+TEST_F(AccessTest, AMalformedMessageIsInvalidForEveryMethod) {
   Serve(PolicyOfAllRoles(""));
   const std::string truncated = "\x0a\x05xx", no_utf8 = "\x0a\x02\xc3\x28";
   for (const access::Method& line : access::AllMethods()) {
@@ -288,14 +288,14 @@ TEST_F(AccessTest, ACertificateThatIsNotListedHasNoRole) {
   EXPECT_TRUE(IsRefusal(CallAnonymously(kListStudies)));
 }
 
-TEST(CertificateSha256Test, IsWhatOpenSslSays) {
+TEST(CertificateSha256Test, EqualsTheFingerprintThatOpenSslPrints) {
   const Certificate certificate = MakeCertificate();
   const auto digest = CertificateSha256(certificate.certificate_pem);
   ASSERT_TRUE(digest.has_value());
   EXPECT_EQ(Hex(*digest), OpenSslFingerprint(certificate.certificate_pem));
 }
 
-TEST(CertificateSha256Test, NothingElseIsACertificate) {
+TEST(CertificateSha256Test, RefusesTextThatIsNotACertificate) {
   for (const char* pem :
        {"", "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE----------BEGIN CERTIFICATE-----",
         "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n"}) {

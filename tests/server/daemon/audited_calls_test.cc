@@ -188,6 +188,7 @@ const std::map<std::string, std::string>& Reasons() {
       {"StudyService/ForecastStudy", "computes"},
       {"StudyService/GetCounts", "reads"},
       {"StudyService/GetCuratorKeys", "a device's"},
+      {"StudyService/GetManifest", "a device's"},
       {"StudyService/GetOffer", "a device's"},
       {"StudyService/GetStudy", "reads"},
       {"StudyService/ListStudies", "reads"},
@@ -381,7 +382,7 @@ TEST_F(AuditedCallsTest, ACallThatFindsAllAsItAskedIsNotEntered) {
   EXPECT_EQ(Log().size(), before.size() + 1);
 }
 
-TEST_F(AuditedCallsTest, WhatIsNoNameIsNotRepeated) {
+TEST_F(AuditedCallsTest, TextThatIsNotANameIsNotRepeated) {
   for (const std::string& name :
        {std::string("studies/\xc3\xa4"), "studies/" + std::string(10'000, 'x'),
         std::string("studies/a\nb"), std::string("Bearer coppice_0123")}) {

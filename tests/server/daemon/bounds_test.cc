@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 constexpr char kGetStudy[] = "/coppice.v1.StudyService/GetStudy";
 constexpr size_t kLarge = size_t{100} << 10;
 
-TEST(ByteLoadTest, TakesWhatFitsAndAnyAnswerAlone) {
+TEST(ByteLoadTest, AdmitsAnswersThatFitAndOneOfAnySizeWhenEmpty) {
   ByteLoad load(100);
   EXPECT_TRUE(load.TryHold(1000)) << "or it could never be sent";
   EXPECT_FALSE(load.TryHold(1));
@@ -33,7 +33,7 @@ TEST(ByteLoadTest, TakesWhatFitsAndAnyAnswerAlone) {
   EXPECT_EQ(load.bytes(), 100u);
 }
 
-TEST(DeadlineOfTest, EveryMethodOfOneRequestHasOne) {
+TEST(DeadlineOfTest, EveryUnaryMethodHasADeadline) {
   for (const access::Method& line : access::AllMethods()) {
     const bool stream = line.path.find("/Stream") != std::string_view::npos ||
                         line.path.find("Watch") != std::string_view::npos ||

@@ -9,7 +9,7 @@
 namespace coppice::calls {
 namespace {
 
-TEST(RequestIdTest, OnesOfTheClientAreShortAndPlain) {
+TEST(RequestIdTest, AcceptsOnlyShortPlainIdsFromClients) {
   for (const char* good : {"abcdefgh", "0f8fad5b-d9cd-469f-a165-70867728950e", "A-Z-0-9-"}) {
     EXPECT_TRUE(IsRequestId(good)) << good;
   }
@@ -22,7 +22,7 @@ TEST(RequestIdTest, OnesOfTheClientAreShortAndPlain) {
   EXPECT_FALSE(IsRequestId(std::string("abcdefgh\0", 9)));
 }
 
-TEST(RequestIdTest, OursAreDifferentAndOfTheSameKind) {
+TEST(RequestIdTest, MakesValidIdsThatDoNotRepeat) {
   std::set<std::string> seen;
   for (int i = 0; i < 1000; ++i) {
     const std::string id = MakeRequestId();
@@ -31,7 +31,7 @@ TEST(RequestIdTest, OursAreDifferentAndOfTheSameKind) {
   }
 }
 
-TEST(WeightOfTest, ReadingReportingAndPredictingWellIsForDebugging) {
+TEST(WeightOfTest, SuccessfulReadsReportsAndPredictionsAreRoutine) {
   for (const char* method :
        {"coppice.v1.ReportService/SubmitReports", "coppice.v1.ReportService/StreamReports",
         "coppice.v1.ModelService/Predict", "coppice.v1.StudyService/GetOffer",
@@ -42,7 +42,7 @@ TEST(WeightOfTest, ReadingReportingAndPredictingWellIsForDebugging) {
   }
 }
 
-TEST(WeightOfTest, WhateverMayChangeSomethingIsSeen) {
+TEST(WeightOfTest, CallsThatMayChangeSomethingAreNotable) {
   for (const char* method :
        {"coppice.v1.StudyService/SealStudy", "coppice.v1.DatasetService/UploadRows",
         "coppice.v1.TrainingService/SubmitJob", "coppice.v1.NewService/NewMethod", "odd", ""}) {
@@ -51,7 +51,7 @@ TEST(WeightOfTest, WhateverMayChangeSomethingIsSeen) {
   }
 }
 
-TEST(CodeNameTest, AreGrpcs) {
+TEST(CodeNameTest, UsesTheNamesOfGrpc) {
   EXPECT_EQ(CodeName(StatusCode::kOk), "OK");
   EXPECT_EQ(CodeName(StatusCode::kNotFound), "NOT_FOUND");
   EXPECT_EQ(CodeName(StatusCode::kResourceExhausted), "RESOURCE_EXHAUSTED");

@@ -16,17 +16,17 @@ using ::testing::HasSubstr;
 
 DaemonFlags WithTls() {
   DaemonFlags flags;
-  flags.data_dir = "data";
-  flags.tls_cert = "server.crt";
-  flags.tls_key = "server.key";
+  flags.store.data_dir = "data";
+  flags.listen.tls_cert = "server.crt";
+  flags.listen.tls_key = "server.key";
   return flags;
 }
 
 DaemonFlags Insecure(const std::string& listen) {
   DaemonFlags flags;
-  flags.data_dir = "data";
-  flags.insecure = true;
-  flags.listen = listen;
+  flags.store.data_dir = "data";
+  flags.listen.insecure = true;
+  flags.listen.address = listen;
   return flags;
 }
 
@@ -40,15 +40,15 @@ TEST(LocationOfTest, OneFlagSaysWhereTheStoreIs) {
   ASSERT_OK_AND_ASSIGN(const storage::StoreLocation database, LocationOf("postgresql://h/db", ""));
   EXPECT_TRUE(database.is_postgres());
   EXPECT_THAT(LocationOf("", "").status(), IsWrong("--store is missing"));
-  EXPECT_THAT(LocationOf("rocksdb:dir", "dir").status(), IsWrong("leave one of them out"));
+  EXPECT_THAT(LocationOf("rocksdb:dir", "dir").status(), IsWrong("give only one of them"));
   EXPECT_THAT(LocationOf("dir", "").status(), IsWrong("--store: a store is rocksdb:DIR"));
 }
 
 TEST(CheckFlagsTest, TlsWithAPolicyServesAnyAddress) {
   DaemonFlags flags = WithTls();
-  flags.policy = "policy.json";
+  flags.listen.policy = "policy.json";
   for (const char* listen : {"127.0.0.1:8443", "0.0.0.0:0", "[::]:65535", "curator.example:1"}) {
-    flags.listen = listen;
+    flags.listen.address = listen;
     EXPECT_OK(CheckFlags(flags)) << listen;
   }
 }
@@ -56,19 +56,19 @@ TEST(CheckFlagsTest, TlsWithAPolicyServesAnyAddress) {
 TEST(CheckFlagsTest, WithoutAPolicyTlsServesTheLoopbackOnly) {
   DaemonFlags flags = WithTls();
   for (const char* listen : {"127.0.0.1:1", "localhost:1", "[::1]:1"}) {
-    flags.listen = listen;
+    flags.listen.address = listen;
     EXPECT_OK(CheckFlags(flags)) << listen;
   }
   for (const char* listen : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "curator.example:1"}) {
-    flags.listen = listen;
-    EXPECT_THAT(CheckFlags(flags), IsWrong("wants --policy FILE")) << listen;
+    flags.listen.address = listen;
+    EXPECT_THAT(CheckFlags(flags), IsWrong("needs --policy FILE")) << listen;
   }
 }
 
 TEST(CheckFlagsTest, InsecureTakesNoPolicy) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
-  flags.policy = "policy.json";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --policy"));
+  flags.listen.policy = "policy.json";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure cannot be used with --policy"));
 }
 
 TEST(CheckFlagsTest, InsecureServesTheLoopbackOnly) {
@@ -77,84 +77,84 @@ TEST(CheckFlagsTest, InsecureServesTheLoopbackOnly) {
   }
   for (const char* listen :
        {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "localhost.example:1", "127.example:1"}) {
-    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--insecure wants a loopback address"))
+    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--insecure needs a loopback address"))
         << listen;
   }
 }
 
 TEST(CheckFlagsTest, HttpHasTheRulesOfTheOtherPort) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
-  flags.http_listen = "127.0.0.1:2";
+  flags.web.listen = "127.0.0.1:2";
   EXPECT_OK(CheckFlags(flags));
-  flags.http_listen = "0.0.0.0:2";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants a loopback address in --http-listen"));
+  flags.web.listen = "0.0.0.0:2";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure needs a loopback address in --http-listen"));
   flags = WithTls();
-  flags.http_listen = "0.0.0.0:2";
+  flags.web.listen = "0.0.0.0:2";
   EXPECT_THAT(CheckFlags(flags), IsWrong("--http-listen 0.0.0.0:2 is open to other machines"));
-  flags.policy = "policy.json";
+  flags.listen.policy = "policy.json";
   EXPECT_OK(CheckFlags(flags));
-  flags.http_listen = "8080";
+  flags.web.listen = "8080";
   EXPECT_THAT(CheckFlags(flags), IsWrong("--http-listen wants HOST:PORT"));
 }
 
 TEST(CheckFlagsTest, TheConsoleIsServedByHttp) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
-  flags.console = "somewhere";
+  flags.web.console = "somewhere";
   EXPECT_THAT(CheckFlags(flags), IsWrong("--console wants --http-listen HOST:PORT"));
-  flags.http_listen = "127.0.0.1:2";
+  flags.web.listen = "127.0.0.1:2";
   EXPECT_OK(CheckFlags(flags));
-  flags.http_listen.clear();
-  flags.console = kNoFolder;
+  flags.web.listen.clear();
+  flags.web.console = kNoFolder;
   EXPECT_OK(CheckFlags(flags));
 }
 
 TEST(CheckFlagsTest, TheDocumentationIsServedByHttp) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
-  flags.site = "somewhere";
+  flags.web.site = "somewhere";
   EXPECT_THAT(CheckFlags(flags), IsWrong("--site wants --http-listen HOST:PORT"));
-  flags.http_listen = "127.0.0.1:2";
+  flags.web.listen = "127.0.0.1:2";
   EXPECT_OK(CheckFlags(flags));
 }
 
-TEST(LoadSiteTest, ReadsWhatTheFlagNamesOrNothing) {
+TEST(LoadSiteTest, ReadsTheFolderThatTheFlagNamesIfAny) {
   const coppice::testing::TempDir folder;
   DaemonFlags flags = Insecure("127.0.0.1:1");
-  flags.http_listen = "127.0.0.1:2";
-  flags.site = folder.path() + "/none";
-  EXPECT_THAT(LoadSite(flags),
+  flags.web.listen = "127.0.0.1:2";
+  flags.web.site = folder.path() + "/none";
+  EXPECT_THAT(LoadSite(flags.web),
               StatusIs(StatusCode::kNotFound, ::testing::AllOf(::testing::StartsWith("--site "),
                                                                HasSubstr("--site none"))));
-  flags.site = kNoFolder;
-  EXPECT_EQ(*LoadSite(flags), nullptr);
-  flags.site = folder.path();
+  flags.web.site = kNoFolder;
+  EXPECT_EQ(*LoadSite(flags.web), nullptr);
+  flags.web.site = folder.path();
   for (const char* name : {"/index.html", "/searchindex.js"}) {
     std::ofstream(folder.path() + name) << "x";
   }
-  EXPECT_NE(*LoadSite(flags), nullptr);
+  EXPECT_NE(*LoadSite(flags.web), nullptr);
 }
 
-TEST(LoadConsoleTest, ReadsWhatTheFlagNamesOrNothing) {
+TEST(LoadConsoleTest, ReadsTheFolderThatTheFlagNamesIfAny) {
   const coppice::testing::TempDir folder;
   DaemonFlags flags = Insecure("127.0.0.1:1");
-  flags.console = folder.path() + "/none";
-  EXPECT_EQ(*LoadConsole(flags), nullptr) << "there is no port to serve it at";
-  flags.http_listen = "127.0.0.1:2";
-  EXPECT_THAT(LoadConsole(flags),
+  flags.web.console = folder.path() + "/none";
+  EXPECT_EQ(*LoadConsole(flags.web), nullptr) << "there is no port to serve it at";
+  flags.web.listen = "127.0.0.1:2";
+  EXPECT_THAT(LoadConsole(flags.web),
               StatusIs(StatusCode::kNotFound, ::testing::AllOf(::testing::StartsWith("--console "),
                                                                HasSubstr("--console none"))));
-  flags.console = kNoFolder;
-  EXPECT_EQ(*LoadConsole(flags), nullptr);
-  flags.console = folder.path();
+  flags.web.console = kNoFolder;
+  EXPECT_EQ(*LoadConsole(flags.web), nullptr);
+  flags.web.console = folder.path();
   std::filesystem::create_directory(folder.path() + "/assets");
   std::ofstream(folder.path() + "/index.html") << "<!doctype html>";
-  EXPECT_NE(*LoadConsole(flags), nullptr);
+  EXPECT_NE(*LoadConsole(flags.web), nullptr);
 }
 
 DaemonFlags InFleet() {
   DaemonFlags flags = WithTls();
-  flags.data_dir.clear();
-  flags.store = "postgresql://h/db";
-  flags.fleet_address = "a.example:8443";
+  flags.store.data_dir.clear();
+  flags.store.location = "postgresql://h/db";
+  flags.fleet.address = "a.example:8443";
   return flags;
 }
 
@@ -164,13 +164,14 @@ TEST(CheckFlagsTest, AFleetSharesADatabaseAndItsCuratorsHaveAddresses) {
     void (*change)(DaemonFlags& flags);
     const char* wrong;
   } cases[] = {
-      {[](DaemonFlags& flags) { flags.store = "rocksdb:dir"; }, "share a database"},
-      {[](DaemonFlags& flags) { flags.fleet_address = "nonsense"; },
+      {[](DaemonFlags& flags) { flags.store.location = "rocksdb:dir"; }, "share a database"},
+      {[](DaemonFlags& flags) { flags.fleet.address = "nonsense"; },
        "--fleet-address wants HOST:PORT"},
-      {[](DaemonFlags& flags) { flags.fleet_address = "a.example:0"; }, "is known"},
-      {[](DaemonFlags& flags) { flags.fleet_address = "0.0.0.0:8443"; }, "is known"},
-      {[](DaemonFlags& flags) { flags.fleet_address = "[::]:8443"; }, "is known"},
-      {[](DaemonFlags& flags) { flags.self_test = true; }, "--self-test wants no --fleet-address"},
+      {[](DaemonFlags& flags) { flags.fleet.address = "a.example:0"; }, "is known"},
+      {[](DaemonFlags& flags) { flags.fleet.address = "0.0.0.0:8443"; }, "is known"},
+      {[](DaemonFlags& flags) { flags.fleet.address = "[::]:8443"; }, "is known"},
+      {[](DaemonFlags& flags) { flags.self_test = true; },
+       "--self-test cannot be used with --fleet-address"},
   };
   for (const auto& one : cases) {
     DaemonFlags flags = InFleet();
@@ -181,49 +182,49 @@ TEST(CheckFlagsTest, AFleetSharesADatabaseAndItsCuratorsHaveAddresses) {
 
 TEST(CheckFlagsTest, OriginsAreAsBrowsersSendThem) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
-  flags.http_allow_origin = {"https://lab.example"};
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-allow-origin wants --http-listen"));
-  flags.http_listen = "127.0.0.1:2";
-  flags.http_allow_origin = {"https://lab.example", "http://127.0.0.1:3000", "https://[::1]:1"};
+  flags.web.allow_origin = {"https://lab.example"};
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-allow-origin needs --http-listen"));
+  flags.web.listen = "127.0.0.1:2";
+  flags.web.allow_origin = {"https://lab.example", "http://127.0.0.1:3000", "https://[::1]:1"};
   EXPECT_OK(CheckFlags(flags));
   for (const char* bad :
        {"*", "null", "lab.example", "https://", "https://lab.example/", "https://LAB.example",
         "https://*.example", "https://a b", "ftp://lab.example", "https://user@lab.example", ""}) {
-    flags.http_allow_origin = {bad};
+    flags.web.allow_origin = {bad};
     EXPECT_THAT(CheckFlags(flags), IsWrong("wants an origin as browsers send it")) << bad;
   }
 }
 
 TEST(CheckFlagsTest, WithoutCertificatesItSaysHowToMakeThem) {
   DaemonFlags flags = WithTls();
-  flags.tls_cert.clear();
-  flags.tls_key.clear();
+  flags.listen.tls_cert.clear();
+  flags.listen.tls_key.clear();
   EXPECT_THAT(CheckFlags(flags), IsWrong("deploy/make-certs.sh DIR"));
 }
 
-TEST(CheckFlagsTest, ABrokenKeyChainNeedsTheNewKeyAlone) {
+TEST(CheckFlagsTest, BreakingTheKeyChainNeedsANewKeyAndNoNextKey) {
   DaemonFlags flags = WithTls();
-  flags.break_key_chain = true;
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--break-key-chain wants --signing-key"));
-  flags.signing_key = "new.pem";
+  flags.signing.break_chain = true;
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--break-key-chain needs --signing-key"));
+  flags.signing.key = "new.pem";
   EXPECT_OK(CheckFlags(flags));
-  flags.next_signing_key = "next.pem";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("no --next-signing-key"));
+  flags.signing.next_key = "next.pem";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("cannot be used with --next-signing-key"));
 }
 
 TEST(CheckFlagsTest, CertificateAndKeyComeTogether) {
   DaemonFlags flags = WithTls();
-  flags.tls_key.clear();
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-cert wants --tls-key"));
+  flags.listen.tls_key.clear();
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-cert needs --tls-key"));
   flags = WithTls();
-  flags.tls_cert.clear();
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-key wants --tls-cert"));
+  flags.listen.tls_cert.clear();
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-key needs --tls-cert"));
 }
 
 TEST(CheckFlagsTest, InsecureAndCertificatesContradict) {
   DaemonFlags flags = WithTls();
-  flags.insecure = true;
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --tls-cert"));
+  flags.listen.insecure = true;
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure cannot be used with --tls-cert"));
 }
 
 TEST(CheckFlagsTest, ListenWantsHostAndPort) {
@@ -233,15 +234,15 @@ TEST(CheckFlagsTest, ListenWantsHostAndPort) {
   }
 }
 
-TEST(ParseFlagsTest, FillsWhatIsGiven) {
+TEST(ParseFlagsTest, SetsTheFieldsOfTheFlagsGiven) {
   const char* argv[] = {"coppiced", "--data-dir",  "d",     "--insecure", "--listen",
                         "[::1]:0",  "--log-level", "error", "--json"};
   DaemonFlags flags;
   EXPECT_EQ(ParseFlags(std::size(argv), argv, flags), -1);
-  EXPECT_EQ(flags.data_dir, "d");
-  EXPECT_EQ(flags.listen, "[::1]:0");
-  EXPECT_EQ(flags.log_level, LogLevel::kError);
-  EXPECT_TRUE(flags.insecure && flags.json && !flags.check_config);
+  EXPECT_EQ(flags.store.data_dir, "d");
+  EXPECT_EQ(flags.listen.address, "[::1]:0");
+  EXPECT_EQ(flags.log.level, LogLevel::kError);
+  EXPECT_TRUE(flags.listen.insecure && flags.log.json && !flags.check_config);
 }
 
 TEST(ParseFlagsTest, WrongUsageIsExitCodeTwo) {
@@ -262,13 +263,13 @@ TEST(ParseFlagsTest, TicketsAreLimitedUnlessTheRateIsZero) {
   const char* wrong[] = {"coppiced", "--data-dir", "d", "--insecure", "--ticket-burst", "0"};
   DaemonFlags flags;
   EXPECT_EQ(ParseFlags(std::size(by_default), by_default, flags), -1);
-  EXPECT_EQ(flags.ticket_limits.rate, 10'000);
-  EXPECT_EQ(flags.ticket_limits.burst, 100'000);
+  EXPECT_EQ(flags.curator.tickets.rate, 10'000);
+  EXPECT_EQ(flags.curator.tickets.burst, 100'000);
   EXPECT_EQ(ParseFlags(std::size(given), given, flags), -1);
-  EXPECT_EQ(flags.ticket_limits.rate, 0.5);
-  EXPECT_EQ(flags.ticket_limits.burst, 20);
+  EXPECT_EQ(flags.curator.tickets.rate, 0.5);
+  EXPECT_EQ(flags.curator.tickets.burst, 20);
   EXPECT_EQ(ParseFlags(std::size(none), none, flags), -1);
-  EXPECT_EQ(flags.ticket_limits.rate, 0);
+  EXPECT_EQ(flags.curator.tickets.rate, 0);
   EXPECT_EQ(ParseFlags(std::size(wrong), wrong, flags), kExitUsage);
 }
 
@@ -280,9 +281,9 @@ TEST(ParseFlagsTest, TrainingJobsAreOneUnlessSaidAndAtMostSixtyFour) {
   };
   DaemonFlags by_default, none, many;
   EXPECT_EQ(parse(nullptr, by_default), -1);
-  EXPECT_EQ(by_default.training_jobs, 1u);
+  EXPECT_EQ(by_default.curator.training_jobs, 1u);
   EXPECT_EQ(parse("0", none), -1);
-  EXPECT_EQ(none.training_jobs, 0u);
+  EXPECT_EQ(none.curator.training_jobs, 0u);
   for (const char* wrong : {"65", "-1", "some"}) EXPECT_EQ(parse(wrong, many), kExitUsage) << wrong;
 }
 
@@ -293,22 +294,19 @@ TEST(ParseFlagsTest, LimitsTakeUnitsAndRefuseWhatWouldStopService) {
   };
   DaemonFlags flags;
   EXPECT_EQ(parse("--max-queued-bytes", "8MiB", flags), -1);
-  EXPECT_EQ(flags.limits.OfStudies().queued_bytes, size_t{8} << 20);
-  EXPECT_EQ(parse("--max-stream-bytes", "2097152", flags), -1);
-  EXPECT_EQ(flags.limits.OfStreams().max_stream_bytes, size_t{2} << 20);
-  EXPECT_EQ(parse("--max-streams", "7", flags), -1);
-  EXPECT_EQ(flags.limits.OfStreams().max_streams, 7u);
+  EXPECT_EQ(flags.curator.limits.OfStudies().queued_bytes, size_t{8} << 20);
+  EXPECT_EQ(parse("--max-message-bytes", "2097152", flags), -1);
+  EXPECT_EQ(flags.transport.max_message_bytes, uint64_t{2} << 20);
   EXPECT_EQ(parse("--max-spool-bytes", "8GiB", flags), -1);
-  EXPECT_EQ(flags.limits.OfStudies().spool.bytes, uint64_t{8} << 30);
+  EXPECT_EQ(flags.curator.limits.OfStudies().spool.bytes, uint64_t{8} << 30);
   EXPECT_EQ(parse("--max-relay-spool-bytes", "1GiB", flags), -1);
-  EXPECT_EQ(flags.limits.OfStudies().spool.bytes_per_relay, uint64_t{1} << 30);
+  EXPECT_EQ(flags.curator.limits.OfStudies().spool.bytes_per_relay, uint64_t{1} << 30);
   EXPECT_EQ(parse("--max-report-rate", "1000", flags), -1);
-  EXPECT_EQ(flags.limits.OfStudies().reports_per_second, 1000u);
+  EXPECT_EQ(flags.curator.limits.OfStudies().reports_per_second, 1000u);
   EXPECT_EQ(parse("--max-report-rate", "0", flags), -1);
   DaemonFlags wrong;
   EXPECT_EQ(parse("--max-report-rate", "999", wrong), kExitUsage);
   EXPECT_EQ(parse("--max-report-rate", "-1", wrong), kExitUsage);
-  EXPECT_EQ(parse("--max-streams", "0", wrong), kExitUsage);
   EXPECT_EQ(parse("--max-message-bytes", "1000", wrong), kExitUsage);
   EXPECT_EQ(parse("--max-message-bytes", "2GiB", wrong), kExitUsage);
   EXPECT_EQ(parse("--max-queued-bytes", "many", wrong), kExitUsage);

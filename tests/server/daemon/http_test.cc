@@ -81,7 +81,7 @@ TEST_F(HttpTest, OneConnectionCarriesManyRequestsAlsoAtOnce) {
             "close");
 }
 
-TEST_F(HttpTest, WhatIsNoCallIsAnsweredInJson) {
+TEST_F(HttpTest, RequestsThatAreNotCallsAreAnsweredInJson) {
   HttpClient& client = http_client();
   const struct {
     const char* method;

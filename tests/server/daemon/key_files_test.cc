@@ -32,12 +32,12 @@ class KeyFilesTest : public ::testing::Test {
 TEST_F(KeyFilesTest, EachOpenKeyIsWarnedOfByNameAndNothingOfItIsShown) {
   DaemonFlags flags;
   EXPECT_EQ(Warnings(flags), "") << "no keys in files";
-  flags.tls_cert = Make("server.crt", 0644);
-  flags.tls_key = Make("server.key", 0600);
-  flags.signing_key = Make("signing.pem", 0640);
+  flags.listen.tls_cert = Make("server.crt", 0644);
+  flags.listen.tls_key = Make("server.key", 0600);
+  flags.signing.key = Make("signing.pem", 0640);
   EXPECT_EQ(Warnings(flags), "");
-  flags.tls_key = Make("server.key", 0644);
-  flags.next_signing_key = Make("next.pem", 0604);
+  flags.listen.tls_key = Make("server.key", 0644);
+  flags.signing.next_key = Make("next.pem", 0604);
   EXPECT_THAT(Warnings(flags),
               AllOf(HasSubstr("warning"), HasSubstr("--tls-key"), HasSubstr("server.key"),
                     HasSubstr("chmod"), HasSubstr("--next-signing-key"), HasSubstr("next.pem"),

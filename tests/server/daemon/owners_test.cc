@@ -14,6 +14,7 @@
 #include "server/daemon/transport/access.h"
 #include "server/serving/access/method_table.h"
 #include "tests/server/daemon/owners_fixture.h"
+#include "tests/support/sealed_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::daemon {
@@ -173,20 +174,23 @@ TEST_F(OwnersTest, RowsAndTheTimesOfJobsAreTheOwnersAlone) {
   EXPECT_EQ(granted.dataset().owner(), "a");
 }
 
-v1::SubmitReportsRequest OneReport() {
-  v1::SubmitReportsRequest request;
-  request.set_study("studies/a-1");
-  request.set_fingerprint(std::string(32, 'f'));
-  request.add_reports()->set_ticket("t");
-  return request;
+v1::SealedReports OneReport() {
+  v1::SealedReports reports;
+  reports.set_study("studies/a-1");
+  reports.set_fingerprint(std::string(32, 'f'));
+  reports.add_reports()->set_ticket("t");
+  return reports;
 }
 
 TEST_F(OwnersTest, ReportsToAStudyThatIsHiddenAreThoseOfNoStudy) {
   const auto outcome = [&](const char* path, const std::string& name) {
-    const auto response =
-        Ask<v1::SubmitReportsResponse>(path, Token(name, access::Role::kDevice), OneReport());
-    EXPECT_EQ(response.outcomes_size(), 1);
-    return response.outcomes(0);
+    const std::string token = Token(name, access::Role::kDevice);
+    const auto keys = Ask<v1::GetCuratorKeysResponse>("/coppice.v1.StudyService/GetCuratorKeys",
+                                                      token, v1::GetCuratorKeysRequest());
+    const coppice::testing::SealedReportsCall call(coppice::testing::DirectKeyOf(keys),
+                                                   OneReport());
+    const auto response = Ask<v1::SubmitReportsResponse>(path, token, call.request());
+    return call.Outcomes(response).value_or(std::vector<int>{0}).at(0);
   };
   for (const char* path :
        {"/coppice.v1.ReportService/SubmitReports", "/coppice.v1.ReportService/StreamReports"}) {

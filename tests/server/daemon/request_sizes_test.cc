@@ -53,7 +53,7 @@ class RequestSizesTest : public TlsServerTest {
 };
 
 std::string TooLarge(size_t most) {
-  return StrCat("the request is larger than ", most, " bytes, the most that this method");
+  return StrCat("the request is larger than ", most, " bytes, the limit of this method");
 }
 
 TEST_F(RequestSizesTest, AMessageAboveItsMethodsLimitIsRefusedByGrpc) {

@@ -55,17 +55,17 @@ Status TestSourceThat(std::function<uint64_t(uint64_t)> word) {
   return TestRandomSource(random);
 }
 
-TEST(RandomSourceTest, TheRealOnePassesEveryTime) {
+TEST(RandomSourceTest, TheRealSourcePassesEveryTime) {
   OpenSslRandom random;
   for (int i = 0; i < 1000; ++i) ASSERT_OK(TestRandomSource(random));
 }
 
-TEST(RandomSourceTest, OneThatStandsStillIsFound) {
+TEST(RandomSourceTest, DetectsAConstantSource) {
   EXPECT_THAT(TestSourceThat([](uint64_t) { return 0x9e3779b9; }),
               StatusIs(StatusCode::kUnavailable, HasSubstr("repeats itself")));
 }
 
-TEST(RandomSourceTest, OneThatBeginsAgainIsFound) {
+TEST(RandomSourceTest, DetectsASourceThatRepeatsItself) {
   std::vector<uint64_t> seen;
   size_t at = 0;
   EXPECT_THAT(TestSourceThat([&](uint64_t drawn) {
@@ -75,7 +75,7 @@ TEST(RandomSourceTest, OneThatBeginsAgainIsFound) {
               StatusIs(StatusCode::kUnavailable, HasSubstr("repeats itself")));
 }
 
-TEST(RandomSourceTest, OneWithTooManyOnesIsFound) {
+TEST(RandomSourceTest, DetectsASourceWithTooManyOneBits) {
   size_t at = 0;
   EXPECT_THAT(TestSourceThat([&](uint64_t drawn) { return ++at % 8 == 0 ? 0xffffffff : drawn; }),
               StatusIs(StatusCode::kUnavailable, ::testing::_));
@@ -85,7 +85,7 @@ TEST(RandomSourceTest, OneWithTooManyOnesIsFound) {
               StatusIs(StatusCode::kUnavailable, HasSubstr("ones or zeros")));
 }
 
-TEST(RandomSourceTest, OneWhoseBitsHangTogetherIsFound) {
+TEST(RandomSourceTest, DetectsASourceWithCorrelatedBits) {
   // Doubling each bit keeps ones and zeros equally frequent.
   EXPECT_THAT(TestSourceThat([](uint64_t drawn) {
                 uint64_t doubled = 0;
@@ -95,7 +95,7 @@ TEST(RandomSourceTest, OneWhoseBitsHangTogetherIsFound) {
               StatusIs(StatusCode::kUnavailable, HasSubstr("depend on each other")));
 }
 
-TEST(RandomSourceTest, OneThatFavoursAByteIsFound) {
+TEST(RandomSourceTest, DetectsASourceThatFavoursAByte) {
   // 0x69 has as many ones as zeros, and its changes lean too little to show.
   size_t at = 0;
   EXPECT_THAT(TestSourceThat([&](uint64_t drawn) {
@@ -104,12 +104,12 @@ TEST(RandomSourceTest, OneThatFavoursAByteIsFound) {
               StatusIs(StatusCode::kUnavailable, HasSubstr("favours a byte")));
 }
 
-TEST(SamplerTest, TheRealOnesPassEveryTime) {
+TEST(SamplerTest, TheRealSamplersPassEveryTime) {
   OpenSslRandom random;
   for (int i = 0; i < 50; ++i) ASSERT_OK(TestSamplers(random));
 }
 
-TEST(SamplerTest, ALawThatIsOffIsFound) {
+TEST(SamplerTest, DetectsASamplerOfAnotherDistribution) {
   PlantedRandom biased;
   uint64_t calls = 0;
   biased.chance = [&](uint64_t numerator, uint64_t) { return ++calls % 8 == 0 ? 0 : numerator; };
@@ -117,7 +117,7 @@ TEST(SamplerTest, ALawThatIsOffIsFound) {
               StatusIs(StatusCode::kUnavailable, HasSubstr("does not have its law")));
 }
 
-TEST(SamplerTest, GeometricStepsThatAreOffAreFound) {
+TEST(SamplerTest, DetectsWrongGeometricSteps) {
   PlantedRandom cut;
   cut.steps = [](SignedSteps draw) { return StepsOf(draw) >= 3 ? SignedSteps{2 << 1} : draw; };
   EXPECT_THAT(TestSamplers(cut), StatusIs(StatusCode::kUnavailable, HasSubstr("3 or more")));
@@ -153,7 +153,7 @@ class PlantedStore final : public storage::Store {
   MemoryStore store_;
 };
 
-TEST(StoreTest, ASoundOnePassesAndKeepsNothing) {
+TEST(StoreTest, ASoundStorePassesAndKeepsNoTestRecord) {
   MemoryStore store;
   ASSERT_OK(TestStore(store));
   int keys = 0;
@@ -164,7 +164,7 @@ TEST(StoreTest, ASoundOnePassesAndKeepsNothing) {
   EXPECT_EQ(keys, 0);
 }
 
-TEST(StoreTest, OneThatFailsLosesGarblesOrKeepsIsFound) {
+TEST(StoreTest, DetectsAStoreThatFailsLosesGarblesOrKeepsRecords) {
   MemoryStore full;
   full.FailWrites(ResourceExhaustedError("the disk is full"));
   EXPECT_THAT(TestStore(full), StatusIs(StatusCode::kResourceExhausted, ::testing::_));
@@ -180,13 +180,13 @@ TEST(StoreTest, OneThatFailsLosesGarblesOrKeepsIsFound) {
   EXPECT_THAT(TestStore(keeping), StatusIs(StatusCode::kDataLoss, HasSubstr("deleted")));
 }
 
-TEST(TicketKeyTest, AKeyThatWorksPasses) {
+TEST(TicketKeyTest, AWorkingKeyPasses) {
   MemoryStore store;
   ASSERT_OK_AND_ASSIGN(const TicketSeam tickets, TicketsOf(store));
   EXPECT_OK(TestTicketKey(tickets));
 }
 
-TEST(TicketKeyTest, WhoeverTakesAllTakesNoneOrIssuesTheSameIsFound) {
+TEST(TicketKeyTest, DetectsAKeyThatAcceptsAllOrNothingOrRepeatsTickets) {
   MemoryStore store;
   ASSERT_OK_AND_ASSIGN(const TicketSeam sound, TicketsOf(store));
   TicketSeam planted = sound;
@@ -214,14 +214,14 @@ TEST(TicketKeyTest, WhoeverTakesAllTakesNoneOrIssuesTheSameIsFound) {
   EXPECT_THAT(TestTicketKey(planted), StatusIs(StatusCode::kInternal, HasSubstr("different")));
 }
 
-TEST(ClockTest, MayStandAtOrAfterBuildAndRecords) {
+TEST(ClockTest, AcceptsATimeAtOrAfterTheBuildAndTheRecords) {
   const absl::Time now = absl::Now();
   EXPECT_OK(TestClock(now, absl::UnixEpoch(), absl::Hours(1)));
   EXPECT_OK(TestClock(now, now + absl::Minutes(59), absl::Hours(1)));
   EXPECT_OK(TestClock(now + absl::Hours(24 * 365 * 20), now, absl::Hours(1)));
 }
 
-TEST(ClockTest, OneBeforeTheBuildOrFarBehindARecordIsFound) {
+TEST(ClockTest, DetectsAClockBeforeTheBuildOrFarBehindARecord) {
   const absl::Time now = absl::Now();
   EXPECT_THAT(TestClock(absl::FromUnixSeconds(0), absl::UnixEpoch(), absl::Hours(1)),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("was built")));
@@ -229,7 +229,7 @@ TEST(ClockTest, OneBeforeTheBuildOrFarBehindARecordIsFound) {
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("--clock-tolerance")));
 }
 
-TEST(RunSelfTestsTest, RunsAllOfThemAndNamesThoseThatFail) {
+TEST(RunSelfTestsTest, RunsEveryTestAndNamesThoseThatFail) {
   const auto failures = RunSelfTests({{"good", [] { return OkStatus(); }},
                                       {"bad", [] { return DataLossError("why"); }},
                                       {"worse", [] { return InternalError("so"); }}});

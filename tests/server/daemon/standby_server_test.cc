@@ -74,7 +74,7 @@ TEST_F(StandbyServerTest, RefusesAStreamWithoutReadingIt) {
   const auto stub = v1::ReportService::NewStub(channel_);
   const auto stream = stub->StreamReports(&context);
   v1::StreamReportsRequest message;
-  message.set_study(std::string(1 << 20, 'x'));
+  message.set_ciphertext(std::string(1 << 20, 'x'));
   while (stream->Write(message)) {
   }
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);

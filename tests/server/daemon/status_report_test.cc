@@ -76,14 +76,14 @@ class StatusReportTest : public ::testing::Test {
     central_ = *OpenCentral(store_, {&trainer_});
     studies_ = *OpenStudies(store_, study_models_);
     endpoints_ = *models::Endpoints::Open(store_, *central_.models, [] { return 5; });
-    flags_.data_dir = folder_.path();
+    location_.data_dir = folder_.path();
     curator_.emplace(Curator{.studies = *studies_,
                              .models = *central_.models,
                              .endpoints = *endpoints_,
                              .datasets = *central_.datasets,
                              .jobs = *central_.jobs,
                              .store = store_});
-    context_.emplace(DaemonContext{flags_, store_, *curator_, nullptr});
+    context_.emplace(DaemonContext{location_, store_, *curator_, nullptr});
   }
   ~StatusReportTest() override { central_.jobs->Drain(absl::Now()); }
 
@@ -107,7 +107,7 @@ class StatusReportTest : public ::testing::Test {
   std::optional<models::Models> study_models_;
   std::unique_ptr<curator::Studies> studies_;
   std::unique_ptr<models::Endpoints> endpoints_;
-  DaemonFlags flags_;
+  StoreOptions location_;
   std::optional<Curator> curator_;
   std::optional<DaemonContext> context_;
 };
@@ -159,7 +159,7 @@ TEST_F(StatusReportTest, ALedgerOnHoldIsNamedAndNothingOfItsRowsIsTold) {
                            .datasets = *central_.datasets,
                            .jobs = *central_.jobs,
                            .store = store_});
-  DaemonContext context{flags_, store_, *curator_, nullptr};
+  DaemonContext context{location_, store_, *curator_, nullptr};
   StatusReport held(context, nullptr, std::nullopt);
   EXPECT_THAT(AlarmsOf(held.Read()),
               Contains(AllOf(HasSubstr("on hold"), HasSubstr("datasets/sealed"),

@@ -52,21 +52,21 @@ TEST_F(LoadTlsFilesTest, ReadsAPairThatBelongsTogether) {
   EXPECT_EQ(files.client_ca, "");
 }
 
-TEST_F(LoadTlsFilesTest, AFileThatIsNotThere) {
+TEST_F(LoadTlsFilesTest, NamesAMissingFile) {
   EXPECT_THAT(Load(File("none.crt"), File("server.key")),
               StatusIs(StatusCode::kNotFound, HasSubstr("--tls-cert")));
   EXPECT_THAT(Load(File("server.crt"), File("none.key")),
               StatusIs(StatusCode::kNotFound, HasSubstr("--tls-key")));
 }
 
-TEST_F(LoadTlsFilesTest, AFileOfTheWrongKind) {
+TEST_F(LoadTlsFilesTest, RefusesAFileOfTheWrongKind) {
   EXPECT_THAT(Load(File("server.key"), File("server.key")),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not a certificate")));
   EXPECT_THAT(Load(File("server.crt"), File("server.crt")),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not a private key")));
 }
 
-TEST_F(LoadTlsFilesTest, EveryCertificateOfAChainMustBeOne) {
+TEST_F(LoadTlsFilesTest, RefusesAChainWithAnInvalidCertificate) {
   ASSERT_OK_AND_ASSIGN(const std::string server, ReadFile(File("server.crt")));
   ASSERT_OK_AND_ASSIGN(const std::string authority, ReadFile(File("ca.crt")));
   const std::string chain = File("chain.crt");
@@ -77,12 +77,12 @@ TEST_F(LoadTlsFilesTest, EveryCertificateOfAChainMustBeOne) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("is not a certificate")));
 }
 
-TEST_F(LoadTlsFilesTest, AnotherCertificatesKey) {
+TEST_F(LoadTlsFilesTest, RefusesTheKeyOfAnotherCertificate) {
   EXPECT_THAT(Load(File("server.crt"), File("client.key")),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not belong to")));
 }
 
-TEST_F(LoadTlsFilesTest, ExpiredOrNotYetValid) {
+TEST_F(LoadTlsFilesTest, RefusesACertificateOutsideItsValidity) {
   EXPECT_THAT(
       Load(File("server.crt"), File("server.key"), absl::CivilDay(2031, 1, 1)),
       StatusIs(StatusCode::kFailedPrecondition, HasSubstr("expired at 2030-12-31 23:59:59 UTC")));
@@ -91,7 +91,7 @@ TEST_F(LoadTlsFilesTest, ExpiredOrNotYetValid) {
       StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is not valid before 2030-01-01")));
 }
 
-TEST_F(LoadTlsFilesTest, AClientAuthorityThatIsNone) {
+TEST_F(LoadTlsFilesTest, RefusesAnInvalidClientAuthority) {
   EXPECT_THAT(LoadTlsFiles(File("server.crt"), File("server.key"), File("ca.key"),
                            absl::FromCivil(absl::CivilDay(2030, 6, 1), absl::UTCTimeZone())),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("--client-ca")));

@@ -143,7 +143,7 @@ TEST_P(JobsCrashTest, ACancelledJobIsGivenBackOnceOrRuns) {
 // The process lives on.
 class JobsDoubtTest : public JobsCrashTest {};
 
-TEST_P(JobsDoubtTest, AFailedCancellationIsNotForgottenByTheThreadThatWouldBeginTheJob) {
+TEST_P(JobsDoubtTest, AFailedCancellationStillKeepsTheJobFromStarting) {
   MemoryStore disk;
   FakeTrainer trainer;
   trainer.Hold();

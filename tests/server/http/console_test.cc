@@ -65,7 +65,7 @@ TEST(ReadConsoleFilesTest, ReadsThePageAndItsAssets) {
   EXPECT_NE(files->at("/assets/main-1a.js").gzip.etag, files->at("/assets/main-1a.js").plain.etag);
 }
 
-TEST(ReadConsoleFilesTest, AFolderThatHoldsAnythingElseIsNone) {
+TEST(ReadConsoleFilesTest, RefusesAFolderWithOtherFiles) {
   const ConsoleFolder folder;
   EXPECT_THAT(folder.WithFile("server.key"), IsWrong("/server.key: beside index.html"));
   EXPECT_THAT(folder.WithFile("assets.gz"), IsWrong("/assets.gz: beside"));
@@ -202,7 +202,7 @@ TEST_F(ConsoleServerTest, EveryAnswerForbidsWhatTheConsoleDoesNotNeed) {
   }
 }
 
-TEST_F(ConsoleServerTest, CompressedBytesAreForThoseWhoTakeThem) {
+TEST_F(ConsoleServerTest, SendsCompressedBytesToClientsThatAcceptThem) {
   for (const char* takes : {"gzip", "deflate, gzip, br", "br;q=1.0, GZIP;q=0.5"}) {
     HttpResponse response = Get("/assets/main-1a.js", {{"Accept-Encoding", takes}});
     EXPECT_EQ(response.body, "zipped") << takes;
@@ -220,7 +220,7 @@ TEST_F(ConsoleServerTest, CompressedBytesAreForThoseWhoTakeThem) {
   EXPECT_EQ(Get("/", {{"Accept-Encoding", "gzip"}}).body, kIndex) << "it has no sibling";
 }
 
-TEST_F(ConsoleServerTest, WhatABrowserHasIsNotSentAgain) {
+TEST_F(ConsoleServerTest, AFileThatTheBrowserHasIsNotSentAgain) {
   const std::string etag = Get("/").headers["etag"];
   EXPECT_THAT(etag, ::testing::MatchesRegex("\"[0-9a-f]{32}\""));
   for (const std::string& known : {etag, "\"other\", W/" + etag, std::string("*")}) {
@@ -264,7 +264,7 @@ TEST_F(ConsoleServerTest, OtherMethodsAndPathsAreRefusedInJson) {
   }
 }
 
-TEST_F(ConsoleServerTest, ItsPagesMayCallAndThoseOfARebornNameMayNot) {
+TEST_F(ConsoleServerTest, ItsPagesMayCallAndPagesOfAReboundNameMayNot) {
   EXPECT_EQ(Call(host_, "http://" + host_).status, 200);
   const std::string port = StrCat(":", server_->port());
   EXPECT_EQ(Call("127.0.0.1" + port, "http://127.0.0.1" + port).status, 200);

@@ -138,7 +138,7 @@ TEST(RequestParserTest, OtherVersionsAndProtocolsAreRefused) {
   }
 }
 
-TEST(RequestParserTest, AHeadHasOneBoundInAll) {
+TEST(RequestParserTest, AllHeadersShareOneLimit) {
   std::string many = kPost;
   for (int i = 0; i < 300; ++i) StrAppend(&many, "X-", i, ": ", std::string(30, 'v'), "\r\n");
   for (const std::string& request :

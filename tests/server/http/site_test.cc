@@ -58,7 +58,7 @@ TEST(ReadSiteFilesTest, ReadsFoldersInFolders) {
   EXPECT_EQ(files->at("/_static/site.css").type, "text/css; charset=utf-8");
 }
 
-TEST(ReadSiteFilesTest, WhatIsNoSiteIsRefused) {
+TEST(ReadSiteFilesTest, RefusesFoldersThatAreNotASite) {
   const SiteFolder folder;
   EXPECT_THAT(folder.WithFile("reference/notes.exe"), IsNoSite("its ending is none of"));
   EXPECT_THAT(folder.WithFile("reference/a b.html"), IsNoSite("letters, digits"));

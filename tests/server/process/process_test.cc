@@ -13,7 +13,7 @@ namespace {
 
 // A library may start threads before main(). They do not block signals, and the kernel gives them
 // those that the waiting thread is not waiting for at that moment.
-TEST(StopSignalsTest, ASignalThatComesToAnOlderThreadIsWaitedForAllTheSame) {
+TEST(StopSignalsTest, WaitsForASignalThatArrivesOnAnOlderThread) {
   std::mutex mutex;
   std::condition_variable changed;
   bool over = false;

@@ -67,7 +67,7 @@ TEST_F(ReadinessTest, IsReadyOnceEveryCheckPassedAndFollowsThem) {
   AwaitTold(true);
 }
 
-TEST_F(ReadinessTest, IsNotReadyAtFirstIfACheckFails) {
+TEST_F(ReadinessTest, StartsNotReadyIfACheckFails) {
   Switch(UnavailableError("no disk"));
   Readiness readiness(Checks(), absl::Milliseconds(1), log_, Tell());
   AwaitRounds(3);
@@ -75,7 +75,7 @@ TEST_F(ReadinessTest, IsNotReadyAtFirstIfACheckFails) {
   EXPECT_THAT(told_, ::testing::Each(false));
 }
 
-TEST_F(ReadinessTest, OnceStoppedItIsNotReadyForGood) {
+TEST_F(ReadinessTest, StaysNotReadyOnceStopped) {
   Readiness readiness(Checks(), absl::Milliseconds(1), log_, Tell());
   AwaitTold(true);
   readiness.Stop();
@@ -85,7 +85,7 @@ TEST_F(ReadinessTest, OnceStoppedItIsNotReadyForGood) {
   EXPECT_EQ(rounds_, rounds);
 }
 
-TEST_F(ReadinessTest, StopSaysSoBeforeItWaitsForASlowCheck) {
+TEST_F(ReadinessTest, StopReportsNotReadyBeforeItWaitsForASlowCheck) {
   std::mutex held;
   held.lock();
   std::atomic<bool> let_go = false;

@@ -147,7 +147,7 @@ TEST_F(BackupsTest, NothingAcknowledgedBeforeABackupIsMissingThoughWritingGoesOn
   }
 }
 
-TEST_F(BackupsTest, OldOnesMakeRoom) {
+TEST_F(BackupsTest, OldBackupsAreRemovedForNewOnes) {
   for (int i = 0; i < 4; ++i) {
     ASSERT_OK(Put(*store_, StrCat(i), "value"));
     ASSERT_OK(store_->Backup({.folder = folder_, .keep = 2}));
@@ -158,7 +158,7 @@ TEST_F(BackupsTest, OldOnesMakeRoom) {
   EXPECT_THAT(*Restored(left[0].id)->Get("2"), Optional(Eq("value")));
 }
 
-TEST_F(BackupsTest, AStoppedOneIsNoBackupAndTheNextWorks) {
+TEST_F(BackupsTest, AnInterruptedBackupDoesNotCountAndTheNextWorks) {
   for (int i = 0; i < 40; ++i) {
     ASSERT_OK(Put(*store_, StrCat(i), std::string(1 << 20, static_cast<char>('a' + i))));
   }

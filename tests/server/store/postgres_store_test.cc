@@ -15,6 +15,7 @@
 #include "common/base/text.h"
 #include "server/store/store_format.h"
 #include "tests/server/store/put.h"
+#include "tests/support/eventually.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
@@ -53,8 +54,7 @@ class PostgresStoreTest : public ::testing::Test {
   }
   // Waits until `what` counts at least one; fails after a while.
   void WaitFor(const std::string& what) const {
-    for (int i = 0; i < 15000 && Count(what) < 1; ++i) absl::SleepFor(absl::Milliseconds(20));
-    ASSERT_GE(Count(what), 1) << what;
+    ASSERT_TRUE(coppice::testing::Eventually([&] { return Count(what) >= 1; })) << what;
   }
 
   PostgresServer* server_ = nullptr;

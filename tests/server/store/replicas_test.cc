@@ -17,6 +17,7 @@
 #include "server/store/store_format.h"
 #include "tests/integration/process.h"
 #include "tests/server/store/put.h"
+#include "tests/support/eventually.h"
 #include "tests/support/free_port.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
@@ -26,6 +27,7 @@
 namespace coppice::storage {
 namespace {
 
+using ::coppice::testing::Eventually;
 using ::coppice::testing::IsOk;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::PostgresServer;
@@ -43,16 +45,6 @@ using ::testing::Optional;
 
 constexpr absl::Duration kLeaseLength = absl::Seconds(2);
 
-// Waits for what must come, and usually does within a second or two.
-bool Becomes(const std::function<bool()>& is_so) {
-  const absl::Time deadline = absl::Now() + absl::Minutes(5);
-  while (!is_so()) {
-    if (absl::Now() >= deadline) return false;
-    absl::SleepFor(absl::Milliseconds(20));
-  }
-  return true;
-}
-
 class ReplicasTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -65,7 +57,7 @@ class ReplicasTest : public ::testing::Test {
 
   void MakeSynchronous() {
     primary_->Set("SET synchronous_standby_names = 'replica'");
-    EXPECT_TRUE(Becomes([&] { return Senders("sync_state = 'sync'") == 1; }));
+    EXPECT_TRUE(Eventually([&] { return Senders("sync_state = 'sync'") == 1; }));
   }
   int64_t Senders(const std::string& condition) const {
     return PostgresServer::Number(uri_,
@@ -81,7 +73,7 @@ class ReplicasTest : public ::testing::Test {
         uri, {.address = address, .length = kLeaseLength, .on_lost = std::move(on_lost)});
     EXPECT_OK(candidate);
     std::unique_ptr<Lease> taken;
-    EXPECT_TRUE(Becomes([&] {
+    EXPECT_TRUE(Eventually([&] {
       auto lease = (*candidate)->TryTake();
       if (lease.ok()) taken = *std::move(lease);
       return taken != nullptr;
@@ -107,7 +99,7 @@ TEST_F(ReplicasTest, AcknowledgedBatchesSurviveTheLossOfThePrimary) {
       ++acknowledged;
     }
   });
-  ASSERT_TRUE(Becomes([&] { return acknowledged > 50; }));
+  ASSERT_TRUE(Eventually([&] { return acknowledged > 50; }));
   LosePrimary();
   promoted = true;
   writer.join();
@@ -123,13 +115,13 @@ TEST_F(ReplicasTest, ALostBatchIsNoticed) {
   ASSERT_THAT(lease, NotNull());
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_, *lease));
   ASSERT_OK(Put(*store, "key", "kept"));
-  ASSERT_TRUE(Becomes([&] { return Senders("replay_lsn = sent_lsn") == 1; }));
+  ASSERT_TRUE(Eventually([&] { return Senders("replay_lsn = sent_lsn") == 1; }));
   replica_->Stop("fast");
   ASSERT_OK(Put(*store, "key", "lost"));
   primary_->Stop("immediate");
   replica_->Start();
   replica_->Promote();
-  ASSERT_TRUE(Becomes([&] {
+  ASSERT_TRUE(Eventually([&] {
     Put(*store, "key", "later").IgnoreError();
     return lost == 1;
   }));
@@ -144,7 +136,7 @@ TEST_F(ReplicasTest, ALostBatchIsNoticed) {
 // The taking of the lease itself is lost in the same way.
 TEST_F(ReplicasTest, ALostTakeoverIsNoticed) {
   Lead(both_, "a:1").reset();
-  ASSERT_TRUE(Becomes([&] { return Senders("replay_lsn = sent_lsn") == 1; }));
+  ASSERT_TRUE(Eventually([&] { return Senders("replay_lsn = sent_lsn") == 1; }));
   replica_->Stop("fast");
   std::atomic<int> lost = 0;
   const auto lease = Lead(both_, "b:1", [&] { ++lost; });
@@ -152,7 +144,7 @@ TEST_F(ReplicasTest, ALostTakeoverIsNoticed) {
   primary_->Stop("immediate");
   replica_->Start();
   replica_->Promote();
-  EXPECT_TRUE(Becomes([&] { return lost == 1; }));
+  EXPECT_TRUE(Eventually([&] { return lost == 1; }));
   EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, _));
 }
 
@@ -163,7 +155,7 @@ TEST_F(ReplicasTest, ALeaderGoesOnAfterAFailover) {
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_, *lease));
   ASSERT_OK(Put(*store, "key", "value"));
   LosePrimary();
-  ASSERT_TRUE(Becomes([&] { return Put(*store, "after", "value").ok(); }));
+  ASSERT_TRUE(Eventually([&] { return Put(*store, "after", "value").ok(); }));
   EXPECT_THAT(*store->Get("key"), Optional(Eq("value")));
   EXPECT_EQ(lost, 0);
 }
@@ -203,7 +195,7 @@ TEST_F(ReplicasTest, AFailoverIsMarkedUnlessWhoHadTheStoreSawItsLastBatch) {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_));
     ASSERT_OK(Put(*store, std::string(kFormatKey), "1"));
     LosePrimary();
-    EXPECT_TRUE(Becomes([&] { return Put(*store, "key", "value").ok(); }));
+    EXPECT_TRUE(Eventually([&] { return Put(*store, "key", "value").ok(); }));
   }
   EXPECT_EQ(mark(), std::nullopt);
   PostgresServer second(*replica_, "second");
@@ -229,12 +221,12 @@ TEST_F(ReplicasTest, ALeaderLeavesAPrimaryThatStandsStill) {
   std::thread reader([&] {
     while (!done) look();
   });
-  ASSERT_TRUE(Becomes([&] { return read > 10; }));
+  ASSERT_TRUE(Eventually([&] { return read > 10; }));
   primary_->Pause();
   replica_->Promote();
   absl::SleepFor(kLeaseLength);
   read = 0;
-  EXPECT_TRUE(Becomes([&] { return read > 10; }));
+  EXPECT_TRUE(Eventually([&] { return read > 10; }));
   done = true;
   writer.join();
   reader.join();
@@ -253,7 +245,7 @@ TEST_F(ReplicasTest, CommitsWaitForAReplicaThatIsAwayAndAreSettledOnce) {
     returned = true;
   });
   const std::string waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-  ASSERT_TRUE(Becomes([&] { return PostgresServer::Number(uri_, waiting) >= 1; }));
+  ASSERT_TRUE(Eventually([&] { return PostgresServer::Number(uri_, waiting) >= 1; }));
   PostgresServer::Execute(uri_,
                           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                           "  WHERE wait_event = 'SyncRep'");
@@ -280,12 +272,12 @@ TEST_F(ReplicasTest, TheStandbyCheckSaysWhatIsMissing) {
   EXPECT_OK(all());
   EXPECT_OK(plain());
   primary_->Set("SET synchronous_standby_names = 'absent'");
-  ASSERT_TRUE(Becomes([&] { return Senders("sync_state = 'async'") == 1; }));
+  ASSERT_TRUE(Eventually([&] { return Senders("sync_state = 'async'") == 1; }));
   EXPECT_THAT(all(), away);
   EXPECT_OK(plain()) << "it sees that one is connected, and not which";
   primary_->Set("SET synchronous_standby_names = 'replica'");
   replica_->Stop("fast");
-  ASSERT_TRUE(Becomes([&] { return Senders("true") == 0; }));
+  ASSERT_TRUE(Eventually([&] { return Senders("true") == 0; }));
   EXPECT_THAT(all(), away);
   EXPECT_THAT(plain(), away);
   primary_->Stop("immediate");

@@ -165,7 +165,7 @@ TEST(ColumnPassesTest, TheOrderIsDrawnAnewForEveryPass) {
   for (size_t t = 0; t < 3; ++t) EXPECT_EQ(trees[t].tree.nodes()[0].feature, t);
 }
 
-TEST(ColumnPassesTest, NoRowsAndNothingToSayAreNoError) {
+TEST(ColumnPassesTest, TrainsWithoutRowsOrColumns) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Numeric("x", 7, 7), Categorical("c", {"a"})}, "label", {"no", "yes"}));
   for (const size_t count : {0u, 50u}) {

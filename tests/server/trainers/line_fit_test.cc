@@ -142,7 +142,7 @@ Measurement SteepMoments(size_t terms, int64_t below) {
   return moments;
 }
 
-TEST(LineFitTest, SlopesAreHeldWhateverNoiseMadeOfTheMoments) {
+TEST(LineFitTest, SlopesAreClampedHoweverNoisyTheMoments) {
   constexpr size_t kTerms = kMaxLines + 1;
   const Curvature curvature(SteepMoments(kTerms, 1 << 20), kTerms);
   std::vector<double> sums(kTerms, -1e12);

@@ -49,7 +49,7 @@ TEST(NoiseOfLogTest, VarianceHasTheMeanThatTheEstimatesSpreadHas) {
   }
 }
 
-TEST(NoiseOfLogTest, IsNoneWithoutNoise) { EXPECT_EQ(NoiseOfLog(7, 1, {}), OutputNoise{}); }
+TEST(NoiseOfLogTest, IsZeroWithoutNoise) { EXPECT_EQ(NoiseOfLog(7, 1, {}), OutputNoise{}); }
 
 Measurement Measured(std::vector<int64_t> sums, double scale) {
   return {.sums = std::move(sums), .scale = scale, .is_gaussian = false};
@@ -83,7 +83,7 @@ TEST(NoiseBySimulationTest, CountsWhatWasReleasedBesideItsContinuation) {
   EXPECT_THAT(NoiseBySimulation(measured, {0.0}, smooth)[0].mean, DoubleNear(30, 1e-9));
 }
 
-TEST(NoiseBySimulationTest, IsNoneWithoutNoise) {
+TEST(NoiseBySimulationTest, IsZeroWithoutNoise) {
   const auto any = [](const Measurement&) -> std::vector<double> { return {1}; };
   EXPECT_EQ(NoiseBySimulation(Measured({5}, 0), {1.0}, any)[0], OutputNoise{});
 }

@@ -51,7 +51,7 @@ TEST(ReleaseNumberScaleTest, FindsTheMiddleAndTheReachOfABell) {
 }
 
 // Every reach from 2,000 to the whole range holds everything.
-TEST(ReleaseNumberScaleTest, OfReachesThatHoldEverythingASmallOneIsTaken) {
+TEST(ReleaseNumberScaleTest, PrefersASmallReachAmongThoseThatHoldEverything) {
   std::vector<uint32_t> targets(10'000, 20'000);
   for (size_t i = 0; i < targets.size(); i += 2) targets[i] = 22'000;
   SeededRandom random(4);
@@ -63,7 +63,7 @@ TEST(ReleaseNumberScaleTest, OfReachesThatHoldEverythingASmallOneIsTaken) {
   }
 }
 
-TEST(ReleaseNumberScaleTest, AReachIsNeverNothing) {
+TEST(ReleaseNumberScaleTest, AReachIsNeverZero) {
   const std::vector<uint32_t> targets(5000, 1234);
   SeededRandom random(5);
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
@@ -140,7 +140,7 @@ TEST(NumberCentreTest, NoiseDrawsTheMeanToTheMiddleOfTheRange) {
   EXPECT_GT(CentreOf(many, 20'000, "1", {Of("0.01")}, releaser).middle(), 1.9 * kHalf);
 }
 
-TEST(NumberCentreTest, NoRowsAndNoiseBelowNothingHaveAMiddleToo) {
+TEST(NumberCentreTest, HasACentreWithoutRowsAndWithNegativeNoisyCounts) {
   SeededRandom random(4);
   PrivateReleaser releaser(random);
   for (int i = 0; i < 50; ++i) {

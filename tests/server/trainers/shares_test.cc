@@ -56,7 +56,7 @@ TEST(SharesTest, MoreLevelsThanFit64BitsAreRefused) {
               refused);
 }
 
-TEST(SharesTest, APartThatIsNoneIsRefused) {
+TEST(SharesTest, RefusesAFractionOutOfRange) {
   for (const double share : {0.0, 1.0, -0.5, 1.5, 1e300, std::nan("")}) {
     EXPECT_THAT(Divide(OfNanos(Budget::kMaxNanos), share).status(),
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr("between 0 and 1")))

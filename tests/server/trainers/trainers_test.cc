@@ -404,7 +404,7 @@ TEST_P(TrainerTest, ADeltaIsPlannedAndReleasedAndNeverMore) {
 }
 
 // A node has at most as many medians as there are features, and no more are paid for.
-TEST(DiPriMeTest, MediansThatThereCannotBeAreNotPaidFor) {
+TEST(DiPriMeTest, MediansThatCannotExistCostNothing) {
   const Trainer& diprime = **FindTrainer("diprime");
   const auto plan = [&](uint32_t features, const char* k) {
     return *diprime.Plan(*ManyCuts(features),

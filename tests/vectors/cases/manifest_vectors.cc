@@ -3,13 +3,13 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "client/device/trust.h"
 #include "common/base/status.h"
-#include "common/base/text.h"
+#include "common/base/status_macros.h"
 #include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
-#include "common/wire/proto/manifest.h"
 #include "tests/vectors/cases/sample_studies.h"
 #include "tests/vectors/vectors.h"
 
@@ -41,7 +41,8 @@ Manifest Promise() {
           .min_reports = 500,
           .sequence = 3,
           .issued_unix_seconds = kNow - 1000,
-          .public_features = terms.num_public_features()};
+          .public_features = terms.num_public_features(),
+          .direct = DirectSealing{.key = {.suite = 1, .key = {7}}, .report_bytes = 100}};
 }
 
 using Change = std::function<void(Manifest&)>;
@@ -63,11 +64,11 @@ KeyEndorsement Step(uint8_t from, uint8_t to, int64_t not_before = kNow - 10) {
   return *Endorse(Key(from), Key(to).public_key(), not_before);
 }
 
-// Judges offers as a collector does; an unreadable message is DATA_LOSS.
+// Judges offers as a session does (client/device/offer.h); an unreadable message is DATA_LOSS.
 class Judge {
  public:
   Judge(std::string name, const OfferPolicy& policy, int64_t now = kNow)
-      : memory_(ManifestMemory::InMemory()), trust_(policy, *memory_, [now] { return now; }) {
+      : policy_(policy), now_(now) {
     json_ = {{"name", std::move(name)}, {"now", now}};
     if (policy.curator_key) json_["pin"] = Hex(*policy.curator_key);
     if (policy.demand_pin) json_["demand_pin"] = true;
@@ -76,7 +77,7 @@ class Judge {
   }
 
   Judge& Offer(const SignedManifest& manifest, const std::string& address = kAddress) {
-    return OfferBytes(ToProto(manifest).SerializeAsString(), address);
+    return OfferBytes(WriteSignedManifest(manifest), address);
   }
   Judge& OfferNothing() { return Add(std::nullopt, kAddress); }
   Judge& OfferBytes(const std::string& bytes, const std::string& address = kAddress) {
@@ -94,21 +95,28 @@ class Judge {
   }
 
   Status Admit(const std::optional<std::string>& bytes, const std::string& address) {
+    const Terms& terms = StudyTerms();
+    const Trust trust(policy_, seen_);
     std::optional<SignedManifest> manifest;
     if (bytes) {
-      v1::SignedManifest proto;
-      auto read = proto.ParseFromString(*bytes)
-                      ? ParseSignedManifest(proto)
-                      : StatusOr<SignedManifest>(InvalidArgumentError("no message"));
+      StatusOr<SignedManifest> read = ReadSignedManifest(*bytes);
       if (!read.ok()) return DataLossError(read.status().message());
       manifest = *std::move(read);
     }
-    return trust_.Admit(address, StudyTerms().study, FingerprintOf(SerializeTerms(StudyTerms())),
-                        &StudyTerms(), manifest, ReadManifest);
+    COPPICE_ASSIGN_OR_RETURN(
+        const SeenManifest verified,
+        trust.Verify(address, terms.study, manifest, DeliveryRoute::kDirect, now_));
+    if (verified.manifest.fingerprint != FingerprintOf(SerializeTerms(terms))) {
+      return DataLossError("the terms that came are not those that were signed");
+    }
+    COPPICE_RETURN_IF_ERROR(trust.Admit(verified, terms, DeliveryRoute::kDirect, now_));
+    if (!seen_.Knows(verified)) seen_.Add(verified);
+    return OkStatus();
   }
 
-  std::unique_ptr<ManifestMemory> memory_;
-  Trust trust_;
+  const OfferPolicy policy_;
+  const int64_t now_;
+  SeenManifests seen_;
   Json json_;
 };
 
@@ -214,6 +222,13 @@ void AddPromises(std::vector<Json>& cases) {
   refused("another number of public features", [](Manifest& m) { m.public_features = 0; });
   refused("an epsilon that is too small", [](Manifest& m) { m.epsilon = *Budget::FromNanos(1); });
   refused("sequence 0", [](Manifest& m) { m.sequence = 0; });
+  refused("no key that messages are sealed for", [](Manifest& m) { m.direct.reset(); });
+  refused("a suite that there is not", [](Manifest& m) { m.direct->key.suite = 2; });
+  refused("reports of no length", [](Manifest& m) { m.direct->report_bytes = 0; });
+  refused("reports that go through a relay", [](Manifest& m) {
+    m.direct.reset();
+    m.sealing = ManifestSealing{.suite = 1, .key = {7}, .min_batch = 1000, .payload_bytes = 9};
+  });
   refused("a negative time", [](Manifest& m) { m.issued_unix_seconds = -1; });
   refused("a study that is no id", [](Manifest& m) { m.study = "Some"; });
   refused("no end and no least number",
@@ -241,6 +256,8 @@ void AddWeakened(std::vector<Json>& cases) {
   then("then a smaller sequence", [](Manifest& m) { m.sequence = 2; });
   then("then the same sequence and another time", [](Manifest& m) { ++m.issued_unix_seconds; });
   then("then a greater sequence alone", [](Manifest& m) { m.sequence = 4; });
+  then("then another direct key", [](Manifest& m) { m.direct->key.key = {8}; });
+  then("then longer reports", [](Manifest& m) { m.sequence = 4, ++m.direct->report_bytes; });
   cases.push_back(Judge("then another curator's, with the same promises", {})
                       .Offer(SignPromise(1))
                       .Offer(SignPromise(4), "second.example:1")

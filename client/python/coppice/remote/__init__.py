@@ -83,7 +83,7 @@ def connect(
     insecure : bool
         No TLS, on loopback addresses only; then no token either.
     timeout : float, optional
-        The seconds that each call may take, with its further tries. Otherwise a minute, or for
+        The seconds that each call may take, retries included. Otherwise a minute, or for
         calls that compute as long as the curator allows.
 
     Raises

@@ -1,4 +1,4 @@
-"""Calls over a channel: deadlines, further tries, and errors that say what to do."""
+"""Calls over a channel: deadlines, retries, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Caller:
                 patience.wait_after(error)
 
     def delete(self, request: Any, response: Type[Response]) -> None:
-        """Call a method that deletes; after a try that broke, NotFound says that it has."""
+        """Call a method that deletes; after a broken try, NotFound means that it succeeded."""
         try:
             self.call(request, response, repeatable=False)
         except RemoteError as error:
@@ -168,10 +168,10 @@ class Caller:
         return timeout if self._timeout is None else self._timeout
 
     def wait_connected(self, seconds: float) -> None:
-        """Wait so long, and connect meanwhile.
+        """Wait this long, and connect meanwhile.
 
         A channel that lost its server connects again only while a call waits for it; others meet
-        its last error at once. The question for the server's health waits here, as everybody may
+        its last error at once. The health check waits here, since anybody may
         ask it.
         """
         until = time.monotonic() + seconds

@@ -37,7 +37,7 @@ class Predictor:
         self._schema = schema
 
     def predict(self, table: Table, progress: Optional[bool]) -> List[model_pb2.Prediction]:
-        """Return a prediction for each row. What was answered before a break is not asked again."""
+        """Return a prediction for each row. Rows that were answered before a break are not sent again."""
         predictions: List[model_pb2.Prediction] = []
         patience = Patience(self._caller)
         bar = make_bar(f"predict {id_of(self._name)}", progress)
@@ -95,7 +95,7 @@ class Predictor:
             )
 
     def explain(self, table: Table, trees: int) -> model_pb2.PredictResponse:
-        """Return predictions with the way of each row through the trees."""
+        """Return predictions with each row's path through the trees."""
         if not 1 <= len(table) <= MAX_EXPLAINED_ROWS:
             raise ValueError(f"rows: explain takes 1 to {MAX_EXPLAINED_ROWS}, not {len(table)}")
         request = model_pb2.PredictRequest(

@@ -1,4 +1,4 @@
-"""How far something is: a line on stderr that a terminal or a notebook updates."""
+"""Progress: a line on stderr that a terminal or a notebook updates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WIDTH = 30
 
 
 class Bar(Protocol):
-    """Shows how far something is."""
+    """Shows progress."""
 
     def show(self, share: float, note: str) -> None:
         """Show the share that is done, from 0 to 1."""

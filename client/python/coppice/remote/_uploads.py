@@ -1,4 +1,4 @@
-"""The upload of a table, block by block, which goes on where a broken stream ended."""
+"""Uploads a table block by block, and continues where a broken stream ended."""
 
 from __future__ import annotations
 

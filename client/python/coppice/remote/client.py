@@ -114,7 +114,7 @@ class Client:
         dishonest: Optional[Number] = None,
         relay_delta: Optional[Number] = None,
     ) -> Plan:
-        """Foresee what a study would be worth, from its public rows alone; creates nothing.
+        """Forecast what a study would be worth, from its public rows alone; creates nothing.
 
         Parameters
         ----------

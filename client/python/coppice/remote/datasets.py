@@ -217,7 +217,7 @@ class Dataset:
         return pd.DataFrame(self.to_dict()["ledger"]).drop(columns="releases", errors="ignore")
 
     def releases(self) -> pd.DataFrame:
-        """Return everything that was computed from the rows and let out, job by job."""
+        """Return everything that was released from the rows, job by job."""
         import pandas as pd
 
         made = []
@@ -235,9 +235,9 @@ class Dataset:
     def upload(
         self, rows: Any, *, unlabelled: bool = False, progress: Optional[bool] = None
     ) -> Dataset:
-        """Upload the rows, or go on with an upload that was cut off, with the same rows.
+        """Upload the rows, or continue an interrupted upload with the same rows.
 
-        A broken connection is no matter: the upload goes on from what the curator has.
+        If the connection breaks, the upload continues from what the curator has.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class Dataset:
         request_id: Optional[str] = None,
         **settings: Any,
     ) -> Job:
-        """Take a job's cost out of the budget, and queue it.
+        """Charge a job to the budget, and queue it.
 
         Parameters
         ----------
@@ -326,7 +326,7 @@ class Dataset:
     def preview(
         self, algorithm: str = "auto", *, epsilon: Number, delta: Number = 0, **settings: Any
     ) -> JobPreview:
-        """Tell what a job would cost, and whether the budget allows it. Spends nothing.
+        """Return what a job would cost, and whether the budget allows it. Spends nothing.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class Dataset:
         return Jobs(self._caller).list(self.id)
 
     def delete(self) -> None:
-        """Delete the rows, for good. The ledger and the models stay, and what was spent is."""
+        """Delete the rows, for good. The ledger and the models stay, and what was spent stays spent."""
         request = dataset_pb2.DeleteDatasetRequest(name=self._message.name)
         self._caller.call(request, dataset_pb2.DeleteDatasetResponse)
 

@@ -22,7 +22,7 @@ class RemoteError(CoppiceError):
         The id under which the curator's log has the call; None if nobody answered.
     pushback : float or None
         The seconds that the curator asks to wait before another try, or a number below 0: another
-        try is in vain. None if it says nothing.
+        try would fail as well. None if it does not say.
     """
 
     code: str = "UNKNOWN"
@@ -31,13 +31,13 @@ class RemoteError(CoppiceError):
 
 
 class InvalidArgumentError(RemoteError, ValueError):
-    """A value that the curator does not take; the text names the field."""
+    """The curator refuses a value; the text names the field."""
 
     code = "INVALID_ARGUMENT"
 
 
 class OutOfRangeError(InvalidArgumentError):
-    """More than there may be, such as rows of a dataset."""
+    """A limit is exceeded, such as the rows of a dataset."""
 
     code = "OUT_OF_RANGE"
 
@@ -55,7 +55,7 @@ class AlreadyExistsError(RemoteError):
 
 
 class UnauthenticatedError(RemoteError, PermissionError):
-    """No token where one is needed, or one that is unknown or has expired."""
+    """A token is missing, unknown or expired."""
 
     code = "UNAUTHENTICATED"
 
@@ -73,7 +73,7 @@ class FailedPreconditionError(RemoteError):
 
 
 class ResourceExhaustedError(RemoteError):
-    """A limit of the curator, or of a budget; without `pushback` another try meets it again."""
+    """A limit of the curator or of a budget; without `pushback` another try fails as well."""
 
     code = "RESOURCE_EXHAUSTED"
 
@@ -89,7 +89,7 @@ class DeadlineExceededError(RemoteError, TimeoutError):
 
 
 class UnavailableError(RemoteError, ConnectionError):
-    """Nobody answers, or the curator is stopping."""
+    """The curator does not answer, or is stopping."""
 
     code = "UNAVAILABLE"
 
@@ -119,7 +119,7 @@ class InternalError(RemoteError):
 
 
 class DataLossError(RemoteError):
-    """The curator's store is corrupt, or it answered what cannot be."""
+    """The curator's store is corrupt, or its answer makes no sense."""
 
     code = "DATA_LOSS"
 

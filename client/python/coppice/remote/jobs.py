@@ -1,4 +1,4 @@
-"""Training jobs: what they cost, how far they are, and what came of them."""
+"""Training jobs: their cost, their progress and their models."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ def submit_job(
     model_id: Optional[str],
     request_id: Optional[str],
 ) -> Job:
-    """Take the cost out of the budget and queue the job; charged once however often it is tried."""
+    """Charge the job to the budget and queue it; a repeated call is charged once."""
     request = training_pb2.SubmitJobRequest(
         request_id=request_id or new_request_id(),
         job_id=new_id(job_id),

@@ -131,7 +131,7 @@ class _Predicting:
         probabilities : bool
             Whether to add a column for each class.
         abstain_below : float
-            A label that is less likely than this to be the most probable class is left out.
+            Leave out a label that is less likely than this to be the most probable class.
         progress : bool or None
             Whether to show how far it is; None: in a terminal or a notebook.
 
@@ -153,7 +153,7 @@ class _Predicting:
         )
 
     def explain(self, rows: Any, *, trees: int = 10) -> pd.DataFrame:
-        """Tell how each row of at most 100 went through the trees.
+        """Return each row's path through the trees, for at most 100 rows.
 
         Parameters
         ----------
@@ -302,9 +302,9 @@ class Endpoints:
         model_id : str
             The id of the model that it serves from now on.
         expected_version : int, optional
-            Refused unless this version is served now; 0: there is no such endpoint yet.
+            Fail unless this version is served now; 0: the endpoint must not exist yet.
         allow_schema_change : bool
-            Also if the model wants other rows than the one that is served.
+            Accept a model with another schema than the one that is served.
         """
         request = model_pb2.SetServingModelRequest(
             endpoint=make_name("endpoints", endpoint_id),
@@ -384,9 +384,9 @@ class Endpoint(_Predicting):
         to_version : int
             The version to bring back; 0: the one before what is served.
         expected_version : int, optional
-            Refused unless this version is served now.
+            Fail unless this version is served now.
         allow_schema_change : bool
-            Also if that model wants other rows than the one that is served.
+            Accept a model with another schema than the one that is served.
         """
         request = model_pb2.RollBackRequest(
             endpoint=self._message.name,

@@ -1,4 +1,4 @@
-"""What accuracy to expect of a study, from its public rows alone."""
+"""The accuracy to expect of a study, from its public rows alone."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Plan:
         return pd.DataFrame([self._describe(outlook) for outlook in self._response.outlooks])
 
     def public_features(self) -> pd.DataFrame:
-        """Return what it is worth that features are public: the gain lost were each private."""
+        """Return what each public feature is worth: the gain that would be lost if it were private."""
         import pandas as pd
 
         return pd.DataFrame(

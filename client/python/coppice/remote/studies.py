@@ -1,4 +1,4 @@
-"""Studies: what is asked of devices, and at what cost."""
+"""Studies: what devices are asked, and what an answer costs."""
 
 from __future__ import annotations
 
@@ -127,11 +127,11 @@ class Studies:
         study_id : str, optional
             The id of the new study; the curator chooses one otherwise.
         mechanism : str
-            How devices hide their rows; ``auto`` is what says most of a label.
+            How devices hide their rows; ``auto`` chooses a small report among those with the least noise.
         max_payload : int
             For ``auto``: the most bytes that a report's payload may have; 0 sets no limit.
         devices : int
-            About how many devices will answer; sizes a partition without labels. 0: not known.
+            About how many devices will answer, which sizes a partition without labels. 0: not known.
         public_labels : {"as_given", "none"}
             ``none`` if the public labels are missing or not to be trusted: the partition then comes
             from the features alone.
@@ -317,7 +317,7 @@ class Study:
         self._caller.delete(request, study_pb2.DeleteStudyResponse)
 
     def join(self, rows: Any, id_column: Optional[str] = None) -> int:
-        """Add the features of ids to a study that is joined by them; may be repeated.
+        """Add the features of ids to a study that is joined by id; may be repeated.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class Study:
             One node alone, or all nodes down to a depth; all of the tree otherwise. Fewer nodes
             have narrower intervals.
         confidence : float
-            How likely all intervals hold together, at least.
+            The least probability that all intervals hold.
 
         Returns
         -------
@@ -396,7 +396,7 @@ class Study:
         model_id : str, optional
             The id of the new model; the curator chooses one otherwise.
         estimator : {"smooth", "weighted", "prune"}, optional
-            ``smooth`` takes all trees as one and has nothing to tune; the others are the paper's. If
+            ``smooth`` treats all trees as one and needs no tuning; the others are the paper's. If
             not given, the one that `evidence` or `weight` is for, or else the curator's choice.
         evidence : {"both", "reports", "public"}, optional
             For ``smooth``: what it goes by.

@@ -7,9 +7,9 @@
 
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/handles.h"
-#include "client/device/journal.h"
 #include "common/base/text.h"
 #include "tests/client/device/c/scripted_curator.h"
+#include "tests/client/device/kept_answers.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/taken_memory.h"
 #include "tests/support/temp_dir.h"
@@ -21,6 +21,7 @@ using ::coppice::testing::Carry;
 using ::coppice::testing::FakeKey;
 using ::coppice::testing::FakeManifest;
 using ::coppice::testing::FakeTerms;
+using ::coppice::testing::KeptAnswers;
 using ::coppice::testing::MemoryTakenBy;
 using ::coppice::testing::ScriptedServices;
 using ::coppice::testing::Sign;
@@ -83,8 +84,8 @@ class CDeviceTest : public ::testing::Test {
     EXPECT_EQ(coppice_device_get_state(device_, &state, &error_), COPPICE_OK) << error_.text;
     return state;
   }
-  v1::SubmitReportsRequest Sent(size_t number) const {
-    v1::SubmitReportsRequest request;
+  v1::SealedReports Sent(size_t number) const {
+    v1::SealedReports request;
     EXPECT_TRUE(request.ParseFromString(curator_.reports.requests.at(number)));
     return request;
   }
@@ -148,27 +149,23 @@ TEST_F(CDeviceTest, SendsTheSameBytesUntilTheyArrive) {
 
 // To the curator a device in C is any other one: its calls are those of the C++ client, byte by
 // byte.
-TEST_F(CDeviceTest, ItsRequestsAreThoseOfTheCollector) {
+TEST_F(CDeviceTest, SendsMessagesAsTheProtocolHasThem) {
   ASSERT_EQ(Open(), COPPICE_OK);
+  curator_.reports.failures = 1;  // so that the journal keeps the report
   Visit();
   v1::GetOfferRequest offer;
   offer.set_name("studies/sample");
   offer.set_tickets(1);
   EXPECT_EQ(curator_.requests[0], offer.SerializeAsString());
-  const PrivateReport kept = (*[this] {
-                               Close();
-                               return Journal::Open(path_);
-                             }())
-                                 ->Find("this device", "sample")
-                                 .value()
-                                 ->report;
-  v1::SubmitReportsRequest reports;
+  Close();
+  const PrivateReport kept = KeptAnswers(path_).at(0).report;
+  v1::SealedReports reports;
   reports.set_study("studies/sample");
   reports.mutable_fingerprint()->assign(kept.fingerprint.begin(), kept.fingerprint.end());
   v1::Report& report = *reports.add_reports();
   report.set_ticket(kept.ticket.ToBytes());
   report.set_payload(kept.payload);
-  EXPECT_EQ(curator_.requests[2], reports.SerializeAsString());
+  EXPECT_EQ(curator_.reports.requests[0], reports.SerializeAsString());
 }
 
 TEST_F(CDeviceTest, DecliningComesBeforeTheRow) {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "client/device/journal.h"
+#include "client/device/journal_store.h"
 #include "common/base/text.h"
 #include "tests/client/device/c/scripted_relay.h"
 #include "tests/support/status_matchers.h"
@@ -97,7 +97,8 @@ class PipedDeviceTest : public ::testing::Test {
     deal.freeze_at_unix_seconds = 3'900'003'600;
     relay_.relay.offer =
         testing::SignDeal(deal, testing::Sign(FakeKey(), testing::SealedManifest()));
-    command_ = StrSplit(program, ' ');
+    const std::vector<std::string> words = StrSplit(std::string_view(program), ' ');
+    command_ = words;
   }
 
   // Serves one run of the program. What it says of itself.
@@ -177,18 +178,19 @@ TEST_F(PipedDeviceTest, ItsJournalIsEverybodys) {
   Run();
   PrivateReport kept;
   {
-    ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(Path("journal")));
-    const auto entry = journal->Find("this device", "sample").value();
+    ASSERT_OK_AND_ASSIGN(const auto store, JournalStore::Open(Path("journal")));
+    const auto entry = store->journal().Find("this device", "sample");
     ASSERT_TRUE(entry.has_value());
     kept = entry->report;
     EXPECT_EQ(entry->epsilon, testing::FakeTerms().epsilon);
     EXPECT_EQ(entry->curator, FakeKey(1).public_key());
-    ASSERT_OK(journal->MarkDelivered("sample", {"this device"}));
+    ASSERT_OK(store->Change(
+        [](Journal& journal) { return journal.MarkDelivered("sample", {"this device"}); }));
   }
   const std::map<std::string, std::string> said = Run();
   EXPECT_EQ(said.at("waiting"), "0");
   EXPECT_EQ(curator_.reports.requests.size(), 1u);
-  v1::SubmitReportsRequest sent;
+  v1::SealedReports sent;
   ASSERT_TRUE(sent.ParseFromString(curator_.reports.requests[0]));
   EXPECT_EQ(sent.reports(0).payload(), kept.payload);
   EXPECT_EQ(sent.reports(0).ticket(), kept.ticket.ToBytes());

@@ -17,8 +17,7 @@
 #include <vector>
 
 #include "client/device/c/coppice_device.h"
-#include "client/device/c/visit.h"
-#include "client/device/relay/relayed_device.h"
+#include "client/device/deal.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
@@ -633,7 +632,7 @@ TEST_F(RelayVisitTest, MoreEpsilonMayGoThroughARelayThanToTheCurator) {
   EXPECT_EQ(Visit().code, COPPICE_OK) << outcome_.answer.text;
 }
 
-TEST_F(RelayVisitTest, HistoryShowsThatAnAnswerIsSealed) {
+TEST_F(RelayVisitTest, HistoryForgetsASealedAnswerThatIsFinal) {
   OpenAnew();
   Visit();
   std::vector<std::string> seen;
@@ -643,7 +642,8 @@ TEST_F(RelayVisitTest, HistoryShowsThatAnAnswerIsSealed) {
                std::string(reinterpret_cast<const char*>(answer->payload), answer->payload_size)));
   };
   ASSERT_EQ(coppice_device_history(device_, note, &seen, &error_), COPPICE_OK);
-  EXPECT_THAT(seen, ElementsAre(StrCat("sample 1 1 ", relay_.relay.requests[0].ciphertext())));
+  // What is final is forgotten.
+  EXPECT_THAT(seen, ElementsAre("sample 1 0 "));
 }
 
 // Whatever bytes come, there is no crash, no answer that was not asked for, and the journal holds.
@@ -724,42 +724,6 @@ TEST_F(RelayVisitTest, ProgramsFromBeforeRelaysAreNotWrittenPast) {
   EXPECT_EQ(coppice_visit_get_outcome(opened, &outcome), COPPICE_OK);
   EXPECT_EQ(outcome.stored, 0x5A5A5A5A5A5A5A5Au);
   coppice_visit_close(opened);
-}
-
-// One journal, whichever program writes it: what a C program left is sent by the C++ one.
-TEST_F(RelayVisitTest, ItsJournalIsEverybodys) {
-  class CarriedLink final : public RelayLink {
-   public:
-    const std::string& address() const override { return address_; }
-    StatusOr<DealOffer> GetRelayTerms(std::string_view) const override {
-      return UnimplementedError("not asked for");
-    }
-    StatusOr<std::string> TakeOffer(std::string_view, const EpochId&) const override {
-      return UnimplementedError("not asked for");
-    }
-    StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
-      sent.push_back(SealedReportRequestBytes(entry));
-      return SubmitOutcome::kStored;
-    }
-    mutable std::vector<std::string> sent;
-
-   private:
-    std::string address_ = "relay:8453";
-  };
-  OpenAnew();
-  relay_.relay.failures = 1;
-  Visit();
-  Close();
-  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path_));
-  Trust trust({.curator_key = key_}, *journal, [] { return kDealNow; });
-  const CarriedLink link;
-  const Policy policy{.max_epsilon = *Budget::FromEpsilon(2)};
-  const RelayPolicy relay_policy{.relay_key = relay_key_, .max_send_delay_seconds = 0};
-  RelayedDevice device("this device", {policy, relay_policy, *journal, trust, link});
-  OpenSslRandom random;
-  ASSERT_OK_AND_ASSIGN(const Deliveries deliveries, device.Deliver(random));
-  EXPECT_EQ(deliveries.delivered, 1u);
-  EXPECT_THAT(link.sent, ElementsAre(relay_.requests[2]));
 }
 
 }  // namespace

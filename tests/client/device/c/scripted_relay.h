@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/client/device/c/scripted_curator.h"
-#include "tests/client/device/relay/fake_relay.h"
+#include "tests/client/device/fake_relay.h"
 
 namespace coppice::testing {
 

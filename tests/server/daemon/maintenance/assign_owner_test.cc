@@ -65,7 +65,7 @@ TEST(AssignOwnerTest, GivesAwayStudiesAndEndpointsAsFarAsTheirNamesMatch) {
   EXPECT_EQ(studies->Create(again)->id, "a-1");
 }
 
-TEST(AssignOwnerTest, WantsANameAndChangesNothingWhereARecordIsDamaged) {
+TEST(AssignOwnerTest, NeedsANameAndChangesNothingIfARecordIsDamaged) {
   MemoryStore store;
   EXPECT_THAT(AssignOwner(store, "", Everything()),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("--owner")));

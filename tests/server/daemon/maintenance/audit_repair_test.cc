@@ -119,7 +119,7 @@ TEST_F(AuditRepairTest, AfterAFailoverThatNobodyVouchesForEveryLedgerIsHeldOnce)
   EXPECT_THAT(Problems(), IsEmpty());
 }
 
-TEST_F(AuditRepairTest, ALogThatDoesNotHoldGoesOnOpenlyAndEveryLedgerIsHeld) {
+TEST_F(AuditRepairTest, AfterABrokenLogTheNextOneSaysSoAndEveryLedgerIsHeld) {
   storage::StoreBatch batch;
   batch.Put(audit::EntryKey(2), "no entry");
   Change(batch);

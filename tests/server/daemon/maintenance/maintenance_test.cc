@@ -374,7 +374,7 @@ TEST(RepairTest, ALedgerThatLostItsEndIsSeenByItsJobsAndClosed) {
   }
 }
 
-TEST(RepairTest, ARepairThatIsCutShortAtAnyWriteIsGoneOnWith) {
+TEST(RepairTest, AnInterruptedRepairIsResumed) {
   MemoryStore sound;
   Fill(sound);
   storage::StoreBatch damage;
@@ -495,7 +495,7 @@ TEST_F(UpkeepTest, AFolderThatHoldsAStoreIsNotRestoredInto) {
               StatusIs(StatusCode::kNotFound, HasSubstr("no backup 9")));
 }
 
-TEST_F(UpkeepTest, WhatACutShortRestoreLeftIsNoStoreAndIsReplaced) {
+TEST_F(UpkeepTest, AnInterruptedRestoreLeavesNoStoreAndIsReplaced) {
   const std::string restored = dir_.path() + "/restored";
   fs::create_directories(restored + "/restoring/rocksdb");
   std::ofstream(restored + "/restoring/rocksdb/CURRENT") << "half";
@@ -579,7 +579,7 @@ TEST_F(UpkeepTest, AStudyThatLostItsLastReportsKeepsItsModelsAndReconciles) {
   EXPECT_OK(studies->Reconcile());
 }
 
-TEST_F(UpkeepTest, WhereNothingCanBeGotBackNothingIsChanged) {
+TEST_F(UpkeepTest, NothingIsChangedIfNothingCanBeRecovered) {
   ASSERT_THAT(Tables(), SizeIs(1));
   Damage(Tables()[0]);
   EXPECT_THAT(RepairStore(data_dir_, dir_.path() + "/kept", kNow, kSilent),

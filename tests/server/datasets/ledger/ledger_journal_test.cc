@@ -161,7 +161,7 @@ TEST_F(LedgerJournalTest, WhatItKnowsIsTheLeastThatIsWrittenOff) {
   EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kNone);
 }
 
-TEST_F(LedgerJournalTest, AnEntryThatChargedNothingIsMissedToo) {
+TEST_F(LedgerJournalTest, DetectsAMissingEntryThatChargedNothing) {
   MemoryJournal journal({journal_.file().begin(), journal_.file().begin() + 3});  // settled
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(old_, journal));
   EXPECT_EQ(ledger->Get("d")->hold.lost, Cost());

@@ -118,7 +118,7 @@ TEST_F(SpendingJournalTest, ALineThatIsMissingOrMovedIsFound) {
   }
 }
 
-TEST_F(SpendingJournalTest, AnotherFileIsLeftAsItIs) {
+TEST_F(SpendingJournalTest, LeavesAFileThatIsNotAJournalUntouched) {
   Overwrite("data-dir = \"/var/lib/coppice\"\n");
   EXPECT_THAT(SpendingJournal::Open(path_),
               StatusIs(StatusCode::kDataLoss, HasSubstr("is not a spending journal")));

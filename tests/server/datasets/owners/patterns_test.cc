@@ -51,7 +51,7 @@ TEST(PatternsTest, AreWrittenAsTheyWereRead) {
   EXPECT_TRUE(Patterns().Texts().empty());
 }
 
-TEST(PatternsTest, NoneMatchNothing) {
+TEST(PatternsTest, NoPatternsMatchNothing) {
   EXPECT_TRUE(Patterns().empty());
   EXPECT_FALSE(Patterns().Match("datasets/x"));
   EXPECT_FALSE(Patterns().MatchAll());
@@ -65,7 +65,7 @@ TEST(PatternsTest, OnlyABeginningOfIdsKeepsThemForItsHolder) {
   EXPECT_TRUE(Of({"*"}).Claims().empty());
 }
 
-TEST(PatternsTest, WhatIsNoPatternIsRefusedAndQuoted) {
+TEST(PatternsTest, RefusesAndQuotesInvalidPatterns) {
   for (const char* wrong :
        {"", "datasets", "dataset/x", "datasets/", "datasets/a*b", "datasets/*a", "datasets/A",
         "datasets/a/b", "/x", "*x", "**", "da*/x", "datasets/team a", "datasets/?"}) {

@@ -71,7 +71,7 @@ TEST_F(CuratorCallsTest, ATokenIsReplacedWithoutARestart) {
   EXPECT_THAT(calls->GetOffer({}), StatusIs(StatusCode::kInvalidArgument, HasSubstr("token")));
 }
 
-TEST_F(CuratorCallsTest, FilesThatDoNotDoAreErrorsAtOnce) {
+TEST_F(CuratorCallsTest, InvalidFilesAreErrorsAtOnce) {
   EXPECT_THAT(MakeCuratorCalls({.server = "localhost:1", .token_file = dir_.path() + "/none"},
                                absl::Seconds(1)),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("none")));

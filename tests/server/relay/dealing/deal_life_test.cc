@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::relay::testing {
 namespace {
@@ -140,7 +141,7 @@ TEST_F(DealLifeTest, TheKeyOfTheDealIsGoneOnceItIsFrozen) {
   EXPECT_THAT(FilesOfEpochs(), ::testing::Not(::testing::Contains("deal")));
 }
 
-TEST_F(DealLifeTest, WhoIsLateIsTooLateForGood) {
+TEST_F(DealLifeTest, AReportAfterTheEndIsRefusedForGood) {
   OpenDeal();
   std::vector<Offered> all = TakeAll();
   const Offered late = all.back();
@@ -262,7 +263,7 @@ TEST_F(DealLifeTest, AnotherKeyOfTheRelayIsRefusedAndNothingIsLost) {
   EXPECT_EQ(OnlyBatch().size(), 12u);
 }
 
-TEST_F(DealLifeTest, AStudyThatIsServedNoMoreIsSaidToHaveReports) {
+TEST_F(DealLifeTest, WarnsThatAStudyNoLongerServedStillHasReports) {
   OpenDeal();
   relay_.reset();
   options_.studies = {"springs"};
@@ -272,7 +273,7 @@ TEST_F(DealLifeTest, AStudyThatIsServedNoMoreIsSaidToHaveReports) {
 }
 
 // Runs with the program's own threads and clock.
-TEST_F(DealLifeTest, WorksByItself) {
+TEST_F(DealLifeTest, RunsOnItsOwnThread) {
   options_.deal_for = absl::Seconds(5);
   options_.collect_for = absl::Seconds(6);
   Manifest manifest = RelayedManifest(RelayedTerms());
@@ -280,10 +281,7 @@ TEST_F(DealLifeTest, WorksByItself) {
   curator_.offers.manifest = SignManifest(KeyOf(1), manifest);
   seams_ = {};
   Open();
-  const auto wait = [](auto until) {
-    for (int i = 0; i < 30000 && !until(); ++i) absl::SleepFor(absl::Milliseconds(10));
-    EXPECT_TRUE(until());
-  };
+  const auto wait = [](auto until) { EXPECT_TRUE(coppice::testing::Eventually(until)); };
   wait([&] { return relay_->Ready().ok(); });
   SubmitAll(TakeAll());
   wait([&] { return Totals().delivered == 1; });

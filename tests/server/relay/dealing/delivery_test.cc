@@ -272,7 +272,7 @@ TEST_F(DeliveryTest, ABatchThatNobodyAnsweredForIsKeptBeyondTheExpiry) {
   EXPECT_EQ(Totals().waiting, 1u);
 }
 
-TEST_F(DeliveryTest, ABrokenBatchIsErasedAndSaid) {
+TEST_F(DeliveryTest, ABrokenBatchIsErasedAndLogged) {
   Freeze(12);
   curator_.batches.failure = grpc::Status::OK;
   curator_.batches.at_the_end = v1::BATCH_STATE_BROKEN;
@@ -349,7 +349,7 @@ TEST_F(DeliveryTest, ABatchThatRotsStopsNoOther) {
   EXPECT_TRUE(std::filesystem::exists(rotten + ".damaged/pool"));
 }
 
-TEST_F(DeliveryTest, ReportsThatRotInAnOpenDealAreLeftOutAloud) {
+TEST_F(DeliveryTest, DamagedReportsOfAnOpenDealAreLeftOutWithAWarning) {
   options_.tickets = 5;
   OpenDeal();
   const std::vector<Offered> all = TakeAll();

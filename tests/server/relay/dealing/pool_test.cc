@@ -183,7 +183,7 @@ TEST_F(PoolTest, RefusesAnotherNumberOfTickets) {
 }
 
 // A deal has one set of terms and one key, so tickets from before and after are not mixed.
-TEST_F(PoolTest, BeginsAnewIfTheSealingKeyChangesInTheMiddle) {
+TEST_F(PoolTest, StartsOverIfTheSealingKeyChangesMidway) {
   options_.tickets = 2500;
   Manifest next = RelayedManifest(RelayedTerms());
   next.sequence = 3;
@@ -257,7 +257,7 @@ TEST_F(PoolTest, KeepsItsTicketsWhileTheCuratorIsSlow) {
   EXPECT_EQ(curator_.offers.next_ticket, 2500u);
 }
 
-TEST_F(PoolTest, AnOpeningThatIsCutOffBeginsAnew) {
+TEST_F(PoolTest, AnInterruptedOpeningStartsOver) {
   options_.tickets = 2500;
   Open();
   relay_->Step();
@@ -267,7 +267,7 @@ TEST_F(PoolTest, AnOpeningThatIsCutOffBeginsAnew) {
   EXPECT_EQ(curator_.offers.next_ticket, 3501u);
 }
 
-TEST_F(PoolTest, OptionsThatMakeNoSense) {
+TEST_F(PoolTest, RefusesContradictoryOptions) {
   const RelayOptions good = options_;
   const auto expect = [&](const char* why) {
     EXPECT_THAT(TryOpen(), StatusIs(StatusCode::kInvalidArgument, HasSubstr(why)));

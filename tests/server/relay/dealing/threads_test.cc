@@ -14,6 +14,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::relay::testing {
 namespace {
@@ -50,16 +51,15 @@ TEST_F(ThreadsTest, EveryTicketIsDealtOnceAndEveryReportArrives) {
   };
   seams_ = {};
   Open();
-  for (int i = 0; i < 30000 && !relay_->Ready().ok(); ++i) absl::SleepFor(absl::Milliseconds(10));
-  ASSERT_OK(relay_->Ready());
+  ASSERT_TRUE(coppice::testing::Eventually([&] { return relay_->Ready().ok(); }));
   std::vector<std::thread> devices;
   for (int i = 0; i < 4; ++i) devices.emplace_back([this] { ActAsDevices(); });
-  for (int i = 0; i < 60000 && sent_ < 200; ++i) {
+  EXPECT_TRUE(coppice::testing::Eventually([&] {
     EXPECT_LE(Totals().dealt, 200u);
-    absl::SleepFor(absl::Milliseconds(5));
-  }
+    return sent_ >= 200;
+  }));
   for (std::thread& device : devices) device.join();
-  for (int i = 0; i < 30000 && Totals().delivered == 0; ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_TRUE(coppice::testing::Eventually([&] { return Totals().delivered > 0; }));
   relay_->Drain();
   EXPECT_EQ(sent_, 200);
   EXPECT_EQ(OnlyBatch().size(), 200u);

@@ -115,7 +115,7 @@ TEST(DealTest, NothingIsDealtTwiceOverAThousandCrashes) {
   EXPECT_GT(dealt_at_all, 1000u * 200);
 }
 
-TEST(DealTest, AMarkThatRotsPassesOverTickets) {
+TEST(DealTest, ADamagedMarkSkipsTickets) {
   SimulatedDisk disk(1);
   ASSERT_OK(relay::MakeDealFile(kPath, disk));
   std::unique_ptr<Dealer> dealer = *Dealer::Open(kPath, 5000, disk);

@@ -82,7 +82,7 @@ TEST_F(EpochTest, DealsUntilItsTime) {
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("next one")));
 }
 
-TEST_F(EpochTest, ACleanEndPassesOverNoTicket) {
+TEST_F(EpochTest, ACleanEndSkipsNoTicket) {
   auto epoch = Make(3000, 1);
   std::set<std::string> tickets;
   for (int i = 0; i < 17; ++i) tickets.insert((*epoch->Deal(kDealing)).ticket.ToBytes());
@@ -333,7 +333,7 @@ TEST_F(EpochTest, HasAllItsSpaceFromTheStart) {
   EXPECT_GE(static_cast<uint64_t>(facts.st_blocks) * 512, 2000 * (41 + kCiphertextBytes));
 }
 
-TEST_F(EpochTest, OneHasItAtATime) {
+TEST_F(EpochTest, OnlyOneProcessOpensAnEpoch) {
   const auto epoch = Make(5, 2);
   EXPECT_THAT(Epoch::Open(folder_),
               StatusIs(StatusCode::kUnavailable, HasSubstr("another process")));

@@ -139,7 +139,7 @@ TEST_F(AdmissionTest, AFileThatEverybodyReadsIsRefused) {
               StatusIs(StatusCode::kNotFound, HasSubstr("--admission")));
 }
 
-TEST_F(AdmissionTest, OfEverybodyTakesWhoeverComes) {
+TEST_F(AdmissionTest, AdmitsEverybodyWithoutAFile) {
   admission_ = Admission::OfEverybody();
   for (int i = 0; i < 10; ++i) EXPECT_OK(Take(""));
   EXPECT_FALSE(admission_->HasChanged());

@@ -38,7 +38,7 @@ Status Spoiled(Change change) {
 
 auto IsWrong(const char* text) { return StatusIs(StatusCode::kInvalidArgument, HasSubstr(text)); }
 
-TEST(RelayFlagsTest, AWholeLineIsGood) { EXPECT_OK(CheckRelayFlags(Good())); }
+TEST(RelayFlagsTest, AcceptsACompleteCommandLine) { EXPECT_OK(CheckRelayFlags(Good())); }
 
 TEST(RelayFlagsTest, WhatIsMissingIsNamed) {
   EXPECT_THAT(Spoiled([](auto& flags) { flags.data_dir.clear(); }), IsWrong("keygen"));
@@ -47,7 +47,7 @@ TEST(RelayFlagsTest, WhatIsMissingIsNamed) {
               IsWrong("--curator-key is missing"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.studies.clear(); }), IsWrong("--study is missing"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.tickets = 0; }), IsWrong("--tickets is missing"));
-  EXPECT_THAT(Spoiled([](auto& flags) { flags.tls_cert.clear(); }), IsWrong("--tls-key wants"));
+  EXPECT_THAT(Spoiled([](auto& flags) { flags.tls_cert.clear(); }), IsWrong("--tls-key needs"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.tls_cert = flags.tls_key = ""; }),
               IsWrong("--tls-cert and --tls-key are missing"));
 }
@@ -76,7 +76,7 @@ TEST(RelayFlagsTest, InsecureIsForLoopbackAndForEverybody) {
                 insecure(flags);
                 flags.listen = "0.0.0.0:0";
               }),
-              IsWrong("--insecure wants a loopback address"));
+              IsWrong("--insecure needs a loopback address"));
   EXPECT_THAT(Spoiled([&](auto& flags) {
                 insecure(flags);
                 flags.admit_all = false;
@@ -87,7 +87,7 @@ TEST(RelayFlagsTest, InsecureIsForLoopbackAndForEverybody) {
                 insecure(flags);
                 flags.client_ca = "ca.crt";
               }),
-              IsWrong("--insecure wants no --tls-cert"));
+              IsWrong("--insecure cannot be used with --tls-cert"));
 }
 
 TEST(RelayFlagsTest, TheCuratorIsCalledWithTlsBeyondLoopback) {
@@ -160,7 +160,7 @@ TEST(RelayKeyTest, IsMadeOnceForItsOwnerAlone) {
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is not a folder")));
 }
 
-TEST(RelayKeyTest, AnotherFileIsNoKey) {
+TEST(RelayKeyTest, RefusesAFileThatIsNotAKey) {
   const TempDir dir;
   std::ofstream(dir.path() + "/relay.key") << "nonsense";
   std::filesystem::permissions(dir.path() + "/relay.key",

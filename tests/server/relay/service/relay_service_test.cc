@@ -90,7 +90,7 @@ class RelayServiceTest : public RelayTest {
   std::unique_ptr<v1::RelayService::Stub> stub_;
 };
 
-TEST_F(RelayServiceTest, ADeviceGoesAllTheWay) {
+TEST_F(RelayServiceTest, ADeviceTakesATicketAndSendsItsReport) {
   Serve();
   v1::GetRelayTermsRequest asked;
   asked.set_study("studies/wells");

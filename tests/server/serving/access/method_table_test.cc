@@ -96,6 +96,7 @@ TEST(MethodTableTest, RelaysFetchOffersAndHandBatchesOverAndDoNothingElse) {
   for (const Method& line : AllMethods()) {
     const bool is_reflection = line.path.find("Reflection") != std::string_view::npos;
     const bool is_for_relays = line.path == "/coppice.v1.StudyService/GetOffer" ||
+                               line.path == "/coppice.v1.StudyService/GetManifest" ||
                                line.path == "/coppice.v1.StudyService/GetCuratorKeys" ||
                                line.path == "/coppice.v1.SealedReportService/DeliverBatch";
     EXPECT_EQ(line.roles.Has(Role::kRelay), is_for_relays || is_reflection) << line.path;

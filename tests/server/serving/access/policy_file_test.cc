@@ -54,7 +54,7 @@ TEST(PolicyFileTest, WhatIsLeftOutAllowsNothing) {
   EXPECT_THAT(policy.certificates(), IsEmpty());
 }
 
-TEST(PolicyFileTest, RefusesWhatIsNoPolicy) {
+TEST(PolicyFileTest, RefusesAFileThatIsNotAPolicy) {
   EXPECT_THAT(ParsePolicy(""), IsWrong("not valid JSON"));
   EXPECT_THAT(ParsePolicy("{"), IsWrong("not valid JSON"));
   EXPECT_THAT(ParsePolicy("[]"), IsWrong("the policy must be a JSON object"));
@@ -97,7 +97,7 @@ TEST(PolicyFileTest, RefusesAnEntryThatIsNotWhole) {
   EXPECT_THAT(ParsePolicy(WithToken(R"("name":"n","role":"admin")")), IsWrong("needs \"sha256\""));
 }
 
-TEST(PolicyFileTest, RefusesAHashThatIsNone) {
+TEST(PolicyFileTest, RefusesAnInvalidHash) {
   const std::string hash = kHash;
   for (const std::string& wrong : {std::string(), hash.substr(1), StrCat(hash, "0"),
                                    StrCat("g", hash.substr(1)), std::string(64, '0')}) {

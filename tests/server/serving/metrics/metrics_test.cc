@@ -49,7 +49,7 @@ TEST(CallMetricsTest, RefusedCallsAreCountedAndNotTimed) {
   EXPECT_THAT(text, HasSubstr("coppice_call_seconds_count{method=\"S/Known\"} 0"));
 }
 
-TEST(CallMetricsTest, MethodsThatNobodyKnowsAreOne) {
+TEST(CallMetricsTest, UnknownMethodsAreCountedAsOne) {
   prometheus::Registry registry;
   CallMetrics calls(registry, {"S/Known"});
   calls.Ended("S/Made up", "OK", 1);

@@ -97,7 +97,7 @@ TEST_F(CurveTest, ItTouchesNoDatasetAndNoBudget) {
   EXPECT_EQ(dataset_.rows(), 0u);
 }
 
-TEST_F(CurveTest, BoundsAreSaidByName) {
+TEST_F(CurveTest, ErrorsNameTheLimitThatIsExceeded) {
   SetRows(9);
   ExpectRefused("rows: must be 10 to 20000, are 9");
   SetRows(20'001);
@@ -144,7 +144,7 @@ TEST_F(CurveTest, RowsThatDoNotFitAreNamed) {
 }
 
 // Otherwise it would keep previews waiting.
-TEST_F(CurveTest, ACurveThatNobodyWaitsForStops) {
+TEST_F(CurveTest, ACurveStopsWhenItsClientLeaves) {
   trainer_.Hold();
   {
     grpc::ClientContext context;
@@ -171,7 +171,7 @@ TEST_F(CurveTest, ACurveThatNobodyWaitsForStops) {
   EXPECT_EQ(trainer_.runs(), 5);
 }
 
-TEST_F(CurveTest, WhatATrainerSaysEndsTheCurve) {
+TEST_F(CurveTest, AnErrorOfATrainerEndsTheCurve) {
   trainer_.Fail(InternalError("the fake is broken"));
   EXPECT_THAT(Measure(), GrpcStatusIs(grpc::INTERNAL, HasSubstr("the fake is broken")));
 }

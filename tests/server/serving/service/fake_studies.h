@@ -20,6 +20,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/studies/study_calls.h"
+#include "tests/support/sealed_reports.h"
 
 namespace coppice::testing {
 
@@ -187,10 +188,16 @@ class FakeStudies final : public curator::StudyCalls {
     return Offer{.terms_bytes = std::make_shared<const std::string>("the terms"),
                  .fingerprint = info->fingerprint,
                  .forest = offered_forest_,
-                 .tickets = std::vector<Ticket>(count),
+                 .tickets = std::vector<Ticket>(count, ticket_),
                  .manifest = std::make_shared<const SignedManifest>(SignedManifest{
                      .bytes = "the manifest", .signature = {1}, .key = {2}, .endorsements = {}}),
                  .relayed = info->settings.relay.has_value()};
+  }
+
+  // Later offers have another ticket.
+  void DrawTickets() {
+    const std::lock_guard lock(mutex_);
+    ++ticket_.id[0];
   }
 
   curator::CuratorKeys SigningKeysInUse() const override {
@@ -201,10 +208,28 @@ class FakeStudies final : public curator::StudyCalls {
     const std::lock_guard lock(mutex_);
     key_ = key;
   }
-  StatusOr<Signature> ProveKey(std::string_view challenge) const override {
-    Signature proof{};
-    proof.fill(static_cast<uint8_t>(challenge[0]));
+  StatusOr<KeyProof> ProveKeys(std::string_view challenge) const override {
+    KeyProof proof{.direct = direct_key()};
+    if (!challenge.empty()) proof.signature.emplace().fill(static_cast<uint8_t>(challenge[0]));
     return proof;
+  }
+  // What GetNotice() says of every study that there is.
+  void SetNotice(Notice notice) {
+    const std::lock_guard lock(mutex_);
+    notice_ = std::move(notice);
+  }
+  StatusOr<Notice> GetNotice(std::string_view id) override {
+    const std::lock_guard lock(mutex_);
+    COPPICE_RETURN_IF_ERROR(Find(studies_, id).status());
+    return notice_;
+  }
+  // The key that OpenMessage() opens for, whatever key a message names.
+  DirectKey direct_key() const { return DirectKeyOf(sealing_key_); }
+  StatusOr<seal::OpenedRequest> OpenMessage(std::string_view, std::string_view encapsulated,
+                                            std::string_view ciphertext) override {
+    COPPICE_ASSIGN_OR_RETURN(auto opener,
+                             seal::RequestOpener::Create(seal::Aead::kAes128Gcm, sealing_key_));
+    return opener.Open(encapsulated, ciphertext);
   }
   StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
     const std::lock_guard lock(mutex_);
@@ -278,6 +303,10 @@ class FakeStudies final : public curator::StudyCalls {
  private:
   const std::shared_ptr<const PackedForest> offered_forest_ = std::make_shared<const PackedForest>(
       PackTrees({"tree 0", "tree 1", "tree 2", std::string(1000, '3'), "tree 4"}));
+
+  const seal::SealingKey sealing_key_ = *seal::SealingKey::Generate();
+  Notice notice_;
+  Ticket ticket_;
 
   struct Waiting {
     Status status;

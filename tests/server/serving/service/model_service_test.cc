@@ -54,7 +54,7 @@ TEST_F(ModelServiceTest, BuildTakesPublicOnlyAsInfinity) {
   EXPECT_EQ(studies_.built_with().lambda, std::numeric_limits<double>::infinity());
 }
 
-TEST_F(ModelServiceTest, BuildRefusesALambdaThatIsNoWeight) {
+TEST_F(ModelServiceTest, BuildRefusesAnInvalidLambda) {
   for (const double lambda : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
     build_.mutable_weighted()->set_lambda(lambda);
     grpc::ClientContext context;
@@ -83,7 +83,7 @@ TEST_F(ModelServiceTest, BuildPassesOnOfWhichValueItIs) {
   EXPECT_EQ(studies_.built_with().ToString(), "smooth where plan = gold");
 }
 
-TEST_F(ModelServiceTest, BuildRefusesAValueThatIsNone) {
+TEST_F(ModelServiceTest, BuildRefusesAnInvalidValue) {
   const auto expect_error = [&](const std::string& field) {
     grpc::ClientContext context;
     EXPECT_THAT(stub_->BuildModel(&context, build_, &built_),
@@ -99,7 +99,7 @@ TEST_F(ModelServiceTest, BuildRefusesAValueThatIsNone) {
   expect_error("where.missing");
 }
 
-TEST_F(ModelServiceTest, BuildRefusesAnIdThatIsNone) {
+TEST_F(ModelServiceTest, BuildRefusesAnInvalidId) {
   build_.set_model_id("M/1");
   EXPECT_THAT(Build(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("model_id")));
 }
@@ -140,7 +140,7 @@ TEST_F(ModelServiceTest, ListShowsOneStudysModelsByPageAndBriefly) {
   EXPECT_EQ(second.next_page_token(), "");
 }
 
-TEST_F(ModelServiceTest, ListRefusesAStudyThatIsNoName) {
+TEST_F(ModelServiceTest, ListRefusesAnInvalidStudyName) {
   v1::ListModelsRequest request;
   request.set_study("s1");
   v1::ListModelsResponse response;

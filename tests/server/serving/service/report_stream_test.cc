@@ -1,3 +1,5 @@
+#include <deque>
+
 #include "common/base/status.h"
 #include "server/serving/reports/report_handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
@@ -7,6 +9,7 @@ namespace {
 
 using ::coppice::testing::GrpcStatusIs;
 using ::coppice::testing::IsGrpcOk;
+using ::coppice::testing::SealedReportsCall;
 using ::coppice::testing::ServiceTest;
 using ::coppice::testing::SubmittedBatch;
 using ::testing::ElementsAre;
@@ -18,33 +21,43 @@ class ReportStreamTest : public ServiceTest {
   // Cancels an open stream, since the server waits for it.
   ~ReportStreamTest() override { context_.TryCancel(); }
 
-  static v1::StreamReportsRequest First(const char* ticket) {
-    v1::StreamReportsRequest request = Next(ticket);
-    request.set_study("studies/s1");
-    request.set_fingerprint(std::string(32, 'f'));
-    return request;
+  static v1::SealedReports Reports(const char* ticket) {
+    v1::SealedReports reports;
+    reports.set_study("studies/s1");
+    reports.set_fingerprint(std::string(32, 'f'));
+    reports.add_reports()->set_ticket(ticket);
+    return reports;
   }
-  static v1::StreamReportsRequest Next(const char* ticket) {
-    v1::StreamReportsRequest request;
-    request.add_reports()->set_ticket(ticket);
-    return request;
+  bool Write(const v1::SealedReports& reports) {
+    calls_.emplace_back(studies_.direct_key(), reports);
+    return stream_->Write(calls_.back().request<v1::StreamReportsRequest>());
+  }
+  bool Write(const char* ticket) { return Write(Reports(ticket)); }
+  // The outcomes of the next answer, none at the end of the stream.
+  std::vector<int> ReadOutcomes() {
+    v1::StreamReportsResponse response;
+    if (!stream_->Read(&response)) return {};
+    const auto outcomes = calls_.front().Outcomes(response);
+    calls_.pop_front();
+    EXPECT_TRUE(outcomes.has_value()) << "the answer is of another message";
+    return outcomes.value_or(std::vector<int>());
   }
   // The only outcome of the next answer, or 0 at the end of the stream.
   int ReadOutcome() {
-    v1::StreamReportsResponse response;
-    return stream_->Read(&response) && response.outcomes_size() == 1 ? response.outcomes(0) : 0;
+    const std::vector<int> outcomes = ReadOutcomes();
+    return outcomes.size() == 1 ? outcomes[0] : 0;
   }
 
   // Expects that one more request waits until those before it are answered.
   void ExpectNoMoreIsReadThan(size_t requests) {
     studies_.AwaitBatches(requests);
-    ASSERT_TRUE(stream_->Write(Next("2")));
+    ASSERT_TRUE(Write("2"));
     // During a whole other call the request could have been read.
     v1::SubmitReportsRequest request;
     v1::SubmitReportsResponse response;
     grpc::ClientContext context;
     EXPECT_THAT(stub_->SubmitReports(&context, request, &response),
-                GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("study")));
+                GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("does not open")));
     EXPECT_EQ(studies_.num_batches(), requests);
     studies_.LetBatches();
     EXPECT_THAT(studies_.AwaitBatches(requests + 1).back().tickets, ElementsAre("2"));
@@ -55,12 +68,12 @@ class ReportStreamTest : public ServiceTest {
   std::unique_ptr<v1::ReportService::Stub> stub_ = v1::ReportService::NewStub(channel_);
   std::unique_ptr<grpc::ClientReaderWriter<v1::StreamReportsRequest, v1::StreamReportsResponse>>
       stream_ = stub_->StreamReports(&context_);
+  std::deque<SealedReportsCall> calls_;  // that were written and are not answered yet
 };
 
 TEST_F(ReportStreamTest, AnswersComeInTheOrderOfTheRequests) {
   const char* tickets[] = {"7", "1", "6", "2", "5", "3", "4", "1", "2", "7", "1", "6"};
-  ASSERT_TRUE(stream_->Write(First(tickets[0])));
-  for (size_t i = 1; i < std::size(tickets); ++i) ASSERT_TRUE(stream_->Write(Next(tickets[i])));
+  for (const char* ticket : tickets) ASSERT_TRUE(Write(ticket));
   stream_->WritesDone();
   for (const char* ticket : tickets) EXPECT_EQ(ReadOutcome(), ticket[0] - '0');
   EXPECT_EQ(ReadOutcome(), 0);
@@ -69,29 +82,25 @@ TEST_F(ReportStreamTest, AnswersComeInTheOrderOfTheRequests) {
 
 // Short and long answers are handed to gRPC in different ways.
 TEST_F(ReportStreamTest, FullBatchesAreAnsweredOneAfterTheOther) {
-  v1::StreamReportsRequest full = First("1");
+  v1::SealedReports full = Reports("1");
   for (int i = 1; i < 1000; ++i) full.add_reports()->set_ticket("1");
-  for (int batch = 0; batch < 3; ++batch) ASSERT_TRUE(stream_->Write(full));
+  for (int batch = 0; batch < 3; ++batch) ASSERT_TRUE(Write(full));
   stream_->WritesDone();
-  v1::StreamReportsResponse response;
-  for (int batch = 0; batch < 3; ++batch) {
-    ASSERT_TRUE(stream_->Read(&response));
-    EXPECT_EQ(response.outcomes_size(), 1000);
-  }
+  for (int batch = 0; batch < 3; ++batch) EXPECT_THAT(ReadOutcomes(), SizeIs(1000));
   EXPECT_THAT(stream_->Finish(), IsGrpcOk());
 }
 
 TEST_F(ReportStreamTest, NoFurtherMessageLeavesOnceTheCuratorMayNotAnswer) {
-  ASSERT_TRUE(stream_->Write(First("1")));
+  ASSERT_TRUE(Write("1"));
   EXPECT_EQ(ReadOutcome(), 1);
   may_answer_ = false;
-  ASSERT_TRUE(stream_->Write(Next("2")));
+  ASSERT_TRUE(Write("2"));
   EXPECT_EQ(ReadOutcome(), 0);
   EXPECT_THAT(stream_->Finish(), GrpcStatusIs(grpc::UNAVAILABLE, "may not answer"));
 }
 
 TEST_F(ReportStreamTest, NoEndLeavesOnceTheCuratorMayNotAnswer) {
-  ASSERT_TRUE(stream_->Write(First("1")));
+  ASSERT_TRUE(Write("1"));
   EXPECT_EQ(ReadOutcome(), 1);
   may_answer_ = false;
   stream_->WritesDone();
@@ -104,30 +113,29 @@ TEST_F(ReportStreamTest, NothingSentIsNoError) {
   EXPECT_THAT(stream_->Finish(), IsGrpcOk());
 }
 
-TEST_F(ReportStreamTest, EmptyStudyAndFingerprintMeanAsBefore) {
-  v1::StreamReportsRequest other = Next("1");
+TEST_F(ReportStreamTest, EachMessageNamesItsOwnStudy) {
+  v1::SealedReports other = Reports("1");
   other.set_study("studies/s2");
-  ASSERT_TRUE(stream_->Write(First("1")));
-  ASSERT_TRUE(stream_->Write(Next("1")));
-  ASSERT_TRUE(stream_->Write(other));
-  ASSERT_TRUE(stream_->Write(Next("1")));
-  const std::vector<SubmittedBatch> batches = studies_.AwaitBatches(4);
-  EXPECT_EQ(batches[1].study, "s1");
-  EXPECT_EQ(batches[2].study, "s2");
-  EXPECT_EQ(batches[3].study, "s2");
-  EXPECT_EQ(batches[3].fingerprint, std::string(32, 'f'));
+  ASSERT_TRUE(Write("1"));
+  ASSERT_TRUE(Write(other));
+  const std::vector<SubmittedBatch> batches = studies_.AwaitBatches(2);
+  EXPECT_EQ(batches[0].study, "s1");
+  EXPECT_EQ(batches[1].study, "s2");
 }
 
-TEST_F(ReportStreamTest, TheFirstMessageMustSetBoth) {
-  ASSERT_TRUE(stream_->Write(Next("1")));
+TEST_F(ReportStreamTest, AMessageThatDoesNotOpenEndsTheStream) {
+  v1::StreamReportsRequest request;
+  request.set_ciphertext(Reports("1").SerializeAsString());
+  ASSERT_TRUE(stream_->Write(request));
   EXPECT_EQ(ReadOutcome(), 0);
-  EXPECT_THAT(stream_->Finish(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("study")));
+  EXPECT_THAT(stream_->Finish(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("does not open")));
+  EXPECT_EQ(studies_.num_batches(), 0u);
 }
 
 TEST_F(ReportStreamTest, ReadsAheadWhileABatchIsNotAnswered) {
   studies_.HoldBatches();
-  ASSERT_TRUE(stream_->Write(First("1")));
-  for (size_t i = 1; i < kWindow; ++i) ASSERT_TRUE(stream_->Write(Next("1")));
+  ASSERT_TRUE(Write("1"));
+  for (size_t i = 1; i < kWindow; ++i) ASSERT_TRUE(Write("1"));
   EXPECT_THAT(studies_.AwaitBatches(kWindow), SizeIs(kWindow));
   studies_.LetBatches();
   stream_->WritesDone();
@@ -137,44 +145,46 @@ TEST_F(ReportStreamTest, ReadsAheadWhileABatchIsNotAnswered) {
 
 TEST_F(ReportStreamTest, ReadsNoFurtherThanItsWindowOfRequests) {
   studies_.HoldBatches();
-  ASSERT_TRUE(stream_->Write(First("1")));
-  for (size_t i = 1; i < kWindow; ++i) ASSERT_TRUE(stream_->Write(Next("1")));
+  ASSERT_TRUE(Write("1"));
+  for (size_t i = 1; i < kWindow; ++i) ASSERT_TRUE(Write("1"));
   ExpectNoMoreIsReadThan(kWindow);
 }
 
 TEST_F(ReportStreamTest, ReadsNoFurtherThanItsWindowOfBytes) {
   studies_.HoldBatches();
-  v1::StreamReportsRequest large = First("1");
-  large.mutable_reports(0)->set_payload(std::string(ReportStream::kWindowBytes / 4, 'p'));
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(stream_->Write(large));
-  ExpectNoMoreIsReadThan(4);
+  v1::SealedReports large = Reports("1");
+  large.mutable_reports(0)->set_payload(std::string(ReportStream::kWindowBytes / 10, 'p'));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Write(large));
+  ExpectNoMoreIsReadThan(10);
 }
 
 TEST_F(ReportStreamTest, ABatchThatCannotBeJudgedEndsTheStreamAfterTheAnswersBeforeIt) {
-  ASSERT_TRUE(stream_->Write(First("1")));
-  ASSERT_TRUE(stream_->Write(Next("2")));
-  ASSERT_TRUE(stream_->Write(v1::StreamReportsRequest()));
+  ASSERT_TRUE(Write("1"));
+  ASSERT_TRUE(Write("2"));
+  v1::SealedReports none = Reports("1");
+  none.clear_reports();
+  ASSERT_TRUE(Write(none));
   EXPECT_EQ(ReadOutcome(), 1);
   EXPECT_EQ(ReadOutcome(), 2);
   EXPECT_EQ(ReadOutcome(), 0);
   EXPECT_THAT(stream_->Finish(),
-              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("reports: must be 1 to 1000")));
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("1 to 1000 reports")));
 }
 
 TEST_F(ReportStreamTest, AStoreThatFailsEndsTheStreamThoughTheClientHasMoreToSend) {
-  ASSERT_TRUE(stream_->Write(First("1")));
+  ASSERT_TRUE(Write("1"));
   EXPECT_EQ(ReadOutcome(), 1);
   studies_.Fail(UnavailableError("the disk does not answer"));
-  ASSERT_TRUE(stream_->Write(Next("1")));
+  ASSERT_TRUE(Write("1"));
   EXPECT_EQ(ReadOutcome(), 0);
   EXPECT_THAT(stream_->Finish(),
-              GrpcStatusIs(grpc::UNAVAILABLE, HasSubstr("the same bytes may be sent again")));
+              GrpcStatusIs(grpc::UNAVAILABLE, HasSubstr("the same reports may be sent again")));
 }
 
 TEST_F(ReportStreamTest, AClientThatVanishesLeavesItsBatchesToTheCurator) {
   studies_.HoldBatches();
-  ASSERT_TRUE(stream_->Write(First("1")));
-  ASSERT_TRUE(stream_->Write(Next("2")));
+  ASSERT_TRUE(Write("1"));
+  ASSERT_TRUE(Write("2"));
   studies_.AwaitBatches(2);
   context_.TryCancel();
   EXPECT_THAT(stream_->Finish(), GrpcStatusIs(grpc::CANCELLED, HasSubstr("")));
@@ -189,8 +199,10 @@ TEST_F(ReportStreamTest, ManyClientsMayVanishAtAnyMoment) {
   for (int i = 0; i < 100; ++i) {
     grpc::ClientContext context;
     const auto stream = stub_->StreamReports(&context);
-    stream->Write(First("1"));
-    for (int batch = 0; batch < i % 12; ++batch) stream->Write(Next("1"));
+    const SealedReportsCall call(studies_.direct_key(), Reports("1"));
+    for (int batch = 0; batch <= i % 12; ++batch) {
+      stream->Write(call.request<v1::StreamReportsRequest>());
+    }
     context.TryCancel();
     EXPECT_THAT(stream->Finish(), GrpcStatusIs(grpc::CANCELLED, HasSubstr("")));
   }

@@ -158,7 +158,7 @@ TEST_F(ServingTest, AModelIsDeletedOnceNoEndpointServesIt) {
   EXPECT_THAT(remove("models/m1"), GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no model m1")));
 }
 
-TEST_F(ServingTest, NamesThatAreNoneAreRefused) {
+TEST_F(ServingTest, RefusesInvalidNames) {
   for (const char* name : {"", "e", "models/", "endpoints/", "endpoints/../x", "studies/s"}) {
     EXPECT_THAT(Predict(Ask(name, {1})), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("/ID\"")))
         << name;

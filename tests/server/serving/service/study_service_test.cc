@@ -1,7 +1,11 @@
+#include <google/protobuf/util/json_util.h>
+
 #include <cmath>
+#include <set>
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/terms/envelope.h"
 #include "server/curator/estimation/study_defaults.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
@@ -194,7 +198,7 @@ TEST_F(StudyServiceTest, CreateRefusesALongRequestId) {
   ExpectRefused("has 129");
 }
 
-TEST_F(StudyServiceTest, CreateRefusesAnIdThatIsNone) {
+TEST_F(StudyServiceTest, CreateRefusesAnInvalidId) {
   create_.set_study_id("S 1");
   ExpectRefused("study_id");
 }
@@ -214,7 +218,7 @@ TEST_F(StudyServiceTest, CreateNeedsOneLabelARow) {
   ExpectRefused("public_labels: must be one a public row (2), are 1");
 }
 
-TEST_F(StudyServiceTest, CreateRefusesALabelThatIsNoClass) {
+TEST_F(StudyServiceTest, CreateRefusesALabelOutsideTheClasses) {
   create_.set_public_labels(1, 2);
   ExpectRefused("public_labels[1]: must be below 2");
 }
@@ -248,7 +252,7 @@ TEST_F(StudyServiceTest, CreateRefusesANumberOutsideItsBounds) {
   ExpectRefused("public_numbers[1]: must be from 0 to 9");
 }
 
-TEST_F(StudyServiceTest, CreateRefusesANumberThatIsNone) {
+TEST_F(StudyServiceTest, CreateRefusesANumberThatIsNotFinite) {
   PredictNumbers(create_, {1, std::nan("")});
   ExpectRefused("public_numbers[1]: must be from 0 to 9");
 }
@@ -602,10 +606,30 @@ TEST_F(GetOfferTest, ADeviceGetsTheTreeOfItsTicketAndNoOther) {
   const Ticket ticket = *Ticket::FromBytes(response_.tickets(0));
   const uint32_t tree = TreeOfTicket(ticket, 5);
   const auto forest = studies_.MakeOffer("s1", 1)->forest;
-  EXPECT_EQ(response_.tree(), forest->trees[tree]);
-  EXPECT_TRUE(
-      VerifyMerklePath(response_.tree(), tree, 5, response_.tree_path(), forest->merkle.root));
+  const std::string sent(OpenEnvelope(response_.tree()).value_or(""));
+  EXPECT_EQ(sent, forest->trees[tree]);
+  EXPECT_TRUE(VerifyMerklePath(sent, tree, 5, OpenEnvelope(response_.tree_path()).value_or(""),
+                               forest->merkle.root));
   EXPECT_THAT(response_.forest(), IsEmpty());
+}
+
+// Whoever watches the line sees neither the tree nor its place among the others, in any encoding.
+TEST_F(GetOfferTest, OffersHaveOneLengthWhateverTheirTree) {
+  std::set<size_t> lengths, json_lengths;
+  std::set<std::string> trees;
+  while (trees.size() < 5) {
+    grpc::ClientContext context;
+    studies_.DrawTickets();
+    ASSERT_THAT(stub_->GetOffer(&context, request_, &response_), IsGrpcOk());
+    trees.insert(response_.tree());
+    lengths.insert(response_.ByteSizeLong());
+    std::string json;
+    ASSERT_TRUE(google::protobuf::util::MessageToJsonString(response_, &json).ok());
+    // The ticket, the same for all trees in length, may hold what JSON escapes: it is in base64.
+    json_lengths.insert(json.size());
+  }
+  EXPECT_EQ(lengths.size(), 1u);
+  EXPECT_EQ(json_lengths.size(), 1u);
 }
 
 TEST_F(GetOfferTest, AGatewayGetsItsThousandAndNotMore) {
@@ -738,6 +762,26 @@ TEST_F(StudyServiceTest, TellsTheKeyThatSigns) {
   v1::GetCuratorKeysResponse response;
   ASSERT_THAT(stub_->GetCuratorKeys(&context, v1::GetCuratorKeysRequest(), &response), IsGrpcOk());
   EXPECT_EQ(response.key(), std::string("\x02") + std::string(31, '\0'));
+  EXPECT_EQ(testing::DirectKeyOf(response), studies_.direct_key());
+  EXPECT_EQ(response.proof(), "");
+}
+
+TEST_F(StudyServiceTest, SaysThatAStudyTakesNoMoreReports) {
+  const auto ask = [this](const std::string& name, v1::GetManifestResponse& response) {
+    grpc::ClientContext context;
+    v1::GetManifestRequest request;
+    request.set_name(name);
+    return stub_->GetManifest(&context, request, &response);
+  };
+  studies_.SetNotice({.manifest = std::make_shared<const SignedManifest>(
+                          SignedManifest{.bytes = "the manifest", .signature = {1}, .key = {2}}),
+                      .closing = SignedClosing{.bytes = "the closing", .key = {2}}});
+  v1::GetManifestResponse response;
+  ASSERT_THAT(ask("studies/s1", response), IsGrpcOk());
+  EXPECT_EQ(response.manifest().manifest(), "the manifest");
+  EXPECT_EQ(response.closing().closing(), "the closing");
+  EXPECT_THAT(ask("studies/none", response), GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("none")));
+  EXPECT_THAT(ask("s1", response), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("name")));
 }
 
 TEST_F(StudyServiceTest, ProvesThatItHasTheKeyToWhoeverAsks) {
@@ -750,6 +794,7 @@ TEST_F(StudyServiceTest, ProvesThatItHasTheKeyToWhoeverAsks) {
   v1::GetCuratorKeysResponse response;
   ASSERT_THAT(ask(32, response), IsGrpcOk());
   EXPECT_EQ(response.proof(), std::string(64, '\x07'));
+  EXPECT_EQ(testing::DirectKeyOf(response), studies_.direct_key());
   for (const size_t bytes : {1, 31, 33}) {
     EXPECT_THAT(ask(bytes, response), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("challenge")));
   }

@@ -91,7 +91,7 @@ TEST_F(AuditLogTest, TheSignedHeadDoesNotTellThatAJobEnded) {
   EXPECT_EQ(before.SerializeAsString(), after.SerializeAsString());
 }
 
-TEST_F(AuditLogTest, ALinkIsNotTheLedgersHash) {
+TEST_F(AuditLogTest, ALogEntryDoesNotRevealTheLedgersHash) {
   ASSERT_OK(ledger().OpenAccount("d", BasicCap(kEpsilon), {}));
   ASSERT_OK_AND_ASSIGN(const auto entries, ReadAll(log()));
   const auto stored = store_.Get(ledger::LedgerKey("d", 0));

@@ -205,7 +205,7 @@ TEST_F(EndpointsTest, EndpointsSurviveARestartVersionsAndAll) {
   EXPECT_FALSE(models.ClaimRemovalOf("studies/sa").ok());
 }
 
-TEST_F(EndpointsTest, AChangeThatCannotBeStoredIsNone) {
+TEST_F(EndpointsTest, AChangeThatCannotBeStoredDoesNotHappen) {
   ASSERT_OK(Set("a"));
   store_.FailWrites(UnavailableError("no disk"));
   EXPECT_FALSE(Set("b").ok());

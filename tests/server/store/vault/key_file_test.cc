@@ -41,7 +41,7 @@ TEST(KeyFileTest, TheFirstKeyIsCurrentAndAllAreFound) {
   EXPECT_EQ(keys.Find(""), nullptr);
 }
 
-TEST(KeyFileTest, WhatIsNoKeyIsRefusedByItsLineAndNotQuoted) {
+TEST(KeyFileTest, RefusesALineThatIsNotAKeyWithoutQuotingIt) {
   const std::string almost = std::string(63, 'e');
   for (const std::string& line : {almost, almost + "ee", almost + "g", almost + " e"}) {
     EXPECT_THAT(
@@ -96,7 +96,7 @@ TEST(KeyFileTest, AFileThatEverybodyMayReadIsRefused) {
   EXPECT_OK(KeyFile::Load(path));
 }
 
-TEST(KeyFileTest, WhatIsNoKeyFileIsNotAddedTo) {
+TEST(KeyFileTest, AddsNoKeyToAFileThatIsNotAKeyFile) {
   const TempDir dir;
   const std::string path = dir.path() + "/notes";
   std::ofstream(path) << "notes\n";

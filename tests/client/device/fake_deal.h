@@ -1,17 +1,15 @@
 // A relay's deal of FakeTerms(), with all keys at hand.
 
-#ifndef COPPICE_TESTS_CLIENT_DEVICE_RELAY_FAKE_DEAL_H_
-#define COPPICE_TESTS_CLIENT_DEVICE_RELAY_FAKE_DEAL_H_
+#ifndef COPPICE_TESTS_CLIENT_DEVICE_FAKE_DEAL_H_
+#define COPPICE_TESTS_CLIENT_DEVICE_FAKE_DEAL_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "client/device/relay/deal.h"
-#include "client/device/relay/relay_link.h"
+#include "client/device/deal.h"
 #include "common/encrypt/sealing_key.h"
 #include "common/wire/calls.h"
-#include "common/wire/proto/packed_forest.h"
 #include "coppice/v1/relay.pb.h"
 #include "tests/client/device/fake_curator.h"
 
@@ -38,6 +36,7 @@ inline uint32_t LongestPayload() {
 
 inline Manifest SealedManifest(const Terms& terms = FakeTerms()) {
   Manifest manifest = FakeManifest(terms);
+  manifest.direct.reset();
   manifest.sealing = ManifestSealing{.suite = 1,
                                      .key = CuratorSealingKey().public_key(),
                                      .min_batch = 1000,
@@ -58,6 +57,21 @@ inline RelayTerms PromisedTerms(const Manifest& manifest = SealedManifest()) {
           .relay_key = KeyIdOf(RelayKey().public_key()),
           .offer_bytes = kOfferBytes};
 }
+
+// What a relay sends about a deal.
+struct DealOffer {
+  std::string relay_terms = {};
+  Signature signature{};
+  std::string terms = {};
+  SignedManifest manifest = {};
+
+  DealMessage AsMessage() const {
+    return {.relay_terms = relay_terms,
+            .signature = signature,
+            .terms = terms,
+            .manifest = manifest};
+  }
+};
 
 inline DealOffer SignDeal(const RelayTerms& relay, const SignedManifest& manifest,
                           const Terms& terms = FakeTerms(), const SigningKey& key = RelayKey()) {
@@ -101,4 +115,4 @@ inline v1::RelayedOffer OfferOf(const Ticket& ticket) {
 
 }  // namespace coppice::testing
 
-#endif  // COPPICE_TESTS_CLIENT_DEVICE_RELAY_FAKE_DEAL_H_
+#endif  // COPPICE_TESTS_CLIENT_DEVICE_FAKE_DEAL_H_

@@ -1,6 +1,6 @@
 // What a device looks at before it has a ticket, and what it takes from an envelope.
 
-#include "client/device/relay/deal.h"
+#include "client/device/deal.h"
 
 #include <functional>
 #include <string>
@@ -8,17 +8,19 @@
 #include "client/device/seen_manifests.h"
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
-#include "tests/client/device/relay/fake_deal.h"
+#include "tests/client/device/fake_deal.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::DealOffer;
 using ::coppice::testing::Envelope;
 using ::coppice::testing::FakeDeal;
 using ::coppice::testing::FakeDealOffer;
 using ::coppice::testing::FakeForest;
 using ::coppice::testing::FakeKey;
+using ::coppice::testing::FakeManifest;
 using ::coppice::testing::FakeTerms;
 using ::coppice::testing::kDealNow;
 using ::coppice::testing::OfferOf;
@@ -34,8 +36,11 @@ using ::testing::HasSubstr;
 class DealTest : public ::testing::Test {
  protected:
   StatusOr<Deal> Admit(const DealOffer& offer) {
-    Trust trust(offer_policy_, *memory_, [] { return kDealNow; });
-    return AdmitDeal(offer, "sample", "relay:8453", policy_, trust, now_);
+    const Trust trust(offer_policy_, seen_);
+    StatusOr<Deal> deal =
+        AdmitDeal(offer.AsMessage(), "sample", "relay:8453", policy_, trust, now_);
+    if (deal.ok()) seen_.Add(*deal->manifest);
+    return deal;
   }
   // A deal whose relay changed its terms so, and signed them.
   StatusOr<Deal> AdmitChanged(const std::function<void(RelayTerms&)>& change) {
@@ -53,7 +58,7 @@ class DealTest : public ::testing::Test {
   OfferPolicy offer_policy_{.curator_key = FakeKey().public_key()};
   RelayPolicy policy_{.relay_key = RelayKey().public_key()};
   int64_t now_ = kDealNow;
-  std::unique_ptr<ManifestMemory> memory_ = ManifestMemory::InMemory();
+  SeenManifests seen_;
 };
 
 auto Declined(const std::string& why) {
@@ -66,8 +71,8 @@ TEST_F(DealTest, AnHonestDealIsAgreedToAndItsManifestRemembered) {
   EXPECT_EQ(deal.relay, PromisedTerms());
   EXPECT_EQ(deal.sealing, *SealedManifest().sealing);
   EXPECT_EQ(deal.terms.study, "sample");
-  ASSERT_TRUE(memory_->OfStudy("sample").has_value());
-  EXPECT_EQ(memory_->OfStudy("sample")->manifest.sealing, SealedManifest().sealing);
+  ASSERT_TRUE(seen_.OfStudy("sample").has_value());
+  EXPECT_EQ(seen_.OfStudy("sample")->manifest.sealing, SealedManifest().sealing);
 }
 
 TEST_F(DealTest, AnotherRelayIsDeclinedWhateverItPromises) {
@@ -102,7 +107,7 @@ TEST_F(DealTest, WhatTheRelaySignedMustBeAboutThisStudyTheseTermsAndThisKey) {
   RelayTerms relay = PromisedTerms();
   relay.fingerprint = FingerprintOf(SerializeTerms(others));
   EXPECT_THAT(Admit(SignDeal(relay, Sign(FakeKey(), SealedManifest()), others)),
-              Malformed("another study's terms"));
+              Declined("about other terms"));
 }
 
 TEST_F(DealTest, SmallBatchesAreDeclined) {
@@ -144,7 +149,7 @@ TEST_F(DealTest, TheCuratorsKeyMustBePinnedAndTheManifestItsOwn) {
   Manifest forged = SealedManifest();
   forged.sealing->key[0] ^= 1;
   EXPECT_THAT(Admit(SignDeal(PromisedTerms(forged), Sign(RelayKey(), forged))), Declined("key"));
-  EXPECT_FALSE(memory_->OfStudy("sample").has_value());
+  EXPECT_FALSE(seen_.OfStudy("sample").has_value());
 }
 
 TEST_F(DealTest, WhatAManifestPromisedStays) {
@@ -167,8 +172,11 @@ TEST_F(DealTest, WhatAManifestPromisedStays) {
 }
 
 TEST_F(DealTest, AStudyWithoutSealingIsDeclined) {
-  EXPECT_THAT(AdmitManifest([](Manifest& manifest) { manifest.sealing.reset(); }),
-              Declined("not sealed"));
+  EXPECT_THAT(AdmitManifest([](Manifest& manifest) {
+                manifest.sealing.reset();
+                manifest.direct = FakeManifest(FakeTerms()).direct;
+              }),
+              Declined("no relay takes them"));
 }
 
 TEST_F(DealTest, ReportsThatShowSomethingAreDeclined) {

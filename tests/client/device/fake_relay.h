@@ -1,7 +1,7 @@
 // A relay in this process that says what a test tells it to, and deals one ticket to everybody.
 
-#ifndef COPPICE_TESTS_CLIENT_DEVICE_RELAY_FAKE_RELAY_H_
-#define COPPICE_TESTS_CLIENT_DEVICE_RELAY_FAKE_RELAY_H_
+#ifndef COPPICE_TESTS_CLIENT_DEVICE_FAKE_RELAY_H_
+#define COPPICE_TESTS_CLIENT_DEVICE_FAKE_RELAY_H_
 
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
+#include "common/base/mutex.h"
 #include "common/base/text.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/relay.grpc.pb.h"
-#include "tests/client/device/relay/fake_deal.h"
+#include "tests/client/device/fake_deal.h"
 
 namespace coppice::testing {
 
@@ -81,4 +81,4 @@ class FakeRelay final : public FakeRelayService {
 
 }  // namespace coppice::testing
 
-#endif  // COPPICE_TESTS_CLIENT_DEVICE_RELAY_FAKE_RELAY_H_
+#endif  // COPPICE_TESTS_CLIENT_DEVICE_FAKE_RELAY_H_

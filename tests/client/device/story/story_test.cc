@@ -1,0 +1,188 @@
+// The device's story, once, over every door: what is answered, declined, resumed, opted out of,
+// retried, and survives that the process ends between the journal and the call.
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/client/device/kept_answers.h"
+#include "tests/client/device/story/door.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::CDoor;
+using ::coppice::testing::Door;
+using ::coppice::testing::DoorKind;
+using ::coppice::testing::DoorOptions;
+using ::coppice::testing::GrpcDoor;
+using ::coppice::testing::KeptAnswers;
+using ::coppice::testing::SessionDoor;
+using ::coppice::testing::TempDir;
+using ::coppice::testing::TerminalDoor;
+using ::coppice::testing::Told;
+using ::coppice::testing::World;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const TextRow& PlainRow() {
+  static const TextRow& row = *new TextRow{{"x", "3"}, {"y", "yes"}};
+  return row;
+}
+
+class DeviceStory : public ::testing::TestWithParam<std::tuple<DoorKind, DeliveryRoute>> {
+ protected:
+  void Open() {
+    door_.reset();
+    door_ = std::get<DoorKind>(GetParam()).open(world_, options_);
+  }
+  // The process ends; nobody has the journal open.
+  void Close() { door_.reset(); }
+  std::vector<JournalEntry> Kept() {
+    Close();
+    return KeptAnswers(options_.journal());
+  }
+  uint64_t Waiting() {
+    Close();
+    const auto store = JournalStore::Open(options_.journal());
+    return store.ok() ? (*store)->journal().CountUndelivered() : 0;
+  }
+  void SetOptedOut(bool opted_out) {
+    Close();
+    const auto store = JournalStore::Open(options_.journal());
+    ASSERT_OK(store.status());
+    ASSERT_OK((*store)->Change([&](Journal& journal) { return journal.SetOptedOut(opted_out); }));
+  }
+
+  TempDir dir_;
+  World world_{std::get<DeliveryRoute>(GetParam())};
+  DoorOptions options_{.folder = dir_.path()};
+  std::unique_ptr<Door> door_;
+};
+
+TEST_P(DeviceStory, AnswersOnceHoweverOftenItIsAsked) {
+  Open();
+  const Told first = door_->Visit(PlainRow());
+  EXPECT_TRUE(first.answered);
+  EXPECT_EQ(first.delivered, 1u);
+  Open();
+  const Told second = door_->Visit(PlainRow());
+  EXPECT_TRUE(second.answered);
+  EXPECT_EQ(second.delivered, 0u);
+  EXPECT_THAT(world_.Arrived(), SizeIs(1));
+  EXPECT_THAT(Kept(), SizeIs(1));
+}
+
+TEST_P(DeviceStory, SendsTheSameReportUntilItArrives) {
+  world_.LoseAnswers(2);
+  Open();
+  EXPECT_EQ(door_->Visit(PlainRow()).delivered, 0u);
+  EXPECT_EQ(Waiting(), 1u);
+  Open();  // the process ended meanwhile
+  EXPECT_EQ(door_->Deliver().delivered, 0u);
+  EXPECT_EQ(door_->Deliver().delivered, 1u);
+  const std::vector<std::string> arrived = world_.Arrived();
+  ASSERT_THAT(arrived, SizeIs(3));
+  EXPECT_EQ(arrived[0], arrived[1]);
+  EXPECT_EQ(arrived[0], arrived[2]);
+  EXPECT_EQ(Waiting(), 0u);
+}
+
+TEST_P(DeviceStory, ForgetsTheTicketOfWhatIsDelivered) {
+  Open();
+  door_->Visit(PlainRow());
+  const std::vector<JournalEntry> kept = Kept();
+  ASSERT_THAT(kept, SizeIs(1));
+  EXPECT_TRUE(kept[0].delivered);
+  EXPECT_EQ(kept[0].report.ticket, Ticket());
+  EXPECT_THAT(kept[0].report.payload, IsEmpty());
+}
+
+TEST_P(DeviceStory, DeclinesBeforeAnythingIsTaken) {
+  options_.max_epsilon = 1;  // the study asks for 2
+  Open();
+  EXPECT_FALSE(door_->Visit(PlainRow()).answered);
+  EXPECT_THAT(world_.relay.calls.size() + world_.Arrived().size(),
+              ::testing::Le(1u));  // no ticket, no report
+  EXPECT_THAT(Kept(), IsEmpty());
+}
+
+TEST_P(DeviceStory, AsksForNothingOnceTheOwnerOptedOut) {
+  SetOptedOut(true);
+  Open();
+  EXPECT_FALSE(door_->Visit(PlainRow()).answered);
+  EXPECT_THAT(world_.Arrived(), IsEmpty());
+  EXPECT_THAT(world_.curator.studies.tokens, IsEmpty());
+  EXPECT_EQ(world_.relay.relay.asked, "");
+  EXPECT_THAT(Kept(), IsEmpty());
+}
+
+// Every door: at the terminal, too, which resumes what waits before it simulates.
+TEST_P(DeviceStory, SendsNothingThatWaitsOnceTheOwnerOptedOut) {
+  world_.LoseAnswers(1);
+  Open();
+  door_->Visit(PlainRow());
+  SetOptedOut(true);
+  Open();
+  EXPECT_EQ(door_->Deliver().delivered, 0u);
+  EXPECT_EQ(door_->Visit(PlainRow()).delivered, 0u);
+  EXPECT_THAT(world_.Arrived(), SizeIs(1));  // the one from before
+  EXPECT_EQ(Waiting(), 1u);
+  SetOptedOut(false);
+  Open();
+  EXPECT_EQ(door_->Deliver().delivered, 1u);
+}
+
+TEST_P(DeviceStory, DoesNotSendAgainWhatIsRefusedForGood) {
+  world_.Refuse();
+  Open();
+  EXPECT_EQ(door_->Visit(PlainRow()).refused, 1u);
+  Open();
+  EXPECT_EQ(door_->Deliver().refused, 0u);
+  EXPECT_THAT(world_.Arrived(), SizeIs(1));
+  const std::vector<JournalEntry> kept = Kept();
+  ASSERT_THAT(kept, SizeIs(1));  // what it cost stays spent
+  EXPECT_EQ(kept[0].epsilon, *Budget::FromEpsilon(2));
+}
+
+TEST_P(DeviceStory, AnswersWhateverTheRowIs) {
+  for (const TextRow& row : std::vector<TextRow>{{},
+                                                 {{"x", "not a number"}, {"y", "yes"}},
+                                                 {{"x", "1e300"}, {"y", "neither"}},
+                                                 {{"x", "-4"}}}) {
+    TempDir dir;
+    options_.folder = dir.path();
+    Open();
+    EXPECT_TRUE(door_->Visit(row).answered);
+    Close();
+  }
+  EXPECT_THAT(world_.Arrived(), SizeIs(4));
+}
+
+TEST_P(DeviceStory, KeepsAnAnswerForItsOwnCurator) {
+  world_.LoseAnswers(1);
+  Open();
+  door_->Visit(PlainRow());
+  if (world_.is_relayed()) return;  // a relay is known by its certificate
+  world_.curator.studies.claimed = testing::FakeKey(3).public_key();
+  world_.curator.studies.key = testing::FakeKey(3);
+  Open();
+  EXPECT_EQ(door_->Deliver().delivered, 0u);
+  EXPECT_THAT(world_.Arrived(), SizeIs(1));
+  EXPECT_EQ(Waiting(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EveryDoor, DeviceStory,
+    ::testing::Combine(::testing::Values(SessionDoor(), GrpcDoor(), CDoor(), TerminalDoor()),
+                       ::testing::Values(DeliveryRoute::kDirect, DeliveryRoute::kThroughRelay)),
+    [](const ::testing::TestParamInfo<DeviceStory::ParamType>& one) {
+      return std::get<DoorKind>(one.param).name +
+             (std::get<DeliveryRoute>(one.param) == DeliveryRoute::kDirect ? "Direct" : "Relayed");
+    });
+
+}  // namespace
+}  // namespace coppice
