@@ -51,6 +51,17 @@ Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
   return NodeError(i, "unknown kind of split");
 }
 
+Status CheckNodes(absl::Span<const Node> nodes, const Schema& schema) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kind != SplitKind::kLeaf) {
+      COPPICE_RETURN_IF_ERROR(CheckSplit(i, nodes[i], schema));
+    } else if (nodes[i] != Node{}) {
+      return NodeError(i, "a leaf has no split and no children");
+    }
+  }
+  return OkStatus();
+}
+
 // Checks that children come after their parent (so there is no cycle) and every node except the
 // root has one parent (so all are reachable).
 Status CheckShape(absl::Span<const Node> nodes) {
@@ -131,19 +142,15 @@ StatusOr<Tree> Tree::Create(std::vector<Node> nodes, const Schema& schema) {
     return InvalidArgumentError(
         StrCat("a tree must have 1 to ", kMaxNodes, " nodes, not ", nodes.size()));
   }
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].kind != SplitKind::kLeaf) {
-      COPPICE_RETURN_IF_ERROR(CheckSplit(i, nodes[i], schema));
-    } else if (nodes[i] != Node{}) {
-      return NodeError(i, "a leaf has no split and no children");
-    }
-  }
+  COPPICE_RETURN_IF_ERROR(CheckNodes(nodes, schema));
   COPPICE_RETURN_IF_ERROR(CheckShape(nodes));
   Tree tree;
   tree.nodes_ = IsInPreorder(nodes) ? std::move(nodes) : InPreorder(nodes);
   tree.Index();
   return tree;
 }
+
+Status Tree::CheckFits(const Schema& schema) const { return CheckNodes(nodes_, schema); }
 
 void Tree::Index() {
   const size_t size = nodes_.size();

@@ -57,6 +57,8 @@ class Tree {
   // A partition with a single cell.
   static Tree SingleLeaf();
   static StatusOr<Tree> Create(std::vector<Node> nodes, const Schema& schema);
+  // InvalidArgument unless Create() would make this tree with this schema, too.
+  Status CheckFits(const Schema& schema) const;
 
   uint32_t num_leaves() const { return static_cast<uint32_t>(leaf_nodes_.size()); }
   uint32_t depth() const { return max_depth_; }  // depth of the deepest leaf; the root has depth 0

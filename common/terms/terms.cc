@@ -99,9 +99,7 @@ Status ValidateTerms(const Terms& terms) {
 
 // A Tree was checked when it was created, but possibly with another schema than these terms'.
 Status ValidateTree(const Terms& terms, const Tree& tree) {
-  const absl::Span<const Node> nodes = tree.nodes();
-  COPPICE_RETURN_IF_ERROR(
-      Tree::Create(std::vector<Node>(nodes.begin(), nodes.end()), *terms.schema).status());
+  COPPICE_RETURN_IF_ERROR(tree.CheckFits(*terms.schema));
   const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_outputs()};
   if (uint64_t{domain.leaves} * domain.classes > kMaxCells) {
     return InvalidArgumentError(StrCat("has ", domain.leaves, " leaves of ", domain.classes,
