@@ -25,6 +25,7 @@
 #include "common/wire/calls.h"
 #include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
 #include "coppice/v1/batch.grpc.pb.h"
 #include "coppice/v1/relay.pb.h"
