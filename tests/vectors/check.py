@@ -168,6 +168,46 @@ def check_sealed(file):
         yield outcome(lambda: open_report(case)) == (case["status"], case.get("payload")), case
 
 
+def direct_info(case):
+    return b"coppice.v1.direct_reports\0" + sealing_key_id(case["aead"], hpke.public_key(data(case, "secret")))
+
+
+def opened_message(case):
+    """The content of a message, and the exporter secret that opens its answer."""
+    parts = (data(case, key) for key in ("encapsulated", "ciphertext"))
+    opened = hpke.open_with_secret(case["aead"], data(case, "secret"), direct_info(case), b"", *parts)
+    if opened is None:
+        raise Refused("INVALID_ARGUMENT", "does not open")
+    plaintext, exporter = opened
+    size = int.from_bytes(plaintext[:4], "big")
+    if len(plaintext) % 64 or 4 + size > len(plaintext) or any(plaintext[4 + size :]):
+        raise Refused("INVALID_ARGUMENT", "is not padded so")
+    return plaintext[4 : 4 + size], exporter
+
+
+def open_answer(case):
+    label = b"coppice.v1.direct_outcomes"
+    exporter = opened_message(case)[1]
+    outcomes = hpke.open_answer(case["aead"], exporter, data(case, "encapsulated"), label, data(case, "answer"))
+    if outcomes is None:
+        raise Refused("INVALID_ARGUMENT", "does not open")
+    return outcomes.hex()
+
+
+def check_direct_messages(file):
+    for case in file["sealed"]:
+        key, content = hpke.public_key(data(case, "secret")), data(case, "content")
+        bytes_of_all = 4 + 44 + len(case["study"]) + case["reports"] * (46 + case["report_bytes"])
+        plaintext = (len(content).to_bytes(4, "big") + content).ljust((bytes_of_all + 63) // 64 * 64, b"\0")
+        made = hpke.seal(case["aead"], key, direct_info(case), b"", plaintext, data(case, "ephemeral"))
+        yield tuple(part.hex() for part in made) == (case["encapsulated"], case["ciphertext"]), case
+        yield sealing_key_id(case["aead"], key).hex() == case["key_id"], case
+    for case in file["sealed"] + file["opened"]:
+        yield outcome(lambda: opened_message(case)[0].hex()) == (case["status"], case.get("content")), case
+    for case in file["answers"]:
+        yield outcome(lambda: open_answer(case)) == (case["status"], case.get("outcomes")), case
+
+
 CHECKS = {f"{name}.json": check_mechanism for name in NAMES} | {
     "tickets.json": check_tickets,
     "reports.json": check_reports,
@@ -175,6 +215,7 @@ CHECKS = {f"{name}.json": check_mechanism for name in NAMES} | {
     "manifests.json": check_manifests,
     "journal.json": check_journal,
     "sealed.json": check_sealed,
+    "direct_messages.json": check_direct_messages,
 }
 FEWEST_CASES = 15
 

@@ -37,6 +37,7 @@ VectorFile MakeTermsVectors();
 VectorFile MakeManifestVectors();
 VectorFile MakeJournalVectors();
 VectorFile MakeSealedVectors();
+VectorFile MakeDirectMessageVectors();
 
 // Lists of cases by their names, in order.
 using Lists = std::vector<std::pair<std::string, std::vector<Json>>>;

@@ -10,6 +10,7 @@ std::vector<VectorFile> MakeAllVectors() {
   files.push_back(MakeManifestVectors());
   files.push_back(MakeJournalVectors());
   files.push_back(MakeSealedVectors());
+  files.push_back(MakeDirectMessageVectors());
   return files;
 }
 
