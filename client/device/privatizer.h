@@ -44,7 +44,7 @@ struct PrivateReport {
 class Privatizer {
  public:
   // `fingerprint` must be that of the bytes that `terms` was parsed from, and `trees` what the
-  // terms' forest_root stands for: Collector checks both.
+  // terms' forest_root stands for: OpenOffer() checks both.
   static StatusOr<Privatizer> Create(Terms terms, const Fingerprint& fingerprint,
                                      TreesByIndex trees);
 

@@ -9,6 +9,7 @@
 
 #include "client/device/direct_reports.h"
 #include "client/device/remote_error.h"
+#include "common/base/part_of.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/calls.h"
@@ -541,14 +542,14 @@ StatusOr<uint32_t> DeviceSession::ReportBytesOf(std::string_view study) const {
 }
 
 Status DeviceSession::AskDirectReports() {
-  const auto rest = absl::MakeConstSpan(waiting_).subspan(next_waiting_);
+  const auto rest = PartOf(absl::MakeConstSpan(waiting_), next_waiting_);
   COPPICE_ASSIGN_OR_RETURN(const uint32_t report_bytes, ReportBytesOf(rest[0].report.study));
   std::vector<const PrivateReport*> reports;
   for (const JournalEntry& entry : rest) reports.push_back(&entry.report);
   reports.resize(ReportsPerCall(reports, report_bytes, plan_.batch));
   COPPICE_ASSIGN_OR_RETURN(direct_reports_,
                            DirectReports::Seal(curator_key_, report_bytes, reports));
-  const auto entries = rest.subspan(0, reports.size());
+  const auto entries = PartOf(rest, 0, reports.size());
   sent_.assign(entries.begin(), entries.end());
   results_.assign(sent_.size(), std::nullopt);
   next_waiting_ += sent_.size();
@@ -557,8 +558,8 @@ Status DeviceSession::AskDirectReports() {
 }
 
 void DeviceSession::AskRelayedReports() {
-  const auto rest = absl::MakeConstSpan(waiting_).subspan(next_waiting_);
-  const auto entries = rest.subspan(0, plan_.calls_together);
+  const auto rest = PartOf(absl::MakeConstSpan(waiting_), next_waiting_);
+  const auto entries = PartOf(rest, 0, plan_.calls_together);
   std::vector<DeviceCall> calls;
   for (const JournalEntry& entry : entries) {
     calls.push_back({"/coppice.v1.RelayService/SubmitSealedReport", SealedReportRequest(entry)});

@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/part_of.h"
 #include "common/ldp/joint_counts.h"
 #include "common/ldp/mechanisms.h"
 #include "common/ldp/symbol_response.h"
@@ -70,7 +71,7 @@ LeafCounts HadamardResponse::Estimate(absl::Span<const int64_t> sums, uint64_t /
   const size_t size = columns();
   std::vector<int64_t> sizes(blocks() * size);  // block by block
   for (size_t block = 0; block < blocks(); ++block) {
-    const absl::Span<int64_t> of_block = absl::MakeSpan(sizes).subspan(block * size, size);
+    const absl::Span<int64_t> of_block = PartOf(absl::MakeSpan(sizes), block * size, size);
     for (size_t j = 0; j < size; ++j) {
       const size_t plus = j * symbols() + 2 * block;
       of_block[j] = sums[plus] - sums[plus + 1];

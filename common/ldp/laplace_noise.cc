@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/base/part_of.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/steps.h"
@@ -74,11 +75,11 @@ Status LaplaceNoise::Draw(PrivateRandom& random, size_t count, Take take) const 
   std::array<SignedSteps, kChunk> draws;
   std::array<int32_t, kChunk> noise;
   for (size_t done = 0; done < count;) {
-    const auto chunk = absl::MakeSpan(draws).first(std::min(kChunk, count - done));
+    const auto chunk = PartOf(absl::MakeSpan(draws), 0, std::min(kChunk, count - done));
     COPPICE_RETURN_IF_ERROR(random.Geometric(table_, chunk));
     COPPICE_ASSIGN_OR_RETURN(const size_t kept,
                              NoiseOf(chunk, table_, random, absl::MakeSpan(noise)));
-    if (kept > 0) take(done, absl::MakeSpan(noise).first(kept));
+    if (kept > 0) take(done, PartOf(absl::MakeSpan(noise), 0, kept));
     done += kept;
   }
   return OkStatus();

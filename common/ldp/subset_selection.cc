@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <string_view>
+#include <unordered_set>
 
-#include "absl/container/flat_hash_set.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
@@ -101,7 +101,7 @@ Status SubsetSelection::Write(LeafLabel value, uint32_t /*column*/, PrivateRando
 Status SubsetSelection::RandomizeInto(LeafLabel value, PrivateRandom& random,
                                       absl::Span<int64_t> sums) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));
-  absl::flat_hash_set<size_t> set;
+  std::unordered_set<size_t> set;
   set.reserve(members_);
   COPPICE_RETURN_IF_ERROR(DrawMembers(CellOf(value, domain()), random,
                                       [&set](size_t member) { return set.insert(member).second; }));

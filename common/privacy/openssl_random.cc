@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 
+#include "common/base/part_of.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 
@@ -147,12 +148,12 @@ Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<SignedSt
     // The few undecided draws continue with fresh words. Their first words must be read before
     // that, since a refill overwrites them.
     size_t put_off = 0;
-    for (size_t i = FindUndecided(out.first(run), 0); i < run;
-         i = FindUndecided(out.first(run), i + 1)) {
+    for (size_t i = FindUndecided(PartOf(out, 0, run), 0); i < run;
+         i = FindUndecided(PartOf(out, 0, run), i + 1)) {
       undecided_[put_off++] = {.at = static_cast<uint16_t>(i), .first_word = words[i]};
     }
     next_ += run;
-    for (const auto& [at, first_word] : absl::MakeSpan(undecided_).first(put_off)) {
+    for (const auto& [at, first_word] : PartOf(absl::MakeSpan(undecided_), 0, put_off)) {
       COPPICE_ASSIGN_OR_RETURN(out[at], table.Resolve(first_word, [this] { return NextWord(); }));
     }
     out.remove_prefix(run);

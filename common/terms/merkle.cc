@@ -3,6 +3,8 @@
 #include <bit>
 #include <string_view>
 
+#include "common/base/part_of.h"
+
 namespace coppice {
 namespace {
 
@@ -23,8 +25,8 @@ Sha256Digest Climb(absl::Span<const std::string> leaves, absl::Span<std::string>
   if (leaves.empty()) return Sha256({});
   if (leaves.size() == 1) return HashLeaf(leaves[0]);
   const size_t split = std::bit_floor(leaves.size() - 1);  // the largest power of two below
-  const std::string left = AsBytes(Climb(leaves.subspan(0, split), paths.subspan(0, split)));
-  const std::string right = AsBytes(Climb(leaves.subspan(split), paths.subspan(split)));
+  const std::string left = AsBytes(Climb(PartOf(leaves, 0, split), PartOf(paths, 0, split)));
+  const std::string right = AsBytes(Climb(PartOf(leaves, split), PartOf(paths, split)));
   for (size_t i = 0; i < paths.size(); ++i) paths[i] += i < split ? right : left;
   return HashNode(left, right);
 }

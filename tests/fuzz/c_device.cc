@@ -10,8 +10,8 @@
 #include <string>
 
 #include "client/device/c/coppice_device.h"
-#include "client/device/journal.h"
-#include "client/device/messages/relay_messages.h"
+#include "client/device/deal.h"
+#include "client/device/journal_store.h"
 #include "common/encrypt/sealing_key.h"
 #include "common/terms/signature.h"
 #include "common/wire/calls.h"
@@ -79,6 +79,12 @@ const coppice::SigningKey& RelaysKey() {
   return key;
 }
 
+coppice::DirectKey DirectKeyOfCurator() {
+  coppice::seal::SealingKey::Secret secret{};
+  secret.fill(11);
+  return {.suite = 1, .key = coppice::seal::SealingKey::FromSecret(secret)->public_key()};
+}
+
 // Returns a device whose answer waits for the curator: it delivers, and asks for no offer.
 coppice_device* DeviceThatWaits() {
   static coppice_device* device = nullptr;
@@ -93,19 +99,24 @@ coppice_device* DeviceThatWaits() {
   const std::string& path = file.path;
   std::filesystem::remove(path);
   {
-    const auto journal = coppice::Journal::Open(path).value();
+    const auto store = coppice::JournalStore::Open(path).value();
     const coppice::Budget epsilon = *coppice::Budget::FromEpsilon(1);
-    coppice::SeenManifest seen{
-        .curator = "curator:1",
-        .manifest = {
-            .study = "s", .epsilon = epsilon, .mechanism = coppice::MechanismKind::kDirect}};
-    seen.key = seen.root = CuratorsKey().public_key();
-    seen.manifest.key = coppice::KeyIdOf(seen.key);
-    Require(journal->Remember(seen).ok(), "no manifest");
+    coppice::Manifest manifest{
+        .study = "s", .epsilon = epsilon, .mechanism = coppice::MechanismKind::kDirect};
+    manifest.key = coppice::KeyIdOf(CuratorsKey().public_key());
+    manifest.direct = coppice::DirectSealing{.key = DirectKeyOfCurator(), .report_bytes = 64};
+    const coppice::SeenManifest seen{.curator = "curator:1",
+                                     .bytes = coppice::WriteManifest(manifest),
+                                     .manifest = manifest,
+                                     .key = CuratorsKey().public_key(),
+                                     .root = CuratorsKey().public_key()};
+    Require(store->Change([&](coppice::Journal& journal) { return journal.Remember(seen); }).ok(),
+            "no manifest");
     coppice::JournalEntry answer{.subject = "this device", .epsilon = epsilon, .report = {}};
     answer.report.study = "s";
     answer.report.payload = "payload";
-    Require(journal->Append({answer}).ok(), "no answer");
+    Require(store->Change([&](coppice::Journal& journal) { return journal.Append({answer}); }).ok(),
+            "no answer");
   }
   device = Open(path);
   return device;
@@ -152,7 +163,11 @@ void TakeDelivery(const uint8_t* data, size_t size) {
   coppice::v1::GetCuratorKeysResponse response;
   const coppice::PublicKey key = CuratorsKey().public_key();
   response.mutable_key()->assign(key.begin(), key.end());
-  const auto proof = *CuratorsKey().Sign(coppice::kCuratorDomain, request.challenge());
+  const coppice::DirectKey direct = DirectKeyOfCurator();
+  response.set_direct_suite(direct.suite);
+  response.set_direct_key(std::string(direct.key.begin(), direct.key.end()));
+  const auto proof = *CuratorsKey().Sign(coppice::kCuratorDomain,
+                                         coppice::ProvenBytes(request.challenge(), direct));
   response.mutable_proof()->assign(proof.begin(), proof.end());
   const std::string bytes = response.SerializeAsString();
   Require(coppice_visit_take(visit, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
@@ -318,7 +333,7 @@ void TakeRelaysOutcome(const uint8_t* data, size_t size) {
   coppice_outcome outcome;
   outcome.struct_size = sizeof(outcome);
   Require(coppice_visit_get_outcome(visit, &outcome) == COPPICE_OK, "no outcome");
-  const auto read = coppice::ReadSubmitOutcome(coppice::testing::AsBytes(data, size));
+  const auto read = coppice::ReadSealedResult(coppice::testing::AsBytes(data, size));
   Require(outcome.stored + outcome.lost == (read.ok() ? 1 : 0), "an outcome is made up");
   coppice_visit_close(visit);
 }

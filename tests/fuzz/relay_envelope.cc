@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/device/relay/deal.h"
+#include "client/device/deal.h"
 #include "common/base/status.h"
 #include "common/wire/calls.h"
 #include "tests/fuzz/fuzz_input.h"

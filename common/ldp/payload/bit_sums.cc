@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "common/base/part_of.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "common/ldp/payload/widest_registers.h"
 
@@ -129,12 +130,12 @@ void AddBits(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) {
   Padding padding;
   for (; !reports.empty(); reports.remove_prefix(std::min(kBlock, reports.size()))) {
     std::fill(columns.begin(), columns.end(), Counters{});
-    const auto block = reports.subspan(0, kBlock);
+    const auto block = PartOf(reports, 0, kBlock);
     for (size_t i = 0; i < block.size(); i += kTogether) {
-      AddTogether(block.subspan(i, kTogether), bytes, padding, absl::MakeSpan(columns));
+      AddTogether(PartOf(block, i, kTogether), bytes, padding, absl::MakeSpan(columns));
     }
     for (size_t column = 0; column < columns.size(); ++column) {
-      AddCounts(columns[column], sums.subspan(8 * column * kColumnBytes, 8 * kColumnBytes));
+      AddCounts(columns[column], PartOf(sums, 8 * column * kColumnBytes, 8 * kColumnBytes));
     }
   }
 }

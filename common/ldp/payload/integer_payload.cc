@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/container/inlined_vector.h"
+#include "common/base/part_of.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -92,7 +93,7 @@ std::string EncodeIntegers(absl::Span<const int32_t> values) {
 void AppendIntegers(absl::Span<const int32_t> values, std::string& payload) {
   std::array<char, kBlock * kMaxIntegerBytes> bytes;
   while (!values.empty()) {
-    const absl::Span<const int32_t> block = values.first(std::min(kBlock, values.size()));
+    const absl::Span<const int32_t> block = PartOf(values, 0, kBlock);
     size_t size = 0;
     for (const int32_t value : block) {
       uint32_t code = ZigZag(value);
