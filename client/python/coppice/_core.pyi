@@ -367,7 +367,7 @@ class Privatizer:
         Returns
         -------
         dict
-            ``"study"``, ``"ticket"``, ``"payload"`` and ``"public_values"``, as `SubmitReports` takes them.
+            ``"study"``, ``"ticket"``, ``"payload"`` and ``"public_values"``: what a message of reports seals (docs/protocol.md).
 
         Raises
         ------
