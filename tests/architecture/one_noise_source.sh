@@ -90,7 +90,7 @@ expect 'the second source' "$(contents "$second_source")" \
 
 # No object on the way from a row to its report uses anything but the private generator.
 path=("$build"/common/{privacy/libcoppice_privacy,ldp/libcoppice_ldp,encrypt/libcoppice_encrypt}.a
-      "$build"/client/device/{libcoppice_device_session,relay/libcoppice_device_relay}.a)
+      "$build"/client/device/libcoppice_device_session.a)
 expect 'the private path' "$(imports "${path[@]}")" "$private"
 # A trainer uses no generator at all: its draws are passed in.
 trainers=("$build"/server/trainers/{libcoppice_trainers,{core,forests,boosting,dpboost,lazybb}/libcoppice_trainers_*}.a)
