@@ -196,14 +196,15 @@ TEST_F(LayersTest, ARoomNeedsOnlyRoomsAboveItsLine) {
 TEST_F(LayersTest, TheTableKeepsThePromises) {
   EXPECT_EQ(rooms_.at("privacy").needs, std::set<std::string>{"base"});
   EXPECT_EQ(rooms_.at("privacy").libraries, (std::set<std::string>{"absl", "openssl"}));
-  for (const char* room : {"ldp", "ldp/payload", "schema", "tree", "study", "client"}) {
+  for (const char* room : {"ldp", "schema", "model", "terms", "wire", "device/session"}) {
     EXPECT_EQ(rooms_.at(room).libraries.count("grpc"), 0u) << room;
     EXPECT_EQ(rooms_.at(room).libraries.count("protobuf"), 0u) << room;
-    EXPECT_EQ(rooms_.at(room).needs.count("data"), 0u) << room;
+    EXPECT_EQ(rooms_.at(room).needs.count("table"), 0u) << room;
   }
   for (const auto& [name, room] : rooms_) {
-    const bool may_call = name == "collector" || name.rfind("cli", 0) == 0 || name == "rpc" ||
-                          name == "serving" || name.rfind("daemon/", 0) == 0 ||
+    const bool may_call = name == "device/grpc" || name.rfind("cli", 0) == 0 ||
+                          name == "serving/grpc" || name == "process" ||
+                          name.rfind("daemon/", 0) == 0 ||
                           name.rfind("relay/", 0) == 0;
     EXPECT_TRUE(may_call || room.libraries.count("grpc") == 0) << name;
     if (name.rfind("trainers", 0) == 0) {
@@ -223,7 +224,7 @@ TEST_F(LayersTest, ARelayHasNothingOfTheCurator) {
       const std::string& folder = rooms_.at(needed).folder;
       EXPECT_TRUE(needed.rfind("relay/", 0) == 0 || folder.rfind("server/", 0) != 0) << needed;
       EXPECT_NE(needed.rfind("ldp", 0), 0u) << name;
-      EXPECT_NE(needed, "data") << name;
+      EXPECT_NE(needed, "table") << name;
     }
   }
   EXPECT_GT(found, 2);
@@ -236,7 +237,7 @@ TEST_F(LayersTest, ViolationsAreFound) {
   EXPECT_NE(Violation(rooms_, "client/device/journal.cc", "coppice/v1/report.pb.h"), "");
   EXPECT_NE(Violation(rooms_, "server/curator/x.cc", "coppice/v1/report.grpc.pb.h"), "");
   EXPECT_NE(Violation(rooms_, "elsewhere/x.cc", "absl/status/status.h"), "");
-  EXPECT_EQ(Violation(rooms_, "client/device/grpc/collector.cc", "grpcpp/grpcpp.h"), "");
+  EXPECT_EQ(Violation(rooms_, "client/device/grpc/grpc_carrier.cc", "grpcpp/grpcpp.h"), "");
 }
 
 // Private randomness has one door, and no floating-point distributions. Public randomness (ties,
@@ -260,7 +261,7 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
                           file.rfind("server/store/audit_log/audit_record.", 0) == 0 ||  // the salt
                           file == "server/serving/gate/call_record.cc" ||             // request ids
                           file == "server/relay/epoch/deal.cc" ||              // deals and claims
-                          file == "client/device/c/curator_visit.cc" ||               // challenges
+                          file == "client/device/session.cc" ||                // challenges
                           file.rfind("client/device/grpc", 0) == 0;              // jitter
     EXPECT_TRUE(may_call || !calls_generator) << file;
     const bool may_seed = file.rfind("server/curator/partition/public_random", 0) == 0 ||
