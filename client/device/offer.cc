@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "client/device/direct_reports.h"
-#include "client/device/remote_error.h"
+#include "common/base/remote_error.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/envelope.h"

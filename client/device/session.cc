@@ -8,8 +8,8 @@
 #include <set>
 
 #include "client/device/direct_reports.h"
-#include "client/device/remote_error.h"
 #include "common/base/part_of.h"
+#include "common/base/remote_error.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/calls.h"

@@ -11,8 +11,8 @@
 #include "absl/time/clock.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
-#include "client/device/remote_error.h"
 #include "common/base/printable.h"
+#include "common/base/remote_error.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 

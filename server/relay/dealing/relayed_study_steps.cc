@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "client/device/grpc/server_call.h"
+#include "common/base/remote_error.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -290,7 +291,7 @@ Status RelayedStudy::Collect(absl::Time now) {
     refused_ = !added.ok();
   }
   if (!added.ok()) builder_.reset();
-  return SanitizeRemoteText(added);
+  return Status(added.code(), SanitizeRemoteText(added.message()));
 }
 
 // The folder may be complete if the disk failed only after that. Next to the following deal it

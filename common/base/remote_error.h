@@ -1,7 +1,7 @@
 // Errors whose texts another party may have chosen.
 
-#ifndef COPPICE_CLIENT_DEVICE_REMOTE_ERROR_H_
-#define COPPICE_CLIENT_DEVICE_REMOTE_ERROR_H_
+#ifndef COPPICE_COMMON_BASE_REMOTE_ERROR_H_
+#define COPPICE_COMMON_BASE_REMOTE_ERROR_H_
 
 #include <string>
 #include <string_view>
@@ -27,4 +27,4 @@ inline Status SanitizeRemoteError(const Status& status) {
 
 }  // namespace coppice
 
-#endif  // COPPICE_CLIENT_DEVICE_REMOTE_ERROR_H_
+#endif  // COPPICE_COMMON_BASE_REMOTE_ERROR_H_
