@@ -40,15 +40,15 @@ while (($# > 0)); do
       elif [[ "${2:-}" =~ ^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$ ]]; then
         hosts+=", DNS:$2"
       else
-        wrong_usage "--host wants a name or an address, without a port"
+        wrong_usage "--host needs a name or an address, without a port"
       fi
       shift 2 ;;
     --days)
-      [[ "${2:-}" =~ ^[1-9][0-9]{0,4}$ ]] || wrong_usage "--days wants a number of days from 1"
+      [[ "${2:-}" =~ ^[1-9][0-9]{0,4}$ ]] || wrong_usage "--days needs a number of days from 1"
       days="$2"; shift 2 ;;
     --force-dates)
       [[ "${2:-}" =~ ^[0-9]{14}Z$ && "${3:-}" =~ ^[0-9]{14}Z$ ]] ||
-        wrong_usage "--force-dates wants two times as YYYYMMDDHHMMSSZ"
+        wrong_usage "--force-dates needs two times as YYYYMMDDHHMMSSZ"
       dates=(-startdate "$2" -enddate "$3"); shift 3 ;;
     -*) wrong_usage "$1: no such flag" ;;
     *)

@@ -23,7 +23,7 @@ while (($# > 0)); do
   case "$1" in
     --help | -h) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     --build-dir)
-      [[ -f "${2:-}/CPackConfig.cmake" ]] || wrong_usage "--build-dir wants a folder that CMake configured for a release"
+      [[ -f "${2:-}/CPackConfig.cmake" ]] || wrong_usage "--build-dir needs a folder that CMake configured for a release"
       build=$(cd "$2" && pwd); shift 2 ;;
     --without-console) console=OFF; shift ;;
     -*) wrong_usage "$1: no such flag" ;;

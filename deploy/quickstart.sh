@@ -27,10 +27,10 @@ while (($# > 0)); do
     --help | -h) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     --keep) keep=true; shift ;;
     --data)
-      [[ -d "${2:-}/diabetes" ]] || wrong_usage "--data wants a folder with diabetes/ in it"
+      [[ -d "${2:-}/diabetes" ]] || wrong_usage "--data needs a folder with diabetes/ in it"
       data=$2; shift 2 ;;
     --epsilon)
-      [[ "${2:-}" =~ ^([0-9]+(\.[0-9]+)?|\.[0-9]+)$ ]] || wrong_usage "--epsilon wants a number from 0.01 to 20"
+      [[ "${2:-}" =~ ^([0-9]+(\.[0-9]+)?|\.[0-9]+)$ ]] || wrong_usage "--epsilon needs a number from 0.01 to 20"
       epsilon=$2; shift 2 ;;
     *) wrong_usage "$1: no such flag" ;;
   esac

@@ -315,13 +315,13 @@ Status CheckAuditFlags(const AuditFlags& flags) {
     return InvalidArgumentError("--with-head needs --json, and cannot be used with --verify");
   }
   if (!flags.file.empty() && !flags.verify) {
-    return InvalidArgumentError("--file wants --verify");
+    return InvalidArgumentError("--file needs --verify");
   }
   if (flags.verify || (flags.head_file.empty() && flags.curator_key.empty())) {
     return OkStatus();
   }
   return InvalidArgumentError(
-      StrCat(flags.head_file.empty() ? "--curator-key" : "--head", " wants --verify"));
+      StrCat(flags.head_file.empty() ? "--curator-key" : "--head", " needs --verify"));
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ Flag Flag::Check(FlagCheck check, const std::string& value_name) const {
 template <typename Number>
 Flag Flag::InRange(Number min, Number max) const {
   const auto check = [min, max, range = CLI::Range(min, max)](const std::string& text) {
-    return range(text).empty() ? "" : StrCat("wants a number from ", min, " to ", max);
+    return range(text).empty() ? "" : StrCat("needs a number from ", min, " to ", max);
   };
   return Check(check, StrCat(min, "..", max));
 }
@@ -173,7 +173,7 @@ template Flag Flag::InRange(double, double) const;
 
 Flag Flag::Positive() const {
   const auto check = [](const std::string& text) {
-    return CLI::PositiveNumber(text).empty() ? "" : "wants a number above 0";
+    return CLI::PositiveNumber(text).empty() ? "" : "needs a number above 0";
   };
   return Check(check, "NUMBER");
 }
@@ -181,14 +181,14 @@ Flag Flag::Positive() const {
 Flag Flag::OneOf(const std::vector<std::string>& names) const {
   const auto check = [names](const std::string& text) {
     if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
-    return StrCat("wants one of ", StrJoin(names, ", "));
+    return StrCat("needs one of ", StrJoin(names, ", "));
   };
   return Check(check, StrCat("{", StrJoin(names, ","), "}"));
 }
 
 Flag Flag::ExistingFile() const {
   const auto check = [](const std::string& path) {
-    return CLI::ExistingFile(path).empty() ? "" : "wants an existing file";
+    return CLI::ExistingFile(path).empty() ? "" : "needs an existing file";
   };
   return Check(check, "FILE");
 }
@@ -242,7 +242,7 @@ template <typename Number>
 std::string CheckNumber(const std::string& text) {
   Number number = 0;
   if (CLI::detail::lexical_cast(text, number)) return "";
-  return std::is_integral_v<Number> ? "wants a whole number" : "wants a number";
+  return std::is_integral_v<Number> ? "needs a whole number" : "needs a number";
 }
 
 // The type that a flag holds: `Value` itself, or the element of a vector or an optional.

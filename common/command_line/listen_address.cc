@@ -16,7 +16,7 @@ StatusOr<HostPort> ParseListen(std::string_view flag, std::string_view listen) {
       !SimpleAtoi(listen.substr(colon + 1), &parsed.port) || parsed.port < 0 ||
       parsed.port > 65535) {
     return InvalidArgumentError(StrCat(flag,
-                                       " wants HOST:PORT with a port from 0 to 65535, such as "
+                                       " needs HOST:PORT with a port from 0 to 65535, such as "
                                        "127.0.0.1:8443 or [::]:8443; it is \"",
                                        listen, "\""));
   }
@@ -24,7 +24,7 @@ StatusOr<HostPort> ParseListen(std::string_view flag, std::string_view listen) {
   const bool bracketed = StartsWith(parsed.host, "[") && EndsWith(parsed.host, "]");
   if (!bracketed && StrContains(parsed.host, ":")) {
     return InvalidArgumentError(StrCat(
-        flag, " wants an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
+        flag, " needs an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
   }
   return parsed;
 }

@@ -120,7 +120,7 @@ std::string ManualPage(const CommandReference& program, const std::string& versi
   }
   StrAppend(&page,
             ".SH \"EXIT STATUS\"\n0: done. 1: failed; a line on stderr says why. 2: wrong "
-            "usage; a line on stderr names the flag and what it wants.\n");
+            "usage; a line on stderr names the flag and what it needs.\n");
   return page;
 }
 

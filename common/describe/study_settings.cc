@@ -16,7 +16,7 @@ namespace {
 template <typename Number>
 Status ParseCount(const std::string& text, Number& number) {
   if (absl::SimpleAtoi(text, &number)) return OkStatus();
-  return InvalidArgumentError("wants a whole number that is not negative");
+  return InvalidArgumentError("needs a whole number that is not negative");
 }
 
 constexpr StudySetting kSettings[] = {
@@ -53,7 +53,7 @@ constexpr StudySetting kSettings[] = {
          [](const std::string& text, v1::StudySettings& settings) {
            const std::optional<int64_t> seconds = ParseTimeText(text);
            if (!seconds.has_value()) {
-             return InvalidArgumentError("wants a time such as 2030-01-31T12:00:00Z");
+             return InvalidArgumentError("needs a time such as 2030-01-31T12:00:00Z");
            }
            settings.set_expires_unix_seconds(*seconds);
            return OkStatus();

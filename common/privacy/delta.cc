@@ -13,7 +13,7 @@ constexpr int64_t kFractionDigits = 18;
 
 Status BadDelta() {
   return InvalidArgumentError(
-      "wants 0, or a number from 1e-18 to below 1, such as 1e-6 or 0.000001");
+      "needs 0, or a number from 1e-18 to below 1, such as 1e-6 or 0.000001");
 }
 
 // All digits of a number; its decimal point comes after the first `whole` of them.

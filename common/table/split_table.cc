@@ -44,7 +44,7 @@ Status SetAmount(std::string_view text, TablePart& part) {
     return OkStatus();
   }
   return Error(StrCat("part \"", part.name,
-                      "\" wants a number of rows (200), a fraction of "
+                      "\" needs a number of rows (200), a fraction of "
                       "all (0.2) or rest, not \"",
                       text, "\""));
 }
@@ -210,7 +210,7 @@ StatusOr<std::vector<TablePart>> ParseParts(std::string_view text) {
     part.name = std::string(StripAsciiWhitespace(sides.first));
     if (!StrContains(piece, '=')) {
       return Error(
-          StrCat("wants NAME=ROWS by commas, such as "
+          StrCat("needs NAME=ROWS separated by commas, such as "
                  "public=200,private=rest,test=0.2; \"",
                  piece, "\" has no \"=\""));
     }

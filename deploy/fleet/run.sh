@@ -34,13 +34,13 @@ while (($# > 0)); do
   case "$1" in
     --help | -h) sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     --seconds)
-      [[ "${2:-}" =~ ^[1-9][0-9]{0,5}$ ]] || wrong_usage "--seconds wants a number of seconds from 1"
+      [[ "${2:-}" =~ ^[1-9][0-9]{0,5}$ ]] || wrong_usage "--seconds needs a number of seconds from 1"
       seconds=$2; shift 2 ;;
     --lease-seconds)
-      [[ "${2:-}" =~ ^[1-9][0-9]{0,2}$ ]] || wrong_usage "--lease-seconds wants a number of seconds from 1 to 300"
+      [[ "${2:-}" =~ ^[1-9][0-9]{0,2}$ ]] || wrong_usage "--lease-seconds needs a number of seconds from 1 to 300"
       lease_seconds=$2; shift 2 ;;
     --bin)
-      [[ -x "${2:-}/coppiced" && -x "$2/coppice" ]] || wrong_usage "--bin wants the folder of coppiced and coppice"
+      [[ -x "${2:-}/coppiced" && -x "$2/coppice" ]] || wrong_usage "--bin needs the folder of coppiced and coppice"
       bin=$(cd "$2" && pwd); shift 2 ;;
     --keep) keep=yes; shift ;;
     stop) stop_what_runs; exit 0 ;;

@@ -54,7 +54,7 @@ if ldd "$work/build/device" | grep -E 'grpc|protobuf'; then fail "coppice::clien
 read -ra flags <<< "$(pkg-config --cflags --libs coppice-collector)"
 c++ -std=c++20 "$example" "${flags[@]}" -o "$work/example"
 for program in "$work/example" "$work/build/example"; do
-  if "$program" 2> "$work/usage"; then fail "the example wants arguments"; fi
+  if "$program" 2> "$work/usage"; then fail "the example needs arguments"; fi
   grep -q '^usage: ' "$work/usage" || fail "$(< "$work/usage")"
 done
 echo "a device program needs only the client component"

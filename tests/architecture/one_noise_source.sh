@@ -119,7 +119,7 @@ same() {  # same EPSILON [NAME=VALUE...]
 
 asked=$("$bin/coppice" study create --public /dev/null --schema /dev/null --server 127.0.0.1:1 \
   --epsilon inf 2>&1) && fail "coppice took --epsilon inf"
-grep -q 'wants a number' <<<"$asked" || fail "coppice --epsilon inf: $asked"
+grep -q 'needs a number' <<<"$asked" || fail "coppice --epsilon inf: $asked"
 same inf || fail "without noise, one seed should give one result"
 same 1 "LD_PRELOAD=$fixed_noise" || fail "there is noise that RAND_priv_bytes did not make"
 if same 1; then fail "two runs had the same noise"; fi

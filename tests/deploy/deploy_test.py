@@ -183,7 +183,7 @@ class CertificatesTest(unittest.TestCase):
     def test_a_host_with_a_port_is_refused_before_anything_is_made(self):
         refused = self.make("--host", "a.example:8443")
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("--host wants", refused.stderr)
+        self.assertIn("--host needs", refused.stderr)
         self.assertEqual(os.listdir(self.folder), [])
 
 

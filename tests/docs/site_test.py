@@ -118,7 +118,7 @@ class SiteTest(unittest.TestCase):
 
     def test_settings_below_one_comment_share_it(self):
         page = self.page("reference/settings-coppiced.html")
-        self.assertEqual(page.count("Report streams that may be open"), 2)
+        self.assertEqual(page.count("Disk for batches of relays that are not counted yet"), 2)
 
     def test_nothing_comes_from_another_host_and_nothing_is_inline(self):
         self.assertGreater(len(self.pages), 60)

@@ -347,17 +347,17 @@ TEST_F(ConnectionMistakesTest, NoServerAndAnAddressThatIsNone) {
 
 TEST_F(ConnectionMistakesTest, AWrongEpsilonOrIdOrName) {
   EXPECT_EQ(WrongUsage({"study", "create", "--epsilon", "0"}),
-            "coppice: --epsilon: wants a number from 0.01 to 20, such as 0.5 or 2, not \"0\". See "
+            "coppice: --epsilon: needs a number from 0.01 to 20, such as 0.5 or 2, not \"0\". See "
             "`coppice study create --help`.\n");
   EXPECT_EQ(WrongUsage({"train", "submit", "--epsilon", "one"}),
-            "coppice: --epsilon: wants a number from 0.000000001 to 1000000, such as 0.5 or 2, "
+            "coppice: --epsilon: needs a number from 0.000000001 to 1000000, such as 0.5 or 2, "
             "not \"one\". See `coppice train submit --help`.\n");
   EXPECT_EQ(WrongUsage({"study", "show", "--study", "My Study"}),
-            "coppice: --study: wants 1 to 63 of a-z 0-9 - _, starting with a letter or digit, not "
+            "coppice: --study: needs 1 to 63 of a-z 0-9 - _, starting with a letter or digit, not "
             "\"My Study\". See `coppice study show --help`.\n");
   EXPECT_EQ(
       WrongUsage({"model", "show", "--format", "pdf"}),
-      "coppice: --format: wants one of text, dot, svg, votes, html, not \"pdf\". See `coppice "
+      "coppice: --format: needs one of text, dot, svg, votes, html, not \"pdf\". See `coppice "
       "model show --help`.\n");
 }
 

@@ -173,7 +173,7 @@ TEST_F(RelayProgramTest, WrongFilesStopItAndSaySo) {
   for (const std::string& flag : {std::string("--check"), std::string("--json")}) {
     const Outcome outcome = refused({flag});
     EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.err, HasSubstr("line 1: wants NAME"));
+    EXPECT_THAT(outcome.err, HasSubstr("line 1: needs NAME"));
   }
   WritePrivately(Devices(), HashLine("d", kPlantedToken));
 

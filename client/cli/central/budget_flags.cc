@@ -11,7 +11,7 @@ std::string CheckDelta(const std::string& text) {
 
 std::string CheckBudget(const std::string& text) {
   return Budget::Parse(text).ok() ? ""
-                                  : "wants a number from 0.000000001 to 1000000, such as 0.5 or 2";
+                                  : "needs a number from 0.000000001 to 1000000, such as 0.5 or 2";
 }
 
 }  // namespace

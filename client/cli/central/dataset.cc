@@ -133,7 +133,7 @@ Status Confirm(const ConfirmFlags& flags) {
   const bool is_hex = absl::c_all_of(flags.head, [](char c) { return IsAsciiXdigit(c); });
   if (flags.head.size() != 64 || !is_hex) {
     return InvalidArgumentError(
-        "--head wants the 64 hexadecimal digits of the hash of the ledger's last entry");
+        "--head needs the 64 hexadecimal digits of the hash of the ledger's last entry");
   }
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::ConfirmLedgerRequest request;

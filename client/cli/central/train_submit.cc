@@ -42,7 +42,7 @@ std::string KeyOf(const std::string& setting) { return setting.substr(0, setting
 std::string CheckSetting(const std::string& setting) {
   const size_t equals = setting.find('=');
   const bool good = equals != std::string::npos && equals > 0 && equals + 1 < setting.size();
-  return good ? "" : "wants KEY=VALUE, such as depth=4; see `coppice train algorithms`";
+  return good ? "" : "needs KEY=VALUE, such as depth=4; see `coppice train algorithms`";
 }
 
 Status CheckKeysDiffer(const std::vector<std::string>& settings) {
@@ -224,7 +224,7 @@ void AddTrainSubmit(const Command& noun) {
            "A text of your choice, 1 to 128 characters; repeating it returns the job that it "
            "created (default: a new one)")
       .Check([](const std::string& id) {
-        return !id.empty() && id.size() <= 128 ? "" : "wants 1 to 128 characters";
+        return !id.empty() && id.size() <= 128 ? "" : "needs 1 to 128 characters";
       });
   verb.AddSwitch("--wait", flags->wait, "Wait for the job to end");
   verb.CheckFlags([flags] { return CheckKeysDiffer(flags->settings); });

@@ -44,7 +44,7 @@ std::string CheckLambda(const std::string& text) {
   double lambda = 0;
   return ParseLambda(text, lambda)
              ? ""
-             : "wants a number from 0 (private reports only) to inf (public rows only)";
+             : "needs a number from 0 (private reports only) to inf (public rows only)";
 }
 
 // Leaves to the curator what no flag says.
@@ -65,7 +65,7 @@ void SetEstimator(const BuildFlags& flags, v1::BuildModelRequest& request) {
 std::string CheckWhere(const std::string& text) {
   const size_t name_bytes = text.find('=');
   const bool fits = name_bytes != std::string::npos && name_bytes > 0;
-  return fits ? "" : "wants FEATURE=VALUE, or FEATURE= where the value is missing";
+  return fits ? "" : "needs FEATURE=VALUE, or FEATURE= where the value is missing";
 }
 
 void SetWhere(const BuildFlags& flags, v1::BuildModelRequest& request) {
@@ -130,7 +130,7 @@ void AddBuild(const Command& noun) {
                "The same for the reports whose value of the feature is not in the schema")
           .Check(
               [](const std::string& name) {
-                return name.empty() ? "wants the name of a feature" : "";
+                return name.empty() ? "needs the name of a feature" : "";
               },
               "FEATURE")
           .Excludes(where);

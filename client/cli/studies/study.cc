@@ -138,7 +138,7 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
            "A public categorical feature: each tree begins with its values, so that one study "
            "gives counts and models for each value. Costs no privacy")
       .Check(
-          [](const std::string& name) { return name.empty() ? "wants the name of a feature" : ""; },
+          [](const std::string& name) { return name.empty() ? "needs the name of a feature" : ""; },
           "FEATURE");
   verb.Add("--seed", flags.seed,
            "Public randomness of the partition; no privacy rests on it (default: the curator's "

@@ -45,7 +45,7 @@ StatusOr<std::pair<std::string, Target>> ParseBounds(const std::string& text) {
   const std::optional<double> min = ParseFinite(parts[0]), max = ParseFinite(parts[1]);
   if (equals == std::string::npos || equals == 0 || !min || !max || !(*min < *max)) {
     return InvalidArgumentError(StrCat(
-        "wants NAME=MIN:MAX with MIN below MAX, such as age=0:120 or age=0:120:years, not \"", text,
+        "needs NAME=MIN:MAX with MIN below MAX, such as age=0:120 or age=0:120:years, not \"", text,
         "\""));
   }
   return std::pair(text.substr(0, equals), Target{*min, *max, parts[2]});
@@ -56,7 +56,7 @@ StatusOr<std::pair<std::string, NumberFormat>> ParseColumnFormat(const std::stri
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
     return InvalidArgumentError(
-        StrCat("wants NAME=FORMAT, such as salary=1,234.5, not \"", text, "\""));
+        StrCat("needs NAME=FORMAT, such as salary=1,234.5, not \"", text, "\""));
   }
   COPPICE_ASSIGN_OR_RETURN(NumberFormat format, ParseNumberFormat(text.substr(equals + 1)));
   return std::pair(text.substr(0, equals), std::move(format));

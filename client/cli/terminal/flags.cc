@@ -24,20 +24,20 @@ namespace coppice::cli {
 namespace {
 
 std::string CheckId(const std::string& id) {
-  return IsValidId(id) ? "" : "wants 1 to 63 of a-z 0-9 - _, starting with a letter or digit";
+  return IsValidId(id) ? "" : "needs 1 to 63 of a-z 0-9 - _, starting with a letter or digit";
 }
 
 std::string CheckEpsilon(const std::string& text) {
   const auto epsilon = Budget::Parse(text);
   const bool good = epsilon.ok() && epsilon->nanos() >= kMinEpsilonNanos &&
                     epsilon->nanos() <= kMaxStudyEpsilonNanos;
-  return good ? "" : "wants a number from 0.01 to 20, such as 0.5 or 2";
+  return good ? "" : "needs a number from 0.01 to 20, such as 0.5 or 2";
 }
 
 std::string CheckPublicKey(const std::string& pin_or_file) {
   const Status status = ReadPublicKey(pin_or_file).status();
   if (status.ok()) return "";
-  return StrCat("wants \"ed25519:...\" or a file of a public key (", status.message(), ")");
+  return StrCat("needs \"ed25519:...\" or a file of a public key (", status.message(), ")");
 }
 
 Status CopyError(int error) {

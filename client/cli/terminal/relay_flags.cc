@@ -25,7 +25,7 @@ std::optional<uint32_t> MillionthsOf(const std::string& text) {
 
 std::string CheckDelta(const std::string& text) {
   const StatusOr<uint64_t> delta = ParseDelta(text);
-  return delta.ok() && *delta > 0 ? "" : "wants a number above 0 and below 1, such as 1e-8";
+  return delta.ok() && *delta > 0 ? "" : "needs a number above 0 and below 1, such as 1e-8";
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ Flag AddBatchFlags(const Command& command, RelayFlags& flags) {
            "Share of a batch that is assumed to hide nobody, for what is promised towards the "
            "curator (default: its choice)")
       .Check([](const std::string& text) {
-        return MillionthsOf(text).has_value() ? "" : "wants a share from 0 to 0.999999";
+        return MillionthsOf(text).has_value() ? "" : "needs a share from 0 to 0.999999";
       })
       .Takes("SHARE")
       .Needs(min_batch);

@@ -142,7 +142,7 @@ def places_of(X: Any, names: Sequence[str]) -> list[int]:
             raise ValueError(f"rows: have several columns called {name}")
     missing = [name for name in names if name not in found]
     if missing:
-        raise ValueError(f"rows: have no column {_some(missing)}; the schema wants {_some(names)}")
+        raise ValueError(f"rows: have no column {_some(missing)}; the schema needs {_some(names)}")
     return [found[name] for name in names]
 
 

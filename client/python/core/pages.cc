@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 Json ParseObject(const std::string& text) {
   Json json = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw py::value_error("a page wants a JSON object");
+  if (!json.is_object()) throw py::value_error("a page needs a JSON object");
   return json;
 }
 

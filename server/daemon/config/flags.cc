@@ -82,7 +82,7 @@ const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
                                                  {"error", LogLevel::kError}};
 
 std::string LevelName(const std::string& name) {
-  return kLevels.count(name) > 0 ? "" : "wants debug, info, warning or error";
+  return kLevels.count(name) > 0 ? "" : "needs debug, info, warning or error";
 }
 
 void AddFleetFlags(CLI::App& app, FleetOptions& fleet) {

@@ -27,7 +27,7 @@ void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t 
 // A rate must allow a whole batch of reports, or such a call would never pass.
 std::string CheckRate(const std::string& text) {
   uint64_t rate = 0;
-  return SimpleAtoi(text, &rate) && (rate == 0 || rate >= 1000) ? "" : "wants 0, or at least 1000";
+  return SimpleAtoi(text, &rate) && (rate == 0 || rate >= 1000) ? "" : "needs 0, or at least 1000";
 }
 
 }  // namespace

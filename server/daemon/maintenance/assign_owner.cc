@@ -49,7 +49,7 @@ class Assignment {
 
 StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store, const std::string& owner,
                                                const owners::Patterns& resources) {
-  if (owner.empty()) return InvalidArgumentError("--owner wants the name of a policy entry");
+  if (owner.empty()) return InvalidArgumentError("--owner needs the name of a policy entry");
   using Bytes = StatusOr<std::string>;
   Assignment assignment(store, resources);
   COPPICE_RETURN_IF_ERROR(assignment.AddKind(

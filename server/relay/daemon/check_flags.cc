@@ -22,7 +22,7 @@ StatusOr<absl::Duration> ParseDealDuration(std::string_view flag, const std::str
     return duration;
   }
   return InvalidArgumentError(
-      StrCat(flag, " wants a duration from 1s to 2160h (90 days), such as 30m or 12h; it is \"",
+      StrCat(flag, " needs a duration from 1s to 2160h (90 days), such as 30m or 12h; it is \"",
              text, "\""));
 }
 
@@ -39,7 +39,7 @@ Status CheckStudies(const std::vector<std::string>& studies) {
     const std::string id = StudyId(study);
     if (!IsValidId(id)) {
       return InvalidArgumentError(StrCat(
-          "--study wants the id that `coppice study create` printed; it is \"", study, "\""));
+          "--study needs the id that `coppice study create` printed; it is \"", study, "\""));
     }
     if (!seen.insert(id).second) {
       return InvalidArgumentError(StrCat("--study ", id, " is given twice"));

@@ -120,7 +120,7 @@ int DeviceTokenCommand(int argc, const char* const* argv) {
   AddDeviceTokenFlags(app, flags);
   if (const int done = ParseCommand(app, program, argc, argv); done >= 0) return done;
   if (flags.name.find_first_of(" \t\r\n#") != std::string::npos) {
-    return Complain(program, "--name wants a name without spaces and #, such as device-17");
+    return Complain(program, "--name needs a name without spaces and #, such as device-17");
   }
   const StatusOr<std::string> token = MakeDeviceToken();
   if (!token.ok()) return FailWith(program, token.status());

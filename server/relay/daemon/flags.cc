@@ -57,7 +57,7 @@ const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
                                                  {"error", LogLevel::kError}};
 
 std::string CheckLevel(const std::string& name) {
-  return kLevels.count(name) > 0 ? "" : "wants debug, info, warning or error";
+  return kLevels.count(name) > 0 ? "" : "needs debug, info, warning or error";
 }
 
 CLI::Option* AddText(CLI::App& app, const std::string& flag, std::string& value,

@@ -165,13 +165,13 @@ Status Admission::ParseLine(const std::vector<std::string_view>& fields, Allowed
   const std::optional<Sha256Digest> digest = DigestFromHex(hex);
   if (fields.size() < 2 || fields.size() > 3 || !digest.has_value() || !IsName(fields[0])) {
     return InvalidArgumentError(
-        "wants NAME, then the SHA-256 of its token in 64 hexadecimal digits (or certificate: and "
+        "needs NAME, then the SHA-256 of its token in 64 hexadecimal digits (or certificate: and "
         "that of its certificate), and perhaps a number of tickets");
   }
   uint32_t tickets = kDefaultTickets;
   if (fields.size() == 3 &&
       (!SimpleAtoi(fields[2], &tickets) || tickets < 1 || tickets > kMaxTickets)) {
-    return InvalidArgumentError(StrCat("wants a number of tickets from 1 to ", kMaxTickets));
+    return InvalidArgumentError(StrCat("needs a number of tickets from 1 to ", kMaxTickets));
   }
   Allowances& allowances = is_certificate ? allowed.certificates : allowed.tokens;
   const Allowance allowance{.name = HashOfName(fields[0]), .tickets = tickets};

@@ -84,7 +84,7 @@ StatusOr<KeyFile> KeyFile::Parse(std::string_view text) {
     ++number;
     line = StripAsciiWhitespace(line);
     if (line.empty() || StartsWith(line, "#")) continue;
-    if (!IsKey(line)) return InLine(number, "wants a key of 64 hexadecimal digits");
+    if (!IsKey(line)) return InLine(number, "needs a key of 64 hexadecimal digits");
     if (keys.size() == kMaxKeys) return InLine(number, "is one key more than 64: remove old ones");
     const WipedText bytes(HexStringToBytes(line));
     COPPICE_ASSIGN_OR_RETURN(const SecretKey key, SecretKey::FromBytes(bytes.get()));

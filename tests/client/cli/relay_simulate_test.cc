@@ -54,8 +54,7 @@ class RelaySimulateTest : public ::testing::Test {
 
   // What the journal says of each answer.
   std::string Answers() const {
-    return RunCoppice(
-               {"collect", "history", "--journal", Path("journal"), "--answers", "--json"})
+    return RunCoppice({"collect", "history", "--journal", Path("journal"), "--answers", "--json"})
         .out;
   }
 
@@ -104,7 +103,7 @@ TEST_F(RelaySimulateTest, TheCuratorsKeyMayBeGivenAsItIsPrinted) {
   curator_key_ = "ed25519:nonsense";
   const Outcome wrong = Simulate();
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("--curator-key: wants \"ed25519:...\" or a file"));
+  EXPECT_THAT(wrong.err, HasSubstr("--curator-key: needs \"ed25519:...\" or a file"));
   curator_key_ = ToPin(FakeKey(8).public_key());
   EXPECT_EQ(Simulate().code, 1) << "another key is another curator";
   curator_key_ = ToPin(FakeKey().public_key());

@@ -72,11 +72,11 @@ TEST_F(CommandLineTest, WrongUsageNamesTheFlagAndTheHelp) {
   bool ran = false;
   verb_.Add("--number", number, "How many").InRange(1u, 9u);
   const Flag named = verb_.Add("--name", name, "Whose").Check([](const std::string& text) {
-    return text == "x" ? "wants another name" : "";
+    return text == "x" ? "needs another name" : "";
   });
   verb_.CheckFlags([&] {
     return named.IsGiven() && number == 0
-               ? InvalidArgumentError(named.name() + ": wants --number as well")
+               ? InvalidArgumentError(named.name() + ": needs --number as well")
                : OkStatus();
   });
   verb_.Run(
@@ -87,9 +87,9 @@ TEST_F(CommandLineTest, WrongUsageNamesTheFlagAndTheHelp) {
       [&] { return number == 2 ? InvalidArgumentError("--number: 2 is taken") : OkStatus(); });
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
       {{"noun", "verb", "--number", "10"},
-       "program: --number: wants a number from 1 to 9, not \"10\""},
-      {{"noun", "verb", "--name", "x"}, "program: --name: wants another name, not \"x\""},
-      {{"noun", "verb", "--name", "y"}, "program: --name: wants --number as well"},
+       "program: --number: needs a number from 1 to 9, not \"10\""},
+      {{"noun", "verb", "--name", "x"}, "program: --name: needs another name, not \"x\""},
+      {{"noun", "verb", "--name", "y"}, "program: --name: needs --number as well"},
       {{"noun", "verb", "--number", "2"}, "program: --number: 2 is taken"}};
   for (const auto& [arguments, message] : wrong) {
     const Outcome outcome = Run(arguments);
@@ -192,7 +192,7 @@ TEST_F(CommandLineTest, AFlagOfAFewNamesSaysWhichAndWhatWasGiven) {
   verb_.Add("--format", format, "How").OneOf({"text", "svg"});
   verb_.Run([] { return OkStatus(); });
   EXPECT_THAT(Run({"noun", "verb", "--format", "pdf"}).err,
-              HasSubstr(R"(--format: wants one of text, svg, not "pdf". See)"));
+              HasSubstr(R"(--format: needs one of text, svg, not "pdf". See)"));
 }
 
 TEST_F(CommandLineTest, WhatWasGivenIsQuotedOnce) {
@@ -331,14 +331,14 @@ TEST_F(CommandLineTest, AcceptsAFlagByItsFormerNameButShowsThePresentOne) {
   std::string epsilon;
   const Flag flag =
       verb_.Add("--local-epsilon,--epsilon0", epsilon, "Of one report")
-          .Check([](const std::string& text) { return text == "x" ? "wants a number" : ""; });
+          .Check([](const std::string& text) { return text == "x" ? "needs a number" : ""; });
   verb_.Run([] { return OkStatus(); });
   for (const std::string name : {"--local-epsilon", "--epsilon0"}) {
     epsilon.clear();
     EXPECT_EQ(Run({"noun", "verb", name, "2"}).code, 0) << name;
     EXPECT_EQ(epsilon, "2") << name;
     EXPECT_THAT(Run({"noun", "verb", name, "x"}).err,
-                HasSubstr("--local-epsilon: wants a number, not \"x\""));
+                HasSubstr("--local-epsilon: needs a number, not \"x\""));
   }
   EXPECT_EQ(flag.name(), "--local-epsilon");
   EXPECT_EQ(Run({"noun", "verb", "--epsilon0", "1", "--local-epsilon", "2"}).code, 2);

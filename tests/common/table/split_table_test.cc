@@ -54,7 +54,7 @@ TEST(SplitTableTest, MalformedPartsSayWhatIsWanted) {
   EXPECT_THAT(ParseParts("public"), IsRefused("\"public\" has no \"=\""));
   EXPECT_THAT(ParseParts(""), IsRefused("NAME=ROWS"));
   for (const char* amount : {"x", "0", "-3", "1.5", "0.0", "", "nan", "inf", "200%"}) {
-    EXPECT_THAT(ParseParts(StrCat("a=", amount)), IsRefused("part \"a\" wants a number"));
+    EXPECT_THAT(ParseParts(StrCat("a=", amount)), IsRefused("part \"a\" needs a number"));
   }
   for (const char* name : {"../up", "a/b", "", ".hidden", "-flag", "a b", "\xC3\xA9"}) {
     EXPECT_THAT(ParseParts(StrCat("b=1,", name, "=2")),

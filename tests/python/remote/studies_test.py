@@ -116,7 +116,7 @@ def test_what_is_left_out_is_the_curators_choice(client):
 def test_settings_that_are_none_are_refused(client):
     with pytest.raises(TypeError, match="colour: .*retention_days"):
         client.studies.create(None, SCHEMA, 1, colour="red")
-    with pytest.raises(ValueError, match="min_reports=-1: wants a whole number"):
+    with pytest.raises(ValueError, match="min_reports=-1: needs a whole number"):
         client.studies.create(None, SCHEMA, 1, min_reports=-1)
     with pytest.raises(ValueError, match="expires: must say its time zone"):
         client.studies.create(None, SCHEMA, 1, expires=datetime.datetime(2100, 1, 31))

@@ -94,13 +94,13 @@ TEST(CheckFlagsTest, HttpHasTheRulesOfTheOtherPort) {
   flags.listen.policy = "policy.json";
   EXPECT_OK(CheckFlags(flags));
   flags.web.listen = "8080";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-listen wants HOST:PORT"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-listen needs HOST:PORT"));
 }
 
 TEST(CheckFlagsTest, TheConsoleIsServedByHttp) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
   flags.web.console = "somewhere";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--console wants --http-listen HOST:PORT"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--console needs --http-listen HOST:PORT"));
   flags.web.listen = "127.0.0.1:2";
   EXPECT_OK(CheckFlags(flags));
   flags.web.listen.clear();
@@ -111,7 +111,7 @@ TEST(CheckFlagsTest, TheConsoleIsServedByHttp) {
 TEST(CheckFlagsTest, TheDocumentationIsServedByHttp) {
   DaemonFlags flags = Insecure("127.0.0.1:1");
   flags.web.site = "somewhere";
-  EXPECT_THAT(CheckFlags(flags), IsWrong("--site wants --http-listen HOST:PORT"));
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--site needs --http-listen HOST:PORT"));
   flags.web.listen = "127.0.0.1:2";
   EXPECT_OK(CheckFlags(flags));
 }
@@ -166,7 +166,7 @@ TEST(CheckFlagsTest, AFleetSharesADatabaseAndItsCuratorsHaveAddresses) {
   } cases[] = {
       {[](DaemonFlags& flags) { flags.store.location = "rocksdb:dir"; }, "share a database"},
       {[](DaemonFlags& flags) { flags.fleet.address = "nonsense"; },
-       "--fleet-address wants HOST:PORT"},
+       "--fleet-address needs HOST:PORT"},
       {[](DaemonFlags& flags) { flags.fleet.address = "a.example:0"; }, "is known"},
       {[](DaemonFlags& flags) { flags.fleet.address = "0.0.0.0:8443"; }, "is known"},
       {[](DaemonFlags& flags) { flags.fleet.address = "[::]:8443"; }, "is known"},
@@ -191,7 +191,7 @@ TEST(CheckFlagsTest, OriginsAreAsBrowsersSendThem) {
        {"*", "null", "lab.example", "https://", "https://lab.example/", "https://LAB.example",
         "https://*.example", "https://a b", "ftp://lab.example", "https://user@lab.example", ""}) {
     flags.web.allow_origin = {bad};
-    EXPECT_THAT(CheckFlags(flags), IsWrong("wants an origin as browsers send it")) << bad;
+    EXPECT_THAT(CheckFlags(flags), IsWrong("must be an origin as browsers send it")) << bad;
   }
 }
 
@@ -230,7 +230,7 @@ TEST(CheckFlagsTest, InsecureAndCertificatesContradict) {
 TEST(CheckFlagsTest, ListenWantsHostAndPort) {
   for (const char* listen : {"", "8443", ":8443", "localhost", "localhost:", "localhost:x",
                              "localhost:-1", "localhost:65536", "::1:8443"}) {
-    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--listen wants")) << listen;
+    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--listen needs")) << listen;
   }
 }
 

@@ -122,12 +122,12 @@ TEST_F(AdmissionTest, BadLinesAreNamed) {
                     AllOf(HasSubstr("--admission " + File()), HasSubstr(what)));
   };
   EXPECT_THAT(Refused("# a\n"), is_bad("names nobody"));
-  EXPECT_THAT(Refused(good + "\nb\n"), is_bad("line 2: wants NAME"));
-  EXPECT_THAT(Refused(good + "0\n"), is_bad("line 1: wants NAME"));
-  EXPECT_THAT(Refused("a token:" + HashOf("x")), is_bad("line 1: wants NAME"));
+  EXPECT_THAT(Refused(good + "\nb\n"), is_bad("line 2: needs NAME"));
+  EXPECT_THAT(Refused(good + "0\n"), is_bad("line 1: needs NAME"));
+  EXPECT_THAT(Refused("a token:" + HashOf("x")), is_bad("line 1: needs NAME"));
   EXPECT_THAT(Refused(good + " 0\n"), is_bad("from 1 to 1000000"));
   EXPECT_THAT(Refused(good + " 1000001\n"), is_bad("from 1 to 1000000"));
-  EXPECT_THAT(Refused(good + " 1 2\n"), is_bad("line 1: wants NAME"));
+  EXPECT_THAT(Refused(good + " 1 2\n"), is_bad("line 1: needs NAME"));
   EXPECT_THAT(Refused(good + "\nb " + HashOf("token-a")), is_bad("line 2: this token"));
 }
 

@@ -98,14 +98,14 @@ TEST(RelayFlagsTest, TheCuratorIsCalledWithTlsBeyondLoopback) {
 }
 
 TEST(RelayFlagsTest, DealsMustBePossible) {
-  EXPECT_THAT(Spoiled([](auto& flags) { flags.studies = {"We/lls"}; }), IsWrong("--study wants"));
+  EXPECT_THAT(Spoiled([](auto& flags) { flags.studies = {"We/lls"}; }), IsWrong("--study needs"));
   EXPECT_THAT(Spoiled([](auto& flags) {
                 flags.studies = {"wells", "studies/wells"};
               }),
               IsWrong("given twice"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.min_batch = 2001; }), IsWrong("--min-batch 2001"));
-  EXPECT_THAT(Spoiled([](auto& flags) { flags.deal = "12"; }), IsWrong("--deal wants a duration"));
-  EXPECT_THAT(Spoiled([](auto& flags) { flags.collect = "-1h"; }), IsWrong("--collect wants"));
+  EXPECT_THAT(Spoiled([](auto& flags) { flags.deal = "12"; }), IsWrong("--deal needs a duration"));
+  EXPECT_THAT(Spoiled([](auto& flags) { flags.collect = "-1h"; }), IsWrong("--collect needs"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.collect = "1h"; }), IsWrong("--collect is shorter"));
 }
 
