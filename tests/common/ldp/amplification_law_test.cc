@@ -32,7 +32,7 @@ std::unique_ptr<LocalMechanism> Make(MechanismKind kind, const char* epsilon, Do
 
 // Returns all payloads; for a Laplace mechanism on two cells those near the means, each with no
 // more than its own probability.
-std::vector<std::string> Outputs(const LocalMechanism& mechanism, int32_t reach) {
+std::vector<std::string> ListOutputs(const LocalMechanism& mechanism, int32_t reach) {
   if (!IsLaplace(mechanism.kind())) return AcceptedPayloads(mechanism);
   std::vector<std::string> outputs;
   for (int32_t first = -reach; first <= reach + 1; ++first) {
@@ -45,7 +45,7 @@ std::vector<std::string> Outputs(const LocalMechanism& mechanism, int32_t reach)
 }
 
 Law LawOf(const LocalMechanism& mechanism, uint32_t column, int32_t reach) {
-  const std::vector<std::string> outputs = Outputs(mechanism, reach);
+  const std::vector<std::string> outputs = ListOutputs(mechanism, reach);
   Law law;
   for (const LeafLabel row : ValuesOf(mechanism.domain())) {
     std::vector<double>& of_row = law.emplace_back();
