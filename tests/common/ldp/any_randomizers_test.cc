@@ -22,11 +22,11 @@ namespace coppice {
 namespace {
 
 using Law = std::vector<std::vector<double>>;  // [row][output]
-using Outputs = std::vector<size_t>;
+using DrawnOutputs = std::vector<size_t>;
 using Deal = std::vector<size_t>;  // the device of each ticket; 0 is the victim
 
 // Returns the randomizer of the next ticket, given the answers `earlier`.
-using Randomizers = std::function<const Law&(const Outputs& earlier)>;
+using Randomizers = std::function<const Law&(const DrawnOutputs& earlier)>;
 
 class Draws {
  public:
@@ -81,7 +81,7 @@ std::vector<Deal> AllDeals(size_t tickets) {
 double ExactDelta(const std::vector<Deal>& deals, const Randomizers& randomizers, size_t outputs,
                   const std::vector<size_t>& others, double epsilon) {
   const size_t tickets = deals.front().size();
-  Outputs seen;
+  DrawnOutputs seen;
   double sum = 0;
   std::function<void(const std::vector<double>&, const std::vector<double>&)> visit =
       [&](const std::vector<double>& with_0, const std::vector<double>& with_1) {
@@ -145,7 +145,7 @@ class Laws {
   size_t size() const { return laws_.size(); }
   Law& at(size_t i) { return laws_[i]; }
 
-  const Law& operator()(const Outputs& earlier) const {
+  const Law& operator()(const DrawnOutputs& earlier) const {
     if (!adaptive_) return laws_[earlier.size()];
     size_t first = 0, width = 1, place = 0;
     for (const size_t output : earlier) {
@@ -216,7 +216,7 @@ Law Response(double e) { return {{e / (e + 1), 1 / (e + 1)}, {1 / (e + 1), e / (
 TEST(AnyRandomizersTwin, APoolThatIsRefilledExceedsTheBound) {
   const Budget local = *Budget::Parse("2");
   const Law law = Response(std::exp(2.0));
-  const auto all_alike = [&](const Outputs&) -> const Law& { return law; };
+  const auto all_alike = [&](const DrawnOutputs&) -> const Law& { return law; };
   std::vector<Deal> early_and_late;
   for (const Deal& deal : AllDeals(4)) {
     if (std::max(deal[0], deal[1]) == 1) early_and_late.push_back(deal);
