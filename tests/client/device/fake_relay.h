@@ -43,7 +43,7 @@ class FakeRelayService : public v1::RelayService::Service {
                                   v1::SubmitSealedReportResponse* response) override {
     absl::MutexLock lock(&mutex_);
     requests.push_back(*request);
-    if (requests.size() <= failures) return {grpc::StatusCode::UNAVAILABLE, "not now"};
+    if (requests.size() <= failures) return failure;
     response->set_outcome(outcome);
     return grpc::Status::OK;
   }
@@ -55,6 +55,7 @@ class FakeRelayService : public v1::RelayService::Service {
   v1::RelayedOffer dealt = OfferOf(SampleTicket(3));
   std::vector<v1::SubmitSealedReportRequest> requests;
   size_t failures = 0;
+  grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "not now"};
   v1::SubmitOutcome outcome = v1::SUBMIT_OUTCOME_STORED;
 
  private:

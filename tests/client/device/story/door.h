@@ -8,6 +8,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "common/schema/schema.h"
 #include "tests/client/device/story/world.h"
@@ -44,11 +45,11 @@ struct DoorKind {
 };
 inline void PrintTo(const DoorKind& kind, std::ostream* out) { *out << kind.name; }
 
-DoorKind SessionDoor();   // steps by hand
+DoorKind SessionDoor();   // carried in this process
 DoorKind GrpcDoor();      // carried over gRPC
 DoorKind CDoor();
 DoorKind TerminalDoor();  // `coppice collect simulate` and `resume`
-DoorKind PythonDoor();
+DoorKind PythonDoor();    // with COPPICE_STORY_PYTHON in the environment: it needs the package
 
 }  // namespace coppice::testing
 

@@ -1,6 +1,7 @@
 // The device's story, once, over every door: what is answered, declined, resumed, opted out of,
 // retried, and survives that the process ends between the journal and the call.
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -14,15 +15,11 @@
 namespace coppice {
 namespace {
 
-using ::coppice::testing::CDoor;
 using ::coppice::testing::Door;
 using ::coppice::testing::DoorKind;
 using ::coppice::testing::DoorOptions;
-using ::coppice::testing::GrpcDoor;
 using ::coppice::testing::KeptAnswers;
-using ::coppice::testing::SessionDoor;
 using ::coppice::testing::TempDir;
-using ::coppice::testing::TerminalDoor;
 using ::coppice::testing::Told;
 using ::coppice::testing::World;
 using ::testing::IsEmpty;
@@ -175,9 +172,14 @@ TEST_P(DeviceStory, KeepsAnAnswerForItsOwnCurator) {
   EXPECT_EQ(Waiting(), 1u);
 }
 
+std::vector<DoorKind> AllDoors() {
+  if (std::getenv("COPPICE_STORY_PYTHON") != nullptr) return {testing::PythonDoor()};
+  return {testing::SessionDoor(), testing::GrpcDoor(), testing::CDoor(), testing::TerminalDoor()};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     EveryDoor, DeviceStory,
-    ::testing::Combine(::testing::Values(SessionDoor(), GrpcDoor(), CDoor(), TerminalDoor()),
+    ::testing::Combine(::testing::ValuesIn(AllDoors()),
                        ::testing::Values(DeliveryRoute::kDirect, DeliveryRoute::kThroughRelay)),
     [](const ::testing::TestParamInfo<DeviceStory::ParamType>& one) {
       return std::get<DoorKind>(one.param).name +
