@@ -11,6 +11,7 @@
 #include <iostream>
 #include <string>
 
+#include "absl/types/span.h"
 #include "client/device/grpc/grpc_carrier.h"
 #include "client/device/run_session.h"
 #include "common/base/printable.h"
