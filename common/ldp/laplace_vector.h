@@ -24,7 +24,8 @@ namespace coppice {
 class LaplaceVector : public LocalMechanism {
  public:
   size_t payload_bytes() const final { return sum_size(); }
-  size_t max_payload_bytes() const final { return kMaxIntegerBytes * sum_size(); }
+  // Of reports that are not refused.
+  size_t max_payload_bytes() const final { return MaxBytesWithin(limits_); }
   size_t sum_size() const final { return domain().cells(); }
   Status Check(std::string_view payload) const final;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;

@@ -124,6 +124,15 @@ Status DecodeIntegers(std::string_view payload, absl::Span<int32_t> values) {
   return OkStatus();
 }
 
+size_t MaxBytesWithin(const IntegerLimits& limits) {
+  size_t bytes = limits.count;
+  // The least absolute values that take a second, third, ... byte.
+  for (int64_t least = 64; least <= limits.each; least <<= 7) {
+    bytes += std::min(limits.count, static_cast<size_t>(limits.total / least));
+  }
+  return bytes;
+}
+
 Status CheckIntegers(std::string_view payload, const IntegerLimits& limits) {
   Sizes sizes;
   if (payload.size() != limits.count || !SizesOfSingleBytes(payload, sizes)) {

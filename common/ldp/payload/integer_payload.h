@@ -33,6 +33,10 @@ struct IntegerLimits {
   int64_t total = 0;  // the largest sum of absolute values
 };
 
+// The most bytes of a payload within the limits. Integers that take many bytes are large, so the
+// total lets few of them be: it is little above one byte each, where the longest takes five.
+size_t MaxBytesWithin(const IntegerLimits& limits);
+
 // InvalidArgument unless the payload holds limits.count integers, within the limits.
 Status CheckIntegers(std::string_view payload, const IntegerLimits& limits);
 

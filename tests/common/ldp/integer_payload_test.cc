@@ -119,5 +119,31 @@ TEST(IntegerPayloadTest, RefusesValuesPastTheLimitsAndNoOther) {
   EXPECT_THAT(CheckIntegers(EncodeIntegers({INT32_MIN}), wide), refused);
 }
 
+// All payloads of a study are padded to this length, so it must be enough for any that is taken.
+TEST(IntegerPayloadTest, KnowsTheLongestPayloadWithinTheLimits) {
+  for (const int64_t each : {7, 63, 64, 200, 8191, 8192, 2'000'000}) {
+    for (const int64_t total : {0, 63, 64, 1000, 5'000'000}) {
+      for (const size_t count : {1, 3, 40}) {
+        const IntegerLimits limits = {.count = count, .each = each, .total = total};
+        // Few integers with as many bytes as they may have, or many with two.
+        for (const int64_t value : {int64_t{64}, int64_t{8192}, each}) {
+          std::vector<int32_t> values(count);
+          int64_t left = total;
+          for (int32_t& next : values) {
+            if (value > each || value > left) break;
+            next = static_cast<int32_t>(value);
+            left -= value;
+          }
+          const std::string payload = EncodeIntegers(values);
+          ASSERT_OK(CheckIntegers(payload, limits));
+          EXPECT_LE(payload.size(), MaxBytesWithin(limits)) << each << " " << total << " " << count;
+        }
+        EXPECT_LE(MaxBytesWithin(limits), kMaxIntegerBytes * count);
+      }
+    }
+  }
+  EXPECT_EQ(MaxBytesWithin({.count = 512, .each = 142, .total = 1621}), 512u + 25u);
+}
+
 }  // namespace
 }  // namespace coppice
