@@ -67,7 +67,8 @@ TEST_F(AnsweredRowsTest, OtherRowsStudiesOrCuratorsAreNotRefused) {
   other = rows_;
   other.data_file = Write("more.csv", "age,sick\n41,secretly\n42,no\n");
   EXPECT_OK(NoteAnswering(other));
-  EXPECT_THAT(NoteAnswering(rows_), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("before")));
+  EXPECT_THAT(NoteAnswering(rows_),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("have already answered")));
 }
 
 TEST_F(AnsweredRowsTest, WhatIsKeptSaysNothingOfARowAndIsForNobodyElse) {

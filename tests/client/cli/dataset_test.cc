@@ -51,12 +51,12 @@ TEST_F(DatasetTest, CreateUploadsTheRowsUnderTheBudgetAskedFor) {
   EXPECT_EQ(json["dataset"], "d1");
   EXPECT_EQ(json["state"], "ready");
   EXPECT_EQ(json["rows"], 3);
-  EXPECT_EQ(json["composition"], "basic");
-  EXPECT_EQ(json["neighbours"], "add_or_remove_row");
   const v1::CreateDatasetRequest& created = curator_.datasets->created;
   EXPECT_EQ(created.request_id().size(), 32);
   EXPECT_EQ(created.cap().epsilon_nanos(), 123'456'789);  // rounded down
   EXPECT_EQ(created.cap().delta_atto(), 0);
+  EXPECT_EQ(created.cap().composition(), v1::COMPOSITION_UNSPECIFIED) << "the curator chooses";
+  EXPECT_EQ(created.cap().neighbours(), v1::NEIGHBOURS_UNSPECIFIED) << "the curator chooses";
   ASSERT_EQ(curator_.datasets->first_column.size(), 3);
   EXPECT_EQ(curator_.datasets->first_column[1], 10);
   EXPECT_TRUE(std::isnan(curator_.datasets->first_column[2]));

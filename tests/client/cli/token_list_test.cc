@@ -34,9 +34,10 @@ TEST(TokenListTest, ALineThatIsNoTokenIsNamedAndNotShown) {
   const std::string good = WriteTokenList({std::string(32, 'x')});
   for (const char* line : {"", "s3cr3t", "!!!"}) {
     const TempFile file(".txt", StrCat(good, line, "\n"));
-    EXPECT_THAT(ReadTokenList(file.path()),
-                StatusIs(StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr(":2: is no submission token"), Not(HasSubstr("s3cr3t")))));
+    EXPECT_THAT(
+        ReadTokenList(file.path()),
+        StatusIs(StatusCode::kInvalidArgument,
+                 AllOf(HasSubstr(":2: is not a submission token"), Not(HasSubstr("s3cr3t")))));
   }
 }
 
