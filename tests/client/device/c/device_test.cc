@@ -131,22 +131,6 @@ TEST_F(CDeviceTest, FetchesReviewsReadsAnswersProvesAndDelivers) {
   EXPECT_EQ(outcome_.answered_now, 0);
 }
 
-TEST_F(CDeviceTest, SendsTheSameBytesUntilTheyArrive) {
-  ASSERT_EQ(Open(), COPPICE_OK);
-  curator_.reports.failures = 2;
-  Visit();
-  EXPECT_EQ(State().waiting, 1u);
-  ASSERT_EQ(Open(), COPPICE_OK);  // the process ended meanwhile
-  visit_options_.study = nullptr;
-  Visit();
-  Visit();
-  ASSERT_EQ(curator_.reports.requests.size(), 3u);
-  EXPECT_EQ(curator_.reports.requests[0], curator_.reports.requests[1]);
-  EXPECT_EQ(curator_.reports.requests[0], curator_.reports.requests[2]);
-  EXPECT_EQ(State().waiting, 0u);
-  EXPECT_THAT(events_, ElementsAre("review", "read"));
-}
-
 // To the curator a device in C is any other one: its calls are those of the C++ client, byte by
 // byte.
 TEST_F(CDeviceTest, SendsMessagesAsTheProtocolHasThem) {

@@ -372,19 +372,6 @@ TEST_F(RelayVisitTest, NoTicketMakesItFallSilent) {
   EXPECT_EQ(State().spent_epsilon_nanos, 2 * kEpsilonOne);
 }
 
-TEST_F(RelayVisitTest, NoRowMakesItFallSilent) {
-  const std::vector<std::function<void(coppice_row*)>> fillings = {
-      [](coppice_row*) {}, [](coppice_row* row) { coppice_row_set_text(row, "x", "a text", 6); },
-      [](coppice_row* row) { coppice_row_set_text(row, "y", "\0\xff", 2); },
-      [](coppice_row* row) { coppice_row_set_number(row, "y", 1); }};
-  for (const auto& filling : fillings) {
-    OpenAnew();
-    fill_ = [&](coppice_row* row) { EXPECT_EQ(MemoryTakenBy([&] { filling(row); }), 0u); };
-    EXPECT_EQ(Visit().code, COPPICE_OK);
-    EXPECT_EQ(outcome_.stored, 1u);
-  }
-}
-
 // Else whose row makes the program throw would be seen by the ticket that stays empty.
 TEST_F(RelayVisitTest, ARowThatThrowsWhileItIsReadIsAnsweredAsFarAsItWasSet) {
   OpenAnew();
@@ -523,23 +510,6 @@ TEST_F(RelayVisitTest, ATicketThatDoesNotComeIsAskedForAnotherTime) {
   relay_.relay.take = grpc::Status::OK;
   Visit();
   EXPECT_EQ(outcome_.stored, 1u);
-}
-
-TEST_F(RelayVisitTest, SendsTheSameBytesUntilTheyArrive) {
-  OpenAnew();
-  relay_.relay.failures = 2;
-  Visit();
-  EXPECT_EQ(outcome_.stored, 0u);
-  EXPECT_EQ(State().waiting, 1u);
-  ASSERT_EQ(Open(), COPPICE_OK);  // the process ended meanwhile
-  visit_options_.study = nullptr;
-  Visit();
-  Visit();
-  EXPECT_EQ(outcome_.stored, 1u);
-  ASSERT_EQ(relay_.relay.requests.size(), 3u);
-  EXPECT_EQ(relay_.requests[2], relay_.requests[3]);
-  EXPECT_EQ(relay_.requests[2], relay_.requests[4]);
-  EXPECT_EQ(State().waiting, 0u);
 }
 
 TEST_F(RelayVisitTest, EveryOtherOutcomeIsALossThatEndsTheWaitingAndStaysSpent) {
