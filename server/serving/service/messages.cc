@@ -187,6 +187,7 @@ static_assert(SameOutcome(curator::ReportOutcome::kBadPayload, v1::REPORT_OUTCOM
 static_assert(SameOutcome(curator::ReportOutcome::kStudyExpired, v1::REPORT_OUTCOME_STUDY_EXPIRED));
 static_assert(SameOutcome(curator::ReportOutcome::kBadSeal, v1::REPORT_OUTCOME_BAD_SEAL));
 static_assert(SameOutcome(curator::ReportOutcome::kUnknownId, v1::REPORT_OUTCOME_UNKNOWN_ID));
+static_assert(SameOutcome(curator::ReportOutcome::kStudyDeleted, v1::REPORT_OUTCOME_STUDY_DELETED));
 
 // The same holds for the states.
 static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OPEN);
