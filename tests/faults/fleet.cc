@@ -109,16 +109,17 @@ Status Fleet::Answer(uint32_t device, const curator::Studies::Offer& offer) {
   const Terms& terms = privatizer.terms();
   const std::string subject = SubjectOf(device);
   NoNoise random;
-  return journals_[GatewayOf(device)]->Change([&](Journal& journal) -> Status {
+  PrivateReport report;
+  COPPICE_RETURN_IF_ERROR(journals_[GatewayOf(device)]->Change([&](Journal& journal) -> Status {
     if (journal.Find(subject, terms.study).has_value()) return OkStatus();
     COPPICE_RETURN_IF_ERROR(
         Consent(policy_, journal).CheckMayAnswer(subject, terms, DeliveryRoute::kDirect));
-    COPPICE_ASSIGN_OR_RETURN(PrivateReport report,
-                             privatizer.Privatize(RowOf(device), offer.tickets[0], random));
-    const JournalEntry entry{
-        .subject = subject, .epsilon = terms.epsilon, .report = std::move(report)};
+    COPPICE_ASSIGN_OR_RETURN(report, privatizer.Privatize(RowOf(device), offer.tickets[0], random));
+    const JournalEntry entry{.subject = subject, .epsilon = terms.epsilon, .report = report};
     return journal.Append({&entry, 1});
-  });
+  }));
+  if (!report.study.empty()) copies_[{device, terms.study}] = std::move(report);
+  return OkStatus();
 }
 
 StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
@@ -129,7 +130,10 @@ StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
 }
 
 std::optional<JournalEntry> Fleet::Find(uint32_t device, const std::string& study) const {
-  return journals_[GatewayOf(device)]->journal().Find(SubjectOf(device), study);
+  std::optional<JournalEntry> entry =
+      journals_[GatewayOf(device)]->journal().Find(SubjectOf(device), study);
+  if (entry.has_value() && entry->delivered) entry->report = copies_.at({device, study});
+  return entry;
 }
 
 std::vector<uint32_t> Fleet::Answered(uint32_t gateway, const std::string& study) const {

@@ -12,9 +12,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/device/journal_store.h"
@@ -59,6 +61,7 @@ class Fleet {
   // Does the same without a journal, as no device may.
   StatusOr<PrivateReport> AnswerAnew(uint32_t device, const curator::Studies::Offer& offer) const;
 
+  // With the report also after its delivery: the journal forgets it, and the network does not.
   std::optional<JournalEntry> Find(uint32_t device, const std::string& study) const;
   // The gateway's devices that have answered the study; Undelivered() those not yet delivered.
   std::vector<uint32_t> Answered(uint32_t gateway, const std::string& study) const;
@@ -76,6 +79,7 @@ class Fleet {
   Policy policy_;
   std::array<OfferPolicy, kGateways> offers_{};
   std::array<std::unique_ptr<JournalStore>, kGateways> journals_;
+  std::map<std::pair<uint32_t, std::string>, PrivateReport> copies_;  // by device and study
 };
 
 }  // namespace coppice::testing
