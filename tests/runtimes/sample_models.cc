@@ -303,7 +303,7 @@ void AddAll(Samples& samples) {
 
 int main(int argc, char** argv) {
   size_t rows = 0;
-  if (argc != 3 || !SimpleAtoi(argv[2], &rows)) {
+  if (argc != 3 || !coppice::SimpleAtoi(argv[2], &rows)) {
     std::cerr << "usage: sample_models FOLDER ROWS\n";
     return 2;
   }
