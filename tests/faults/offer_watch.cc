@@ -35,8 +35,10 @@ std::string OfferWatch::FindWrong(const curator::Studies::Offer& offer,
   if (!manifest.ok() || !terms.ok()) return "an offer does not parse";
   const Status fits = CheckManifestIsOf(*manifest, *terms, offer.fingerprint);
   if (!fits.ok()) return StrCat("a manifest is about others: ", fits.message());
-  const auto [bytes, first_seen] = bytes_.try_emplace({asked.id, signer}, said.bytes);
-  if (bytes->second != said.bytes) return "a manifest has other bytes under the same key";
+  if (!manifest->direct.has_value()) return "a manifest has no key to seal reports for";
+  const auto [bytes, first_seen] =
+      bytes_.try_emplace({asked.id, signer, manifest->direct->key.key}, said.bytes);
+  if (bytes->second != said.bytes) return "a manifest has other bytes under the same keys";
   return CheckPromises(*manifest, asked);
 }
 

@@ -8,9 +8,11 @@
 #ifndef COPPICE_TESTS_FAULTS_OFFER_WATCH_H_
 #define COPPICE_TESTS_FAULTS_OFFER_WATCH_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "common/terms/manifest.h"
@@ -30,8 +32,9 @@ class OfferWatch {
  private:
   std::string CheckPromises(const Manifest& manifest, const curator::StudySpec& asked);
 
-  std::map<std::string, Manifest> last_;                             // by study
-  std::map<std::pair<std::string, PublicKey>, std::string> bytes_;   // by study and key
+  std::map<std::string, Manifest> last_;  // by study
+  // By study, the key that signs, and the one that reports are sealed for, which time replaces.
+  std::map<std::tuple<std::string, PublicKey, std::array<uint8_t, 32>>, std::string> bytes_;
   std::map<std::pair<std::string, uint32_t>, std::string> tickets_;  // by study and device
 };
 
