@@ -69,7 +69,7 @@ class RelayProgramTest : public ::testing::Test {
   void Serve() {
     ASSERT_TRUE(relay_.Start());
     Connect();
-    ASSERT_TRUE(testing::Eventually([this] { return Terms().ok(); })) << relay_.log();
+    ASSERT_TRUE(coppice::testing::Eventually([this] { return Terms().ok(); })) << relay_.log();
   }
   void Connect(const std::string& ca = "", bool with_certificate = false) {
     ConnectOptions options = relay_.connection();
@@ -130,7 +130,7 @@ class RelayProgramTest : public ::testing::Test {
   }
   // Waits until the curator has a batch; returns its tickets.
   std::vector<std::string> Delivered() {
-    EXPECT_TRUE(testing::Eventually([this] { return IsDelivered(); })) << relay_.log();
+    EXPECT_TRUE(coppice::testing::Eventually([this] { return IsDelivered(); })) << relay_.log();
     std::vector<std::string> tickets;
     for (const auto& [header, reports] : curator_.batches.batches) {
       for (const std::string& report : reports) tickets.push_back(report.substr(0, 32));
@@ -213,7 +213,7 @@ TEST_F(RelayProgramTest, ReadsItsDevicesAndItsCertificateAgain) {
   EXPECT_EQ(TakeOffer(offer, "token-e").error_code(), grpc::StatusCode::UNAUTHENTICATED);
   // The relay reloads the file by itself once it changes.
   WritePrivately(Devices(), HashLine("e", "token-e"));
-  ASSERT_TRUE(testing::Eventually([&] { return TakeOffer(offer, "token-e").ok(); }));
+  ASSERT_TRUE(coppice::testing::Eventually([&] { return TakeOffer(offer, "token-e").ok(); }));
   EXPECT_EQ(TakeOffer(offer).error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(Times("reloaded part=admission"), 1u);
 
@@ -224,7 +224,8 @@ TEST_F(RelayProgramTest, ReadsItsDevicesAndItsCertificateAgain) {
                                std::filesystem::copy_options::overwrite_existing);
   }
   relay_.Signal(SIGHUP);
-  ASSERT_TRUE(testing::Eventually([&] { return Times("reloaded part=certificates") == 1; }));
+  ASSERT_TRUE(
+      coppice::testing::Eventually([&] { return Times("reloaded part=certificates") == 1; }));
   Connect(other + "/ca.crt");
   EXPECT_TRUE(Terms().ok());
 }
@@ -243,7 +244,7 @@ TEST_F(RelayProgramTest, HealthFollowsTheDeals) {
                .ok() &&
            response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
   };
-  EXPECT_TRUE(testing::Eventually(ready));
+  EXPECT_TRUE(coppice::testing::Eventually(ready));
 }
 
 TEST_F(RelayProgramTest, ADealOutlivesAStop) {
@@ -284,7 +285,7 @@ TEST_F(RelayProgramTest, WhatDevicesSendIsNotFoundWhereOperatorsLook) {
                    relay_.ca(), "--collect", "13h"});
   ASSERT_TRUE(relay_.Start());
   Connect("", /*with_certificate=*/true);
-  ASSERT_TRUE(testing::Eventually([this] { return Terms().ok(); }));
+  ASSERT_TRUE(coppice::testing::Eventually([this] { return Terms().ok(); }));
   const std::vector<v1::RelayedOffer> offers = TakeOffers(8);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Submit(offers[i]), v1::SUBMIT_OUTCOME_STORED);
   v1::RelayedOffer refused;
