@@ -40,9 +40,9 @@ Status Consent::MakeRoomFor(absl::Span<const std::string> subjects, const Terms&
     bytes += Journal::BytesOf(empty) + report_bytes;
   }
   if (bytes > *policy_.max_journal_bytes) {
-    return ResourceExhaustedError(
-        StrCat("an answer to study ", terms.study, " takes ", bytes,
-               " bytes of the journal, which may have ", *policy_.max_journal_bytes));
+    return ResourceExhaustedError(StrCat("an answer to study ", terms.study, " takes ", bytes,
+                                         " bytes of the journal, which may have ",
+                                         *policy_.max_journal_bytes));
   }
   return journal_.MakeRoom(*policy_.max_journal_bytes - bytes);
 }

@@ -1,5 +1,5 @@
-// Whether a subject answers a study: what the owner's policy and the journal say, before anything is
-// fetched and before any row is read.
+// Whether a subject answers a study: what the owner's policy and the journal say, before anything
+// is fetched and before any row is read.
 
 #ifndef COPPICE_CLIENT_DEVICE_CONSENT_H_
 #define COPPICE_CLIENT_DEVICE_CONSENT_H_
@@ -16,17 +16,18 @@
 namespace coppice {
 
 // Guarantee  Nothing here depends on a row.
-// Errors     FailedPrecondition: the owner opted out, or the policy declines. ResourceExhausted: the
-//            queue or the journal is full. AlreadyExists: the subject has answered. In words for the
-//            device's owner.
+// Errors     FailedPrecondition: the owner opted out, or the policy declines. ResourceExhausted:
+// the
+//            queue or the journal is full. AlreadyExists: the subject has answered. In words for
+//            the device's owner.
 // Threads    as the journal.
 class Consent {
  public:
   // Both must outlive the consent.
   Consent(const Policy& policy, Journal& journal) : policy_(policy), journal_(journal) {}
 
-  // OK unless the owner opted out, by the policy or in the journal: then nothing is fetched, answered
-  // or sent.
+  // OK unless the owner opted out, by the policy or in the journal: then nothing is fetched,
+  // answered or sent.
   Status CheckOptedIn() const;
   // OK if an offer may be fetched. Makes room in the journal, up to the policy's size.
   Status CheckMayFetch() const;

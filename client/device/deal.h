@@ -113,15 +113,15 @@ uint64_t MemoryToAnswer(const Deal& deal);
 // ResourceExhausted without memory; those of `random`.
 Status PrepareForTicket(const RelayPolicy& policy, PrivateRandom& random, AgreedDeal& agreed);
 
-// How long after its ticket came a device sends, in milliseconds: uniform from a tenth of the policy's
-// delay to all of it. The tenth is there to be longer than the work of any tree.
+// How long after its ticket came a device sends, in milliseconds: uniform from a tenth of the
+// policy's delay to all of it. The tenth is there to be longer than the work of any tree.
 StatusOr<int64_t> DrawSendDelay(const RelayPolicy& policy, PrivateRandom& random);
 
 // A SubmitSealedReportRequest for `entry`, which must be sealed.
 std::string SealedReportRequest(const JournalEntry& entry);
 
-// What a SubmitSealedReportResponse says became of the report. What is lost is refused. DataLoss for
-// no such message, or an outcome that this version does not know.
+// What a SubmitSealedReportResponse says became of the report. What is lost is refused. DataLoss
+// for no such message, or an outcome that this version does not know.
 StatusOr<DeliveryResult> ReadSealedResult(std::string_view response);
 
 }  // namespace coppice

@@ -22,8 +22,8 @@ struct OfferQuestion {
   std::string_view server;  // HOST:PORT
   std::string_view study;
   uint32_t tickets = 1;
-  bool whole_forest = false;            // all trees, not only the ticket's
-  const Privatizer* known = nullptr;    // terms, and with whole_forest trees, that need not be sent
+  bool whole_forest = false;          // all trees, not only the ticket's
+  const Privatizer* known = nullptr;  // terms, and with whole_forest trees, that need not be sent
 };
 
 // What a study asks, and all that is needed to answer. Public.
@@ -37,20 +37,20 @@ struct Offer {
 std::string OfferRequest(const OfferQuestion& question,
                          absl::Span<const std::string> submission_tokens, const Trust& trust);
 
-// Checks a GetOfferResponse, all of it hostile until then, in the order in which it can be trusted: the
-// signature over the manifest's bytes, the manifest, the terms' bytes by its fingerprint, the terms,
-// and the trees by the terms' root.
+// Checks a GetOfferResponse, all of it hostile until then, in the order in which it can be trusted:
+// the signature over the manifest's bytes, the manifest, the terms' bytes by its fingerprint, the
+// terms, and the trees by the terms' root.
 //
 // Guarantee  What is returned are the terms that the manifest is about, of the study that was asked
 //            for; `trust` let both pass; there are as many tickets as were asked for, and the trees
 //            that they answer in.
 // Errors     DataLoss: no message, or one of another study, fingerprint, tree or number of tickets.
-//            FailedPrecondition: `known` are no longer the study's terms. Otherwise as Trust. Texts of
-//            the curator's are printable and short.
+//            FailedPrecondition: `known` are no longer the study's terms. Otherwise as Trust. Texts
+//            of the curator's are printable and short.
 //
 // `now` is in seconds since 1970, by the device's clock.
-StatusOr<Offer> OpenOffer(std::string_view response, const OfferQuestion& question, const Trust& trust,
-                          int64_t now);
+StatusOr<Offer> OpenOffer(std::string_view response, const OfferQuestion& question,
+                          const Trust& trust, int64_t now);
 
 }  // namespace coppice
 

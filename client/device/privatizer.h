@@ -35,8 +35,8 @@ struct PrivateReport {
 // ticket's.
 //
 // Guarantee  Each Privatize() call is epsilon-LDP for the terms' epsilon, with the neighbours that
-//            the form names. Calls add up, so a row must be randomized once: use DeviceSession, which
-//            keeps a journal.
+//            the form names. Calls add up, so a row must be randomized once: use DeviceSession,
+//            which keeps a journal.
 // Errors     Create(): InvalidArgument. BlankFor(), and Privatize() for a ticket:
 //            FailedPrecondition if the ticket's tree is not here. Privatize(): as
 //            ReportForm::Fill().
@@ -84,8 +84,8 @@ class Privatizer {
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;
 };
 
-// The part of a device's text that a study asks for, whatever it says: its features and its label, or
-// its id and its label where the study is joined by an id.
+// The part of a device's text that a study asks for, whatever it says: its features and its label,
+// or its id and its label where the study is joined by an id.
 LabelledRow EncodeText(const Terms& terms, const TextRow& text);
 
 }  // namespace coppice

@@ -41,8 +41,7 @@ Status Tell(DeviceSession& session, const SessionRun& run, size_t i,
 }
 
 // Carries the calls, several at once. After an error no further call begins.
-Status CarryAll(DeviceSession& session, const SessionRun& run,
-                absl::Span<const DeviceCall> calls) {
+Status CarryAll(DeviceSession& session, const SessionRun& run, absl::Span<const DeviceCall> calls) {
   std::atomic<size_t> next = 0;
   std::atomic<bool> failed = false;
   std::vector<Status> told(calls.size());
@@ -98,7 +97,8 @@ StatusOr<SessionStep> NextStep(DeviceSession& session, JournalStore& journal,
 
 Status RunSession(DeviceSession& session, const SessionRun& run, ReadSessionRow read_row) {
   while (true) {
-    COPPICE_ASSIGN_OR_RETURN(const SessionStep step, NextStep(session, run.journal, run.clock.Now()));
+    COPPICE_ASSIGN_OR_RETURN(const SessionStep step,
+                             NextStep(session, run.journal, run.clock.Now()));
     if (std::holds_alternative<SessionDone>(step)) return OkStatus();
     if (const auto* calls = std::get_if<CarryCalls>(&step)) {
       COPPICE_RETURN_IF_ERROR(Carry(session, run, *calls));

@@ -83,8 +83,8 @@ struct SessionPlan {
   enum class Deliver : uint8_t { kSubjects, kEverybody, kNothing };
   Deliver deliver = Deliver::kSubjects;
   std::string deliver_study = {};
-  // Whether to write the journal anew at the end, without what is final. A gateway does so once, after
-  // the last of many sessions, as it takes as long as the journal is.
+  // Whether to write the journal anew at the end, without what is final. A gateway does so once,
+  // after the last of many sessions, as it takes as long as the journal is.
   bool forget = true;
   bool stop_unknown = false;  // stop delivering to studies that the curator does not know
 

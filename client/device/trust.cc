@@ -58,8 +58,8 @@ StatusOr<SeenManifest> Trust::Remembered(std::string_view server, std::string_vi
 StatusOr<SeenManifest> Trust::VerifySigned(std::string_view server, std::string_view study,
                                            const SignedManifest& manifest, int64_t now) const {
   const PublicKey root = RootFor(server, study).value_or(manifest.key);
-  COPPICE_RETURN_IF_ERROR(FollowChain(seen_.LastKeyOf(root).value_or(root), manifest.endorsements,
-                                      manifest.key, now));
+  COPPICE_RETURN_IF_ERROR(
+      FollowChain(seen_.LastKeyOf(root).value_or(root), manifest.endorsements, manifest.key, now));
   if (!IsSignedBy(manifest.key, kManifestDomain, manifest.bytes, manifest.signature)) {
     return BadManifest(study, "has a signature that does not check");
   }
@@ -91,10 +91,9 @@ Status Trust::CheckPromises(const Manifest& manifest, int64_t now) const {
     return Refused(manifest.study, "it has expired; if not, check this device's clock");
   }
   if (manifest.min_reports < policy_.min_reports) {
-    return Refused(manifest.study,
-                   StrCat("the curator builds models of ", manifest.min_reports,
-                          " reports, and this device wants to be one of at least ",
-                          policy_.min_reports));
+    return Refused(manifest.study, StrCat("the curator builds models of ", manifest.min_reports,
+                                          " reports, and this device wants to be one of at least ",
+                                          policy_.min_reports));
   }
   return OkStatus();
 }
@@ -103,9 +102,9 @@ StatusOr<SeenManifest> Trust::Verify(std::string_view server, std::string_view s
                                      const std::optional<SignedManifest>& manifest,
                                      DeliveryRoute route, int64_t now) const {
   COPPICE_RETURN_IF_ERROR(CheckPin(study, route));
-  COPPICE_ASSIGN_OR_RETURN(SeenManifest verified,
-                           manifest.has_value() ? VerifySigned(server, study, *manifest, now)
-                                                : Remembered(server, study));
+  COPPICE_ASSIGN_OR_RETURN(SeenManifest verified, manifest.has_value()
+                                                      ? VerifySigned(server, study, *manifest, now)
+                                                      : Remembered(server, study));
   if (verified.manifest.study != study) {
     return Refused(study, "what the curator signed is about another study");
   }

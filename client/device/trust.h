@@ -25,22 +25,22 @@ namespace coppice {
 //
 // Guarantee  A manifest that Verify() returns is signed by that key, or by one that it led to. One
 //            that Admit() accepts agrees with the terms; takes reports by the route that the device
-//            would send its own; has not expired; and takes back nothing that the device saw before.
-//            All this comes before the row is read and does not depend on it. Through a relay, which
-//            could present a key of its own, a pin is required.
+//            would send its own; has not expired; and takes back nothing that the device saw
+//            before. All this comes before the row is read and does not depend on it. Through a
+//            relay, which could present a key of its own, a pin is required.
 // Errors     FailedPrecondition: refused, in words for the device's owner. DataLoss: malformed,
 //            oversized, or a signature that does not check.
 // Threads    as the manifests that were seen.
 //
-// `server` is where the manifest came from: the curator's address or the relay's. `now` is in seconds
-// since 1970, by the device's clock.
+// `server` is where the manifest came from: the curator's address or the relay's. `now` is in
+// seconds since 1970, by the device's clock.
 class Trust {
  public:
   // `seen` must outlive the trust.
   Trust(const OfferPolicy& policy, const SeenManifests& seen) : policy_(policy), seen_(seen) {}
 
-  // The hash of the last manifest of `study`, if the key that signed it is still the one trusted for
-  // `server`: the curator may then leave the manifest out.
+  // The hash of the last manifest of `study`, if the key that signed it is still the one trusted
+  // for `server`: the curator may then leave the manifest out.
   std::optional<Sha256Digest> Known(std::string_view server, std::string_view study) const;
 
   // Checks who signed, then reads what. `manifest` may be empty only if Known() has it. What is

@@ -10,8 +10,8 @@
 
 namespace coppice {
 
-// As span.subspan(from, count), with an empty part where that throws: what throws is compiled Abseil,
-// which the rooms of a device do not link.
+// As span.subspan(from, count), with an empty part where that throws: what throws is compiled
+// Abseil, which the rooms of a device do not link.
 template <typename T>
 constexpr absl::Span<T> PartOf(absl::Span<T> span, size_t from,
                                size_t count = absl::Span<T>::npos) {

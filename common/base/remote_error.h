@@ -12,7 +12,8 @@
 
 namespace coppice {
 
-// Makes another party's text fit for terminals and logs: no control characters, at most 2,000 bytes.
+// Makes another party's text fit for terminals and logs: no control characters, at most 2,000
+// bytes.
 inline std::string SanitizeRemoteText(std::string_view text) {
   constexpr size_t kMaxBytes = 2000;
   return StrCat(Printable(text.substr(0, kMaxBytes)), text.size() > kMaxBytes ? "..." : "");

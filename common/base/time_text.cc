@@ -19,9 +19,7 @@ struct Date {
   int64_t day;
 };
 
-int64_t FloorDivide(int64_t number, int64_t by) {
-  return number / by - (number % by < 0 ? 1 : 0);
-}
+int64_t FloorDivide(int64_t number, int64_t by) { return number / by - (number % by < 0 ? 1 : 0); }
 
 // Source     H. Hinnant, "chrono-compatible low-level date algorithms": both directions.
 Date DateOfDay(int64_t days_since_1970) {
@@ -75,7 +73,8 @@ bool TakeDate(std::string_view& text, Date& date) {
   return date.day >= 1 && read_back.month == date.month && read_back.day == date.day;
 }
 
-// Seconds since midnight, without their fraction. A leap second is the first one of the next minute.
+// Seconds since midnight, without their fraction. A leap second is the first one of the next
+// minute.
 bool TakeTimeOfDay(std::string_view& text, int64_t& seconds) {
   int64_t hour = 0;
   int64_t minute = 0;

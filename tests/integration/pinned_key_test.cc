@@ -66,13 +66,9 @@ class ManifestTest : public ::testing::Test {
     const Policy policy{.max_epsilon = *Budget::FromEpsilon(100)};
     GrpcCarrier carrier = *GrpcCarrier::ToCurator(daemon_.connection(), RetryOptions());
     OpenSslRandom random;
-    DeviceSession session({.policy = policy,
-                           .offers = offers,
-                           .journal = journal->journal(),
-                           .random = random},
-                          {.server = carrier.server(),
-                           .study = "signed",
-                           .deliver = SessionPlan::Deliver::kNothing});
+    DeviceSession session(
+        {.policy = policy, .offers = offers, .journal = journal->journal(), .random = random},
+        {.server = carrier.server(), .study = "signed", .deliver = SessionPlan::Deliver::kNothing});
     const Status run = RunSession(session, {.journal = *journal, .carrier = carrier},
                                   [](size_t, const Terms&) { return LabelledRow(); });
     return run.ok() ? session.outcome().answer : run;

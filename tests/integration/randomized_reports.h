@@ -14,14 +14,13 @@
 namespace coppice::testing {
 
 // Makes one report per device.
-inline std::vector<PrivateReport> RandomizedReports(const Collector& collector, const FetchedOffer& offer,
-                                                    size_t devices) {
+inline std::vector<PrivateReport> RandomizedReports(const Collector& collector,
+                                                    const FetchedOffer& offer, size_t devices) {
   std::vector<PrivateReport> reports;
   OpenSslRandom random;
   const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
   while (reports.size() < devices) {
-    const std::vector<Ticket> tickets =
-        *collector.FetchTickets(offer.terms.study, 1000);
+    const std::vector<Ticket> tickets = *collector.FetchTickets(offer.terms.study, 1000);
     for (const Ticket& ticket : tickets) {
       const double x = static_cast<double>(reports.size() % 100) / 100;
       reports.push_back(*privatizer.Privatize(

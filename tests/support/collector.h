@@ -43,11 +43,9 @@ class Collector {
   // Tickets, and all trees.
   StatusOr<FetchedOffer> FetchForest(const std::string& study, uint32_t tickets,
                                      absl::Span<const std::string> tokens = {}) const {
-    return Fetch({.server = carrier_->server(),
-                  .study = study,
-                  .tickets = tickets,
-                  .whole_forest = true},
-                 tokens);
+    return Fetch(
+        {.server = carrier_->server(), .study = study, .tickets = tickets, .whole_forest = true},
+        tokens);
   }
   StatusOr<std::vector<Ticket>> FetchTickets(const std::string& study, uint32_t tickets) const {
     COPPICE_ASSIGN_OR_RETURN(FetchedOffer offer, FetchForest(study, tickets));
@@ -64,8 +62,7 @@ class Collector {
       COPPICE_ASSIGN_OR_RETURN(const uint32_t bytes, ReportBytesOf(rest[0]->study));
       const auto together = rest.subspan(0, ReportsPerCall(rest, bytes, /*batch=*/1000));
       rest.remove_prefix(together.size());
-      COPPICE_ASSIGN_OR_RETURN(const DirectReports call,
-                               DirectReports::Seal(key, bytes, together));
+      COPPICE_ASSIGN_OR_RETURN(const DirectReports call, DirectReports::Seal(key, bytes, together));
       COPPICE_ASSIGN_OR_RETURN(
           const std::string response,
           carrier_->Carry({"/coppice.v1.ReportService/SubmitReports", call.request()}));
@@ -99,9 +96,8 @@ class Collector {
     COPPICE_ASSIGN_OR_RETURN(const std::string response,
                              carrier_->Carry({"/coppice.v1.StudyService/GetOffer",
                                               OfferRequest(question, tokens, trust)}));
-    COPPICE_ASSIGN_OR_RETURN(
-        Offer offer,
-        OpenOffer(response, question, trust, DeviceClock::System().Now().unix_seconds));
+    COPPICE_ASSIGN_OR_RETURN(Offer offer, OpenOffer(response, question, trust,
+                                                    DeviceClock::System().Now().unix_seconds));
     memory_->seen.Add(offer.manifest);
     return FetchedOffer{offer.privatizer->terms(), offer.privatizer->fingerprint(),
                         std::move(offer.tickets), offer.privatizer->trees()};
@@ -109,9 +105,9 @@ class Collector {
 
   StatusOr<DirectKey> CuratorsKey() const {
     const std::string challenge(kChallengeBytes, 'c');
-    COPPICE_ASSIGN_OR_RETURN(const std::string response,
-                             carrier_->Carry({"/coppice.v1.StudyService/GetCuratorKeys",
-                                              ProofRequest(challenge)}));
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::string response,
+        carrier_->Carry({"/coppice.v1.StudyService/GetCuratorKeys", ProofRequest(challenge)}));
     COPPICE_ASSIGN_OR_RETURN(const CuratorProof proof, OpenProof(response, challenge));
     return proof.direct;
   }

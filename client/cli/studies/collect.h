@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "client/cli/studies/gateway.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
-#include "client/cli/studies/gateway.h"
 #include "client/device/grpc/grpc_carrier.h"
 #include "client/device/journal.h"
 #include "common/base/status.h"

@@ -37,8 +37,7 @@ class StoppableCarrier final : public Carrier {
 
 Status Run(const GatewayParts& parts, DeviceSession& session, ReadSessionRow read_row) {
   StoppableCarrier carrier(parts);
-  return RunSession(session,
-                    {.journal = parts.journal, .carrier = carrier, .threads = kRelayCalls},
+  return RunSession(session, {.journal = parts.journal, .carrier = carrier, .threads = kRelayCalls},
                     read_row);
 }
 

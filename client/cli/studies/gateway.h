@@ -50,14 +50,15 @@ struct GatewayParts {
   std::function<bool()> stop = [] { return false; };  // asked before each call
 };
 
-// Fetches a study's terms, and checks them by the policy, before anything of a row is read. Without a
-// relay, the study's trees come with them. `submission_token` is empty where the study asks for none.
+// Fetches a study's terms, and checks them by the policy, before anything of a row is read. Without
+// a relay, the study's trees come with them. `submission_token` is empty where the study asks for
+// none.
 StatusOr<std::unique_ptr<DeviceSession>> FetchTerms(const GatewayParts& parts,
                                                     const std::string& study,
                                                     const std::string& submission_token);
 
-// Sends what waits in the journal for this curator or relay: for one study, or for all if `study` is
-// empty. Errors: as AnswerRows().
+// Sends what waits in the journal for this curator or relay: for one study, or for all if `study`
+// is empty. Errors: as AnswerRows().
 Status Resume(const GatewayParts& parts, const GatewayOptions& options, const std::string& study,
               GatewayCounts& counts);
 
@@ -65,13 +66,14 @@ struct AnsweringFile {
   std::string study;
   std::shared_ptr<const Privatizer> known;  // what FetchTerms() found; null through a relay
   const TableFile& file;
-  size_t rows;                                 // how many of the first ones answer
+  size_t rows;                                        // how many of the first ones answer
   const std::vector<std::string>& submission_tokens;  // row n shows token n; empty: none
 };
 
 // Answers for the rows, each its device's (SubjectOf()), a batch at a time, and sends the answers.
 // Skips rows that have answered. `progress` gets the number of rows done.
-// Errors     those of the sessions; Cancelled if `stop` says so. `counts` has what was counted until
+// Errors     those of the sessions; Cancelled if `stop` says so. `counts` has what was counted
+// until
 //            then.
 Status AnswerRows(const GatewayParts& parts, const GatewayOptions& options,
                   const AnsweringFile& answering, const std::function<void(uint64_t)>& progress,

@@ -81,7 +81,8 @@ int32_t coppice_model_predict(const coppice_model* model, const coppice_row* row
                               coppice_prediction* prediction, coppice_error* error) {
   return Guarded(error, [&]() -> coppice::Status {
     if (model == nullptr || row == nullptr || row->schema != &model->schema) {
-      return coppice::InvalidArgumentError("the model is missing, or the row is not one of its own");
+      return coppice::InvalidArgumentError(
+          "the model is missing, or the row is not one of its own");
     }
     const auto predicted =
         coppice::PredictionOf(model->model, model->model.Predict(row->values.row));

@@ -49,8 +49,7 @@ Status AnswerOnce(const ConnectOptions& connect, const OfferPolicy& offer_policy
       {.policy = policy, .offers = offer_policy, .journal = journal->journal(), .random = random},
       {.server = connect.server, .subjects = {"this device"}, .study = study});
   // Answers once, whatever the row, and delivers what waits: the same report at every try.
-  COPPICE_RETURN_IF_ERROR(
-      RunSession(session, {.journal = *journal, .carrier = carrier}, read_row));
+  COPPICE_RETURN_IF_ERROR(RunSession(session, {.journal = *journal, .carrier = carrier}, read_row));
   const Deliveries& deliveries = session.outcome().deliveries;
   // end of sample
   std::cout << deliveries.delivered() << " delivered, "

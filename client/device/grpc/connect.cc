@@ -1,5 +1,7 @@
 // Connect(): the address, the certificates, the channel.
 
+#include "client/device/grpc/connect.h"
+
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <openssl/err.h>
@@ -12,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "client/device/grpc/connect.h"
 #include "client/device/grpc/proxy.h"
 #include "client/device/grpc/server_address.h"
 #include "common/base/read_file.h"

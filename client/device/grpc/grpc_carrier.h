@@ -17,16 +17,17 @@ namespace coppice {
 // tries.
 //
 // Guarantee  The same bytes are sent at every try. TLS unless `insecure` is asked for, and that on
-//            loopback addresses only. A token travels over TLS only; a relay's is shown by those calls
-//            alone that ask for it: the relay counts tickets, and no report shows whose it is.
+//            loopback addresses only. A token travels over TLS only; a relay's is shown by those
+//            calls alone that ask for it: the relay counts tickets, and no report shows whose it
+//            is.
 // Errors     InvalidArgument (options), Unavailable (nobody answers: says where and what to check),
 //            and what the other end returns.
 // Threads    safe to share.
 class GrpcCarrier final : public Carrier {
  public:
   static StatusOr<GrpcCarrier> ToCurator(const ConnectOptions& connect, const RetryOptions& retry);
-  // InvalidArgument also without ca_file, unless `insecure`: the signature on the relay's terms says
-  // nothing of the line that a ticket comes over.
+  // InvalidArgument also without ca_file, unless `insecure`: the signature on the relay's terms
+  // says nothing of the line that a ticket comes over.
   static StatusOr<GrpcCarrier> ToRelay(const ConnectOptions& connect, const RetryOptions& retry);
 
   const std::string& server() const { return server_; }  // HOST:PORT

@@ -92,8 +92,9 @@ Status WithRequestId(const Status& status, const grpc::ClientContext& context) {
   const auto& metadata = context.GetServerTrailingMetadata();
   const auto id = metadata.find(kRequestId);
   if (id == metadata.end()) return status;
-  return Status(status.code(), StrCat(status.message(), " (request id ",
-                                      SanitizeRemoteText({id->second.data(), id->second.size()}), ")"));
+  return Status(status.code(),
+                StrCat(status.message(), " (request id ",
+                       SanitizeRemoteText({id->second.data(), id->second.size()}), ")"));
 }
 
 // Nobody here cancels a unary call, so the server did: it took longer than the server allows, or

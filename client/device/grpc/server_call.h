@@ -52,8 +52,8 @@ inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 // What the error says of a call whose time is up.
 inline constexpr std::string_view kNotInTime = "did not answer in time";
 
-// Keeps the code, and makes the message fit for terminals and logs. If the connection is at fault, the
-// message says where `server` was looked for and what to check.
+// Keeps the code, and makes the message fit for terminals and logs. If the connection is at fault,
+// the message says where `server` was looked for and what to check.
 Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
 
 // The three above together, over the real clock: `call` is one unary call on a stub of `channel`,

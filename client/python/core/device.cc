@@ -1,5 +1,3 @@
-#include "client/device/privatizer.h"
-
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "client/device/policy.h"
+#include "client/device/privatizer.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
 #include "client/python/core/journal.h"
@@ -82,7 +81,8 @@ void BindJournal(py::module_& module) {
   py::class_<JournalInPython, std::shared_ptr<JournalInPython>>(module, "Journal",
                                                                 DocstringOf("Journal"))
       .def(py::init([](const std::filesystem::path& path) {
-             return std::make_shared<JournalInPython>(ValueOrRaise(JournalStore::Open(path.native())));
+             return std::make_shared<JournalInPython>(
+                 ValueOrRaise(JournalStore::Open(path.native())));
            }),
            py::arg("path"), DocstringOf("Journal.__init__"))
       .def(

@@ -1,5 +1,3 @@
-#include "client/python/core/visiting_device.h"
-
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -14,6 +12,7 @@
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
 #include "client/python/core/journal.h"
+#include "client/python/core/visiting_device.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 

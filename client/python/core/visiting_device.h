@@ -18,7 +18,8 @@ namespace coppice::python {
 
 // Answers and delivers by sessions, each carried to its end.
 //
-// Threads    safe to share. Devices of a subject and a journal answer one after the other; a relayed
+// Threads    safe to share. Devices of a subject and a journal answer one after the other; a
+// relayed
 //            device does one thing at a time. Ctrl-C ends the wait for a turn, and the wait before
 //            something is sent. A call within another one of its thread raises CoppiceError.
 class VisitingDevice {
@@ -35,14 +36,14 @@ class VisitingDevice {
   VisitingDevice(GrpcCarrier carrier, OfferPolicy offers, const RelayPolicy& relay,
                  std::string subject, std::shared_ptr<Policy> policy,
                  std::shared_ptr<JournalInPython> journal)
-      : VisitingDevice(std::move(carrier), std::move(offers), std::move(subject),
-                       std::move(policy), std::move(journal)) {
+      : VisitingDevice(std::move(carrier), std::move(offers), std::move(subject), std::move(policy),
+                       std::move(journal)) {
     route_ = DeliveryRoute::kThroughRelay;
     relay_.policy = relay;
   }
 
-  // `read` is a mapping, or what returns one. It is called once the policy has agreed, and whatever it
-  // does there is an answer: of what it fails to say all is missing.
+  // `read` is a mapping, or what returns one. It is called once the policy has agreed, and whatever
+  // it does there is an answer: of what it fails to say all is missing.
   void Answer(const std::string& study, const pybind11::object& read, const std::string& token);
   // Raises what kept the device from sending what waits.
   Deliveries Deliver();

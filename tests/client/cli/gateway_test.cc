@@ -60,13 +60,14 @@ class GatewayTest : public ::testing::Test {
   }
   Status AnswerAll(DeliveryRoute route, GatewayCounts& counts, size_t batch = 1000) {
     const std::vector<std::string> no_tokens;
-    return AnswerRows(Parts(route), {.batch = batch},
-                      {.study = "sample",
-                       .known = nullptr,
-                       .file = file_,
-                       .rows = kRows,
-                       .submission_tokens = no_tokens},
-                      [this](uint64_t done) { progress_.push_back(done); }, counts);
+    return AnswerRows(
+        Parts(route), {.batch = batch},
+        {.study = "sample",
+         .known = nullptr,
+         .file = file_,
+         .rows = kRows,
+         .submission_tokens = no_tokens},
+        [this](uint64_t done) { progress_.push_back(done); }, counts);
   }
 
   TempDir dir_;

@@ -11,8 +11,8 @@
 
 #include "client/device/run_session.h"
 #include "common/base/status.h"
-#include "common/privacy/openssl_random.h"
 #include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
 #include "tests/client/device/c/scripted_curator.h"
 #include "tests/client/device/served_carrier.h"
 #include "tests/support/status_matchers.h"
@@ -91,8 +91,8 @@ class AveragingAttackerTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(journal_, JournalStore::Open(JournalPath()));
   }
 
-  // Lures the device to a study with these terms, with a ticket of its own, and acknowledges nothing
-  // that it sends.
+  // Lures the device to a study with these terms, with a ticket of its own, and acknowledges
+  // nothing that it sends.
   Status Ask(const Terms& terms, const Ticket& ticket, Attacker& attacker) {
     curator_.reports.failures = 1'000'000;
     curator_.studies.tamper = [&](v1::GetOfferResponse& response) {
@@ -104,11 +104,9 @@ class AveragingAttackerTest : public ::testing::Test {
       response.set_tree_path(MakeEnvelope(packed.merkle.paths[tree], testing::kFakePathBytes));
       *response.mutable_manifest() = ToProto(Sign(FakeKey(), FakeManifest(terms)));
     };
-    DeviceSession session({.policy = policy_,
-                           .offers = offers_,
-                           .journal = journal_->journal(),
-                           .random = random_},
-                          {.server = "curator:1", .subjects = {"me"}, .study = terms.study});
+    DeviceSession session(
+        {.policy = policy_, .offers = offers_, .journal = journal_->journal(), .random = random_},
+        {.server = "curator:1", .subjects = {"me"}, .study = terms.study});
     curator_.reports.requests.clear();
     COPPICE_RETURN_IF_ERROR(RunSession(session, {.journal = *journal_, .carrier = carrier_},
                                        [this](size_t, const Terms&) { return row_; }));

@@ -66,10 +66,8 @@ struct DealOffer {
   SignedManifest manifest = {};
 
   DealMessage AsMessage() const {
-    return {.relay_terms = relay_terms,
-            .signature = signature,
-            .terms = terms,
-            .manifest = manifest};
+    return {
+        .relay_terms = relay_terms, .signature = signature, .terms = terms, .manifest = manifest};
   }
 };
 

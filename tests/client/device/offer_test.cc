@@ -120,7 +120,8 @@ TEST_F(HostileTreeTest, APathTooShortOrTooLong) {
   }
   for (const size_t added : {size_t{1}, kMerkleHashBytes, size_t{1} << 20}) {
     ExpectDataLoss([&](v1::GetOfferResponse& response) {
-      SetTree(packed_.trees[tree_], packed_.merkle.paths[tree_] + std::string(added, 'x'), response);
+      SetTree(packed_.trees[tree_], packed_.merkle.paths[tree_] + std::string(added, 'x'),
+              response);
     });
   }
 }

@@ -31,11 +31,9 @@ class SessionTest : public ::testing::Test {
  protected:
   std::unique_ptr<DeviceSession> Visit(SessionPlan plan) {
     plan.server = "curator:1";
-    return std::make_unique<DeviceSession>(SessionParts{.policy = policy_,
-                                                        .offers = offers_,
-                                                        .journal = *journal_,
-                                                        .random = random_},
-                                           std::move(plan));
+    return std::make_unique<DeviceSession>(
+        SessionParts{.policy = policy_, .offers = offers_, .journal = *journal_, .random = random_},
+        std::move(plan));
   }
   std::unique_ptr<DeviceSession> Answer(std::vector<std::string> subjects) {
     return Visit({.server = {}, .subjects = std::move(subjects), .study = "sample"});

@@ -18,8 +18,8 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::FakeDeal;
-using ::coppice::testing::PeakBytesOf;
 using ::coppice::testing::Numeric;
+using ::coppice::testing::PeakBytesOf;
 
 constexpr char kLeaf = 1;
 constexpr char kNumericSplit = 2;
@@ -104,8 +104,8 @@ struct Dealt {
 Dealt DealOf(const std::string& tree) {
   const std::vector<std::string> trees = {tree};
   Dealt dealt;
-  dealt.deal.terms.schema = std::make_shared<const Schema>(
-      *Schema::Create({Numeric("x", 0, 10)}, "y", {"no", "yes"}));
+  dealt.deal.terms.schema =
+      std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 10)}, "y", {"no", "yes"}));
   dealt.deal.terms.trees = 1;
   dealt.deal.terms.forest_root = MakeMerkleTree(trees).root;
   dealt.deal.terms.mechanism = MechanismKind::kDirect;

@@ -79,11 +79,9 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
     GrpcCarrier carrier =
         *GrpcCarrier::ToCurator({.server = curator_->address(), .insecure = true}, once);
     OpenSslRandom random;
-    DeviceSession session({.policy = policy,
-                           .offers = policy_,
-                           .journal = journal_->journal(),
-                           .random = random},
-                          {.server = curator_->address(), .study = "sample"});
+    DeviceSession session(
+        {.policy = policy, .offers = policy_, .journal = journal_->journal(), .random = random},
+        {.server = curator_->address(), .study = "sample"});
     FixedClock clock(now_);
     const Status run =
         RunSession(session, {.journal = *journal_, .carrier = carrier, .clock = clock},

@@ -45,8 +45,8 @@ struct DoorKind {
 };
 inline void PrintTo(const DoorKind& kind, std::ostream* out) { *out << kind.name; }
 
-DoorKind SessionDoor();   // carried in this process
-DoorKind GrpcDoor();      // carried over gRPC
+DoorKind SessionDoor();  // carried in this process
+DoorKind GrpcDoor();     // carried over gRPC
 DoorKind CDoor();
 DoorKind TerminalDoor();  // `coppice collect simulate` and `resume`
 DoorKind PythonDoor();    // with COPPICE_STORY_PYTHON in the environment: it needs the package

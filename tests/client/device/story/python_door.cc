@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+
 #include <nlohmann/json.hpp>
 
 #include "common/terms/signature.h"
@@ -28,9 +29,8 @@ class DoorOfPython final : public Door {
                                            {"max_epsilon", options_.max_epsilon},
                                            {"study", study},
                                            {"row", row}};
-    const std::string command =
-        StrCat("python3 ", std::getenv("COPPICE_SOURCE_DIR"),
-               "/tests/client/device/story/python_door.py ", asked);
+    const std::string command = StrCat("python3 ", std::getenv("COPPICE_SOURCE_DIR"),
+                                       "/tests/client/device/story/python_door.py ", asked);
     FILE* const program = popen(command.c_str(), "r");
     EXPECT_NE(program, nullptr);
     std::string said(1000, '\0');

@@ -21,15 +21,13 @@ class InProcessDoor final : public Door {
  private:
   Told Run(const std::string& study, const TextRow& row) {
     OpenSslRandom random;
-    DeviceSession session({.policy = policy_,
-                           .offers = offers_,
-                           .journal = store_->journal(),
-                           .random = random,
-                           .relay = &relay_},
-                          {.server = world_.address,
-                           .route = world_.route,
-                           .subjects = {"me"},
-                           .study = study});
+    DeviceSession session(
+        {.policy = policy_,
+         .offers = offers_,
+         .journal = store_->journal(),
+         .random = random,
+         .relay = &relay_},
+        {.server = world_.address, .route = world_.route, .subjects = {"me"}, .study = study});
     EXPECT_TRUE(RunSession(session, {.journal = *store_, .carrier = *carrier_},
                            [&](size_t, const Terms& terms) { return EncodeText(terms, row); })
                     .ok());

@@ -1,4 +1,5 @@
 #include <fstream>
+
 #include <nlohmann/json.hpp>
 
 #include "common/terms/signature.h"
@@ -29,20 +30,20 @@ class DoorOfTerminal final : public Door {
  private:
   Told Run(std::vector<std::string> arguments) {
     if (world_.is_relayed()) {
-      arguments.insert(arguments.end(), {"--relay", world_.address, "--relay-key",
-                                         ToPin(RelayKey().public_key())});
+      arguments.insert(arguments.end(),
+                       {"--relay", world_.address, "--relay-key", ToPin(RelayKey().public_key())});
     } else {
       arguments.insert(arguments.end(), {"--server", world_.address});
     }
-    arguments.insert(arguments.end(), {"--journal", options_.journal(), "--insecure", "--timeout",
-                                       "1", "--json"});
+    arguments.insert(arguments.end(),
+                     {"--journal", options_.journal(), "--insecure", "--timeout", "1", "--json"});
     const Outcome outcome = RunCoppice(arguments);
     const auto said = nlohmann::json::parse(outcome.out, nullptr, /*allow_exceptions=*/false);
     if (!said.is_object()) return {};
     const auto count = [&](const char* key) { return said.value(key, uint64_t{0}); };
     uint64_t refused = 0;
-    for (const auto& reason : said.value(world_.is_relayed() ? "lost" : "refused",
-                                         nlohmann::json::object())) {
+    for (const auto& reason :
+         said.value(world_.is_relayed() ? "lost" : "refused", nlohmann::json::object())) {
       refused += reason.get<uint64_t>();
     }
     const uint64_t delivered = count("accepted") + count("duplicate") + count("stored");
