@@ -143,8 +143,7 @@ struct SessionOutcome {
 //            functions that tell something return InvalidArgument when the session did not ask for
 //            it.
 // Threads    one at a time, and nobody else may use the journal from Next() until the records that
-// it
-//            handed out are durable. Sessions of one subject must not overlap.
+//            it handed out are durable. Sessions of one subject must not overlap.
 class DeviceSession {
  public:
   DeviceSession(const SessionParts& parts, SessionPlan plan);
