@@ -230,7 +230,7 @@ add_custom_target(plain_tests)
 set(COPPICE_PLAIN_FOLDERS client/cli common/command_line common/pages server/lab server/research)
 set(COPPICE_LAW_FOLDERS common/privacy common/ldp privacy vectors)
 set(COPPICE_THREADED_FOLDERS
-  client/device client/device/story server/serving/access server/serving/service server/datasets server/datasets/ledger
+  client/device server/serving/access server/serving/service server/datasets server/datasets/ledger
   server/curator server/daemon server/http server/store server/store/models server/store/vault
   server/relay/dealing server/relay/epoch server/relay/service)
 function(coppice_tests)

@@ -1,7 +1,5 @@
 #include "client/device/session.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -19,14 +17,14 @@ namespace {
 
 constexpr int64_t kDaySeconds = 24 * 60 * 60;
 
-// Public: whoever answers has to sign it, so that an old proof is none.
-StatusOr<std::string> DrawChallenge() {
-  std::string challenge(kChallengeBytes, '\0');
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(challenge.data()),
-                 static_cast<int>(challenge.size())) == 1) {
-    return challenge;
+// Whoever answers has to sign it, so that an old proof is none. A device has one generator.
+StatusOr<std::string> DrawChallenge(PrivateRandom& random) {
+  std::string challenge;
+  while (challenge.size() < kChallengeBytes) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t byte, random.UniformBelow(256));
+    challenge.push_back(static_cast<char>(byte));
   }
-  return UnavailableError("the system random source failed");
+  return challenge;
 }
 
 Status NotAsked(std::string_view what) {
@@ -466,7 +464,7 @@ void DeviceSession::FindWaiting(const DeviceTime& now) {
 }
 
 void DeviceSession::AskProof() {
-  StatusOr<std::string> challenge = DrawChallenge();
+  StatusOr<std::string> challenge = DrawChallenge(parts_.random);
   if (!challenge.ok()) return StopDelivering(challenge.status());
   challenge_ = *std::move(challenge);
   Ask({{"/coppice.v1.StudyService/GetCuratorKeys", ProofRequest(challenge_)}});
