@@ -18,8 +18,8 @@ def is_literal(path):
 
 
 def exists(path):
-    """A source may be named without its extension, and a test by its CTest name."""
-    return any((ROOT / name).exists() for name in (path, path + ".cc", path + ".h", f"tests/{path}.cc"))
+    """A source may be named without its extension, a test by its CTest name, and its folder likewise."""
+    return any((ROOT / name).exists() for name in (path, path + ".cc", path + ".h", f"tests/{path}", f"tests/{path}.cc"))
 
 
 def main():
