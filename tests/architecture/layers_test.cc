@@ -204,11 +204,11 @@ TEST_F(LayersTest, TheTableKeepsThePromises) {
   for (const auto& [name, room] : rooms_) {
     const bool may_call = name == "device/grpc" || name.rfind("cli", 0) == 0 ||
                           name == "serving/grpc" || name == "process" ||
-                          name.rfind("daemon/", 0) == 0 ||
-                          name.rfind("relay/", 0) == 0;
+                          name.rfind("daemon/", 0) == 0 || name.rfind("relay/", 0) == 0;
     EXPECT_TRUE(may_call || room.libraries.count("grpc") == 0) << name;
-    if (name.rfind("trainers", 0) == 0) {
-      EXPECT_EQ(room.libraries, std::set<std::string>{"absl"}) << name;
+    // A trainer is nothing but arithmetic; curves of what trainers reach are written as JSON.
+    if (name.rfind("trainers", 0) == 0 && name != "trainers/curves") {
+      for (const std::string& library : room.libraries) EXPECT_EQ(library, "absl") << name;
     }
   }
 }
@@ -222,7 +222,9 @@ TEST_F(LayersTest, ARelayHasNothingOfTheCurator) {
     ++found;
     for (const std::string& needed : room.needs) {
       const std::string& folder = rooms_.at(needed).folder;
-      EXPECT_TRUE(needed.rfind("relay/", 0) == 0 || folder.rfind("server/", 0) != 0) << needed;
+      EXPECT_TRUE(needed.rfind("relay/", 0) == 0 || needed == "process" ||
+                  folder.rfind("server/", 0) != 0)
+          << needed;
       EXPECT_NE(needed.rfind("ldp", 0), 0u) << name;
       EXPECT_NE(needed, "table") << name;
     }
@@ -232,7 +234,8 @@ TEST_F(LayersTest, ARelayHasNothingOfTheCurator) {
 
 TEST_F(LayersTest, ViolationsAreFound) {
   EXPECT_NE(Violation(rooms_, "common/privacy/x.cc", "common/model/tree.h"), "");
-  EXPECT_NE(Violation(rooms_, "client/device/privatizer.cc", "server/curator/studies/studies.h"), "");
+  EXPECT_NE(Violation(rooms_, "client/device/privatizer.cc", "server/curator/studies/studies.h"),
+            "");
   EXPECT_NE(Violation(rooms_, "client/device/privatizer.cc", "grpcpp/grpcpp.h"), "");
   EXPECT_NE(Violation(rooms_, "client/device/journal.cc", "coppice/v1/report.pb.h"), "");
   EXPECT_NE(Violation(rooms_, "server/curator/x.cc", "coppice/v1/report.grpc.pb.h"), "");
@@ -255,14 +258,14 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
                           file.rfind("server/curator/", 0) == 0 ||  // ids and keys
                           file.rfind("server/store/models/ids.", 0) == 0 ||
                           file.rfind("server/serving/access/bearer_token", 0) == 0 ||  // secrets
-                          file == "server/store/postgres/batches.cc" ||      // ids
-                          file == "server/store/postgres/ownership.cc" ||    // epochs
-                          file == "server/store/vault/sealing.cc" ||                 // keys and nonces
+                          file == "server/store/postgres/batches.cc" ||                // ids
+                          file == "server/store/postgres/ownership.cc" ||              // epochs
+                          file == "server/store/vault/sealing.cc" ||  // keys and nonces
                           file.rfind("server/store/audit_log/audit_record.", 0) == 0 ||  // the salt
-                          file == "server/serving/gate/call_record.cc" ||             // request ids
-                          file == "server/relay/epoch/deal.cc" ||              // deals and claims
-                          file == "common/encrypt/hpke.cc" ||                  // nonces of answers
-                          file.rfind("client/device/grpc", 0) == 0;              // jitter
+                          file == "server/serving/gate/call_record.cc" ||  // request ids
+                          file == "server/relay/epoch/deal.cc" ||          // deals and claims
+                          file == "common/encrypt/hpke.cc" ||              // nonces of answers
+                          file.rfind("client/device/grpc", 0) == 0;        // jitter
     EXPECT_TRUE(may_call || !calls_generator) << file;
     const bool may_seed = file.rfind("server/curator/partition/public_random", 0) == 0 ||
                           file.rfind("server/lab/", 0) == 0;

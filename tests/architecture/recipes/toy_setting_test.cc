@@ -1,5 +1,6 @@
 // The setting that the recipe's test adds, from the flag to the device.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/describe/study_settings.h"
@@ -22,7 +23,8 @@ StatusOr<Manifest> Told(const char* toy) {
   EXPECT_TRUE(settings.ok());
   Manifest manifest{.study = "s1",
                     .epsilon = *Budget::FromNanos(1'000'000'000),
-                    .mechanism = MechanismKind::kDirect};
+                    .mechanism = MechanismKind::kDirect,
+                    .direct = DirectSealing{.key = {.suite = 1, .key = {5}}, .report_bytes = 8}};
   curator::PromiseToDevices(*settings, manifest);
   return ReadManifest(WriteManifest(manifest));
 }
@@ -33,7 +35,9 @@ TEST(ToySettingTest, DevicesSeeWhatTheOperatorAskedFor) {
   EXPECT_EQ(manifest->toy, 7u);
 }
 
-TEST(ToySettingTest, DevicesRefuseAManifestThatBreaksItsRule) { EXPECT_FALSE(Told("10").ok()); }
+TEST(ToySettingTest, DevicesRefuseAManifestThatBreaksItsRule) {
+  EXPECT_THAT(Told("10").status().message(), ::testing::HasSubstr("toy: must be 0 to 9"));
+}
 
 TEST(ToySettingTest, CuratorKeepsItAndSaysSo) {
   const StatusOr<curator::StudySettings> settings = curator::FromProto(Asked("7"));
