@@ -81,7 +81,7 @@ TEST_F(PolicyTest, EachTokenMayDoWhatItsRoleMay) {
   EXPECT_THAT(none.err, HasSubstr("--token-file"));
   const Outcome wrong = As("analyst", {"study", "seal", "--study", "s"});
   EXPECT_EQ(wrong.exit_code, 1);
-  EXPECT_THAT(wrong.err, HasSubstr("for the role admin, but you have analyst"));
+  EXPECT_THAT(wrong.err, HasSubstr("needs the role admin, but you have analyst"));
 }
 
 TEST_F(PolicyTest, ATokenIsRotatedWithoutARestart) {
@@ -203,13 +203,13 @@ TEST_F(PolicyTest, ADatasetIsItsCreatorsAndAdmins) {
   EXPECT_THAT(As("lab", {"train", "show", "--job", "j", "--json"}).out,
               HasSubstr(R"("submitter":"lab")"));
   for (const char* verb : {"status", "backups", "tokens"}) {
-    EXPECT_THAT(As("lab", {"admin", verb}).err, HasSubstr("for the role admin")) << verb;
+    EXPECT_THAT(As("lab", {"admin", verb}).err, HasSubstr("needs the role admin")) << verb;
   }
   const Outcome status = As("ops", {"admin", "status", "--json"});
   EXPECT_THAT(status.out, HasSubstr("\"has_policy\":true"));
   const Outcome confirm =
       As("lab", {"dataset", "confirm", "--dataset", "d", "--head", std::string(64, '0')});
-  EXPECT_THAT(confirm.err, HasSubstr("for the role admin"));
+  EXPECT_THAT(confirm.err, HasSubstr("needs the role admin"));
 }
 
 TEST_F(PolicyTest, DatasetsWithoutAnOwnerAreForAdminsUntilTheyAreAssigned) {

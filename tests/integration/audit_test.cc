@@ -324,7 +324,7 @@ TEST_F(AuditTest, PrintedLinesAreVerifiedWithoutTheCurator) {
   EXPECT_THAT(verify(more).err, HasSubstr("no signed head"));
   EXPECT_THAT(verify(printed.out + more.substr(more.rfind('\n', more.size() - 2) + 1)).err,
               HasSubstr("stands after the end of the log"));
-  EXPECT_THAT(verify("{}\n").err, HasSubstr("audit.jsonl:1: is no line"));
+  EXPECT_THAT(verify("{}\n").err, HasSubstr("audit.jsonl:1: is not a line"));
   EXPECT_THAT(verify(R"({"sequence":"0"})").err, HasSubstr("is not a line"));
   EXPECT_THAT(
       verify("{\"head\":" + std::string(1 << 19, '[') + std::string(1 << 19, ']') + "}").err,

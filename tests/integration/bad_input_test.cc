@@ -269,7 +269,7 @@ TEST_F(BadInputTest, AFullDiskAcknowledgesNothingAndRecovers) {
   disk.Fill();
   const Outcome refused = daemon.Coppice(simulate);
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("store has no room for this"));
+  EXPECT_THAT(refused.err, HasSubstr("store has no room"));
   EXPECT_EQ(daemon.CoppiceJson({"study", "show", "--study", "full"})["accepted"], 0);
   disk.Free();
   simulate.back() = "60";  // now it must succeed, however busy the machine is

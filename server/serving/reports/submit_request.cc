@@ -31,7 +31,8 @@ std::string_view TextInClear(StatusCode code) {
     case StatusCode::kUnavailable:
       return "the reports could not be stored; the same reports may be sent again, sealed anew";
     case StatusCode::kResourceExhausted:
-      return "too many reports are coming; the same reports may be sent again, sealed anew";
+      return "too many reports are coming, or the curator's store has no room for more; the same "
+             "reports may be sent again, sealed anew";
     default:
       return "the reports could not be judged";
   }
