@@ -46,7 +46,7 @@ TEST(AccessPolicyTest, ATokenHasItsRolesAndNoOthers) {
   EXPECT_OK(policy.Check(kPredict, Bearer("a"), kNow));
   EXPECT_OK(policy.Check(kCreateStudy, Bearer("b"), kNow));
   EXPECT_THAT(policy.Check(kCreateStudy, Bearer("a"), kNow),
-              IsDenied("for the role admin, but you have analyst: ask the operator"));
+              IsDenied("needs the role admin, but you have analyst: ask the operator"));
 }
 
 TEST(AccessPolicyTest, EveryTokenIsFoundWhereverItStands) {
