@@ -38,7 +38,7 @@ function(coppice_install_archives export)
   set_property(TARGET coppice_options APPEND PROPERTY COPPICE_BUILT_client ${ARGN})
 endfunction()
 
-# coppice_install_room(ROOM) installs the archive of a room that devices need, and its headers. The rooms proto and wire
+# coppice_install_room(ROOM SOURCE...) installs the archive of a room that devices need, and its headers. The rooms proto and wire
 # install no headers: theirs include generated code.
 function(coppice_install_room room)
   string(REPLACE "/" "_" name "${room}")
@@ -58,9 +58,16 @@ function(coppice_install_room room)
   set_target_properties(coppice_${name} PROPERTIES EXPORT_NAME ${exported})
   coppice_install_archives(${export} coppice_${name})
   if(room IN_LIST COPPICE_CLIENT_ROOMS OR room STREQUAL "device/grpc")
-    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
-    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
-    install(FILES ${headers} DESTINATION include/coppice/${folder} COMPONENT client)
+    # Folders of a room that are no rooms (common/ldp/payload) belong to it.
+    foreach(source IN LISTS ARGN ITEMS here.cc)
+      cmake_path(GET source PARENT_PATH inside)
+      if(NOT IS_ABSOLUTE "${source}" AND NOT inside IN_LIST folders_seen)
+        list(APPEND folders_seen "${inside}")
+        file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${inside}/*.h)
+        cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
+        install(FILES ${headers} DESTINATION include/coppice/${folder}/${inside} COMPONENT client)
+      endif()
+    endforeach()
   endif()
 endfunction()
 

@@ -131,7 +131,7 @@ function(coppice_room room)
   endif()
   target_link_libraries(${target} ${visibility} coppice_options ${COPPICE_NEEDS_${room}} ${COPPICE_USES_${room}})
   add_library(coppice::${name} ALIAS ${target})
-  coppice_install_room(${room})
+  coppice_install_room(${room} ${ARGN})
 endfunction()
 
 # coppice_program(NAME ROOM [SOURCE]) makes build/<preset>/bin/NAME from a room's main.cc or another source of it.
