@@ -152,6 +152,7 @@ TEST(JoinedStudyTest, ADeviceDeclinesAnIdThatItDoesNotShow) {
   EXPECT_THAT(policy.Allows(terms, {}),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("the id \"customer\" sent")));
   policy.join_ids = {"customer"};
+  policy.allowed_in_clear.clear();
   EXPECT_OK(policy.Allows(terms, {}));
   Terms open = terms;
   open.joined_by.clear();
