@@ -163,8 +163,8 @@ class DaemonTest(unittest.TestCase):
         second = run("coppice", *simulate, "--limit", "10", *self.server)
         self.assertEqual(second.returncode, 1)
         self.assertEqual(second.stderr,
-                         "coppice: these rows answered study once before: name their journal, "
-                         f"--journal {journal}, to go on where it ends, or give --again to let "
+                         "coppice: these rows have already answered study once; name their journal with "
+                         f"--journal {journal} to continue, or give --again to let "
                          "every device spend its epsilon once more\n")
         on = json.loads(self.coppice(*simulate, "--limit", "20", "--journal", journal,
                                      "--json").stdout)
@@ -183,7 +183,7 @@ class DaemonTest(unittest.TestCase):
         watch.type("\x03")
         text = watch.read_until()
         self.assertEqual(watch.wait(), -signal.SIGINT)
-        self.assertIn("\njob j goes on: `coppice train watch --job j` follows it, "
+        self.assertIn("\njob j is still running: `coppice train watch --job j` follows it, "
                       "`coppice train cancel --job j` ends it\n", text)
         shown = json.loads(self.coppice("train", "show", "--job", "j", "--json").stdout)
         self.assertEqual(shown["state"], "running")

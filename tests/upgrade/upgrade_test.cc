@@ -233,7 +233,7 @@ TEST_P(UpgradeTest, APolicyOfALaterVersionIsRefused) {
   later.AddFlags({"--policy", Copy("policy.json"), "--check-config"});
   const Outcome checked = RunProgram(later.CommandLine("127.0.0.1:0"));
   EXPECT_EQ(checked.exit_code, 1);
-  EXPECT_THAT(checked.err, HasSubstr("has the member \"quota\", which is none of"));
+  EXPECT_THAT(checked.err, HasSubstr("has the member \"quota\", which is not one of"));
 }
 
 }  // namespace

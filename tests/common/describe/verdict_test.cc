@@ -116,7 +116,7 @@ TEST(VerifyRelayTest, AcceptsExactlyWhatTheNumbersComeTo) {
     EXPECT_EQ(verdict.json["relay"]["epsilon"], static_cast<double>(epsilon) / 1e9);
     EXPECT_EQ(verdict.json["relay"]["epsilon_recomputed"], verdict.json["relay"]["epsilon"]);
     EXPECT_EQ(verdict.json["relay"]["batches"], 2);
-    EXPECT_THAT(ToText(verdict.words), HasSubstr("collude, ε = 4 is all there is"));
+    EXPECT_THAT(ToText(verdict.words), HasSubstr("collude, only ε = 4 holds"));
 
     model.mutable_certificate()->mutable_relay()->set_epsilon_nanos(epsilon + 1);
     EXPECT_OK(VerifyModel(model).status) << "less than could be promised";

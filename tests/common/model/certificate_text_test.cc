@@ -85,7 +85,7 @@ TEST(CertificateTextTest, EachReleaseIsSaidWithItsCost) {
       AllOf(HasSubstr("By exponential, 2 times, each at ε = 0.25: the tree."),
             HasSubstr("By laplace, once, at ε = 0.5, δ = 1e-6 (ρ = 0.125), seeing one part of "
                       "the rows (group 1): the leaves."),
-            HasSubstr("Together they cost ε = 1, δ = 1e-6. A row is in one part alone")));
+            HasSubstr("Together they cost ε = 1, δ = 1e-6. A row is in only one part")));
   EXPECT_THAT(TextOf(Local()), AllOf(HasSubstr("Together they cost ε = 0.5 per report."),
                                      Not(HasSubstr("in only one part"))));
 }
@@ -125,7 +125,7 @@ TEST(CertificateTextTest, TheRelaysPromiseComesAfterTheReportsAndSaysWhatItRests
                               "ε = 0.118000001, δ = 1e-8"),
                     HasSubstr("on 540 reports of each batch being honest"),
                     HasSubstr("Of 2 batches the smallest has 600 accepted reports; 10 %"),
-                    HasSubstr("If the relay and the curator collude, ε = 0.5 is all there is."),
+                    HasSubstr("If the relay and the curator collude, only ε = 0.5 holds."),
                     HasSubstr("a reader sees no more than the curator does")));
   EXPECT_LT(text.find("ε = 0.5"), text.find("ε = 0.118000001"));
   EXPECT_THAT(PrivacyInALine(certificate), HasSubstr("ε = 0.5 per report"));
@@ -180,7 +180,7 @@ TEST(CertificateTextTest, EpsilonIsSaidAsAFactorThatIsNotTooSmall) {
 }
 
 TEST(CertificateTextTest, DeltaIsAChanceThatThePromiseFails) {
-  EXPECT_THAT(TextOf(Central()), HasSubstr("With probability δ = 1e-6 this promise may fail"));
+  EXPECT_THAT(TextOf(Central()), HasSubstr("With probability δ = 1e-6 this guarantee may fail"));
   EXPECT_THAT(TextOf(Local()), Not(HasSubstr("δ")));
 }
 

@@ -118,7 +118,7 @@ TEST(CheckTableTest, NumbersThatAreNotWholeAreRoundedByReaders) {
   EXPECT_EQ(check.columns[0].unreadable, 0u);
   EXPECT_EQ(check.num_outside, 1u);
   EXPECT_THAT(check.problems, ElementsAre(Problem(2, "age",
-                                                  "no whole number, and the schema says "
+                                                  "is not a whole number, but the schema says "
                                                   "\"integer\": true; readers round it")));
   const TableCheck lenient = Check(kRows, {.lenient = true});
   EXPECT_EQ(lenient.num_problems, 0u);

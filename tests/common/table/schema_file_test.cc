@@ -151,7 +151,7 @@ TEST(SchemaFileTest, BoundsFromPrivateRowsMarkTheSchemaAndAreRefused) {
     EXPECT_THAT(feature.schema->ColumnsFromPrivateRows(), ElementsAre("job"));
     EXPECT_THAT(feature.schema->CheckNothingFromPrivateRows(),
                 testing::StatusIs(StatusCode::kInvalidArgument,
-                                  HasSubstr("does not call public: job. A schema is public")));
+                                  HasSubstr("not marked public: job. A schema is public")));
     ASSERT_OK_AND_ASSIGN(const SchemaFile both, ParseSchema(Marked(leaking, leaking)));
     EXPECT_THAT(both.schema->ColumnsFromPrivateRows(), ElementsAre("job", "ill"));
     EXPECT_THAT(ToText(both), HasSubstr(leaking));

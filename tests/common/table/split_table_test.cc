@@ -46,8 +46,8 @@ TEST(SplitTableTest, PartsThatDoNotAddUpSayWhatThereIs) {
   EXPECT_THAT(Shares("a=900,b=0.2", 1000), IsRefused("more than the file's 1000 rows"));
   EXPECT_THAT(Shares("a=18446744073709551615,b=5", 1000), IsRefused("more than the file's"));
   EXPECT_THAT(Shares("a=900", 1000), IsRefused("leave 100 of the file's 1000 rows over"));
-  EXPECT_THAT(Shares("a=1000,b=rest", 1000), IsRefused("part \"b\" would have none"));
-  EXPECT_THAT(Shares("a=0.001,b=rest", 10), IsRefused("part \"a\" would have none"));
+  EXPECT_THAT(Shares("a=1000,b=rest", 1000), IsRefused("part \"b\" would get none"));
+  EXPECT_THAT(Shares("a=0.001,b=rest", 10), IsRefused("part \"a\" would get none"));
 }
 
 TEST(SplitTableTest, MalformedPartsSayWhatIsWanted) {

@@ -67,9 +67,9 @@ TEST(ReadConsoleFilesTest, ReadsThePageAndItsAssets) {
 
 TEST(ReadConsoleFilesTest, RefusesAFolderWithOtherFiles) {
   const ConsoleFolder folder;
-  EXPECT_THAT(folder.WithFile("server.key"), IsWrong("/server.key: beside index.html"));
-  EXPECT_THAT(folder.WithFile("assets.gz"), IsWrong("/assets.gz: beside"));
-  EXPECT_THAT(folder.WithFile("index.html.gz.gz"), IsWrong("beside"));
+  EXPECT_THAT(folder.WithFile("server.key"), IsWrong("/server.key: only index.html"));
+  EXPECT_THAT(folder.WithFile("assets.gz"), IsWrong("/assets.gz: only index.html"));
+  EXPECT_THAT(folder.WithFile("index.html.gz.gz"), IsWrong("only index.html"));
   EXPECT_THAT(folder.WithFile("assets/a b.js"), IsWrong("/assets/a b.js: names of assets"));
   EXPECT_THAT(folder.WithFile("assets/a%2e.js"), IsWrong("names of assets"));
   EXPECT_THAT(folder.WithFile("assets/\xc3\xa4.js"), IsWrong("names of assets"));

@@ -211,7 +211,7 @@ TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
       {"audit --algorithm cart --epsilon 1", "median_forest"},
       {"audit --mechanism laplace_split --epsilon 2000", "--epsilon"},
       {"audit --mechanism laplace_split --epsilon 1 --leaves 8 --classes 4", "--leaves"},
-      {"audit --algorithm spe --epsilon 1 --reports 20", "name it"},
+      {"audit --algorithm spe --epsilon 1 --reports 20", "--reports needs --mechanism"},
       {"audit --mechanism direct --epsilon 1 --delta 1e-6", "--delta needs --reports"},
       {"audit --mechanism direct --epsilon 1 --reports 20 --delta 0.01", "at most 1 / (10"},
       {"audit --mechanism direct --epsilon 21 --reports 20", "0.01 to 20"},

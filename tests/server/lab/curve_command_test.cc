@@ -180,7 +180,7 @@ TEST_F(CurveCommandTest, FlagsThatDoNotGoTogetherAreWrongUsage) {
 TEST_F(CurveCommandTest, AnAlgorithmThatTakesNoDeltaIsNamed) {
   const Outcome run = Curve("--algorithm spe --delta 1e-6 --epsilon 1");
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.out, HasSubstr("spe is of pure epsilon-DP"));
+  EXPECT_THAT(run.out, HasSubstr("spe is pure epsilon-DP"));
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ TEST(CheckFitsTest, BasicAddsUpDelta) {
   EXPECT_OK(CheckFits(cap, {.delta_atto = 4}, {.delta_atto = 6}));
   EXPECT_THAT(CheckFits(cap, {.delta_atto = 4}, {.delta_atto = 7}),
               StatusIs(StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr("of delta it asks 0.000000000000000007"),
+                       AllOf(HasSubstr("of delta it needs 0.000000000000000007"),
                              HasSubstr("0.000000000000000006 is left"))));
 }
 
@@ -247,7 +247,7 @@ TEST(CheckFitsTest, ZcdpAddsUpRhoToTheLastPico) {
   EXPECT_THAT(CheckFits(cap, {.rho_pico = room - kRho / 200},
                         {.epsilon_nanos = 2 * kEpsilon, .rho_pico = kRho / 2}),
               StatusIs(StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr("asks for rho 0.5 (its epsilons add up to 2)"),
+                       AllOf(HasSubstr("needs rho 0.5 (its epsilons add up to 2)"),
                              HasSubstr("0.005 is left"), HasSubstr("may have epsilon 0.1"))));
   EXPECT_FALSE(CheckFits(cap, {.rho_pico = 5}, {.rho_pico = room - 4}).ok());
   EXPECT_FALSE(CheckFits(cap, {}, {.rho_pico = UINT64_MAX}).ok());

@@ -78,7 +78,7 @@ TEST(AccessPolicyTest, TheAnonymousHaveWhatThePolicyGivesThem) {
   const AccessPolicy policy(RoleSet{Role::kDevice}, {Token("a", {Role::kAnalyst})}, {});
   EXPECT_OK(policy.Check(kOffer, {}, kNow));
   EXPECT_THAT(policy.Check(kPredict, {}, kNow),
-              IsUnauthenticated("for the role analyst or trainer or admin, and you showed no"));
+              IsUnauthenticated("needs the role analyst or trainer or admin, and you showed no"));
   EXPECT_OK(policy.Check(kOffer, Bearer("a"), kNow)) << "who is known may do that too";
 }
 

@@ -132,7 +132,7 @@ TEST(PolicyFileTest, AnEntryMayListResources) {
         << wrong;
   }
   EXPECT_THAT(ParsePolicy(WithToken(StrCat(Good(), R"(,"role":"admin","resources":["study/a"])"))),
-              IsWrong("tokens[0].resources: \"study/a\" is no pattern of resources"));
+              IsWrong("tokens[0].resources: \"study/a\" is not a pattern of resources"));
 }
 
 TEST(PolicyFileTest, TheAnonymousMayHaveResourcesToo) {
@@ -162,7 +162,7 @@ TEST(PolicyFileTest, QuotasAreOfNamesThatEntriesHave) {
   EXPECT_EQ(policy.QuotaOf("n").datasets, 5u);
   EXPECT_EQ(policy.QuotaOf("n").models, 6u);
   EXPECT_EQ(policy.QuotaOf("n").model_bytes, 7u);
-  EXPECT_THAT(with_quotas(R"({"m":{}})"), IsWrong("quotas[\"m\"] is of no entry"));
+  EXPECT_THAT(with_quotas(R"({"m":{}})"), IsWrong("quotas[\"m\"] does not belong to an entry"));
   EXPECT_THAT(with_quotas(R"({"n":{"study":1}})"), IsWrong("has the member \"study\""));
   EXPECT_THAT(with_quotas("[]"), IsWrong("quotas must be a JSON object"));
   for (const char* wrong : {"0", "-1", "1.5", "\"1\"", "null"}) {
@@ -181,7 +181,7 @@ TEST(PolicyFileTest, NoEntryIsCalledAnonymous) {
 TEST(PolicyFileTest, RefusesTwoEntriesOfOneHash) {
   const std::string entry = StrCat("{", Good(), R"(,"role":"admin"})");
   EXPECT_THAT(ParsePolicy(StrCat("{\"tokens\":[", entry, ",", entry, "]}")),
-              IsWrong("tokens[1] has the \"sha256\" of another entry"));
+              IsWrong("tokens[1] has the same \"sha256\" as another entry"));
 }
 
 TEST(PolicyFileTest, MessagesNameTheFile) {

@@ -107,7 +107,7 @@ TEST_F(CurveTest, ErrorsNameTheLimitThatIsExceeded) {
   ExpectRefused("repeats: must be at most 20");
   request_.set_repeats(0);
   request_.set_delta_atto(1);
-  ExpectRefused("delta_atto: must be 0: fake is of pure epsilon-DP");
+  ExpectRefused("delta_atto: must be 0: fake is pure epsilon-DP");
   request_.set_delta_atto(0);
   request_.set_epsilon_nanos(1, 0);
   ExpectRefused("epsilon_nanos[1]");
@@ -118,7 +118,7 @@ TEST_F(CurveTest, ErrorsNameTheLimitThatIsExceeded) {
 
 TEST_F(CurveTest, AlgorithmsAreThoseThatJobsHaveEachOnce) {
   request_.add_algorithms("fake");
-  ExpectRefused("algorithms[1]: fake is there already");
+  ExpectRefused("algorithms[1]: fake is listed twice");
   request_.set_algorithms(1, "<b>");
   ExpectRefused("algorithms[1]: there is no \"<b>\"; there are fake");
   request_.clear_algorithms();
