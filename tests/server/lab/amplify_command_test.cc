@@ -126,7 +126,8 @@ TEST(AmplifyCommandTest, BadInputIsNamed) {
   is_refused("--local-epsilon 1 --reports 1000 --delta 1e-3",
              "--delta: must be above 0 and at most");
   is_refused("--local-epsilon 1 --reports 1000 --delta 0", "--delta: must be above 0");
-  is_refused("--local-epsilon 1 --reports 1 --dishonest 0.5", "--dishonest: of 1 reports leaves no");
+  is_refused("--local-epsilon 1 --reports 1 --dishonest 0.5",
+             "--dishonest: of 1 reports leaves no");
   is_refused("--local-epsilon 1 --reports 9 --leaves 4 --classes 2",
              "--leaves and --classes need --mechanism");
   is_refused("--local-epsilon 1 --reports 9 --mechanism signed_hadamard --leaves 4 --classes 3",
