@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -24,7 +25,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::io::CodedInputStream;
 using WireFormat = google::protobuf::internal::WireFormatLite;
 
-constexpr int kMostNested = 100;         // where protobuf stops
+constexpr int kMostNested = 100;       // where protobuf stops
 constexpr size_t kAllocation = 16;     // what malloc adds to an object
 constexpr size_t kPointer = 16;        // in a list of objects that grows by doubling
 constexpr size_t kGrowth = 3;          // a list of numbers that doubles: the old one and the new
@@ -84,7 +85,7 @@ class Plans {
   }
 
  private:
-  const Plan& Make(const Descriptor& type) {
+  const Plan& Make(const Descriptor& type) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::unique_ptr<Plan>& plan = plans_[&type];
     if (plan != nullptr) return *plan;
     plan = std::make_unique<Plan>();  // found by a type that holds itself
