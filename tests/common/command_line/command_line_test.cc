@@ -124,7 +124,7 @@ TEST_F(CommandLineTest, AnUnknownWordIsAnsweredWithTheNearest) {
        R"(unknown flag "--num"; did you mean "--number"? See `program noun verb --help`.)"},
       {{"noun", "verb", "--zzz"}, R"(unknown flag "--zzz". See `program noun verb --help`.)"},
       {{"noun", "verb", "x"},
-       R"("x" follows no flag; a value is given with one, such as --name TEXT.)"
+       R"("x" does not follow a flag; give a value after its flag, such as --name TEXT.)"
        " See `program noun verb --help`."}};
   for (const auto& [arguments, message] : wrong) {
     const Outcome outcome = Run(arguments);
