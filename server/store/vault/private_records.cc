@@ -1,5 +1,7 @@
 #include "server/store/vault/private_records.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "common/base/text.h"
@@ -22,9 +24,11 @@ constexpr std::string_view kDatasetUnit = "dataset/";
 constexpr std::string_view kStudyUnit = "study/";
 constexpr std::string_view kSealingUnit = "sealing/";
 
-constexpr std::string_view kPrefixes[] = {kOpenCall,   kChunk,     kDataset,     kJob,
-                                          kJoin,       kAuditSalt, kManifestKey, kTicketKey,
-                                          kQuarantine, kSealing,   kDirectKey};
+// In byte order, in which a plain store is sealed (adoption.h).
+constexpr std::string_view kPrefixes[] = {kOpenCall,  kChunk,      kDataset,   kJob,
+                                          kJoin,      kAuditSalt,  kDirectKey, kManifestKey,
+                                          kTicketKey, kQuarantine, kSealing};
+static_assert(std::is_sorted(std::begin(kPrefixes), std::end(kPrefixes)));
 
 // A repair may put a record aside more than once.
 std::string_view WithoutQuarantine(std::string_view key) {
@@ -44,7 +48,8 @@ std::optional<std::string> UnitOf(std::string_view key) {
   if (ConsumePrefix(&key, kJoin)) return StrCat(kStudyUnit, IdIn(key));
   if (ConsumePrefix(&key, kSealing)) return StrCat(kSealingUnit, IdIn(key));
   if (StartsWith(key, kDataset) || StartsWith(key, kJob) || StartsWith(key, kOpenCall) ||
-      StartsWith(key, kDirectKey) || key == kAuditSalt || key == kManifestKey || key == kTicketKey) {
+      StartsWith(key, kDirectKey) || key == kAuditSalt || key == kManifestKey ||
+      key == kTicketKey) {
     return std::string(kDaemonUnit);
   }
   return std::nullopt;
