@@ -1,6 +1,5 @@
 #include "server/daemon/transport/server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
@@ -99,9 +98,7 @@ class CuratorServer final : public DaemonServer {
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   Status Listen(const ServerOptions& options) {
-    // Both plugins must be requested before the builder, which collects them, is made.
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::EnableDefaultHealthCheckService(true);  // must come before the builder is made
     grpc::ServerBuilder builder;
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -98,12 +98,16 @@ Services::Services(const service::HandlerRegistry& registry, const service::Lane
     }
     service->Add(method);
   }
+  std::vector<std::string> names = {"grpc.health.v1.Health"};
+  for (const auto& [name, service] : by_name) names.push_back(name);
+  reflection_ = std::make_unique<ReflectionService>(std::move(names));
 }
 
 Services::~Services() = default;
 
 void Services::RegisterWith(grpc::ServerBuilder& builder) {
   for (const std::unique_ptr<Service>& service : services_) builder.RegisterService(service.get());
+  builder.RegisterService(reflection_.get());
 }
 
 }  // namespace coppice::rpc

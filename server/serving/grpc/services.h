@@ -1,6 +1,6 @@
 // The registered handlers as gRPC services, over the table of methods (server/serving/access).
 //
-// gRPC provides reflection and health, which find these services by name.
+// gRPC provides health, which finds these services by name; reflection.h names them.
 
 #ifndef COPPICE_SERVER_SERVING_GRPC_SERVICES_H_
 #define COPPICE_SERVER_SERVING_GRPC_SERVICES_H_
@@ -17,6 +17,7 @@
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/worker_pool.h"
 #include "server/serving/grpc/calls.h"
+#include "server/serving/grpc/reflection.h"
 
 namespace coppice::rpc {
 
@@ -49,6 +50,7 @@ class Services {
   const CallerFinder find_caller_;
   const AnswerCheck may_answer_;
   std::vector<std::unique_ptr<Service>> services_;
+  std::unique_ptr<ReflectionService> reflection_;
 };
 
 }  // namespace coppice::rpc
