@@ -21,7 +21,13 @@ namespace {
 
 namespace py = pybind11;
 
-py::dict Deliver(VisitingDevice& device) {
+// A class of its own in Python: it asks for a relay's key, and takes no token.
+class RelayedDevice final : public VisitingDevice {
+ public:
+  using VisitingDevice::VisitingDevice;
+};
+
+py::dict Deliver(RelayedDevice& device) {
   const Deliveries deliveries = device.Deliver();
   py::dict described;
   described["stored"] = deliveries.delivered();
@@ -49,7 +55,7 @@ RelayPolicy RelayPolicyOf(const std::filesystem::path& relay_key, int64_t min_ba
       .max_send_delay_seconds = InRange("max_send_delay", max_send_delay, uint32_t{0}, kMost)};
 }
 
-std::unique_ptr<VisitingDevice> MakeRelayedDevice(
+std::unique_ptr<RelayedDevice> MakeRelayedDevice(
     const std::string& server, std::shared_ptr<Policy> policy,
     std::shared_ptr<JournalInPython> journal, const std::filesystem::path& relay_key,
     const std::filesystem::path& curator_key, const OptionalPath& ca, const OptionalPath& cert,
@@ -78,7 +84,7 @@ std::unique_ptr<VisitingDevice> MakeRelayedDevice(
         "which ticket this device has; name the file of the authority that the relay's operator "
         "gave you");
   }
-  return std::make_unique<VisitingDevice>(
+  return std::make_unique<RelayedDevice>(
       ValueOrRaise(GrpcCarrier::ToRelay(connect, RetryOptions())), std::move(offers), relay_policy,
       subject, std::move(policy), std::move(journal));
 }
@@ -88,7 +94,7 @@ std::unique_ptr<VisitingDevice> MakeRelayedDevice(
 void BindRelayedDevice(py::module_& module) {
   const RelayPolicy defaults;
   const auto type =
-      py::class_<VisitingDevice>(module, "RelayedDevice", DocstringOf("RelayedDevice"))
+      py::class_<RelayedDevice>(module, "RelayedDevice", DocstringOf("RelayedDevice"))
           .def(py::init(&MakeRelayedDevice), py::arg("server"), py::arg("policy").none(false),
                py::arg("journal").none(false), py::kw_only(), py::arg("relay_key"),
                py::arg("curator_key"), py::arg("ca") = py::none(), py::arg("cert") = py::none(),
@@ -100,12 +106,12 @@ void BindRelayedDevice(py::module_& module) {
                DocstringOf("RelayedDevice.__init__"))
           .def(
               "answer",
-              [](VisitingDevice& device, const std::string& study, const py::object& read) {
+              [](RelayedDevice& device, const std::string& study, const py::object& read) {
                 device.Answer(study, read, /*token=*/"");
               },
               py::arg("study"), py::arg("read"), DocstringOf("RelayedDevice.answer"))
           .def("deliver", Deliver, DocstringOf("RelayedDevice.deliver"))
-          .def("give_up", &VisitingDevice::GiveUp, py::arg("study"),
+          .def("give_up", &RelayedDevice::GiveUp, py::arg("study"),
                DocstringOf("RelayedDevice.give_up"));
   HideArguments(type, "answer", DocstringOf("RelayedDevice.answer"));
 }
