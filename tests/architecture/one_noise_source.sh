@@ -54,7 +54,7 @@ contents() {  # contents BINARY
 
 noise_flags() {  # noise_flags COMMAND...: of the command and all below it
   local help below
-  help=$("$@" --help 2>&1 || true)
+  help=$("$@" --help --all 2>&1 || true)
   grep -oE -- '^ .*--[a-z-]*(seed|noise|random)[a-z-]*' <<<"$help" | sed "s|^ *|${*##*/} |" || true
   for below in $(sed -n '/^Subcommands:/,/^$/s/^  \([a-z]\+\) .*/\1/p' <<<"$help"); do
     noise_flags "$@" "$below"
