@@ -295,7 +295,7 @@ def test_a_preview_spends_nothing(dataset):
 
 def test_a_budget_is_exhausted(dataset):
     spent = dataset.refresh().epsilon_spent
-    with pytest.raises(remote.BudgetExhaustedError, match="asks for epsilon 9") as caught:
+    with pytest.raises(remote.BudgetExhaustedError, match="the job needs epsilon 9") as caught:
         dataset.train(epsilon=9)
     assert isinstance(caught.value, coppice.BudgetExhausted)
     assert dataset.refresh().epsilon_spent == spent
