@@ -224,7 +224,7 @@ TEST(CheckFitsTest, BasicAddsUpEpsilonToTheLastNano) {
   EXPECT_OK(CheckFits(cap, spent, {.epsilon_nanos = kEpsilon / 2, .rho_pico = UINT64_MAX}));
   EXPECT_THAT(
       CheckFits(cap, spent, {.epsilon_nanos = kEpsilon / 2 + 1}),
-      StatusIs(StatusCode::kResourceExhausted, AllOf(HasSubstr("asks for epsilon 0.500000001"),
+      StatusIs(StatusCode::kResourceExhausted, AllOf(HasSubstr("needs epsilon 0.500000001"),
                                                      HasSubstr("0.5 is left of the dataset's 3"))));
   EXPECT_FALSE(CheckFits(cap, spent, {.epsilon_nanos = UINT64_MAX}).ok());
   EXPECT_FALSE(CheckFits(cap, {.epsilon_nanos = UINT64_MAX}, {.epsilon_nanos = 1}).ok());

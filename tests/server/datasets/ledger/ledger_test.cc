@@ -84,7 +84,7 @@ TEST_F(LedgerTest, JobsAreChargedToTheCapAndNotBeyond) {
   EXPECT_OK(Reserve("a", kEpsilon));
   EXPECT_OK(Reserve("b", kEpsilon + 1));
   EXPECT_THAT(Reserve("c", kEpsilon),
-              StatusIs(kExhausted, AllOf(HasSubstr("asks for epsilon 1"),
+              StatusIs(kExhausted, AllOf(HasSubstr("needs epsilon 1"),
                                          HasSubstr("0.999999999 is left of the dataset's 3"))));
   EXPECT_EQ(Spent(), 2 * kEpsilon + 1);
   EXPECT_OK(Reserve("c", kEpsilon - 1));
