@@ -78,8 +78,6 @@ ask model export --model spe --output "$out/spe.json"
 stop
 cp -r "$work/store" "$work/kept"
 
-# Ten more devices answer after that copy, and their journal loses the last frame, which says that all were delivered:
-# they wait for a curator that has not heard of them.
 start store
 {
   ask study show --study sealed
@@ -87,17 +85,24 @@ start store
   ask dataset show --dataset table
   ask endpoint show --endpoint served
 } >"$out/shown.jsonl"
-ask collect simulate --study open --data "$out/private.csv" --limit 10 --journal "$out/devices.journal"
-stop
-python3 - "$out/devices.journal" <<'PYTHON'
-import struct, sys
-with open(sys.argv[1], "r+b") as journal:
-    data = journal.read()
-    at = last = data.index(b"\n") + 1 + 4  # magic, version
-    while at < len(data):
-        last, at = at, at + 4 + 4 + struct.unpack_from("<I", data, at)[0] + 8
-    journal.truncate(last)
+# Ten more devices answer after that copy. Their gateway is killed when their answers are in the journal, so they wait
+# for a curator that has not heard of them.
+cp "$out/devices.journal" "$work/before"
+until "$bin/coppice" collect history --journal "$out/devices.journal" --json | grep -q '"study":"open".*"waiting":10,'; do
+  cp "$work/before" "$out/devices.journal"
+  python3 - "$out/devices.journal" "$bin/coppice" collect simulate --study open --data "$out/private.csv" --limit 10 \
+    --journal "$out/devices.journal" --server "127.0.0.1:$(<"$work/port")" --ca "$work/certs/ca.crt" <<'PYTHON'
+import os, subprocess, sys
+journal, command = sys.argv[1], sys.argv[2:]
+enough = os.path.getsize(journal) + 10 * 80  # ten answers
+gateway = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+while gateway.poll() is None and os.path.getsize(journal) < enough:
+    pass
+gateway.kill()
+gateway.wait()
 PYTHON
+done
+stop
 "$bin/coppice" collect history --journal "$out/devices.journal" --json >"$out/history.jsonl"
 rm -f "$work"/kept/rocksdb/{LOG*,LOCK}
 tar -C "$work/kept" --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/store.tar.gz" .

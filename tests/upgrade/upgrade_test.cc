@@ -58,11 +58,13 @@ Json WithoutAlarms(Json study) {
   return study;
 }
 
-// Returns a model without its name, its age and the version that made it.
+// Returns a model without its name, its age, the version that made it, and the signature over
+// these.
 Json Content(const std::string& file) {
   Json model = Json::parse(ReadWhole(file));
   model.erase("name");
   model.erase("created_unix_seconds");
+  model.erase("signature");
   model["certificate"].erase("code_version");
   return model;
 }
