@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/wire/model.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/model_signature.h"
 #include "coppice/v1/storage.pb.h"
@@ -145,19 +146,32 @@ v1::Model ToProto(const ModelInfo& info) {
   return proto;
 }
 
-StatusOr<ModelInfo> DecodeModel(std::string_view key, std::string_view bytes) {
+namespace {
+
+// What a record says of its model besides the model itself.
+StatusOr<ModelInfo> DecodeAllButModel(std::string_view key, std::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, storage::ParseRecord<v1::Model>(key, bytes));
   COPPICE_ASSIGN_OR_RETURN(Origin origin, OriginIn(proto, key));
-  StatusOr<Model> model = ParseModel(proto);
-  if (!model.ok()) return storage::CorruptRecord(key, model.status().message());
   ModelInfo info{.id = std::move(origin.id),
                  .source = std::move(origin.source),
                  .created_unix_seconds = proto.created_unix_seconds(),
-                 .model = std::make_shared<const Model>(*std::move(model))};
+                 .model = nullptr};
   if (!proto.has_signature()) return info;
   const StatusOr<ModelSignature> signature = ParseModelSignature(proto.signature());
   if (!signature.ok()) return storage::CorruptRecord(key, signature.status().message());
   info.signature = *signature;
+  return info;
+}
+
+}  // namespace
+
+// The message is gone before the model is read from the same bytes: models are large, and a message
+// takes more memory than its model.
+StatusOr<ModelInfo> DecodeModel(std::string_view key, std::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(ModelInfo info, DecodeAllButModel(key, bytes));
+  StatusOr<Model> model = ReadModel(bytes);
+  if (!model.ok()) return storage::CorruptRecord(key, model.status().message());
+  info.model = std::make_shared<const Model>(*std::move(model));
   return info;
 }
 
