@@ -60,15 +60,21 @@ void AddBuildInfo(metrics::Readings& readings) {
   });
 }
 
-void AddLeads(bool leads, metrics::Readings& readings) {
+void AddLeads(bool leads, std::function<bool()> can_lead, metrics::Readings& readings) {
   readings.AddGauge("coppice_leads", "1 if this daemon works on the store, 0 if it stands by.",
                     [leads] { return leads ? 1 : 0; });
+  readings.AddGauge(
+      "coppice_can_lead",
+      "1 if this daemon works on the store or, standing by, found nothing at its last "
+      "look at the database that would keep it from that.",
+      [can_lead = std::move(can_lead)] { return can_lead() ? 1 : 0; });
 }
 
 void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
                        metrics::Readings& readings) {
   AddBuildInfo(readings);
-  AddLeads(true, readings);
+  AddLeads(
+      true, [] { return true; }, readings);
   readings.AddGauges(kReadyMetric, kReadyHelp, [&readiness] {
     std::vector<metrics::Reading> checks;
     for (const auto& [name, passed] : readiness.Passed()) {
@@ -152,11 +158,7 @@ StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeStandbyMetrics(
                            metrics::LoadMetricsPassword(options.password_file));
   const auto readings = std::make_shared<metrics::Readings>();
   AddBuildInfo(*readings);
-  AddLeads(false, *readings);
-  readings->AddGauge("coppice_can_lead",
-                     "1 if this standby's last look at the database found nothing that would keep "
-                     "it from leading.",
-                     [can_lead = std::move(can_lead)] { return can_lead() ? 1 : 0; });
+  AddLeads(false, std::move(can_lead), *readings);
   metrics::AddProcessReadings(*readings);
   return metrics::MetricsPage::Serve(options.listen, {readings}, password);
 }
