@@ -111,11 +111,13 @@ StatusOr<Model> ReadModel(std::string_view bytes) {
   std::vector<DerivedFeature> derived = MakeDerived(message.derived);
   const StatusOr<Schema> tree_schema = ExtendSchema(schema, derived);
   if (!tree_schema.ok()) return InField("model.derived", tree_schema.status());
+  // Before the trees: a leaf takes less than its message, and the nodes find room in what is freed.
+  std::vector<std::vector<LeafPrediction>> leaves = MakeLeaves(std::move(message.predictions));
   COPPICE_ASSIGN_OR_RETURN(Forest forest, MakeForest(std::move(message.forest), *tree_schema));
-  StatusOr<Model> model = Model::Create(
-      std::move(schema), std::move(forest), MakeLeaves(std::move(message.predictions)),
-      std::move(message.certificate), static_cast<LeafKind>(message.leaf_kind), std::move(derived),
-      std::move(message.shared_noise));
+  StatusOr<Model> model =
+      Model::Create(std::move(schema), std::move(forest), std::move(leaves),
+                    std::move(message.certificate), static_cast<LeafKind>(message.leaf_kind),
+                    std::move(derived), std::move(message.shared_noise));
   if (!model.ok()) return InField("model", model.status());
   return model;
 }
