@@ -53,7 +53,7 @@ test('a role that is too low is told so, and nothing happens', () => opened({rou
   assert.match(await alert.innerText(), /Your role does not allow this[^]*(admin|role)/);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({state: 'detached'});
-  assert.match(await shown.text(), /It takes reports/);
+  assert.match(await shown.text(), /Takes reports/);
   assert.strictEqual((await daemon.call('StudyService/GetStudy', {name: 'studies/survey'})).body.study.state, 'STUDY_STATE_OPEN');
 }));
 
