@@ -9,11 +9,15 @@ AssertionError; docs/threat-model.md names them.
 import asyncio
 import json
 import os
+import shutil
 import ssl
 import subprocess
 import sys
 import tempfile
 import threading
+from concurrent import futures
+
+import grpc
 
 import http2
 
@@ -21,7 +25,6 @@ BIN = os.environ["COPPICE_BIN_DIR"]
 CA = os.environ["COPPICE_CA"]
 CERTS = os.path.dirname(CA)
 CURATOR = os.environ["COPPICE_SERVER"]
-JOURNAL_HEADER_BYTES = len("coppice journal\n") + 4
 STEERING = b"\x1b]0;OWNED\x07\x1b[31mred\x1b[0m\xc2\x9b31m"
 
 
@@ -102,10 +105,12 @@ def an_own_schema_comes_first(folder):
 class SecondDaemon:
     """Another curator, with keys of its own."""
 
-    def __init__(self, folder):
-        port_file = os.path.join(folder, "second.port")
+    def __init__(self, folder, data="second"):
+        port_file = os.path.join(folder, f"{data}.port")
+        if os.path.exists(port_file):
+            os.remove(port_file)
         self._daemon = subprocess.Popen(
-            [os.path.join(BIN, "coppiced"), "--data-dir", os.path.join(folder, "second"), "--listen",
+            [os.path.join(BIN, "coppiced"), "--data-dir", os.path.join(folder, data), "--listen",
              "127.0.0.1:0", "--port-file", port_file, "--tls-cert",
              os.path.join(CERTS, "server.crt"), "--tls-key", os.path.join(CERTS, "server.key")],
             stderr=subprocess.DEVNULL)
@@ -124,15 +129,42 @@ class SecondDaemon:
         self._daemon.wait(60)
 
 
-def forget_the_delivery(journal):
-    """Cuts off the last record, as if the device had died before it recorded what was delivered."""
-    with open(journal, "r+b") as file:
-        data = file.read()
-        at, last = JOURNAL_HEADER_BYTES, None
-        while at < len(data):
-            last = at
-            at += 4 + 4 + int.from_bytes(data[at:at + 4], "little") + 8
-        file.truncate(last)
+class LosingServer:
+    """Passes every call on to the curator but reports, which it loses: they wait in the journal."""
+
+    def __init__(self, curator):
+        self._curator = curator
+
+    def __enter__(self):
+        def read(name):
+            with open(os.path.join(CERTS, name), "rb") as file:
+                return file.read()
+
+        self._to_curator = grpc.secure_channel(self._curator, grpc.ssl_channel_credentials(read("ca.crt")))
+        self._server = grpc.server(futures.ThreadPoolExecutor(4))
+        self._server.add_generic_rpc_handlers([self])
+        credentials = grpc.ssl_server_credentials([(read("server.key"), read("server.crt"))])
+        self.server = "127.0.0.1:%d" % self._server.add_secure_port("127.0.0.1:0", credentials)
+        self._server.start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.stop(None)
+
+    def service(self, details):
+        return grpc.unary_unary_rpc_method_handler(
+            lambda request, context: self._answer(details.method, request, context))
+
+    def _answer(self, method, request, context):
+        if method.endswith("/SubmitReports"):
+            context.abort(grpc.StatusCode.INTERNAL, "lost")
+        return self._to_curator.unary_unary(method)(request, timeout=60)
+
+
+def simulate_without_delivery(*arguments, server=CURATOR):
+    with LosingServer(server) as losing:
+        simulated = coppice("collect", "simulate", *arguments, server=losing.server)
+    assert simulated.returncode == 1 and b"collect resume" in simulated.stderr, simulated.stderr
 
 
 def waiting(journal):
@@ -145,9 +177,7 @@ def answers_go_to_their_own_curator(folder):
     create_study(folder, "mine", ["no", "yes"])
     table = write(folder, "mine.csv", "who,x,status\nann,3,no\nbob,8,yes\n")
     journal = os.path.join(folder, "mine.journal")
-    answer_of(coppice("collect", "simulate", "--study", "mine", "--data", table, "--journal", journal,
-                      "--id-column", "who"))
-    forget_the_delivery(journal)
+    simulate_without_delivery("--study", "mine", "--data", table, "--journal", journal, "--id-column", "who")
     assert waiting(journal) == 2
 
     with SecondDaemon(folder) as second:
@@ -159,22 +189,25 @@ def answers_go_to_their_own_curator(folder):
                                  server=second.server))["rejected"] == {}
 
     counts = answer_of(coppice("collect", "resume", "--journal", journal))
-    assert counts["duplicate"] == 2 and counts["waiting"] == 0, counts
+    assert counts["accepted"] == 2 and counts["waiting"] == 0, counts
 
 
 def an_unknown_study_ends_nothing(folder):
-    """A curator that claims not to know a study makes no device forget its answer."""
-    create_study(folder, "gone", ["no", "yes"])
+    """A curator that does not know a study, as it went back to before it was made, ends no device's answer."""
+    with SecondDaemon(folder, "before"):
+        pass
+    shutil.copytree(os.path.join(folder, "before"), os.path.join(folder, "after"))
     table = write(folder, "gone.csv", "x,status\n3,no\n8,yes\n")
     journal = os.path.join(folder, "gone.journal")
-    answer_of(coppice("collect", "simulate", "--study", "gone", "--data", table, "--journal", journal))
-    forget_the_delivery(journal)
-    deleted = coppice("study", "delete", "--study", "gone", "--yes")
-    assert deleted.returncode == 0, deleted.stderr
-    resumed = coppice("collect", "resume", "--journal", journal)
-    assert resumed.returncode == 1 and b"--end-unknown" in resumed.stderr, resumed.stderr
-    assert waiting(journal) == 2
-    assert coppice("collect", "resume", "--journal", journal, "--end-unknown").returncode == 0
+    with SecondDaemon(folder, "after") as after:
+        create_study(folder, "gone", ["no", "yes"], server=after.server)
+        simulate_without_delivery("--study", "gone", "--data", table, "--journal", journal, server=after.server)
+    with SecondDaemon(folder, "before") as before:
+        resumed = coppice("collect", "resume", "--journal", journal, server=before.server)
+        assert resumed.returncode == 1 and b"--end-unknown" in resumed.stderr, resumed.stderr
+        assert waiting(journal) == 2
+        ended = coppice("collect", "resume", "--journal", journal, "--end-unknown", server=before.server)
+        assert ended.returncode == 0, ended.stderr
     assert waiting(journal) == 0
 
 
