@@ -38,6 +38,12 @@ class AllLeavesForm final : public StudyForm {
   TreeReports ReportsFor(size_t tree, const TreeSums& model_sums) const override;
 };
 
+// In a study by a feature, whose values every tree begins with: the counters of the trees behind.
+struct ValuesInFront {
+  uint32_t feature = 0;
+  std::vector<ConsistentCounter> counters_behind;
+};
+
 // A report is about the leaves that its public values allow, with the mechanism for that number of
 // leaves. A ConsistentCounter adds it up leaf by leaf: a leaf that a report cannot be about gets
 // nothing from it, and so no noise.
@@ -67,12 +73,6 @@ class SomeLeavesForm : public StudyForm {
   const ConsistentCounter& counter(size_t tree) const { return counters_[tree]; }
 
  private:
-  // In a study by a feature, whose values every tree begins with: the counters of the trees behind.
-  struct ValuesInFront {
-    uint32_t feature = 0;
-    std::vector<ConsistentCounter> counters_behind;
-  };
-
   std::optional<uint32_t> by_feature() const final;
   const ConsistentCounter& ModelCounter(size_t tree) const;
   NoisyCounts NoisyCountsOf(size_t tree, const TreeSums& sums, uint64_t reports,
