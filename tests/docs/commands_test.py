@@ -23,7 +23,7 @@ SEPARATOR = re.compile(r"&&|\|\||[|;&()<>]|\$\(")
 # What stands for a subcommand: `coppice … --json`, `coppice NOUN list`; and what a program prints of itself: `coppice 0.2`.
 LEFT_OUT = re.compile(r"…|\.\.\.|^[A-Z]|^\d")
 # Flags that a page says alone, of programs that have no --help which this could ask.
-OF_OTHERS = {"--without-console": "deploy/packages.sh", "--keep": "deploy/quickstart.sh"}
+OF_OTHERS = {"--all": "--help --all", "--without-console": "deploy/packages.sh", "--keep": "deploy/quickstart.sh"}
 
 
 def pages():
@@ -80,9 +80,10 @@ def program_named(word):
 def help_of(program, *path):
     with tempfile.TemporaryDirectory() as elsewhere:  # a program of the tests may take --help for the name of a folder
         run = subprocess.run([program, *path, "--help"], cwd=elsewhere, capture_output=True, text=True, timeout=300, check=False)
+        shown = run.stdout + run.stderr
         if "--help --all`" in run.stdout:  # it has flags for research
-            run = subprocess.run([program, *path, "--help", "--all"], capture_output=True, text=True, timeout=300, check=True)
-    return run.stdout + run.stderr
+            shown += subprocess.run([program, *path, "--help", "--all"], capture_output=True, text=True, timeout=300, check=True).stdout
+    return shown
 
 
 @functools.lru_cache(maxsize=None)

@@ -14,7 +14,7 @@ namespace coppice::relay {
 namespace {
 
 constexpr char kDescription[] =
-    "Coppice's relay: deals a curator's tickets to devices at random, keeps their encrypted "
+    "Coppice's relay: deals a curator's tickets to devices at random, keeps their sealed "
     "reports, and passes them to the curator in the order of tickets once there are enough. Must "
     "be run by a different party from the curator.";
 
