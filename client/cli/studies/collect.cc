@@ -189,7 +189,7 @@ Status CloseWith(const Status& status, const GatewayCounts& counts, const Gatewa
     return FailedPreconditionError(
         StrCat(counts.unknown_study,
                " answers are to studies that this curator does not know; they stay in the "
-               "journal. If those studies were deleted, `coppice collect resume "
+               "journal. If it will never know them again, `coppice collect resume "
                "--end-unknown --journal ",
                journal_file, "` gives the answers up"));
   }
