@@ -119,7 +119,7 @@ class FaultRun {
     const StatusOr<Schedule> schedule = Cast::Parse(replay_);
     if (!schedule.ok()) return Print(schedule.status().ToString()), 2;
     bool held = true;
-    for (uint64_t i = 0; i < schedules_.value_or(1); ++i) {
+    for (uint64_t i = 0; i < schedules_.value_or(1) && !cast_.IsInterrupted(); ++i) {
       const RunResult<Tally> result = Play(*schedule, seed_ + i);
       held &= result.violation.empty();
       Print(TallyText(result.tally));

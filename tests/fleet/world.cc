@@ -164,6 +164,7 @@ class World final : public faults::World<Step> {
 
   // Ends all faults; from then on everything must work.
   void Finish() override {
+    At("the end, when everything works again");
     Heal();
     StopTraffic();
     if (!IsOver()) Settle();
