@@ -25,6 +25,8 @@ HIDE_FRIEND_COMPOUNDS = YES
 SORT_MEMBER_DOCS = NO
 MACRO_EXPANSION = YES
 EXPAND_ONLY_PREDEF = YES
+INCLUDE_GRAPH = NO
+INCLUDED_BY_GRAPH = NO
 PREDEFINED = COPPICE_API= ABSL_GUARDED_BY(x)= ABSL_EXCLUSIVE_LOCKS_REQUIRED(x)= ABSL_LOCKS_EXCLUDED(x)=
 QUIET = YES
 WARN_IF_UNDOCUMENTED = NO
@@ -41,9 +43,11 @@ def public_rooms(root):
         if line and not line.startswith("#"):
             room, folder = (field.strip() for field in line.split("|")[:2])
             layers[room] = folder
-    rooms = re.search(r"set\(COPPICE_CLIENT_ROOMS ([^)]+)\)", (root / "cmake/targets.cmake").read_text(encoding="utf-8"))[1].split()
-    beside = re.search(r'MATCHES "\^\(([^)]+)\)\$"', (root / "cmake/install.cmake").read_text(encoding="utf-8"))[1].split("|")
-    return [layers[room] for room in layers if room in rooms or room in beside]
+    targets = (root / "cmake/targets.cmake").read_text(encoding="utf-8")
+    public = set()
+    for name in ("COPPICE_CLIENT_ROOMS", "COPPICE_CARRIER_ROOMS"):
+        public |= set(re.search(rf"set\({name}\s+([^)]+)\)", targets)[1].split())
+    return [layers[room] for room in layers if room in public]
 
 
 def run_doxygen(root, headers, output):
