@@ -85,21 +85,6 @@ TEST_F(StudyServiceTest, ExpiryBeforeTheEpochIsRefused) {
   ExpectRefused("settings.expires_unix_seconds");
 }
 
-// A client of 0.1 sends the settings as fields of the request itself.
-TEST_F(StudyServiceTest, SettingsWhereTheyWereAreRefusedAndNotIgnored) {
-  for (const int number : {11, 12, 13, 14}) {
-    google::protobuf::UnknownFieldSet& unknown =
-        *create_.GetReflection()->MutableUnknownFields(&create_);
-    unknown.Clear();
-    unknown.AddVarint(number, 1);
-    grpc::ClientContext context;
-    EXPECT_THAT(stub_->CreateStudy(&context, create_, &created_),
-                GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("update the client")))
-        << number;
-  }
-  EXPECT_EQ(studies_.created(), nullptr);
-}
-
 TEST_F(StudyServiceTest, ASettingOfALaterVersionIsRefusedAndNotIgnored) {
   v1::StudySettings& settings = *create_.mutable_settings();
   settings.GetReflection()->MutableUnknownFields(&settings)->AddVarint(1000, 1);
