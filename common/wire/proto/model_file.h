@@ -14,7 +14,7 @@ namespace coppice {
 // Twice the largest message that the curator sends, written as JSON.
 inline constexpr size_t kMaxModelFileBytes = size_t{512} << 20;
 
-// Reads the message in a file, which FromProto() must still check. NotFound if it cannot be read;
+// Reads the message in a file, which ParseModel() must still check. NotFound if it cannot be read;
 // InvalidArgument, naming the file, if it is not a model.
 StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes = kMaxModelFileBytes);
 

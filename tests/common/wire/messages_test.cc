@@ -275,7 +275,7 @@ TEST(MessagesTest, TakesNoMemoryForElementsBeyondTheirBound) {
       taken(repeated("\x32\0", kMany), [](std::string_view b) { return ReadOffer(b).status(); }),
       kFew);  // trees
   EXPECT_LE(taken(repeated("\x1a\0", kMany),
-                  [](std::string_view b) { return ReadReportsRequest(b).status(); }),
+                  [](std::string_view b) { return ReadSealedReports(b).status(); }),
             kFew);
   EXPECT_LE(
       taken(repeated("\x7a\0", kMany), [](std::string_view b) { return ReadTerms(b).status(); }),

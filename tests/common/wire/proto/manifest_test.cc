@@ -188,7 +188,7 @@ v1::SignedManifest SampleSigned() {
 }
 
 TEST(WireManifestTest, ASignedManifestComesBackAsItWas) {
-  ASSERT_OK_AND_ASSIGN(const SignedManifest read, FromProto(SampleSigned()));
+  ASSERT_OK_AND_ASSIGN(const SignedManifest read, ParseSignedManifest(SampleSigned()));
   EXPECT_EQ(ToProto(read).SerializeAsString(), SampleSigned().SerializeAsString());
 }
 
