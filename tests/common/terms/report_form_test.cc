@@ -96,10 +96,9 @@ void ExpectPrivate(const Terms& terms, const std::vector<LabelledRow>& neighbour
 
 class ReportFormLawTest : public ::testing::TestWithParam<MechanismKind> {};
 
+// Their draws have few branches; tests/common/ldp walks those of the other mechanisms.
 INSTANTIATE_TEST_SUITE_P(Mechanisms, ReportFormLawTest,
-                         ::testing::Values(MechanismKind::kDirect, MechanismKind::kSymmetricUnary,
-                                           MechanismKind::kSubsetSelection,
-                                           MechanismKind::kSignedHadamard),
+                         ::testing::Values(MechanismKind::kDirect, MechanismKind::kSignedHadamard),
                          [](const auto& mechanism) {
                            return std::string(MechanismName(mechanism.param));
                          });
