@@ -23,7 +23,7 @@ SEPARATOR = re.compile(r"&&|\|\||[|;&()<>]|\$\(")
 # What stands for a subcommand: `coppice … --json`, `coppice NOUN list`; and what a program prints of itself: `coppice 0.2`.
 LEFT_OUT = re.compile(r"…|\.\.\.|^[A-Z]|^\d")
 # Flags that a page says alone, of programs that have no --help which this could ask.
-OF_OTHERS = {"--all": "--help --all", "--without-console": "deploy/packages.sh", "--keep": "deploy/quickstart.sh"}
+OF_OTHERS = {"--without-console": "deploy/packages.sh", "--keep": "deploy/quickstart.sh"}
 
 
 def pages():

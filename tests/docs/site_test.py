@@ -92,7 +92,7 @@ class SiteTest(unittest.TestCase):
         self.assertIn("what-is-not-protected", references(SITE / "threat-model.html").ids)
 
     def test_reference_has_what_the_sources_say(self):
-        for name, text in (("protocol/relay", "Deals a ticket"), ("protocol/study", "CreateStudyRequest"), ("cpp/device", "DeviceSession"),
+        for name, text in (("protocol/relay", "Deals a ticket"), ("protocol/study", "CreateStudyRequest"), ("cpp/client-device", "DeviceSession"),
                            ("c", "coppice_device_open"), ("python", "PrivateTreeClassifier"), ("python-remote", "token_file"),
                            ("settings-coppiced", "backup-keep"), ("settings-coppice-relay", "admission")):
             self.assertIn(text, re.sub(r"<[^>]+>", "", self.page(f"reference/{name}.html")), name)
@@ -292,7 +292,7 @@ class BrowserTest(unittest.TestCase):
         from chromium import CONTRAST
 
         pages = ["index", "overview", "threat-model", "relay", "research/mechanisms", "research/benchmark", "reference/protocol/study",
-                 "reference/cpp/device", "reference/settings-coppiced", "source/cmake/layers.txt", "search"]
+                 "reference/cpp/client-device", "reference/settings-coppiced", "source/cmake/layers.txt", "search"]
         for page in pages:
             for scheme, width in (("light", 360), ("dark", 360), ("light", 1280), ("dark", 1280)):
                 with self.subTest(page=page, scheme=scheme, width=width):
