@@ -131,7 +131,7 @@ TEST_F(DirectReportsTest, NobodyButTheCuratorCanSayAccepted) {
   SealedReportsEnd lure(lures);
   EXPECT_FALSE(lure.Open(Parse(call)).has_value());
   const PrivateReport own = ReportOf(1, "payload");
-  const DirectReports to_lure = *DirectReports::Seal(DirectKeyOf(lures), kReportBytes, {{&own}});
+  const DirectReports to_lure = *DirectReports::Seal(DirectKeyOf(lures), kReportBytes, {&own});
   ASSERT_TRUE(lure.Open(Parse(to_lure)).has_value());
   v1::SubmitReportsResponse accepted;
   accepted.set_sealed_outcomes(lure.Seal({1}));
