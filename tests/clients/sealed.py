@@ -6,7 +6,7 @@ import secrets
 import struct
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../vectors"))
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../vectors"))
 
 import hpke  # noqa: E402
 
