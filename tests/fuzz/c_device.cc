@@ -17,6 +17,7 @@
 #include "common/wire/calls.h"
 #include "common/wire/manifest.h"
 #include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 #include "common/wire/proto/packed_forest.h"
 #include "coppice/v1/relay.pb.h"
 #include "coppice/v1/study.pb.h"

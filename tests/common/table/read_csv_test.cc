@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::shared_ptr<const Schema> Income() {
+std::shared_ptr<const Schema> IncomeSchema() {
   return std::make_shared<const Schema>(*Schema::Create(
       {Numeric("age", 17, 90), Categorical("job", {"clerk", "a,b", "say \"hi\"", "two\nlines"})},
       "income", {"low", "high"}));
@@ -35,7 +35,7 @@ std::shared_ptr<const Schema> Income() {
 
 StatusOr<TableFile> Read(std::string_view text, const ReadOptions& options = {}) {
   const TempFile file(".csv", text);
-  return ReadTable(file.path(), Income(), options);
+  return ReadTable(file.path(), IncomeSchema(), options);
 }
 
 constexpr std::string_view kHeader = "age,job,income\n";
@@ -63,25 +63,26 @@ TEST(ReadCsvTest, LabelsThatAreIgnoredNeedNotBeThere) {
 TEST(ReadCsvTest, BlocksHaveAllRowsInOrderAndAnErrorOfTheTakerStopsAsItIs) {
   const TempFile file(".csv", "age,job,income\n20,clerk,low\n21,,low\n22,x,high\n23,clerk,low\n");
   std::vector<std::vector<double>> blocks;
-  ASSERT_OK_AND_ASSIGN(const ReadNotes notes,
-                       ReadTableInBlocks(file.path(), Income(), {}, 3, [&](const Table& block) {
-                         blocks.emplace_back(block.column(0).begin(), block.column(0).end());
-                         return OkStatus();
-                       }));
+  ASSERT_OK_AND_ASSIGN(
+      const ReadNotes notes,
+      ReadTableInBlocks(file.path(), IncomeSchema(), {}, 3, [&](const Table& block) {
+        blocks.emplace_back(block.column(0).begin(), block.column(0).end());
+        return OkStatus();
+      }));
   EXPECT_THAT(blocks, ElementsAre(ElementsAre(20, 21, 22), ElementsAre(23)));
   EXPECT_EQ(notes.missing, 1u);
   EXPECT_EQ(notes.unknown_categories, 1u);
   for (const size_t rows : {1, 3, 4, 100}) {
-    EXPECT_EQ(ReadTableInBlocks(file.path(), Income(), {}, rows,
+    EXPECT_EQ(ReadTableInBlocks(file.path(), IncomeSchema(), {}, rows,
                                 [](const Table&) { return AbortedError("enough"); })
                   .status(),
               AbortedError("enough"));
   }
   const auto take = [](const Table&) { return OkStatus(); };
-  EXPECT_THAT(ReadTableInBlocks(file.path(), Income(), {.max_rows = 3}, 2, take).status(),
+  EXPECT_THAT(ReadTableInBlocks(file.path(), IncomeSchema(), {.max_rows = 3}, 2, take).status(),
               StatusIs(StatusCode::kResourceExhausted, HasSubstr("more than 3 rows")));
   const TempFile empty(".csv", "age,job,income\n");
-  EXPECT_THAT(ReadTableInBlocks(empty.path(), Income(), {}, 2, take), IsRefused("no rows"));
+  EXPECT_THAT(ReadTableInBlocks(empty.path(), IncomeSchema(), {}, 2, take), IsRefused("no rows"));
 }
 
 StatusOr<TableFile> ReadRings(std::string_view body, const ReadOptions& options = {}) {
@@ -328,9 +329,9 @@ TEST(ReadCsvTest, StopsAtTheLimits) {
 }
 
 TEST(ReadCsvTest, MissingFilesAndFoldersAreNotRead) {
-  EXPECT_THAT(ReadTable("/nonexistent.csv", Income()),
+  EXPECT_THAT(ReadTable("/nonexistent.csv", IncomeSchema()),
               StatusIs(StatusCode::kNotFound, HasSubstr("/nonexistent.csv")));
-  EXPECT_FALSE(ReadTable("/", Income()).ok());
+  EXPECT_FALSE(ReadTable("/", IncomeSchema()).ok());
 }
 
 TEST(ReadCsvTest, ReadsTheCensusPublicRows) {
@@ -376,7 +377,7 @@ TEST(ReadCsvTest, WhatATotalReaderRefusesIsTheFilesOwn) {
   for (const char* broken : {"", "age,job\n", "a,b\n1\n", "a\n\"x\n"}) {
     const TempFile file(".csv", broken);
     EXPECT_FALSE(CheckTableStructure(file.path()).ok()) << broken;
-    EXPECT_FALSE(ReadTable(file.path(), Income(), {.total = true}).ok()) << broken;
+    EXPECT_FALSE(ReadTable(file.path(), IncomeSchema(), {.total = true}).ok()) << broken;
   }
   const TempFile fine(".csv", "a,b\nx,y\n");
   EXPECT_OK(CheckTableStructure(fine.path()));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "common/base/text.h"
 #include "server/serving/access/method_table.h"
 #include "tests/server/daemon/owners_fixture.h"
