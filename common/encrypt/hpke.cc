@@ -406,7 +406,8 @@ StatusOr<std::string> SealAnswer(Aead aead, const MessageSecret& secret,
                                  std::string_view encapsulated, std::string_view label,
                                  std::string_view plaintext) {
   std::string answer(AnswerNonceBytes(aead), '\0');
-  if (RAND_priv_bytes(reinterpret_cast<uint8_t*>(answer.data()), static_cast<int>(answer.size())) != 1) {
+  if (RAND_priv_bytes(reinterpret_cast<uint8_t*>(answer.data()), static_cast<int>(answer.size())) !=
+      1) {
     ERR_clear_error();
     return UnavailableError("the system's random source failed; nothing was sealed");
   }

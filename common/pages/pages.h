@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/pages/chart.h"
 #include "common/model/model.h"
+#include "common/pages/chart.h"
 
 namespace coppice::report {
 

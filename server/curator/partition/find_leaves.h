@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/table/table.h"
 #include "common/model/tree.h"
+#include "common/table/table.h"
 
 namespace coppice::curator {
 

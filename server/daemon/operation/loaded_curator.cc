@@ -119,8 +119,7 @@ StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
 }
 
 Status LoadedCurator::OpenStudies(const CuratorOptions& options,
-                                  const curator::SigningKeys& signing_keys,
-                                  storage::Store& store) {
+                                  const curator::SigningKeys& signing_keys, storage::Store& store) {
   // Comes first, because it detects a store made by a newer version.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(

@@ -23,8 +23,8 @@ class StreamCall {
   virtual void Read() = 0;
 
   // Takes the message that OnMessage() announced, once and before the next Read(). InvalidArgument
-  // if it does not parse; ResourceExhausted if it has no room (MessageIntake), which lasts until the
-  // next call or the stream's end.
+  // if it does not parse; ResourceExhausted if it has no room (MessageIntake), which lasts until
+  // the next call or the stream's end.
   virtual Status ParseTo(google::protobuf::Message& message) = 0;
 
   // OnWritten() follows, unless the message is too large: Internal. `message` may go afterwards.

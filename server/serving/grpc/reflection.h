@@ -2,8 +2,8 @@
 // their messages.
 //
 // gRPC's own has no limit for a request but the transport's, and keeps every unknown field of one:
-// 62 MiB of them took over a gigabyte, from anybody with a role. This one reads a request as a device
-// reads its messages (common/wire), which keeps nothing that it does not know.
+// 62 MiB of them took over a gigabyte, from anybody with a role. This one reads a request as a
+// device reads its messages (common/wire), which keeps nothing that it does not know.
 //
 // Source     https://github.com/grpc/grpc/blob/master/src/proto/grpc/reflection/v1alpha
 

@@ -299,7 +299,7 @@ TEST_P(ByValueStudyTest, WhatTheStudyCannotTellIsRefusedInWords) {
   EXPECT_THAT(Build("m", FeatureValue{.feature = "x", .category = "1"}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("where.feature")));
   EXPECT_THAT(Build("m", kWhereGold, Evidence::kPublic),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("public labels alone")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("evidence public uses none")));
 }
 
 TEST_P(ByValueStudyTest, AStudyByNoFeatureRefusesValues) {

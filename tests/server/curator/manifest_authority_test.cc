@@ -29,7 +29,8 @@ Manifest SampleManifest() {
   return {.study = "sample",
           .epsilon = *Budget::FromEpsilon(1),
           .mechanism = MechanismKind::kDirect,
-          .min_reports = 5};
+          .min_reports = 5,
+          .direct = DirectSealing{.key = {.suite = 1, .key = {9}}, .report_bytes = 1000}};
 }
 
 class ManifestAuthorityTest : public ::testing::Test {

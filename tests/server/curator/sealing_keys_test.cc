@@ -178,11 +178,11 @@ TEST_F(SealingKeysTest, DamagedRecordsAreDataLossThatNamesThem) {
   };
   const std::vector<Damage> damages = {
       {[](auto& record) { record.set_suite(2); }, "has an unknown suite"},
-      {[](auto& record) { record.set_suite(3); }, "holds a different key from the one in its name"},
+      {[](auto& record) { record.set_suite(3); }, "holds another key than it is named for"},
       {[](auto& record) { record.mutable_public_key()->pop_back(); }, "of another length"},
       {[](auto& record) { (*record.mutable_public_key())[0] ^= 1; }, "than it is named for"},
       {[](auto& record) { record.mutable_secret()->pop_back(); }, "secret of another length"},
-      {[](auto& record) { (*record.mutable_secret())[5] ^= 1; }, "has halves of different keys"},
+      {[](auto& record) { (*record.mutable_secret())[5] ^= 1; }, "has halves of two keys"},
       {[](auto& record) { record.clear_secret(); }, "some keys with their secrets"},
       {[](auto& record) { record.set_first_sequence(1); }, "lacks a key, or has two"},
       {[](auto& record) { record.set_first_sequence(3); }, "lacks a key, or has two"},

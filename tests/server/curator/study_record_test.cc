@@ -95,6 +95,7 @@ TEST_F(StudyRecordTest, ARejectionHasANumberThatIsUsed) {
     v1::ReportCount& rejected = *counts.add_rejected();
     rejected.set_outcome(static_cast<v1::ReportOutcome>(outcome));
     rejected.set_reports(5);
+    counts.set_received(5);
     return DecodeCounts("count/one/", counts.SerializeAsString());
   };
   for (const int used : {3, 8, 9, 10}) {

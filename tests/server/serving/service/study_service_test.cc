@@ -242,21 +242,6 @@ TEST_F(StudyServiceTest, CreateRefusesANumberThatIsNotFinite) {
   ExpectRefused("public_numbers[1]: must be from 0 to 9");
 }
 
-TEST_F(StudyServiceTest, CreateNeedsASplitRule) {
-  create_.mutable_partition()->clear_rule();
-  ExpectRefused("partition.rule: must be set");
-}
-
-TEST_F(StudyServiceTest, CreateNeedsACriterion) {
-  create_.mutable_partition()->clear_criterion();
-  ExpectRefused("partition.criterion: must be set");
-}
-
-TEST_F(StudyServiceTest, CreateNeedsAMechanism) {
-  create_.clear_mechanism();
-  ExpectRefused("mechanism: must be set");
-}
-
 TEST_F(StudyServiceTest, CreateNeedsAnEpsilon) {
   create_.clear_epsilon_nanos();
   ExpectRefused("epsilon_nanos");
