@@ -207,7 +207,7 @@ TEST(ReadCsvTest, OtherEncodingsAreRefusedByName) {
     EXPECT_OK(Read(StrCat("age,job,income,note\n30,clerk,low,", note, "\n")));
   }
   for (const char* bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80", "\xE2\x82"}) {
-    EXPECT_THAT(ReadBody(StrCat("30,", bad, ",low\n")), IsRefused("no UTF-8 at byte 4"));
+    EXPECT_THAT(ReadBody(StrCat("30,", bad, ",low\n")), IsRefused("not UTF-8 at byte 4"));
   }
 }
 

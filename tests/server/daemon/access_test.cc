@@ -102,7 +102,7 @@ TEST_F(AccessTest, AMalformedMessageIsInvalidForEveryMethod) {
     const std::string admin = "Bearer " + TokenOf(access::Role::kAdmin);
     const grpc::Status status = Call(path, {admin}, truncated);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << path;
-    EXPECT_THAT(status.error_message(), HasSubstr("the request is no ")) << path;
+    EXPECT_THAT(status.error_message(), HasSubstr("the request does not parse")) << path;
   }
   for (const char* path :
        {"/coppice.v1.StudyService/GetStudy", kOffer, "/coppice.v1.ModelService/StreamPredictions",
