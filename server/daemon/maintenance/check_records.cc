@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/manifest_authority.h"
+#include "server/curator/keys/sealing_key_record.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/spool/sealed_reports.h"
 #include "server/curator/studies/models_with_lost_reports.h"
@@ -67,6 +68,27 @@ void CheckManifestKey(const storage::Store& store, Findings& findings) {
                                "with another key, and devices that pinned this one refuse "
                                "until they are given that"),
                 .remedy = Remedy::kQuarantineRecord});
+}
+
+void CheckDirectKeys(const storage::Store& store, Findings& findings) {
+  bool found = false;
+  VisitRecords(store, curator::kDirectKeyPrefix, findings,
+               [&](std::string_view key, std::string_view value) {
+                 found = true;
+                 const auto decoded = curator::DecodeSealingKey(key, value);
+                 if (decoded.ok() && decoded->secret.has_value()) return;
+                 const std::string why =
+                     decoded.ok() ? "has no secret" : ReasonOf(decoded.status(), key);
+                 findings.Add({.key = std::string(key),
+                               .what = StrCat(why,
+                                              ": the daemon does not start. Without it devices "
+                                              "seal for another key and send again"),
+                               .remedy = Remedy::kQuarantineRecord});
+               });
+  if (found || findings.counts["study"] == 0) return;
+  findings.notes.push_back(
+      {.key = std::string(curator::kDirectKeyPrefix),
+       .what = "has no key: the daemon makes a new one, and devices seal for it and send again"});
 }
 
 // Checks the audit log, and whether the ledgers hold what it says of them. Must run after
@@ -361,6 +383,7 @@ void CheckRecords(const storage::Store& store, const ProgressCallback& progress,
   CheckTombstones(store, findings);
   CheckTicketKey(store, findings);
   CheckManifestKey(store, findings);
+  CheckDirectKeys(store, findings);
   CheckModels(store, studies, progress, findings);
   CheckCentral(store, progress, findings);
   CheckAuditLog(store, progress, findings);

@@ -113,11 +113,11 @@ class World : public OwnersTest {
                   transport_ == Transport::kJson ? http::Encoding::kJson : http::Encoding::kProto,
                   path, caller.authorizations, message, &answer);
     // Keys, signatures, tickets and times differ by daemon, and lists have random ids.
-    const bool is_same = !method.changes && !StrContains(path, "/GetOffer") &&
-                         !StrContains(path, "/GetModel") && !StrContains(path, "/DescribeModel") &&
-                         !StrContains(path, "/GetCuratorKeys") &&
-                         !StrContains(path, "/GetReportHistory") &&
-                         !StrContains(path, "AdminService") && !StrContains(path, "/List");
+    const bool is_same =
+        !method.changes && !StrContains(path, "/GetOffer") && !StrContains(path, "/GetModel") &&
+        !StrContains(path, "/DescribeModel") && !StrContains(path, "/GetCuratorKeys") &&
+        !StrContains(path, "/GetManifest") && !StrContains(path, "/GetReportHistory") &&
+        !StrContains(path, "AdminService") && !StrContains(path, "/List");
     return StrCat(path, ", ", caller.label, ", ", what, ": ", status.error_code(), " ",
                   status.error_message(), " ", is_same ? absl::CEscape(answer) : "");
   }

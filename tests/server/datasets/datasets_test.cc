@@ -280,21 +280,6 @@ TEST_F(DatasetsTest, TheSchemaGoesWithTheDataset) {
   }
 }
 
-TEST_F(DatasetsTest, TheSchemaOfADatasetThatAnOlderVersionDeletedGoesAtTheStart) {
-  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
-  ASSERT_OK(datasets().Delete("d"));
-  v1::DatasetRecord record;
-  ASSERT_TRUE(record.ParseFromString(**store_.Get(DatasetKey("d"))));
-  *record.mutable_schema() = ToProto(*SpecOf("d").schema);
-  storage::StoreBatch batch;
-  batch.Put(DatasetKey("d"), record.SerializeAsString());
-  ASSERT_OK(store_.Apply(batch));
-  Reopen();
-  EXPECT_EQ(datasets().Get("d")->schema, nullptr);
-  ASSERT_TRUE(record.ParseFromString(**store_.Get(DatasetKey("d"))));
-  EXPECT_FALSE(record.has_schema());
-}
-
 TEST_F(DatasetsTest, ADatasetWithoutRowsIsOneToo) {
   ASSERT_OK(datasets().Create(SpecOf("d")));
   EXPECT_THAT(datasets().Use("d"), StatusIs(kPrecondition, HasSubstr("still takes rows")));

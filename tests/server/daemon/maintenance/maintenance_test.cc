@@ -170,7 +170,8 @@ TEST(CheckTest, EveryRecordThatIsLostOrDamagedIsFoundIfItMatters) {
       EXPECT_TRUE(found || starts) << key << " " << damage;
       const bool may_be_lost = key.rfind("gone/", 0) == 0 || key.rfind("model/", 0) == 0 ||
                                key.rfind("trained/", 0) == 0 || key.rfind("endpoint/", 0) == 0 ||
-                               key == curator::kManifestKeyKey;
+                               key == curator::kManifestKeyKey ||
+                               key.rfind(curator::kDirectKeyPrefix, 0) == 0;
       EXPECT_TRUE(found || (damage == "lost" && may_be_lost)) << key << " " << damage;
     }
   }

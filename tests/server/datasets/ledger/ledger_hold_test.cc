@@ -44,7 +44,7 @@ TEST_F(LedgerHoldTest, NothingIsReservedOrReturnedUntilTheHeadIsConfirmed) {
        {ledger->Reserve("d", "other", Releases(1), {}), ledger->Return("d", "job", {}),
         ledger->Preview("d", Releases(1))->fits}) {
     EXPECT_THAT(refused, StatusIs(StatusCode::kFailedPrecondition,
-                                  HasSubstr("the last head that you noted")));
+                                  HasSubstr("the head that was noted last")));
   }
   EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kUnconfirmed);
   EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, kEpsilon);

@@ -116,6 +116,7 @@ TEST_F(PoolTest, RefusesAnotherStudy) {
 TEST_F(PoolTest, RefusesAStudyWithoutSealing) {
   Manifest manifest = RelayedManifest(RelayedTerms());
   manifest.sealing.reset();
+  manifest.direct = DirectSealing{.key = {.suite = 1, .key = {9}}, .report_bytes = 1000};
   Sign(manifest);
   ExpectRefused("without a relay");
 }

@@ -85,7 +85,8 @@ TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLi
     const bool reflection = line.path.find("Reflection") != std::string_view::npos;
     if (line.roles.Has(Role::kDevice) && !reflection) ++devices;
   }
-  EXPECT_EQ(devices, 4u);
+  EXPECT_EQ(devices, 5u);
+  EXPECT_TRUE(roles("/coppice.v1.StudyService/GetManifest").Has(Role::kDevice));
   EXPECT_TRUE(roles("/coppice.v1.StudyService/GetCuratorKeys").Has(Role::kDevice));
   EXPECT_TRUE(roles("/coppice.v1.StudyService/GetOffer").Has(Role::kDevice));
   EXPECT_TRUE(roles("/coppice.v1.ReportService/SubmitReports").Has(Role::kDevice));

@@ -167,7 +167,7 @@ TEST(PolicyFileTest, QuotasAreOfNamesThatEntriesHave) {
   EXPECT_THAT(with_quotas("[]"), IsWrong("quotas must be a JSON object"));
   for (const char* wrong : {"0", "-1", "1.5", "\"1\"", "null"}) {
     EXPECT_THAT(with_quotas(StrCat(R"({"n":{"studies":)", wrong, "}}")),
-                IsWrong("quotas[\"n\"].studies must be a whole number from 1 on"))
+                IsWrong("quotas[\"n\"].studies must be a whole number, 1 or more"))
         << wrong;
   }
 }

@@ -166,7 +166,8 @@ TEST_F(EndpointsTest, ADeletedModelOfAnEarlierVersionIsNotTakenForItsNamesake) {
   ModelInfo namesake = ModelNamed("a", "jobs/j");
   namesake.created_unix_seconds = 2;
   ASSERT_OK(models_.Save(store_, namesake));
-  EXPECT_THAT(RollBack(), StatusIs(kNotFound, AllOf(HasSubstr("version 1"), HasSubstr("another"))));
+  EXPECT_THAT(RollBack(), StatusIs(kNotFound, AllOf(HasSubstr("version 1"),
+                                                    HasSubstr("replaced by a newer one"))));
   EXPECT_EQ(Serving(), "2 b");
   ASSERT_OK(Set("a"));  // explicitly
   ASSERT_OK(Set("b"));
