@@ -14,9 +14,7 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "common/base/text.h"
 #include "common/wire/fields.h"
-#include "server/serving/grpc/status_conversion.h"
 
 namespace coppice::rpc {
 
@@ -94,7 +92,6 @@ void ListFields(Fields& fields, ReflectionResponse& response) {
 
 namespace {
 
-constexpr size_t kMostRequestBytes = size_t{4} << 10;
 constexpr char kReflectionName[] = "grpc.reflection.v1alpha.ServerReflection";
 constexpr char kReflectionPath[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
@@ -118,7 +115,8 @@ void AnswerWithFile(const FileDescriptor* file, ReflectionResponse& response) {
   AddFile(*file, added, response.file_descriptor_response.emplace());
 }
 
-// Answers one request after another until the client has no more.
+// Answers one request after another until the client has no more. The method table bounds a
+// request.
 class ReflectionStream final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
  public:
   explicit ReflectionStream(const ReflectionService& service) : service_(service) {
@@ -127,11 +125,6 @@ class ReflectionStream final : public grpc::ServerBidiReactor<ByteBuffer, ByteBu
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
-    if (request_.Length() > kMostRequestBytes) {
-      request_.Clear();
-      return Finish(ToGrpcStatus(ResourceExhaustedError(
-          StrCat("a request of reflection has at most ", kMostRequestBytes, " bytes"))));
-    }
     std::vector<grpc::Slice> slices;
     std::string bytes;
     if (request_.Dump(&slices).ok()) {
