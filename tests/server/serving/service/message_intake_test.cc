@@ -18,11 +18,11 @@ using ::testing::HasSubstr;
 constexpr size_t kMebibyte = size_t{1} << 20;
 
 TEST(MessageIntakeTest, RunsSmallMessagesHereAndLargeOnesOnItsLane) {
+  std::promise<std::thread::id> large;  // outlives the lane's thread
   MessageIntake intake;
   std::thread::id small;
   ASSERT_OK(intake.Run(1000, "", [&] { small = std::this_thread::get_id(); }));
   EXPECT_EQ(small, std::this_thread::get_id());
-  std::promise<std::thread::id> large;
   ASSERT_OK(intake.Run(kMebibyte, "", [&] { large.set_value(std::this_thread::get_id()); }));
   EXPECT_NE(large.get_future().get(), std::this_thread::get_id());
 }
@@ -50,8 +50,8 @@ TEST(MessageIntakeTest, RefusesAMessageThatWouldNeverFit) {
 
 // Before it is parsed a message takes its bytes.
 TEST(MessageIntakeTest, CountsAMessageWhileItWaitsForTheLane) {
+  std::promise<void> begun, go_on;  // outlive the lane's thread
   MessageIntake intake(4 * kMebibyte);
-  std::promise<void> begun, go_on;
   ASSERT_OK(intake.Run(3 * kMebibyte, "", [&] {
     begun.set_value();
     go_on.get_future().wait();
