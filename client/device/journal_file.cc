@@ -153,8 +153,8 @@ Status JournalFile::OpenExisting(int descriptor) {
   return RemoveLeftOver();
 }
 
-// Whoever creates a journal holds the lock of the new name's file, so that two cannot both find
-// that there is none.
+// The process that creates a journal holds a lock on the file under the new name, so that two
+// processes cannot both find that there is no journal.
 Status JournalFile::CreateNew(std::string_view bytes) {
   COPPICE_RETURN_IF_ERROR(RemoveLeftOver());
   COPPICE_ASSIGN_OR_RETURN(descriptor_, MakeNewFile(bytes));

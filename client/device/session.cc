@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t kDaySeconds = 24 * 60 * 60;
 
-// Whoever answers has to sign it, so that an old proof is none. A device has one generator.
+// The curator has to sign this challenge, so that an old proof proves nothing. It comes from the
+// device's only generator.
 StatusOr<std::string> DrawChallenge(PrivateRandom& random) {
   std::string challenge;
   while (challenge.size() < kChallengeBytes) {
@@ -486,7 +487,7 @@ void DeviceSession::TakeProof(std::string_view response, const DeviceTime& now) 
   stage_ = Stage::kReports;
   const StatusOr<CuratorProof> proof = OpenProof(response, std::exchange(challenge_, ""));
   if (IsFailedPrecondition(proof.status())) {
-    // Whoever this is, it is not the curator that the answers are for.
+    // The other end is not the curator that the answers are for.
     outcome_.deliveries.of_other_curators += waiting_.size();
     waiting_.clear();
     error_ = SanitizeRemoteError(proof.status());

@@ -16,12 +16,12 @@ constexpr std::string_view kRequestInfo("coppice.v1.direct_reports\0", 26);
 constexpr std::string_view kOutcomesLabel = "coppice.v1.direct_outcomes";
 
 constexpr uint64_t kPaddingStep = 64;
-// Of a serialized SealedReports message: tag, size and "studies/" before the study's id; tag, size
-// and 32 bytes of the fingerprint.
+// What a serialized SealedReports message holds besides the study's id and its reports: tag, size
+// and "studies/" before the id; tag, size and 32 bytes of the fingerprint.
 constexpr uint64_t kStudyFieldBytes = 10;
 constexpr uint64_t kFingerprintFieldBytes = 34;
-// Of each report in it, besides payload and public values: tag and size of the report, 34 bytes of
-// the ticket's field, tags and sizes of the other two. Sizes up to 2^21 take 3 bytes.
+// What each report adds to its payload and public values: its own tag and size, 34 bytes for the
+// ticket's field, and the tags and sizes of the other two. Sizes up to 2^21 take 3 bytes.
 constexpr uint64_t kReportFieldBytes = 4 + 34 + 4 + 4;
 
 template <typename Bytes>

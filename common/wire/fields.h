@@ -216,7 +216,7 @@ class FieldsReader {
   static Number NumberOf(uint64_t bits) {
     if constexpr (std::is_same_v<Number, double>) return std::bit_cast<double>(bits);
     if constexpr (std::is_same_v<Number, bool>) return bits != 0;
-    // Of an enumerator in one byte, all that do not fit are alike: unknown.
+    // An enumerator is kept in one byte; any value that does not fit is unknown all the same.
     if constexpr (sizeof(Number) == 1)
       return static_cast<Number>(std::min<uint32_t>(static_cast<uint32_t>(bits), 0xff));
     return static_cast<Number>(bits);
