@@ -1,5 +1,4 @@
-# Makes ARCHIVE of one object: the FUNCTIONS and all that they need of ARCHIVES, with every other symbol hidden. No Abseil
-# is linked: a device's rooms use its headers alone.
+# Makes ARCHIVE of one object: the FUNCTIONS and all that they need of ARCHIVES, with every other symbol hidden.
 cmake_minimum_required(VERSION 3.25)
 set(object ${ARCHIVE}.o)
 list(TRANSFORM FUNCTIONS PREPEND "-Wl,-u," OUTPUT_VARIABLE wanted)
