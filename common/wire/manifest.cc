@@ -40,7 +40,7 @@ StatusOr<std::optional<ManifestSealing>> MakeSealing(const ManifestMessage& mess
   return sealing;
 }
 
-// The same of the fields for direct messages.
+// As above, for the fields of direct messages.
 StatusOr<std::optional<DirectSealing>> MakeDirect(const ManifestMessage& message) {
   if (message.direct_suite == 0 && message.direct_key.empty() && message.report_bytes == 0) {
     return std::nullopt;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "common/privacy/openssl_random.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
-#include "common/privacy/openssl_random.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"

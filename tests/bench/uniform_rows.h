@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "common/table/table.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 
 namespace coppice {
 

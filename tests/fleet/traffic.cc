@@ -146,8 +146,7 @@ PrivateReport Traffic::Randomize(const Ticket& ticket, size_t device) {
 
 StatusOr<std::vector<Ticket>> Traffic::FetchTickets(uint32_t tickets, size_t& through) {
   for (;; ++through) {
-    auto fetched =
-        DoorTo(through).Get()->FetchTickets(options_.study, tickets);
+    auto fetched = DoorTo(through).Get()->FetchTickets(options_.study, tickets);
     if (fetched.ok() || stopping_) return fetched;
     DoorTo(through).OpenAnew();
     if (!SaysTryAgain(fetched.status())) {

@@ -13,8 +13,8 @@
 #include "client/device/privatizer.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/collector.h"
+#include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {

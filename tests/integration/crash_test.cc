@@ -21,8 +21,8 @@
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
 #include "tests/integration/small_disk.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/collector.h"
+#include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {

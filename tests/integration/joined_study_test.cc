@@ -116,7 +116,8 @@ TEST_F(JoinedStudyTest, UnknownIdsAndSecondReportsAreCountedAsSuch) {
   Create();
   ASSERT_EQ(Join().exit_code, 0);
   std::ofstream(Path("few.csv")) << "customer,buys\nc1,yes\nnobody,no\nc2,no\n";
-  const Outcome few = Collect("few.csv", {"--allow-join-id", "customer", "--journal", Path("journal")});
+  const Outcome few =
+      Collect("few.csv", {"--allow-join-id", "customer", "--journal", Path("journal")});
   EXPECT_NE(few.exit_code, 0);
   const auto counts = nlohmann::json::parse(few.out.substr(0, few.out.find('\n')));
   EXPECT_EQ(counts["accepted"], 2);
@@ -131,7 +132,8 @@ TEST_F(JoinedStudyTest, UnknownIdsAndSecondReportsAreCountedAsSuch) {
   EXPECT_EQ(study["rejected"], nlohmann::json({{"unknown_id", 1}}));
   // The same journal skips the ids that have answered.
   std::ofstream(Path("few.csv")) << "buys,customer\nno,c2\nyes,c3\n";
-  const Outcome again = Collect("few.csv", {"--allow-join-id", "customer", "--journal", Path("journal")});
+  const Outcome again =
+      Collect("few.csv", {"--allow-join-id", "customer", "--journal", Path("journal")});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(nlohmann::json::parse(again.out)["answered_before"], 1);
   EXPECT_EQ(nlohmann::json::parse(again.out)["accepted"], 1);
@@ -151,7 +153,8 @@ TEST_F(JoinedStudyTest, MistakesAreSaidBeforeAnythingIsSent) {
   const Outcome too_long = Collect("long.csv", {"--allow-join-id", "customer"});
   EXPECT_THAT(too_long.err, HasSubstr("row 2: an id must have 1 to 64 bytes"));
   std::ofstream(Path("other.csv")) << "customer,device,buys\nc1,d1,yes\n";
-  const Outcome other = Collect("other.csv", {"--allow-join-id", "customer", "--id-column", "device"});
+  const Outcome other =
+      Collect("other.csv", {"--allow-join-id", "customer", "--id-column", "device"});
   EXPECT_THAT(other.err, HasSubstr("--id-column"));
   EXPECT_EQ(Show()["received"], 0);
 

@@ -13,10 +13,10 @@
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/collector.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/raw_offer.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/collector.h"
 
 namespace coppice {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/schema/schema.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 
 namespace coppice::testing {
 

@@ -40,7 +40,7 @@
 namespace coppice::curator {
 namespace {
 
-// Of the limiter's buckets the one that all studies share. No study has this id.
+// The limiter's bucket that all studies share. No study has this id.
 constexpr std::string_view kAllStudies = "";
 
 }  // namespace

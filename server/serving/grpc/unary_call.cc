@@ -22,7 +22,7 @@ class GrpcExchange final : public service::UnaryExchange {
         response_(response) {}
 
   grpc::ServerUnaryReactor* reactor() const { return &reactor_; }
-  // Of the parsed request, until the call has ended.
+  // The bytes of the parsed request, until the call has ended.
   void Keep(calls::HeldBytes held) { held_ = std::move(held); }
 
   Status CheckWanted() const override {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/schema/schema.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 #include "server/trainers/core/bins.h"
 
 namespace coppice::trainers {

@@ -59,8 +59,7 @@ TEST(RunReferenceTest, PrintsTheManualAndCompletions) {
 
 // CLI11 hands every command the program's.
 TEST(RunReferenceTest, TheManualShowsTheProgramsExamplesOnce) {
-  const std::vector<std::string> parts =
-      StrSplit(Ask({"manual"}).out, "gate \\-\\-path /tmp");
+  const std::vector<std::string> parts = StrSplit(Ask({"manual"}).out, "gate \\-\\-path /tmp");
   ASSERT_EQ(parts.size(), 2);
   EXPECT_THAT(parts[1], HasSubstr("gate key \\-\\-new"));
 }

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/schema/schema.h"
 #include "common/model/model.h"
+#include "common/schema/schema.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {

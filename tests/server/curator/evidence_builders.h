@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/schema/schema.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
 #include "server/curator/estimation/estimator.h"
 
 namespace coppice::testing {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/schema/schema.h"
-#include "common/terms/terms.h"
 #include "common/model/model.h"
 #include "common/model/tree.h"
+#include "common/schema/schema.h"
+#include "common/terms/terms.h"
 #include "common/wire/proto/packed_forest.h"
 
 namespace coppice::testing {

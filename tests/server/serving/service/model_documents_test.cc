@@ -1,13 +1,13 @@
 #include <string>
 #include <utility>
 
+#include "common/describe/verdict.h"
 #include "common/export/formats.h"
 #include "common/pages/pages.h"
-#include "common/describe/verdict.h"
 #include "common/wire/proto/model_file.h"
 #include "common/wire/proto/model_signature.h"
-#include "server/store/models/model_record.h"
 #include "server/serving/service/handlers.h"
+#include "server/store/models/model_record.h"
 #include "tests/server/serving/service/service_fixture.h"
 #include "tests/support/full_tree.h"
 

@@ -66,7 +66,7 @@ TEST_F(SubmitReportsTest, StudyAndFingerprintAreThoseOfTheBatch) {
   EXPECT_THAT(batches[0].tickets, ElementsAre("1"));
 }
 
-// Whoever passes messages on sees as many bytes whatever became of the reports.
+// A server that passes messages on sees the same number of bytes, whatever became of the reports.
 TEST_F(SubmitReportsTest, AnswersToAsManyReportsHaveOneLength) {
   std::set<size_t> lengths;
   for (const char* ticket : {"1", "2", "3", "4", "5", "6", "7"}) {

@@ -583,7 +583,7 @@ TEST_F(GetOfferTest, ADeviceGetsTheTreeOfItsTicketAndNoOther) {
   EXPECT_THAT(response_.forest(), IsEmpty());
 }
 
-// Whoever watches the line sees neither the tree nor its place among the others, in any encoding.
+// Somebody who watches the line sees neither the tree nor its place in the forest, in any encoding.
 TEST_F(GetOfferTest, OffersHaveOneLengthWhateverTheirTree) {
   std::set<size_t> lengths, json_lengths;
   std::set<std::string> trees;
