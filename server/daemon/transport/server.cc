@@ -19,14 +19,15 @@
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/tls.h"
 #include "server/http/server.h"
+#include "server/process/byte_load.h"
 #include "server/process/connections.h"
 #include "server/serving/access/method_table.h"
 #include "server/serving/calls/audited_calls.h"
-#include "server/serving/calls/byte_load.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/worker_pool.h"
 #include "server/serving/gate/token_use.h"
 #include "server/serving/grpc/services.h"
+#include "server/serving/http/calls.h"
 #include "server/serving/reports/report_handlers.h"
 #include "server/serving/service/handlers.h"
 
@@ -61,7 +62,7 @@ std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterfac
 StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
                                                   const Certificates* certificates,
                                                   const TransportLimits& limits,
-                                                  const http::ServedCalls& served) {
+                                                  http::Methods& methods) {
   http::ServerOptions http{.listen = options.listen,
                            .allowed_origins = options.allowed_origins,
                            .console = options.console,
@@ -74,7 +75,7 @@ StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
     http.tls = MakeTlsSource(*certificates);
     if (http.tls() == nullptr) return InternalError("OpenSSL refuses the certificate");
   }
-  return http::Server::Start(http, served);
+  return http::Server::Start(http, methods);
 }
 
 class CuratorServer final : public DaemonServer {
@@ -140,13 +141,8 @@ class CuratorServer final : public DaemonServer {
 
  private:
   Status ListenToHttp(const ServerOptions& options) {
-    COPPICE_ASSIGN_OR_RETURN(http_, StartHttp(options.http, options.certificates, limits_,
-                                              {.methods = registry_.methods(),
-                                               .lanes = lanes_,
-                                               .gate = gate_,
-                                               .observers = observers_,
-                                               .answers = answers_,
-                                               .may_answer = may_answer_}));
+    COPPICE_ASSIGN_OR_RETURN(http_,
+                             StartHttp(options.http, options.certificates, limits_, http_methods_));
     return OkStatus();
   }
 
@@ -234,6 +230,13 @@ class CuratorServer final : public DaemonServer {
                               .openings = openings_,
                               .intake = intake_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_), may_answer_};
+  http::ServedMethods http_methods_{{.methods = registry_.methods(),
+                                     .lanes = lanes_,
+                                     .gate = gate_,
+                                     .observers = observers_,
+                                     .answers = answers_,
+                                     .may_answer = may_answer_,
+                                     .max_message_bytes = limits_.max_message_bytes}};
   // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<http::Server> http_;

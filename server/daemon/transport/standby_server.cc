@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "server/daemon/transport/server.h"
 #include "server/process/connections.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/grpc/status_conversion.h"
 
 namespace coppice::daemon {

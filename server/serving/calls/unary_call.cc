@@ -6,7 +6,7 @@
 #include "common/base/cancel_check.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 
 namespace coppice::service {
 namespace {
@@ -109,11 +109,6 @@ Status UnwantedCall() { return CancelledError("the caller is no longer waiting")
 Status UnreadableRequest(const AnyMessage& type) {
   return InvalidArgumentError(StrCat("the request is no ", type.GetDescriptor()->full_name(),
                                      ": its bytes do not parse, or a string in it is not UTF-8"));
-}
-
-Status TooLargeRequest(size_t most_bytes) {
-  return ResourceExhaustedError(StrCat("the request is larger than ", most_bytes,
-                                       " bytes, the limit of this method: send less at a time"));
 }
 
 void RunUnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 
 namespace coppice::rpc {
 

@@ -17,7 +17,7 @@
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/calls/unchanged.h"
 #include "server/serving/service/handlers.h"
 #include "server/serving/service/messages.h"

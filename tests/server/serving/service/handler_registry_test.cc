@@ -9,7 +9,7 @@
 
 #include "common/base/status.h"
 #include "coppice/v1/study.pb.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/fake_studies.h"
 #include "tests/support/status_matchers.h"
