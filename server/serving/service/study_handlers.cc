@@ -183,7 +183,7 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
 
 Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
                                   v1::CreateStudyResponse* response, const CancelCheck& cancel) {
-  COPPICE_ASSIGN_OR_RETURN(curator::StudySpec spec, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(curator::StudySpec spec, ParseStudySpec(request));
   spec.owner = caller.name;
   spec.may_draw = MayDraw(caller, {kStudies});
   spec.most_owned = quotas_(caller.name).studies;
