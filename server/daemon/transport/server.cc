@@ -78,9 +78,11 @@ StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
   return http::Server::Start(http, methods);
 }
 
-class CuratorServer final : public DaemonServer {
+}  // namespace
+
+class DaemonServer::Parts {
  public:
-  CuratorServer(const ServerOptions& options, const Curator& curator)
+  Parts(const ServerOptions& options, const Curator& curator)
       : curator_(curator),
         limits_(options.limits),
         max_model_bytes_(options.max_model_bytes),
@@ -88,8 +90,7 @@ class CuratorServer final : public DaemonServer {
         access_(options.access),
         may_answer_(options.may_answer),
         status_(options.status),
-        call_log_(options.log == nullptr ? nullptr : MakeCallLog(*options.log)),
-        observers_{.log = call_log_.get(), .metrics = options.call_metrics},
+        observers_{.log = options.log, .metrics = options.call_metrics},
         auditor_(curator.audit == nullptr
                      ? nullptr
                      : std::make_unique<service::CallAuditor>(
@@ -116,15 +117,15 @@ class CuratorServer final : public DaemonServer {
     return options.http.listen.empty() ? OkStatus() : ListenToHttp(options);
   }
 
-  int port() const override { return port_; }
-  int http_port() const override { return http_ == nullptr ? 0 : http_->port(); }
+  int port() const { return port_; }
+  int http_port() const { return http_ == nullptr ? 0 : http_->port(); }
 
-  void SetReady(bool ready) override {
+  void SetReady(bool ready) {
     if (auto* health = server_->GetHealthCheckService())
       health->SetServingStatus(kReadyService, ready);
   }
 
-  void Stop(absl::Duration grace) override {
+  void Stop(absl::Duration grace) {
     // Sets all services to not serving, permanently.
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     const absl::Time deadline = absl::Now() + grace;
@@ -194,7 +195,6 @@ class CuratorServer final : public DaemonServer {
   const access::AccessControl* const access_;
   const rpc::AnswerCheck may_answer_;
   const service::StatusReader status_;
-  const std::unique_ptr<calls::CallLog> call_log_;  // null without a log
   const calls::CallObservers observers_;
   calls::TokenUse token_use_{curator_.store};
   const std::unique_ptr<service::CallAuditor> auditor_;  // null without a log
@@ -243,8 +243,6 @@ class CuratorServer final : public DaemonServer {
   int port_ = 0;
 };
 
-}  // namespace
-
 Status CannotListen(const std::string& listen) {
   return UnavailableError(StrCat("--listen ", listen,
                                  ": cannot listen there. Does another process use this port, or is "
@@ -253,10 +251,21 @@ Status CannotListen(const std::string& listen) {
 
 StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
                                                             const Curator& curator) {
-  auto server = std::make_unique<CuratorServer>(options, curator);
-  const Status status = server->Listen(options);
-  if (!status.ok()) return status;
-  return server;
+  auto parts = std::make_unique<Parts>(options, curator);
+  COPPICE_RETURN_IF_ERROR(parts->Listen(options));
+  return std::unique_ptr<DaemonServer>(new DaemonServer(std::move(parts)));
 }
+
+DaemonServer::DaemonServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+DaemonServer::~DaemonServer() = default;
+
+int DaemonServer::port() const { return parts_->port(); }
+
+int DaemonServer::http_port() const { return parts_->http_port(); }
+
+void DaemonServer::SetReady(bool ready) { parts_->SetReady(ready); }
+
+void DaemonServer::Stop(absl::Duration grace) { parts_->Stop(grace); }
 
 }  // namespace coppice::daemon
