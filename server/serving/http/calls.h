@@ -18,6 +18,7 @@
 #include "server/process/byte_load.h"
 #include "server/serving/calls/answer_check.h"
 #include "server/serving/calls/handler_registry.h"
+#include "server/serving/calls/worker_pool.h"
 #include "server/serving/gate/access_gate.h"
 #include "server/serving/gate/call_record.h"
 

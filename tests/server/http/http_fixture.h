@@ -17,6 +17,7 @@
 #include "common/base/text.h"
 #include "server/http/files.h"
 #include "server/http/server.h"
+#include "server/serving/calls/message_intake.h"
 #include "server/serving/calls/resource_guard.h"
 #include "server/serving/http/calls.h"
 #include "tests/support/http_client.h"

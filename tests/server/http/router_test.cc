@@ -20,8 +20,8 @@ namespace coppice::http {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::HttpClient;
-using ::testing::HttpResponse;
+using testing::HttpClient;
+using testing::HttpResponse;
 
 // Answers with the body that came.
 class EchoCall final : public Call {
