@@ -1,7 +1,6 @@
 #include "server/daemon/transport/server.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "server/daemon/transport/tls.h"
 #include "server/http/server.h"
 #include "server/process/connections.h"
+#include "server/process/health_service.h"
 #include "server/serving/access/method_table.h"
 #include "server/serving/calls/audited_calls.h"
 #include "server/serving/calls/byte_load.h"
@@ -98,7 +98,6 @@ class CuratorServer final : public DaemonServer {
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   Status Listen(const ServerOptions& options) {
-    grpc::EnableDefaultHealthCheckService(true);  // must come before the builder is made
     grpc::ServerBuilder builder;
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -107,25 +106,21 @@ class CuratorServer final : public DaemonServer {
     builder.AddListeningPort(options.listen, MakeCredentials(options, gate_), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(observers_, bounds_));
     services_.RegisterWith(builder);
+    builder.RegisterService(&health_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return CannotListen(options.listen);
     }
-    SetReady(false);
     return options.http.listen.empty() ? OkStatus() : ListenToHttp(options);
   }
 
   int port() const override { return port_; }
   int http_port() const override { return http_ == nullptr ? 0 : http_->port(); }
 
-  void SetReady(bool ready) override {
-    if (auto* health = server_->GetHealthCheckService())
-      health->SetServingStatus(kReadyService, ready);
-  }
+  void SetReady(bool ready) override { health_.SetReady(ready); }
 
   void Stop(absl::Duration grace) override {
-    // Sets all services to not serving, permanently.
-    if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+    health_.Stop();
     const absl::Time deadline = absl::Now() + grace;
     for (service::WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
     admin_.Drain();
@@ -234,6 +229,7 @@ class CuratorServer final : public DaemonServer {
                               .openings = openings_,
                               .intake = intake_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_), may_answer_};
+  HealthService health_{access::MaxRequestBytesOf(kHealthCheckPath)};
   // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<http::Server> http_;
