@@ -1,7 +1,6 @@
 #include "server/daemon/transport/server.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "server/http/server.h"
 #include "server/process/byte_load.h"
 #include "server/process/connections.h"
+#include "server/process/health_service.h"
 #include "server/serving/access/method_table.h"
 #include "server/serving/calls/audited_calls.h"
 #include "server/serving/calls/handler_registry.h"
@@ -100,7 +100,6 @@ class DaemonServer::Parts {
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   Status Listen(const ServerOptions& options) {
-    grpc::EnableDefaultHealthCheckService(true);  // must come before the builder is made
     grpc::ServerBuilder builder;
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -109,25 +108,21 @@ class DaemonServer::Parts {
     builder.AddListeningPort(options.listen, MakeCredentials(options, gate_), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(observers_, bounds_));
     services_.RegisterWith(builder);
+    builder.RegisterService(&health_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return CannotListen(options.listen);
     }
-    SetReady(false);
     return options.http.listen.empty() ? OkStatus() : ListenToHttp(options);
   }
 
   int port() const { return port_; }
   int http_port() const { return http_ == nullptr ? 0 : http_->port(); }
 
-  void SetReady(bool ready) {
-    if (auto* health = server_->GetHealthCheckService())
-      health->SetServingStatus(kReadyService, ready);
-  }
+  void SetReady(bool ready) { health_.SetReady(ready); }
 
   void Stop(absl::Duration grace) {
-    // Sets all services to not serving, permanently.
-    if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+    health_.Stop();
     const absl::Time deadline = absl::Now() + grace;
     for (service::WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
     admin_.Drain();
@@ -237,6 +232,7 @@ class DaemonServer::Parts {
                                      .answers = answers_,
                                      .may_answer = may_answer_,
                                      .max_message_bytes = limits_.max_message_bytes}};
+  HealthService health_{access::MaxRequestBytesOf(kHealthCheckPath)};
   // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<http::Server> http_;

@@ -72,9 +72,6 @@ struct ServerOptions {
   service::StatusReader status{};                // what GetStatus answers; null: nothing
 };
 
-// The name by which health checks ask whether a daemon should get calls.
-inline constexpr char kReadyService[] = "ready";
-
 // Unavailable: the address of --listen cannot be used.
 Status CannotListen(const std::string& listen);
 
