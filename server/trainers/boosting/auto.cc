@@ -7,8 +7,8 @@
 // the gain is only n mu^2 / 4. Every level is measured, not only the leaves, since rows at the end
 // of a tree are few; then the next level sees only what is still missing, and classes are balanced
 // again, without which the score would not see a split among rows of which nearly all have one
-// class. And a row's residual is cut to one half: noise is as large as the largest residual may be,
-// but most rows' are small.
+// class. And a row's residual is held to one half: noise is as large as the largest residual may
+// be, but most rows' are small.
 //
 // Boosting adds such trees up, as in Friedman 2001. More rounds follow the data more closely, each
 // with less of the budget; how many pay depends on little else than rows times epsilon, so a noisy
@@ -92,7 +92,8 @@ class Boosting {
 
  private:
   StatusOr<std::vector<TrainedTree>> Classes() {
-    const std::unique_ptr<BoostTask> task = ClassTask(rows_.labels(), rows_.num_classes());
+    const std::unique_ptr<BoostTask> task =
+        ClassTask(rows_.labels(), rows_.num_classes(), kResidualUnit, choice_.rows);
     std::vector<TrainedTree> trees;
     COPPICE_RETURN_IF_ERROR(Start(*task, trees));
     if (start_.is_all) return trees;

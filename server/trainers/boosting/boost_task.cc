@@ -19,6 +19,10 @@ constexpr double kSmoothing = 1.5 * kRootOf2;  // in noise scales: 1.5 standard 
 constexpr double kPartWeight = 8;              // in standard deviations of the noise
 constexpr double kMaxStep = 10;
 constexpr double kNumberStep = 0.4;
+// What rows of two classes lack on average, min(p, 1 - p) if p is right, below which nearly all are
+// certain, and from which on their residuals are weighted in full. Of the tables that it was found
+// on only mushroom is below: at epsilon 4 its log loss is .013, and .022 if weights stay in full.
+constexpr double kCertain = 0.05, kUncertain = 0.15;
 
 // `x` must be from 0 to 1.
 int32_t OnGrid(double x, int64_t unit) {
@@ -124,10 +128,17 @@ class PooledParts {
   double h_ = 0.5;
 };
 
-// One score, the log-odds of the second class. Residuals are |y - p|, at most 1/2.
+// One score, the log-odds of the second class.
+//
+// The weighted residual is minus the gradient of a loss of the margin m, the score in the row's
+// favour: exp(-m) / 2 for m > 0, and (1 - m) / 2 below. For any share q of the second class its
+// mean is least at log(q / (1 - q)), so fitting it leaves probabilities right, and its gradient is
+// never more than 1/2. Where a node's rows all have one score, the log-ratio of their sums is the
+// step to that minimum.
 class TwoClasses final : public BoostTask {
  public:
-  TwoClasses(absl::Span<const uint32_t> labels, int64_t unit) : BoostTask(1, labels.size(), unit) {
+  TwoClasses(absl::Span<const uint32_t> labels, int64_t unit, double rows)
+      : BoostTask(1, labels.size(), unit), rows_(std::max(rows, 1.0)) {
     for (const uint32_t label : labels) {
       label_.push_back(label == 1 ? 1.0f : 0.0f);
       is_known_.push_back(label == kUnlabelled ? 0.0f : 1.0f);
@@ -146,10 +157,20 @@ class TwoClasses final : public BoostTask {
     const double* const score = scores_[0].data();
     int32_t* const residual = residuals[0].data();
     for (size_t row = 0; row < label_.size(); ++row) {
-      const float lacks = (label_[row] - Sigmoid(score[row])) * is_known_[row];
+      const float p = Sigmoid(score[row]);
+      const float off_even = std::abs(p - 0.5f);  // max(p, 1 - p) is 1/2 more
+      const float weight = 1 - weighting_ * off_even / (0.5f + off_even);
+      const float lacks = weight * (label_[row] - p) * is_known_[row];
       const float steps = std::clamp(lacks * unit, -most, most);
       residual[row] = static_cast<int32_t>(steps + std::copysign(0.5f, steps));
     }
+  }
+  void Observe(const Measurement& of_all_rows) override {
+    double sum = 0;
+    for (const int64_t of_part : of_all_rows.sums) sum += static_cast<double>(of_part);
+    const double lacks = sum / static_cast<double>(unit_) / rows_;
+    weighting_ =
+        static_cast<float>(std::clamp((lacks - kCertain) / (kUncertain - kCertain), 0.0, 1.0));
   }
   void Value(const ChildSums& measured, absl::Span<double> value) const override {
     const double smoothing = Smoothing(measured, unit_);
@@ -177,6 +198,8 @@ class TwoClasses final : public BoostTask {
 
  private:
   std::vector<float> label_, is_known_;  // 0 or 1
+  const double rows_;                    // as released
+  float weighting_ = 1;                  // 1: residuals are weighted; 0: cut; between: a mixture
 };
 
 // One score per class. The residuals' L1 norm is at most 1.
@@ -357,8 +380,8 @@ Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,
 }
 
 std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,
-                                     int64_t unit) {
-  if (num_classes == 2) return std::make_unique<TwoClasses>(labels, unit);
+                                     int64_t unit, double rows) {
+  if (num_classes == 2) return std::make_unique<TwoClasses>(labels, unit, rows);
   return std::make_unique<SeveralClasses>(labels, num_classes, unit);
 }
 
