@@ -92,8 +92,7 @@ class Boosting {
 
  private:
   StatusOr<std::vector<TrainedTree>> Classes() {
-    const std::unique_ptr<BoostTask> task =
-        ClassTask(rows_.labels(), rows_.num_classes(), kResidualUnit, choice_.rows);
+    const std::unique_ptr<BoostTask> task = ClassTask(rows_.labels(), rows_.num_classes());
     std::vector<TrainedTree> trees;
     COPPICE_RETURN_IF_ERROR(Start(*task, trees));
     if (start_.is_all) return trees;
@@ -103,6 +102,7 @@ class Boosting {
       forest = choice_.lines->trees;
     }
     if (choice_.passes) forest = choice_.passes->trees;
+    task->WeightResiduals(choice_.rows);
     COPPICE_RETURN_IF_ERROR(Grow(*task, forest, trees));
     if (choice_.passes) {
       COPPICE_RETURN_IF_ERROR(AddColumnPasses(schema_, rows_, choice_.passes->passes, *task,

@@ -11,11 +11,12 @@
 // and from released values; together with its own label they give its residuals, which the next
 // tree is grown on. No row's residuals depend on another row's label.
 //
-// For two classes a residual is w (y - p), with a weight w = 1/2 / max(p, 1 - p) that bounds it by
-// 1/2. Cutting y - p to 1/2 would bound it as well, but not have mean 0 where p is right: what rows
-// of the likelier class lack would count in full and the others' errors in part, and every round
-// would push scores towards certainty. Where nearly all rows are certain that push is welcome, so a
-// small measured sum of all residuals turns the weight back into the cut (Observe()).
+// For two classes y - p is held to 1/2, in one of two ways. Trees weight it, by w = 1/2 / max(p, 1
+// - p). Cutting it does not leave a mean of 0 where p is right: what rows of the likelier class
+// lack counts in full and the errors of the others in part, so that every round pushes scores
+// towards certainty. Where nearly all rows are certain that push is welcome, and a small measured
+// sum of all residuals turns the weight back into the cut (Observe()). Lines cut: they rely on a
+// bound of the loss's second derivative that the weights would double.
 //
 // Residuals are whole multiples of 1 / unit, whatever floating point did before: for two classes at
 // most half a unit; for more, an L1 norm of at most one unit; for numbers (1 + q) / 2 and (1 - q) /
@@ -70,8 +71,11 @@ class BoostTask {
   virtual ResidualKind kind() const = 0;
   // Computes every row's current residuals.
   virtual void Fill(Residuals& residuals) const = 0;
+  // Residuals of two classes are cut until this is called, and weighted from then on. `rows` is the
+  // released number.
+  virtual void WeightResiduals(double /*rows*/) {}
   // Takes a measurement of the positive and negative parts of all rows' residuals, each row in one
-  // cell, which decides how the next residuals are weighted. Released sums only.
+  // cell: released sums, which decide how far the next residuals are weighted.
   virtual void Observe(const Measurement& /*of_all_rows*/) {}
   // Computes the scores that a node adds, one per output, from its measurement.
   virtual void Value(const ChildSums& measured, absl::Span<double> value) const = 0;
@@ -105,10 +109,9 @@ class BoostTask {
 };
 
 // `labels` has a class or kUnlabelled per row. The spans must outlive the task. `unit` must be
-// even; tests that walk through every sum use a coarser one. `rows` is the released number of rows,
-// to which Observe() relates sums.
+// even; tests that walk through every sum use a coarser one.
 std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,
-                                     int64_t unit = kResidualUnit, double rows = 1);
+                                     int64_t unit = kResidualUnit);
 
 // `targets` are in steps (bins.h), one per row; a score of 1 is `reach` steps above `middle`. Both
 // are released, and `reach` is above 0.

@@ -50,11 +50,20 @@ void SetScores(BoostTask& task, size_t rows, uint32_t outputs, uint64_t seed) {
   ASSERT_OK(task.Add(child, values));
 }
 
-// What a row lacks is divided by twice the larger probability: rows of the likelier class ask for
-// as much less as the others' errors are held to.
-TEST(ClassTaskTest, TwoClassesAskForWhatTheirProbabilityLacksByItsWeight) {
+TEST(ClassTaskTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   const std::vector<uint32_t> labels = {0, 1, kUnlabelled};
   const auto task = ClassTask(labels, 2);
+  EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kHalf, 0));
+  task->Observe({.sums = {1000 * kResidualUnit}, .scale = 1});            // changes nothing
+  ASSERT_OK(task->Add(std::vector<uint32_t>{0, 0, 0}, {{std::log(3)}}));  // a probability of 3/4
+  EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kResidualUnit / 4, 0));
+}
+
+// What a row lacks is divided by twice the larger probability, in both classes.
+TEST(ClassTaskTest, WeightedResidualsHoldBothClassesBackAlike) {
+  const std::vector<uint32_t> labels = {0, 1, kUnlabelled};
+  const auto task = ClassTask(labels, 2);
+  task->WeightResiduals(/*rows=*/2);
   EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kHalf, 0));
   ASSERT_OK(task->Add(std::vector<uint32_t>{0, 0, 0}, {{std::log(3)}}));  // a probability of 3/4
   const std::vector<int32_t> asked = Filled(*task, 3)[0];
@@ -63,13 +72,13 @@ TEST(ClassTaskTest, TwoClassesAskForWhatTheirProbabilityLacksByItsWeight) {
   EXPECT_EQ(asked[2], 0);
 }
 
-// With the residuals merely cut to their bound, the sum would be p / 2 or more for rare errors, and
-// trees would go on towards certainty.
+// If they were cut, what is left would push scores on towards certainty.
 TEST(ClassTaskTest, ResidualsOfRightProbabilitiesCancel) {
   for (const uint32_t of_second : {5u, 30u, 50u, 70u, 99u}) {
     std::vector<uint32_t> labels(100);
     std::fill_n(labels.begin(), of_second, 1u);
     const auto task = ClassTask(labels, 2);
+    task->WeightResiduals(/*rows=*/100);
     const double share = of_second / 100.0;
     ASSERT_OK(task->AddToAll({std::log(share / (1 - share))}));
     const Residuals residuals = Filled(*task, labels.size());
@@ -87,7 +96,8 @@ Measurement OfTenRows(double lacks) {
 
 TEST(ClassTaskTest, NearlyCertainRowsAskForAllThatTheyLackUpToTheBound) {
   const std::vector<uint32_t> labels = {0, 1};
-  const auto task = ClassTask(labels, 2, kResidualUnit, /*rows=*/10);
+  const auto task = ClassTask(labels, 2);
+  task->WeightResiduals(/*rows=*/10);
   ASSERT_OK(task->AddToAll({std::log(3)}));
   const std::vector<std::pair<double, double>> share_and_asked = {
       {-0.3, 1.0 / 4}, {0.05, 1.0 / 4}, {0.1, 5.0 / 24}, {0.15, 1.0 / 6}, {0.5, 1.0 / 6}};
@@ -105,6 +115,7 @@ TEST(ClassTaskTest, WhatARowAsksForDoesNotDependOnWhereItStands) {
   const std::vector<double> scores = ManyScores();
   const std::vector<uint32_t> labels(scores.size(), 1);
   const auto all = ClassTask(labels, 2);
+  all->WeightResiduals(/*rows=*/1);
   std::vector<std::vector<double>> values;
   std::vector<uint32_t> child(scores.size());
   std::iota(child.begin(), child.end(), 0u);
@@ -113,6 +124,7 @@ TEST(ClassTaskTest, WhatARowAsksForDoesNotDependOnWhereItStands) {
   const Residuals together = Filled(*all, scores.size());
   for (size_t row = 0; row < scores.size(); ++row) {
     const auto alone = ClassTask(absl::MakeConstSpan(labels).first(1), 2);
+    alone->WeightResiduals(/*rows=*/1);
     ASSERT_OK(alone->Add(std::vector<uint32_t>{0}, {{scores[row]}}));
     ASSERT_EQ(Filled(*alone, 1)[0][0], together[0][row]) << scores[row];
     const double lacks = 1 / (1 + std::exp(scores[row]));
@@ -126,7 +138,8 @@ TEST(ClassTaskTest, NoRowOfTwoClassesAsksForMoreThanItsBounds) {
   std::vector<uint32_t> labels(kRows);
   for (size_t r = 0; r < kRows; ++r) labels[r] = static_cast<uint32_t>(r % 2);
   for (const int64_t unit : {kResidualUnit, int64_t{2}, int64_t{16}, int64_t{1} << 20}) {
-    const auto task = ClassTask(labels, 2, unit, /*rows=*/10);
+    const auto task = ClassTask(labels, 2, unit);
+    task->WeightResiduals(/*rows=*/10);
     SetScores(*task, kRows, 1, 1);
     const ResidualKind kind = task->kind();
     for (const double lacks : {0.5, 0.12, 0.07, 0.0}) {
