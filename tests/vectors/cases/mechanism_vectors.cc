@@ -5,6 +5,7 @@
 
 #include "absl/numeric/int128.h"
 #include "common/base/text.h"
+#include "common/ldp/keep_rate.h"
 #include "common/ldp/symbol_response.h"
 #include "common/privacy/exp_bound.h"
 #include "common/privacy/openssl_random.h"
@@ -131,7 +132,7 @@ void AddKeepRates(MechanismKind kind, std::vector<Case>& cases) {
     const auto mechanism = *MakeLocalMechanism(kind, epsilon, domain);
     const auto* const response = dynamic_cast<const SymbolResponse*>(mechanism.get());
     if (response == nullptr) return;
-    const uint64_t rate = SymbolResponse::KeepRate(epsilon, response->symbols());
+    const uint64_t rate = KeepRate(epsilon, 1, response->symbols());
     for (const uint64_t drawn : {rate - 1, rate}) {
       std::string prefix;
       for (int i = 0; i < 4; ++i) AppendWord(prefix, drawn >> (16 * i));
