@@ -26,9 +26,8 @@
 
 namespace coppice {
 
-// A payload is one byte, and half of them would do: with 31 the variance grows by at most a
-// thousandth up to epsilon 3, by a twentieth at 8; with 127 it falls by less than a hundredth
-// there.
+// A payload is one byte. With 31 the variance is a thousandth more at epsilon 3 and 3 % more at 8;
+// with 127 it is half a per cent less there.
 inline constexpr uint32_t kMaxReach = 63;
 
 // InvalidArgument unless reach is 1 to kMaxReach and half_width is less.

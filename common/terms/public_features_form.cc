@@ -32,12 +32,11 @@ class PublicFeaturesForm final : public ReportForm {
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
                              MakeMechanism(question.terms, static_cast<uint32_t>(leaves.size())));
     content.payload.reserve(mechanism->room_bytes());
-    COPPICE_ASSIGN_OR_RETURN(const uint32_t label, DrawAnswer(question.terms, row, random));
     const auto own =
         std::lower_bound(leaves.begin(), leaves.end(), question.tree.FindLeaf(row.row));
-    const LeafLabel value = {.leaf = static_cast<uint32_t>(own - leaves.begin()), .label = label};
-    return mechanism->Randomize(value, question.draw.Column(mechanism->columns()), random,
-                                content.payload);
+    return RandomizeAnswer(question.terms, *mechanism, static_cast<uint32_t>(own - leaves.begin()),
+                           question.draw.Column(mechanism->columns()), row, random,
+                           content.payload);
   }
 };
 

@@ -61,6 +61,14 @@ Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
   return OkStatus();
 }
 
+Status ValidateWindow(const Terms& terms) {
+  COPPICE_ASSIGN_OR_RETURN(const auto mechanism, MakeMechanism(terms, 1));
+  if (mechanism->window() == terms.window) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("window: ", terms.window.has_value() ? "is not for" : "must be set for",
+             " the mechanism ", MechanismName(terms.mechanism)));
+}
+
 }  // namespace
 
 Status CheckRounding(const NumberRange& rounding, const Target& target) {
@@ -89,8 +97,9 @@ Status ValidateTerms(const Terms& terms) {
   if (!terms.joined_by.empty()) {
     COPPICE_RETURN_IF_ERROR(ValidateJoinedBy(terms.joined_by, *terms.schema));
   }
-  COPPICE_RETURN_IF_ERROR(ReportForm::Of(terms).CheckMechanism(terms.mechanism, terms.epsilon,
-                                                               terms.schema->num_outputs()));
+  COPPICE_RETURN_IF_ERROR(
+      ReportForm::Of(terms).CheckMechanism(terms.mechanism, terms.epsilon, *terms.schema));
+  COPPICE_RETURN_IF_ERROR(ValidateWindow(terms));
   if (terms.trees < 1 || terms.trees > kMaxTrees) {
     return InvalidArgumentError(StrCat("trees: must be 1 to ", kMaxTrees, ", are ", terms.trees));
   }
@@ -121,9 +130,12 @@ bool IsValidId(std::string_view id) {
          absl::c_all_of(id, [&](char c) { return is_alnum(c) || c == '-' || c == '_'; });
 }
 
+Domain DomainOf(const Terms& terms, uint32_t leaves) {
+  return {.leaves = leaves, .classes = terms.schema->num_outputs(), .window = terms.window};
+}
+
 StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves) {
-  const Domain domain{.leaves = leaves, .classes = terms.schema->num_outputs()};
-  return MakeLocalMechanism(terms.mechanism, terms.epsilon, domain);
+  return MakeLocalMechanism(terms.mechanism, terms.epsilon, DomainOf(terms, leaves));
 }
 
 StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,

@@ -35,6 +35,8 @@ struct Terms {
   std::optional<NumberRange> rounding{};
   // The name of the id that a report shows instead of its features; empty: it shows the features.
   std::string joined_by{};
+  // Set if and only if the mechanism has a window; the device takes it as it is.
+  std::optional<Window> window{};
 
   uint32_t num_public_features() const {
     return static_cast<uint32_t>(schema->public_features().size());
@@ -57,6 +59,8 @@ TreesByIndex AllTrees(Forest forest);
 // digit.
 bool IsValidId(std::string_view id);
 
+// What a report about `leaves` leaves is about.
+Domain DomainOf(const Terms& terms, uint32_t leaves);
 // MakeMechanism() returns the mechanism for `leaves` leaves: those of a tree or, if features are
 // public, those that a row's public values allow. MakeMechanisms() returns one per tree, for all
 // its leaves, in the forest's order.

@@ -133,6 +133,13 @@ void ListFields(Fields& fields, NumberRange& range) {
   fields.Number(2, "high", range.high);
 }
 
+template <typename Fields>
+void ListFields(Fields& fields, Window& window) {
+  fields.Of("coppice.v1.Window");
+  fields.Number(1, "reach", window.reach);
+  fields.Number(2, "half_width", window.half_width);
+}
+
 struct TermsMessage {
   std::string study{};
   SchemaMessage schema{};
@@ -142,6 +149,7 @@ struct TermsMessage {
   Sha256Digest forest_root{};
   std::optional<NumberRange> rounding{};
   std::string joined_by{};
+  std::optional<Window> window{};
 };
 template <typename Fields>
 void ListFields(Fields& fields, TermsMessage& terms) {
@@ -154,6 +162,7 @@ void ListFields(Fields& fields, TermsMessage& terms) {
   fields.Exactly(6, "forest_root", terms.forest_root);
   fields.Message(7, "rounding", terms.rounding);
   fields.Text(8, "joined_by", terms.joined_by);
+  fields.Message(9, "window", terms.window);
 }
 
 struct ManifestMessage {

@@ -78,6 +78,14 @@ std::vector<Case> CasesOf(MechanismKind kind) {
       return {{kind, "1", {1, 2}, {}, 0.99},
               {kind, "0.01", {2, 2}, {}, 0.99},
               {kind, "4", {5, 2}, {}, 0.99}};
+    case MechanismKind::kWindowResponse: {  // the best windows, and the narrowest and the widest
+      const auto with = [](uint32_t reach, uint32_t half_width) {
+        return Domain{.leaves = 1, .classes = 2, .window = Window{reach, half_width}};
+      };
+      return {{kind, "0.01", {1, 2}, {}, 0.99},  {kind, "1", {1, 2}, {}, 0.99},
+              {kind, "2", with(1, 0), {}, 0.99}, {kind, "3", with(63, 0), {}, 0.99},
+              {kind, "4", with(6, 5), {}, 0.99}, {kind, "20", with(9, 3), {}, 0.99}};
+    }
   }
   return {};
 }
