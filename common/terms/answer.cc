@@ -17,17 +17,18 @@ StatusOr<uint32_t> DrawClass(uint32_t classes, uint32_t label, PrivateRandom& ra
 
 }  // namespace
 
-Status RandomizeAnswer(const Terms& terms, const LocalMechanism& mechanism, uint32_t leaf,
-                       uint32_t column, const LabelledRow& row, PrivateRandom& random,
-                       std::string& payload) {
+Status RandomizeAnswer(const Terms& terms, const AnswerIn& in, const LabelledRow& row,
+                       PrivateRandom& random, std::string& payload) {
   if (AnswersNumbers(terms)) {
-    const double place = std::isfinite(row.number) ? terms.rounding->PlaceOf(row.number) : kMiddle;
-    return mechanism.RandomizeNumber({.leaf = leaf, .place = place}, column, random, payload);
+    const NumberRange range = AnswerRange(terms, in.tree, in.tree_leaf);
+    const double place = std::isfinite(row.number) ? range.PlaceOf(row.number) : kMiddle;
+    return in.mechanism.RandomizeNumber({.leaf = in.leaf, .place = place}, in.column, random,
+                                        payload);
   }
   payload.clear();
   COPPICE_ASSIGN_OR_RETURN(const uint32_t label,
                            DrawClass(terms.schema->num_outputs(), row.label, random));
-  return mechanism.Randomize({.leaf = leaf, .label = label}, column, random, payload);
+  return in.mechanism.Randomize({.leaf = in.leaf, .label = label}, in.column, random, payload);
 }
 
 }  // namespace coppice

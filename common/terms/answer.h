@@ -18,10 +18,19 @@ namespace coppice {
 // Whether devices answer with a number rather than a class.
 inline bool AnswersNumbers(const Terms& terms) { return terms.rounding.has_value(); }
 
-// Writes the randomized report of a row that counts in `leaf`, one of the mechanism's, into
-// `payload`. A class is hidden as it is. A number is clamped to the range, and its place there is
-// hidden: the mechanism rounds it, at random so that the mean is the number. So means of reports
-// estimate means of numbers without bias.
+// What a report is about. All of it is public but the leaf, where its features are private.
+struct AnswerIn {
+  const Tree& tree;
+  uint32_t tree_leaf = 0;
+  const LocalMechanism& mechanism;
+  uint32_t leaf = 0;  // of the mechanism's
+  uint32_t column = 0;
+};
+
+// Writes the randomized answer of a row into `payload`. A class is hidden as it is. A number is
+// clamped to the range of its leaf (AnswerRange()), and its place there is hidden: the mechanism
+// rounds it, at random so that the mean is the number. So means of reports estimate means of
+// numbers without bias.
 //
 // Guarantee  As LocalMechanism's, and never declines, so that whether a device answers tells
 // nothing
@@ -29,9 +38,8 @@ inline bool AnswersNumbers(const Terms& terms) { return terms.rounding.has_value
 //            missing number counts as the middle of the range.
 // Errors     Unavailable if the random source fails; the payload is empty then.
 // Source     docs/research/mechanisms.md#numbers.
-Status RandomizeAnswer(const Terms& terms, const LocalMechanism& mechanism, uint32_t leaf,
-                       uint32_t column, const LabelledRow& row, PrivateRandom& random,
-                       std::string& payload);
+Status RandomizeAnswer(const Terms& terms, const AnswerIn& in, const LabelledRow& row,
+                       PrivateRandom& random, std::string& payload);
 
 }  // namespace coppice
 

@@ -66,9 +66,11 @@ class JoinedForm final : public ReportForm {
           "\" of the row, and has no answer without: ", status.message(), "; nothing is sent"));
     }
     content.in_clear = row.id;
-    return RandomizeAnswer(question.terms, question.mechanism, /*leaf=*/0,
-                           question.draw.Column(question.mechanism.columns()), row, random,
-                           content.payload);
+    return RandomizeAnswer(question.terms,
+                           {.tree = question.tree,
+                            .mechanism = question.mechanism,
+                            .column = question.draw.Column(question.mechanism.columns())},
+                           row, random, content.payload);
   }
 };
 

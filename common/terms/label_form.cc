@@ -21,9 +21,12 @@ class LabelForm final : public ReportForm {
     const Schema& schema = *question.terms.schema;
     schema.Fit(row.row);
     content.in_clear = EncodePublicValues(schema, question.tree, row.row);
-    return RandomizeAnswer(question.terms, question.mechanism, /*leaf=*/0,
-                           question.draw.Column(question.mechanism.columns()), row, random,
-                           content.payload);
+    return RandomizeAnswer(question.terms,
+                           {.tree = question.tree,
+                            .tree_leaf = question.tree.FindLeaf(row.row),
+                            .mechanism = question.mechanism,
+                            .column = question.draw.Column(question.mechanism.columns())},
+                           row, random, content.payload);
   }
 };
 

@@ -21,9 +21,14 @@ class LeafAndLabelForm final : public ReportForm {
   Status Fill(const Question& question, LabelledRow row, PrivateRandom& random,
               Content content) const override {
     question.terms.schema->Fit(row.row);
-    return RandomizeAnswer(question.terms, question.mechanism, question.tree.FindLeaf(row.row),
-                           question.draw.Column(question.mechanism.columns()), row, random,
-                           content.payload);
+    const uint32_t leaf = question.tree.FindLeaf(row.row);
+    return RandomizeAnswer(question.terms,
+                           {.tree = question.tree,
+                            .tree_leaf = leaf,
+                            .mechanism = question.mechanism,
+                            .leaf = leaf,
+                            .column = question.draw.Column(question.mechanism.columns())},
+                           row, random, content.payload);
   }
 };
 

@@ -32,11 +32,15 @@ class PublicFeaturesForm final : public ReportForm {
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
                              MakeMechanism(question.terms, static_cast<uint32_t>(leaves.size())));
     content.payload.reserve(mechanism->room_bytes());
-    const auto own =
-        std::lower_bound(leaves.begin(), leaves.end(), question.tree.FindLeaf(row.row));
-    return RandomizeAnswer(question.terms, *mechanism, static_cast<uint32_t>(own - leaves.begin()),
-                           question.draw.Column(mechanism->columns()), row, random,
-                           content.payload);
+    const uint32_t leaf = question.tree.FindLeaf(row.row);
+    const auto own = std::lower_bound(leaves.begin(), leaves.end(), leaf);
+    return RandomizeAnswer(question.terms,
+                           {.tree = question.tree,
+                            .tree_leaf = leaf,
+                            .mechanism = *mechanism,
+                            .leaf = static_cast<uint32_t>(own - leaves.begin()),
+                            .column = question.draw.Column(mechanism->columns())},
+                           row, random, content.payload);
   }
 };
 

@@ -106,9 +106,34 @@ Status ValidateTerms(const Terms& terms) {
   return OkStatus();
 }
 
+namespace {
+
+// Every leaf's range, not only that of a device's own leaf: what a device declines must not depend
+// on its row.
+Status ValidateCentres(const Terms& terms, const Tree& tree) {
+  if (!tree.centres().has_value()) return OkStatus();
+  if (!terms.rounding.has_value()) {
+    return InvalidArgumentError("centres: are for numbers; this schema has classes");
+  }
+  if (!terms.joined_by.empty()) {
+    return InvalidArgumentError(
+        "centres: need the row's leaf; a device that is joined by an id does not look at features");
+  }
+  for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
+    const Status status = CheckRounding(AnswerRange(terms, tree, leaf), *terms.schema->target());
+    if (!status.ok()) {
+      return InvalidArgumentError(StrCat("centres[", leaf, "]: ", status.message()));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 // A Tree was checked when it was created, but possibly with another schema than these terms'.
 Status ValidateTree(const Terms& terms, const Tree& tree) {
   COPPICE_RETURN_IF_ERROR(tree.CheckFits(*terms.schema));
+  COPPICE_RETURN_IF_ERROR(ValidateCentres(terms, tree));
   const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_outputs()};
   if (uint64_t{domain.leaves} * domain.classes > kMaxCells) {
     return InvalidArgumentError(StrCat("has ", domain.leaves, " leaves of ", domain.classes,
@@ -116,6 +141,13 @@ Status ValidateTree(const Terms& terms, const Tree& tree) {
                                        " cells fit a report, so grow it less deep"));
   }
   return OkStatus();
+}
+
+NumberRange AnswerRange(const Terms& terms, const Tree& tree, uint32_t leaf) {
+  const std::optional<LeafCentres>& centres = tree.centres();
+  if (!centres.has_value()) return *terms.rounding;
+  return {.low = centres->of_leaf[leaf] - centres->half_range,
+          .high = centres->of_leaf[leaf] + centres->half_range};
 }
 
 TreesByIndex AllTrees(Forest forest) {

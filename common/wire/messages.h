@@ -104,6 +104,8 @@ struct TreeMessage {
   std::vector<double> thresholds{};    // of numeric splits
   std::vector<uint32_t> categories{};  // of category splits
   std::vector<bool> missing_left{};    // of numeric and category splits
+  std::vector<double> centres{};       // of leaves, or none
+  double half_range = 0;
 };
 template <typename Fields>
 void ListFields(Fields& fields, TreeMessage& tree) {
@@ -113,6 +115,8 @@ void ListFields(Fields& fields, TreeMessage& tree) {
   fields.Each(3, "thresholds", {.most = kMaxNodes}, tree.thresholds);
   fields.Each(4, "categories", {.most = kMaxNodes}, tree.categories);
   fields.Each(5, "missing_left", {.most = kMaxNodes}, tree.missing_left);
+  fields.Each(6, "centres", {.most = kMaxNodes}, tree.centres);
+  fields.Number(7, "half_range", tree.half_range);
 }
 
 struct ForestMessage {

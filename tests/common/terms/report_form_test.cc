@@ -262,7 +262,7 @@ class AnswerTest : public ::testing::TestWithParam<MechanismKind> {
   Law<std::string> LawOf(double number) const {
     return WalkAllBranches<std::string>({}, [&](PrivateRandom& random) -> StatusOr<std::string> {
       std::string payload;
-      const Status status = RandomizeAnswer(terms_, *mechanism_, /*leaf=*/0, /*column=*/0,
+      const Status status = RandomizeAnswer(terms_, {.tree = tree_, .mechanism = *mechanism_},
                                             {{10}, 0, number}, random, payload);
       if (!status.ok()) return status;
       return payload;
@@ -279,6 +279,7 @@ class AnswerTest : public ::testing::TestWithParam<MechanismKind> {
     return 20 + 40 * mean;
   }
 
+  const Tree tree_ = Tree::SingleLeaf();
   Terms terms_ = CostTerms(GetParam());
   std::unique_ptr<LocalMechanism> mechanism_;
 };
