@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kEnds = 2;
 
-uint32_t SymbolIn(std::string_view payload) { return static_cast<unsigned char>(payload[0]); }
+uint32_t ByteOf(std::string_view payload) { return static_cast<unsigned char>(payload[0]); }
 
 // exp(epsilon) - 1, rounded down; the same on all machines.
 double GainOf(const Budget& epsilon) {
@@ -107,7 +107,7 @@ Status WindowResponse::Check(std::string_view payload) const {
   if (payload.size() != payload_bytes()) {
     return InvalidArgumentError("the payload is not the one byte of a number");
   }
-  if (SymbolIn(payload) >= symbols()) {
+  if (ByteOf(payload) >= symbols()) {
     return InvalidArgumentError("the payload is a number that no honest device sends");
   }
   return OkStatus();
@@ -116,7 +116,7 @@ Status WindowResponse::Check(std::string_view payload) const {
 void WindowResponse::AddAll(absl::Span<const Contribution> reports,
                             absl::Span<int64_t> sums) const {
   for (const Contribution& report : reports) {
-    sums[0] += int64_t{SymbolIn(report.payload)} - window_.reach;
+    sums[0] += int64_t{ByteOf(report.payload)} - window_.reach;
   }
 }
 
@@ -163,7 +163,7 @@ StatusOr<double> WindowResponse::LogOutputProbability(LeafLabel value, uint32_t 
                                                       std::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   COPPICE_RETURN_IF_ERROR(Check(payload));
-  return std::log(Probability(StepOf(value), SymbolIn(payload)));
+  return std::log(Probability(StepOf(value), ByteOf(payload)));
 }
 
 StatusOr<double> WindowResponse::NumberProbability(LeafNumber value, uint32_t column,
@@ -173,9 +173,9 @@ StatusOr<double> WindowResponse::NumberProbability(LeafNumber value, uint32_t co
   const double at = value.place * steps();
   const auto step = static_cast<uint32_t>(at);
   const double fraction = at - step;
-  const double lower = Probability(step, SymbolIn(payload));
+  const double lower = Probability(step, ByteOf(payload));
   if (fraction == 0) return lower;
-  return (1 - fraction) * lower + fraction * Probability(step + 1, SymbolIn(payload));
+  return (1 - fraction) * lower + fraction * Probability(step + 1, ByteOf(payload));
 }
 
 MechanismOr MakeWindowResponse(const Budget& epsilon, const Domain& domain) {
