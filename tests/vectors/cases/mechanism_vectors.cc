@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "absl/numeric/int128.h"
 #include "common/base/text.h"
@@ -150,17 +151,32 @@ void AddEdges(MechanismKind kind, std::vector<Case>& cases) {
   }
 }
 
-// The largest number that keeps the true symbol, and the smallest that does not.
+// How often the mechanism keeps what is true, of 2^62; nothing if it draws no such number.
+std::optional<uint64_t> KeepRateOf(const LocalMechanism& mechanism) {
+  if (const auto window = mechanism.window()) {
+    return KeepRate(mechanism.epsilon(), 2 * window->half_width + 1, 2 * window->reach + 1);
+  }
+  const auto* const response = dynamic_cast<const SymbolResponse*>(&mechanism);
+  if (response == nullptr) return std::nullopt;
+  return KeepRate(mechanism.epsilon(), 1, response->symbols());
+}
+
+void AppendNumber(std::string& bytes, uint64_t number) {
+  for (int i = 0; i < 4; ++i) AppendWord(bytes, number >> (16 * i));
+}
+
+// The largest number that keeps the true symbol, and the smallest that does not. A number is
+// rounded before.
 void AddKeepRates(MechanismKind kind, std::vector<Case>& cases) {
-  for (const Domain& domain : {Domain{6, 2}, Domain{50, 2}}) {
+  for (const Domain& of_two : {Domain{6, 2}, Domain{50, 2}}) {
+    const Domain domain = DomainFor(kind, of_two);
     const Budget epsilon = *Budget::FromNanos(1'200'000'000);
-    const auto mechanism = *MakeLocalMechanism(kind, epsilon, domain);
-    const auto* const response = dynamic_cast<const SymbolResponse*>(mechanism.get());
-    if (response == nullptr) return;
-    const uint64_t rate = KeepRate(epsilon, 1, response->symbols());
-    for (const uint64_t drawn : {rate - 1, rate}) {
+    const std::optional<uint64_t> rate = KeepRateOf(**MakeLocalMechanism(kind, epsilon, domain));
+    if (!rate) return;
+    for (const uint64_t drawn : {*rate - 1, *rate}) {
       std::string prefix;
-      for (int i = 0; i < 4; ++i) AppendWord(prefix, drawn >> (16 * i));
+      if (HidesNumbers(kind)) AppendNumber(prefix, 0);
+      AppendNumber(prefix, drawn);
       cases.push_back({.epsilon_nanos = epsilon.nanos(),
                        .domain = domain,
                        .seed = SeedOf(cases.size()),
