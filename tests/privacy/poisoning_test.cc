@@ -15,6 +15,7 @@
 #include "common/ldp/subset_selection.h"
 #include "common/ldp/symbol_response.h"
 #include "common/privacy/openssl_random.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
