@@ -21,6 +21,8 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::DomainFor;
+
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 

@@ -99,6 +99,10 @@ struct BaggedTree {
 StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
                                     uint32_t tree, const CancelCheck& cancel = {});
 
+// That bag again, of one tree among the options' trees: a function of its number, the seed and the
+// number of rows. A single tree draws each row once.
+std::vector<uint32_t> BagOf(size_t rows, const PartitionOptions& options, uint32_t tree);
+
 // One tree by one of the other rules (grow_tree.cc). InvalidArgument if it would have more than
 // kMaxNodes nodes.
 StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
