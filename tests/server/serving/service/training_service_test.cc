@@ -63,6 +63,16 @@ TEST_F(TrainingServiceTest, ListAlgorithmsDescribesThemWithTheirParameters) {
   EXPECT_EQ(algorithm.parameters(0).default_value(), "1");
 }
 
+// Whoever measures curves must not keep others from seeing what a job would cost.
+TEST_F(TrainingServiceTest, APreviewDoesNotWaitForCurves) {
+  const FullPool full(previews_, /*threads=*/1);
+  grpc::ClientContext context;
+  v1::PreviewJobRequest request;
+  *request.mutable_spec() = Spec();
+  v1::PreviewJobResponse response;
+  EXPECT_THAT(training_->PreviewJob(&context, request, &response), IsGrpcOk());
+}
+
 TEST_F(TrainingServiceTest, PreviewSaysWhetherItFitsAndWhyNot) {
   grpc::ClientContext context, large_context;
   v1::PreviewJobRequest request;
