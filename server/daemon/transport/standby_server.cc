@@ -9,13 +9,13 @@
 #include "common/base/status.h"
 #include "server/daemon/transport/server.h"
 #include "server/process/connections.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/grpc/status_conversion.h"
 
 namespace coppice::daemon {
 namespace {
 
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+constexpr absl::Duration kRetryStandbyAfter = absl::Milliseconds(500);
 
 // gRPC owns it; it deletes itself.
 class RefusedCall final : public grpc::ServerGenericBidiReactor {
@@ -25,7 +25,7 @@ class RefusedCall final : public grpc::ServerGenericBidiReactor {
         context,
         service::AskToWait(UnavailableError("this curator stands by while another one leads, or "
                                             "is about to lead: call again"),
-                           kRetryAfter)));
+                           kRetryStandbyAfter)));
   }
 
   void OnDone() override { delete this; }

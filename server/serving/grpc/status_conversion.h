@@ -12,7 +12,7 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/process/grpc_status.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 
 namespace coppice::rpc {
 
