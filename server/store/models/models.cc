@@ -286,12 +286,14 @@ std::vector<ModelSummary> Models::List(std::string_view source, const Page& page
 
 ModelUse Models::UseNow(const std::string& owner) const {
   ModelUse use;
-  for (const StringMap<ModelUse>* part : {&uses_, &to_come_}) {
-    const auto found = part->find(owner);
-    if (found == part->end()) continue;
+  const auto add = [&](const StringMap<ModelUse>& part) {
+    const auto found = part.find(owner);
+    if (found == part.end()) return;
     use.models += found->second.models;
     use.bytes += found->second.bytes;
-  }
+  };
+  add(uses_);
+  add(to_come_);
   return use;
 }
 
