@@ -1,6 +1,7 @@
 #include "common/base/text.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/central_service_fixture.h"
+#include "tests/server/serving/service/load.h"
 
 namespace coppice::service {
 namespace {
