@@ -145,6 +145,11 @@ TEST_F(JobsTest, ModelsThatAreThereAndToComeCountForTheOwnersQuota) {
   EXPECT_OK(submit("b", 2, 1999)) << "and is smaller than it might have been";
   AwaitEnd(jobs(), "b");
   ASSERT_OK(central_.models->Delete(store_, "a"));
+  {
+    const auto built = central_.models->Reserve("", {.models = 1, .bytes = 1}, {});
+    EXPECT_EQ(submit("c", 2, 0).code(), StatusCode::kResourceExhausted)
+        << "a study's model is being built";
+  }
   EXPECT_OK(submit("c", 2, 0));
 }
 

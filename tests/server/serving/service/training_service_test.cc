@@ -1,6 +1,7 @@
 #include "common/base/text.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/central_service_fixture.h"
+#include "tests/server/serving/service/load.h"
 
 namespace coppice::service {
 namespace {
@@ -61,6 +62,16 @@ TEST_F(TrainingServiceTest, ListAlgorithmsDescribesThemWithTheirParameters) {
   EXPECT_EQ(algorithm.parameters(0).type(), v1::PARAMETER_TYPE_INTEGER);
   EXPECT_EQ(algorithm.parameters(0).max(), 9);
   EXPECT_EQ(algorithm.parameters(0).default_value(), "1");
+}
+
+// Whoever measures curves must not keep others from seeing what a job would cost.
+TEST_F(TrainingServiceTest, APreviewDoesNotWaitForCurves) {
+  const FullPool full(previews_, /*threads=*/1);
+  grpc::ClientContext context;
+  v1::PreviewJobRequest request;
+  *request.mutable_spec() = Spec();
+  v1::PreviewJobResponse response;
+  EXPECT_THAT(training_->PreviewJob(&context, request, &response), IsGrpcOk());
 }
 
 TEST_F(TrainingServiceTest, PreviewSaysWhetherItFitsAndWhyNot) {
