@@ -42,19 +42,18 @@ set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} device/c)
 # Rooms in which tests spend their time. Only these, and the tests in folders of their names, are optimized under a
 # sanitizer: in the others a build would spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS
-  privacy ldp model table terms wire/proto lab lab/measure_epsilon curator/partition curator/estimation curator/keys
-  curator/study curator/intake curator/studies relay/epoch trainers/core trainers/forests trainers/boosting
-  trainers/dpboost trainers/lazybb trainers)
+  privacy ldp model table terms wire/proto lab curator/partition curator/estimation curator relay/epoch trainers/core
+  trainers)
 
 # Rooms of command lines, which wait for people: compiling them with -O1 saves much compile time.
 set(COPPICE_WAITING_ROOMS
-  command_line pages export cli/terminal cli/studies cli/models cli/central cli/tables cli)
+  command_line pages export cli/terminal cli)
 
 # Rooms whose sources include little but their own headers: each source is compiled by itself. The sources of other
 # rooms are compiled together under a sanitizer and with COPPICE_UNITY, which avoids reading the same headers again. The
 # tested release build compiles each source by itself, and so ensures that each includes what it needs.
 set(COPPICE_LEAN_ROOMS
-  privacy ldp model trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
+  privacy ldp model trainers/core trainers)
 
 # Fuzz targets (tests/fuzz) need clang, and the address sanitizer to find what they break. They are guided by coverage
 # of the rooms that parse bytes from outside.
@@ -63,8 +62,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
 endif()
 set(COPPICE_PARSING_ROOMS
   ldp schema model terms encrypt wire table wire/proto device/session device/c serving/access
-  store/vault store/audit_log datasets/ledger store/models datasets curator/keys curator/study curator/studies http
-  relay/epoch daemon/config daemon/commands)
+  store/vault store/audit_log datasets/ledger store/models datasets curator http
+  relay/epoch daemon)
 
 # Reads cmake/layers.txt: COPPICE_NEEDS_<room> has the targets of a room's rooms, COPPICE_USES_<room> the external
 # libraries.

@@ -41,7 +41,7 @@ Status List(const ListFlags& flags) {
   return OkStatus();
 }
 
-void AddList(const Command& noun) {
+void AddListDatasets(const Command& noun) {
   const auto flags = std::make_shared<ListFlags>();
   const Command verb = noun.AddCommand(
       "list", "List all datasets and what is left of their budgets", "coppice dataset list --json");
@@ -56,7 +56,7 @@ struct OneDatasetFlags {
   std::string dataset;
 };
 
-struct ShowFlags : OneDatasetFlags {
+struct ShowDatasetFlags : OneDatasetFlags {
   std::optional<uint32_t> entries;
 };
 
@@ -78,7 +78,7 @@ StatusOr<v1::Dataset> GetNewest(const Remote& remote, const std::string& name, u
   return response.dataset();
 }
 
-Status Show(const ShowFlags& flags) {
+Status Show(const ShowDatasetFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   const std::string name = MakeName("datasets", flags.dataset);
   COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset, flags.entries.has_value()
@@ -99,8 +99,8 @@ Status Show(const ShowFlags& flags) {
   return OkStatus();
 }
 
-void AddShow(const Command& noun) {
-  const auto flags = std::make_shared<ShowFlags>();
+void AddShowDataset(const Command& noun) {
+  const auto flags = std::make_shared<ShowDatasetFlags>();
   const Command verb = noun.AddCommand("show",
                                        "Show a dataset: its budget, what is spent and left of it, "
                                        "and every release, with who made it",
@@ -225,8 +225,8 @@ void AddDatasetCommands(CommandLine& line) {
       "dataset", "Datasets: tables that the curator holds, each under a privacy budget");
   AddDatasetCreate(noun);
   AddDatasetUpload(noun);
-  AddList(noun);
-  AddShow(noun);
+  AddListDatasets(noun);
+  AddShowDataset(noun);
   AddConfirm(noun);
   AddWriteOff(noun);
   AddYesFlag(AddOneDatasetVerb(noun, "free-name",

@@ -11,7 +11,7 @@
 namespace coppice::cli {
 namespace {
 
-constexpr size_t kMaxRows = 10'000;
+constexpr size_t kMaxCallRows = 10'000;
 constexpr size_t kMaxCallBytes = 2 << 20;
 
 v1::StreamPredictionsRequest RequestFor(const std::string& name, const Table& block) {
@@ -42,7 +42,7 @@ Status CheckAnswer(const v1::StreamPredictionsResponse& response, size_t rows,
 
 size_t RowsPerCall(size_t features) {
   const size_t row_bytes = 8 * features + 8;
-  return std::clamp<size_t>(kMaxCallBytes / row_bytes, 1, kMaxRows);
+  return std::clamp<size_t>(kMaxCallBytes / row_bytes, 1, kMaxCallRows);
 }
 
 StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,

@@ -28,7 +28,7 @@ namespace {
 using storage::Lease;
 using storage::LeaseCandidate;
 
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+constexpr absl::Duration kRetryLeaseAfter = absl::Milliseconds(500);
 
 absl::Duration BetweenLooks(const FleetOptions& fleet) {
   return std::clamp(absl::Seconds(fleet.lease_seconds) / 10, absl::Milliseconds(100),
@@ -36,7 +36,9 @@ absl::Duration BetweenLooks(const FleetOptions& fleet) {
 }
 
 // Whether this curator may still answer; the error carries the time to wait.
-Status CheckMayAnswer(const Lease& lease) { return service::AskToWait(lease.Check(), kRetryAfter); }
+Status CheckMayAnswer(const Lease& lease) {
+  return service::AskToWait(lease.Check(), kRetryLeaseAfter);
+}
 
 // --listen with the port that was free at the start.
 std::string ListenAgain(const std::string& address, int port) {

@@ -16,7 +16,7 @@
 namespace coppice::daemon {
 namespace {
 
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+constexpr absl::Duration kRetryStandbyAfter = absl::Milliseconds(500);
 
 // gRPC owns it; it deletes itself.
 class RefusedCall final : public grpc::ServerGenericBidiReactor {
@@ -26,7 +26,7 @@ class RefusedCall final : public grpc::ServerGenericBidiReactor {
         context,
         service::AskToWait(UnavailableError("this curator stands by while another one leads, or "
                                             "is about to lead: call again"),
-                           kRetryAfter)));
+                           kRetryStandbyAfter)));
   }
 
   void OnDone() override { delete this; }

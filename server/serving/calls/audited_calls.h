@@ -15,7 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "server/datasets/owners/caller.h"
+#include "server/serving/access/caller.h"
 #include "server/serving/access/method_table.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/resource_guard.h"

@@ -29,7 +29,7 @@
 
 #include "common/base/cancel_check.h"
 #include "common/base/status.h"
-#include "server/datasets/owners/caller.h"
+#include "server/serving/access/caller.h"
 #include "server/serving/calls/resource_guard.h"
 #include "server/serving/calls/stream_call.h"
 

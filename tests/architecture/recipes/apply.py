@@ -47,8 +47,7 @@ RECIPES = {
         "limit": 5,
         "new": {"server/trainers/forests/toy.cc": "toy_trainer.cc"},
         "edits": [
-            ("server/trainers/forests/CMakeLists.txt",
-             r"coppice_room\(trainers/forests\n(  \w+\.cc\n)*", "  toy.cc\n"),
+            ("server/trainers/CMakeLists.txt", r"coppice_room\(trainers\n(  [\w/]+\.cc\n)*", "  forests/toy.cc\n"),
             ("server/trainers/forests/forests.h", r"(const Trainer& \w+\(\);.*\n)+",
              "const Trainer& Toy();  // toy.cc\n"),
             ("server/trainers/registry.cc", r"kTrainers = \{", "&Toy(), "),

@@ -15,8 +15,8 @@
 // Threads    safe to share.
 // Source     Friedman 2001, algorithm 2; docs/research/mechanisms.md#label-only.
 
-#ifndef COPPICE_SERVER_CURATOR_LABEL_ONLY_BOOSTED_TREES_H_
-#define COPPICE_SERVER_CURATOR_LABEL_ONLY_BOOSTED_TREES_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_BOOSTED_TREES_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_BOOSTED_TREES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -80,4 +80,4 @@ StatusOr<std::vector<BoostedTree>> Boost(const RowBins& bins, absl::Span<const u
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_LABEL_ONLY_BOOSTED_TREES_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_BOOSTED_TREES_H_

@@ -29,8 +29,8 @@
 // Errors     none. The sums must be of their mechanisms' sizes.
 // Source     docs/threat-model.md#alarms.
 
-#ifndef COPPICE_SERVER_CURATOR_INSPECTION_ALARMS_H_
-#define COPPICE_SERVER_CURATOR_INSPECTION_ALARMS_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_ALARMS_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_ALARMS_H_
 
 #include <string>
 #include <vector>
@@ -66,4 +66,4 @@ std::vector<Alarm> ComputeAlarms(absl::Span<const TreeReports> trees,
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_INSPECTION_ALARMS_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_ALARMS_H_

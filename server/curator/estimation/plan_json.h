@@ -2,8 +2,8 @@
 //
 // Threads    plain functions and values.
 
-#ifndef COPPICE_SERVER_CURATOR_PLANNING_PLAN_JSON_H_
-#define COPPICE_SERVER_CURATOR_PLANNING_PLAN_JSON_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_JSON_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_JSON_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -65,4 +65,4 @@ nlohmann::ordered_json WorthsJson(absl::Span<const FeatureWorth> worths);
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_PLANNING_PLAN_JSON_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_JSON_H_

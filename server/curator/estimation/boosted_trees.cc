@@ -1,4 +1,4 @@
-#include "server/curator/label_only/boosted_trees.h"
+#include "server/curator/estimation/boosted_trees.h"
 
 #include <algorithm>
 #include <numeric>

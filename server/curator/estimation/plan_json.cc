@@ -1,4 +1,4 @@
-#include "server/curator/planning/plan_json.h"
+#include "server/curator/estimation/plan_json.h"
 
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"

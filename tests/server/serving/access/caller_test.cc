@@ -1,4 +1,4 @@
-#include "server/datasets/owners/caller.h"
+#include "server/serving/access/caller.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/curator/label_only/label_only.h"
+#include "server/curator/estimation/label_only.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 // A pattern is KIND/ID. KIND is studies, datasets, jobs, models or endpoints, or * for all of them;
 // ID is an id, or the beginning of an id followed by *. "*" alone is every resource.
 
-#ifndef COPPICE_SERVER_DATASETS_OWNERS_PATTERNS_H_
-#define COPPICE_SERVER_DATASETS_OWNERS_PATTERNS_H_
+#ifndef COPPICE_SERVER_SERVING_ACCESS_PATTERNS_H_
+#define COPPICE_SERVER_SERVING_ACCESS_PATTERNS_H_
 
 #include <memory>
 #include <optional>
@@ -55,4 +55,4 @@ class Patterns {
 
 }  // namespace coppice::owners
 
-#endif  // COPPICE_SERVER_DATASETS_OWNERS_PATTERNS_H_
+#endif  // COPPICE_SERVER_SERVING_ACCESS_PATTERNS_H_

@@ -28,8 +28,8 @@
 // Source     Friedman, "Greedy function approximation: a gradient boosting machine" (2001); offset,
 //            folds and share: docs/research/mechanisms.md#label-only.
 
-#ifndef COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_
-#define COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_LABEL_ONLY_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_LABEL_ONLY_H_
 
 #include <vector>
 
@@ -41,7 +41,7 @@
 #include "common/model/tree.h"
 #include "common/schema/schema.h"
 #include "common/table/table.h"
-#include "server/curator/label_only/boosted_trees.h"
+#include "server/curator/estimation/boosted_trees.h"
 
 namespace coppice::curator {
 
@@ -82,4 +82,4 @@ StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const LabelRepor
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_LABEL_ONLY_H_

@@ -1,4 +1,4 @@
-#include "server/datasets/owners/patterns.h"
+#include "server/serving/access/patterns.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // The limits of what one owner may have and request.
 
-#ifndef COPPICE_SERVER_DATASETS_OWNERS_QUOTA_H_
-#define COPPICE_SERVER_DATASETS_OWNERS_QUOTA_H_
+#ifndef COPPICE_SERVER_SERVING_ACCESS_QUOTA_H_
+#define COPPICE_SERVER_SERVING_ACCESS_QUOTA_H_
 
 #include <cstdint>
 #include <functional>
@@ -26,4 +26,4 @@ inline Quota NoQuota(const std::string& /*owner*/) { return {}; }
 
 }  // namespace coppice::owners
 
-#endif  // COPPICE_SERVER_DATASETS_OWNERS_QUOTA_H_
+#endif  // COPPICE_SERVER_SERVING_ACCESS_QUOTA_H_

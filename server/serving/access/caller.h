@@ -4,8 +4,8 @@
 // by the entry's name. A job belongs to its dataset's owner, and a model to the owner of what it
 // was made from. For all others it exists if the policy grants its name.
 
-#ifndef COPPICE_SERVER_DATASETS_OWNERS_CALLER_H_
-#define COPPICE_SERVER_DATASETS_OWNERS_CALLER_H_
+#ifndef COPPICE_SERVER_SERVING_ACCESS_CALLER_H_
+#define COPPICE_SERVER_SERVING_ACCESS_CALLER_H_
 
 #include <cstddef>
 #include <memory>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/datasets/owners/patterns.h"
+#include "server/serving/access/patterns.h"
 
 namespace coppice::owners {
 
@@ -73,4 +73,4 @@ struct Caller {
 
 }  // namespace coppice::owners
 
-#endif  // COPPICE_SERVER_DATASETS_OWNERS_CALLER_H_
+#endif  // COPPICE_SERVER_SERVING_ACCESS_CALLER_H_

@@ -23,8 +23,8 @@
 // Units      rows; shares in [0, 1], margins in [-1, 1] of all reports.
 // Source     docs/research/mechanisms.md#break-downs.
 
-#ifndef COPPICE_SERVER_CURATOR_INSPECTION_BREAK_DOWN_H_
-#define COPPICE_SERVER_CURATOR_INSPECTION_BREAK_DOWN_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_BREAK_DOWN_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_BREAK_DOWN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -113,4 +113,4 @@ StatusOr<BreakDown> BreakDownTree(const Tree& tree, const NoisyCounts& counts,
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_INSPECTION_BREAK_DOWN_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_BREAK_DOWN_H_
