@@ -6,6 +6,7 @@ answer everybody. They go to every method that reflection names, over gRPC and o
 daemon stays within 600 MiB, and honest calls are answered before the hostile ones end.
 """
 
+import contextlib
 import http.client
 import re
 import ssl
@@ -237,17 +238,23 @@ def attack_over_http(curator, client, judge, limits):
     return answered
 
 
-def main():
+@contextlib.contextmanager
+def judged_curator():
+    """A daemon of its own, so that the memory that one kind of attack leaves with it is not counted for another."""
     with Curator("--http-listen", "127.0.0.1:0") as curator:
-        client = curator.client()
         honest = Honest(curator.client())
         honest.start()
-        judge = Judge(curator, honest)
-        over_grpc, limits = attack_over_grpc(client, judge)
+        yield curator, curator.client(), Judge(curator, honest)
+        honest.stop()
+
+
+def main():
+    with judged_curator() as (_, client, judge):
         attack_grpcs_own(client, judge)
+    with judged_curator() as (curator, client, judge):
+        over_grpc, limits = attack_over_grpc(client, judge)
         over_http = attack_over_http(curator, client, judge, limits)
         assert over_grpc > 0 and over_http > 0, "no honest call was answered while hostile ones were read"
-        honest.stop()
         print(f"{judge.sent} hostile messages to every method: at most {curator.peak_mib():.0f} MiB of {MOST_MIB}, and "
               f"{over_grpc} honest answers before theirs over gRPC, {over_http} over HTTP")
 
