@@ -71,7 +71,7 @@ StatusOr<v1::Dataset> GetNewest(const Remote& remote, const std::string& name, u
     request.set_first_entry(all - std::min<uint64_t>(all, entries));
     COPPICE_ASSIGN_OR_RETURN(response, remote.Call<v1::GetDatasetResponse>(request));
   }
-  // More may have been added meanwhile, and an older daemon sends all.
+  // More may have been added meanwhile.
   auto& ledger = *response.mutable_dataset()->mutable_ledger();
   const int surplus = ledger.size() - static_cast<int>(std::min<uint64_t>(ledger.size(), entries));
   ledger.DeleteSubrange(0, surplus);

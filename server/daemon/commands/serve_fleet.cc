@@ -18,7 +18,7 @@
 #include "server/daemon/operation/serving_curator.h"
 #include "server/daemon/transport/console.h"
 #include "server/daemon/transport/standby_server.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/store/postgres/lease.h"
 #include "server/store/store_location.h"
 

@@ -149,7 +149,8 @@ StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyReq
     settings.mutable_relay()->set_relay_key(
         std::string(std::tuple_size_v<decltype(curator::RelaySettings::relay_key)>, '\0'));
   }
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed, curator::FromProto(settings));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed,
+                           curator::ParseStudySettings(settings));
   if (ReportForm::For(schema).ShowsSomething()) {
     return FieldError(
         "settings.relay",

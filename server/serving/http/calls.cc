@@ -1,4 +1,4 @@
-#include "server/http/calls.h"
+#include "server/serving/http/calls.h"
 
 #include <google/protobuf/descriptor.h>
 
@@ -7,16 +7,15 @@
 #include <string_view>
 #include <variant>
 
-#include "absl/time/clock.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/http/console.h"
-#include "server/http/site.h"
+#include "server/http/responses.h"
+#include "server/process/retry_after.h"
 #include "server/serving/access/method_table.h"
-#include "server/serving/calls/retry_after.h"
 #include "server/serving/calls/stream_call.h"
 #include "server/serving/calls/unary_call.h"
+#include "server/serving/http/messages.h"
 
 namespace coppice::http {
 namespace {
@@ -24,50 +23,6 @@ namespace {
 using google::protobuf::Message;
 using service::AskToWaitForLoad;
 using service::RegisteredMethod;
-
-constexpr std::string_view kMoreHeaders =
-    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
-
-// The trailers that gRPC would send after the call.
-std::vector<Trailer> TrailersOf(const std::string& request_id, const Status& status) {
-  std::vector<Trailer> trailers;
-  if (!request_id.empty()) trailers.push_back({calls::kRequestIdKey, request_id});
-  if (const auto wait = service::WaitOf(status)) {
-    trailers.push_back({"grpc-retry-pushback-ms", StrCat(absl::ToInt64Milliseconds(*wait))});
-  }
-  return trailers;
-}
-
-std::string HeadOf(CallKind kind, const Status& status, const std::vector<Trailer>& trailers) {
-  const bool is_json_error = !status.ok() && !kind.is_stream;
-  std::string head =
-      StrCat("Content-Type: ", is_json_error ? "application/json" : ContentTypeOf(kind), "\r\n",
-             kMoreHeaders);
-  if (kind.is_stream) return head;
-  for (const Trailer& trailer : trailers) {
-    StrAppend(&head, "Trailer-", trailer.name, ": ", trailer.value, "\r\n");
-  }
-  if (IsUnauthenticated(status)) StrAppend(&head, "WWW-Authenticate: Bearer\r\n");
-  if (const auto wait = service::WaitOf(status)) {
-    StrAppend(&head, "Retry-After: ", absl::ToInt64Seconds(absl::Ceil(*wait, absl::Seconds(1))),
-              "\r\n");
-  }
-  return head;
-}
-
-// The response that ends a call with `status`. Streams carry it in their last message.
-Response ErrorResponse(CallKind kind, const Status& status, const std::string& request_id = "") {
-  const std::vector<Trailer> trailers = TrailersOf(request_id, status);
-  return {.status = kind.is_stream ? 200 : HttpStatusOf(status.code()),
-          .head = HeadOf(kind, status, trailers),
-          .body = kind.is_stream ? EndOfStream(status, trailers) : ErrorBody(status)};
-}
-
-Response PlainError(int http_status, const Status& status) {
-  Response response = ErrorResponse({}, status);
-  response.status = http_status;
-  return response;
-}
 
 // The common part of both kinds of calls.
 struct CallBasis {
@@ -77,7 +32,7 @@ struct CallBasis {
   access::Credentials credentials;
   absl::Duration deadline;
   BodyLimit body_limit;
-  std::string request_id;                     // empty: none
+  std::vector<Trailer> own_trailers;
   std::unique_ptr<calls::CallRecord> record;  // null: there is no log
   OpenCalls& open_calls;
 };
@@ -92,7 +47,7 @@ class CallBase : public Call {
   Response Refuse(const Status& status) override {
     if (!Win()) return {};
     EndRecord(status);
-    return ErrorResponse(basis_.kind, status, basis_.request_id);
+    return ErrorResponse(basis_.kind, status, basis_.own_trailers);
   }
 
  protected:
@@ -183,11 +138,11 @@ class UnaryHttpCall final : public CallBase,
     if (!allowed.ok()) status = allowed;
     Response response;
     if (status.ok()) {
-      response.head = HeadOf(basis_.kind, status, TrailersOf(basis_.request_id, status));
+      response.head = HeadOf(basis_.kind, status, TrailersOf(status, basis_.own_trailers));
       response.body = std::move(body);
       response.held = std::move(held);
     } else {
-      response = ErrorResponse(basis_.kind, status, basis_.request_id);
+      response = ErrorResponse(basis_.kind, status, basis_.own_trailers);
     }
     EndRecord(status);
     std::exchange(carrier_, nullptr)->Respond(std::move(response));
@@ -244,7 +199,7 @@ class StreamHttpCall final : public CallBase,
     if (end.ok()) {
       end = is_late_.load() ? DeadlineExceededError("the call's time is over") : status;
     }
-    const std::string last = EndOfStream(end, TrailersOf(basis_.request_id, end));
+    const std::string last = EndOfStream(end, TrailersOf(end, basis_.own_trailers));
     EndRecord(end);
     carrier_->Write(last, /*is_last=*/true);
   }
@@ -289,90 +244,16 @@ StatusOr<absl::Duration> DeadlineOf(const RequestHead& head, std::string_view pa
 
 }  // namespace
 
-OpenCalls::Token::Token(OpenCalls& calls) : calls_(calls) {
-  const MutexLock lock(calls_.mutex_);
-  ++calls_.count_;
-}
-
-OpenCalls::Token::~Token() {
-  const MutexLock lock(calls_.mutex_);
-  if (--calls_.count_ == 0) calls_.changed_.NotifyAll();
-}
-
-bool OpenCalls::AwaitNone(absl::Time deadline) {
-  const auto until = After(std::max(deadline - absl::Now(), absl::ZeroDuration()));
-  const MutexLock lock(mutex_);
-  while (count_ > 0) {
-    if (!changed_.WaitUntil(mutex_, until)) return count_ == 0;
-  }
-  return true;
-}
-
-Router::Router(const ServedCalls& served, Origins origins, std::shared_ptr<const Console> console,
-               std::shared_ptr<const Site> site, size_t max_message_bytes)
-    : served_(served),
-      origins_(std::move(origins)),
-      console_(std::move(console)),
-      site_(std::move(site)),
-      max_message_bytes_(max_message_bytes) {
+ServedMethods::ServedMethods(const ServedCalls& served) : served_(served) {
   for (const RegisteredMethod& method : served_.methods) {
     methods_.emplace(method.path, &method);
   }
 }
 
-Response Router::RefuseRequest(const Status& status) {
-  return PlainError(HttpStatusOf(status.code()), status);
-}
+bool ServedMethods::Has(std::string_view path) const { return methods_.contains(path); }
 
-Router::Judged Router::Judge(const RequestHead& head,
-                             const std::optional<Sha256Digest>& certificate) {
-  const std::string_view path = std::string_view(head.target).substr(0, head.target.find('?'));
-  const bool is_page = site_ != nullptr && site_->Has(path);
-  const bool is_file = console_ != nullptr && console_->Has(path);
-  const Status admitted = origins_.Check(head, is_page || is_file);
-  if (!admitted.ok()) return {.response = RefuseRequest(admitted)};
-  if (is_page) return {.response = site_->Answer(head)};
-  if (is_file) {
-    Response response = console_->Answer(head);
-    if (site_ != nullptr && path == "/") {  // the console shows a link to the site
-      StrAppend(&response.head, "Link: <", Site::kRoot, ">; rel=\"help\"\r\n");
-    }
-    return {.response = std::move(response)};
-  }
-  Judged judged = JudgeMethod(head, path, certificate);
-  if (!origins_.IsAllowed(head.origin)) return judged;
-  judged.shared_head = StrCat("Access-Control-Allow-Origin: ", head.origin,
-                              "\r\nAccess-Control-Expose-Headers: Trailer-X-Request-Id, "
-                              "Trailer-Grpc-Retry-Pushback-Ms, Retry-After\r\n"
-                              "Vary: Origin\r\n");
-  return judged;
-}
-
-Router::Judged Router::JudgeMethod(const RequestHead& head, std::string_view path,
-                                   const std::optional<Sha256Digest>& certificate) {
-  if (head.method == "OPTIONS" && !head.origin.empty()) {
-    return {.response = {.status = 204,
-                         .head = "Access-Control-Allow-Methods: POST\r\n"
-                                 "Access-Control-Allow-Headers: Authorization, Content-Type, "
-                                 "Connect-Protocol-Version, Connect-Timeout-Ms, X-Request-Id\r\n"
-                                 "Access-Control-Max-Age: 7200\r\n"}};
-  }
-  if (head.method == "POST") return JudgePost(head, path, certificate);
-  if (!methods_.contains(path)) {
-    return {.response = RefuseRequest(NotFoundError(
-                console_ == nullptr
-                    ? "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and this "
-                      "daemon serves no console (--console)"
-                    : "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and the "
-                      "console is at /"))};
-  }
-  Response response = PlainError(405, UnimplementedError("calls must be sent by POST"));
-  response.head.append("Allow: POST\r\n");
-  return {.response = std::move(response)};
-}
-
-Router::Judged Router::JudgePost(const RequestHead& head, std::string_view path,
-                                 const std::optional<Sha256Digest>& certificate) {
+Judged ServedMethods::Judge(const RequestHead& head, std::string_view path,
+                            const std::optional<Sha256Digest>& certificate, OpenCalls& open_calls) {
   const std::optional<CallKind> kind = KindOf(head.content_type);
   const auto refuse = [&](const Status& status) {
     return Judged{.response = ErrorResponse(kind.value_or(CallKind()), status)};
@@ -395,11 +276,12 @@ Router::Judged Router::JudgePost(const RequestHead& head, std::string_view path,
                                                           std::string_view(method.path).substr(1),
                                                           method.descriptor->server_streaming());
   if (record != nullptr) record->TakeId(head.request_id);
-  std::string request_id = record == nullptr ? "" : record->id();
+  std::vector<Trailer> own_trailers;
+  if (record != nullptr) own_trailers.push_back({calls::kRequestIdKey, record->id()});
   absl::Duration deadline;
   const Status checked = CheckHeaders(head, method, kind, deadline);
   if (!checked.ok()) {
-    Response response = ErrorResponse(kind.value_or(CallKind()), checked, request_id);
+    Response response = ErrorResponse(kind.value_or(CallKind()), checked, own_trailers);
     if (record != nullptr) record->End(checked.code());
     if (!kind.has_value()) response.status = 415;
     return {.response = std::move(response)};
@@ -410,21 +292,22 @@ Router::Judged Router::JudgePost(const RequestHead& head, std::string_view path,
                   .credentials = std::move(credentials),
                   .deadline = deadline,
                   .body_limit = LimitOf(method),
-                  .request_id = std::move(request_id),
+                  .own_trailers = std::move(own_trailers),
                   .record = std::move(record),
-                  .open_calls = open_calls_};
+                  .open_calls = open_calls};
   if (kind->is_stream) return {.call = std::make_shared<StreamHttpCall>(std::move(basis))};
   return {.call = std::make_shared<UnaryHttpCall>(std::move(basis))};
 }
 
-BodyLimit Router::LimitOf(const RegisteredMethod& method) const {
-  const size_t most = std::min(method.max_request_bytes, max_message_bytes_);
+BodyLimit ServedMethods::LimitOf(const RegisteredMethod& method) const {
+  const size_t most = std::min(method.max_request_bytes, served_.max_message_bytes);
   const size_t envelope = method.descriptor->server_streaming() ? kEnvelopeBytes : 0;
-  return {.bytes = most + envelope, .beyond = service::TooLargeRequest(most)};
+  return {.bytes = most + envelope, .beyond = calls::TooLargeRequest(most)};
 }
 
-Status Router::CheckHeaders(const RequestHead& head, const RegisteredMethod& method,
-                            const std::optional<CallKind>& kind, absl::Duration& deadline) const {
+Status ServedMethods::CheckHeaders(const RequestHead& head, const RegisteredMethod& method,
+                                   const std::optional<CallKind>& kind,
+                                   absl::Duration& deadline) const {
   if (method.descriptor->client_streaming()) {
     return UnimplementedError("this method takes a stream of messages, which works only over gRPC");
   }

@@ -1,13 +1,14 @@
 // Limits the bytes held for callers at a time, on all transports together.
 
-#ifndef COPPICE_SERVER_SERVING_CALLS_BYTE_LOAD_H_
-#define COPPICE_SERVER_SERVING_CALLS_BYTE_LOAD_H_
+#ifndef COPPICE_SERVER_PROCESS_BYTE_LOAD_H_
+#define COPPICE_SERVER_PROCESS_BYTE_LOAD_H_
 
 #include <atomic>
 #include <cstddef>
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace coppice::calls {
 
@@ -64,6 +65,12 @@ inline Status TooManyLargeAnswers() {
   return ResourceExhaustedError("too many large answers wait to be read; try again later");
 }
 
+// The status of a request with more bytes than its method takes.
+inline Status TooLargeRequest(size_t most_bytes) {
+  return ResourceExhaustedError(StrCat("the request is larger than ", most_bytes,
+                                       " bytes, the limit of this method: send less at a time"));
+}
+
 }  // namespace coppice::calls
 
-#endif  // COPPICE_SERVER_SERVING_CALLS_BYTE_LOAD_H_
+#endif  // COPPICE_SERVER_PROCESS_BYTE_LOAD_H_

@@ -1,8 +1,8 @@
 // A refusal with a time to wait. The time travels with the status; each transport sends it to
 // clients in its own way.
 
-#ifndef COPPICE_SERVER_SERVING_CALLS_RETRY_AFTER_H_
-#define COPPICE_SERVER_SERVING_CALLS_RETRY_AFTER_H_
+#ifndef COPPICE_SERVER_PROCESS_RETRY_AFTER_H_
+#define COPPICE_SERVER_PROCESS_RETRY_AFTER_H_
 
 #include <optional>
 
@@ -22,4 +22,4 @@ std::optional<absl::Duration> WaitOf(const Status& status);
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVING_CALLS_RETRY_AFTER_H_
+#endif  // COPPICE_SERVER_PROCESS_RETRY_AFTER_H_

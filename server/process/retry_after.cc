@@ -1,4 +1,4 @@
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 
 #include <cstdint>
 #include <string>
