@@ -171,6 +171,11 @@ TEST_P(DeviceStory, KeepsAnAnswerForItsOwnCurator) {
   EXPECT_EQ(door_->Deliver().delivered, 0u);
   EXPECT_THAT(world_.Arrived(), SizeIs(1));
   EXPECT_EQ(Waiting(), 1u);
+  // Somebody claims to have the right key.
+  world_.curator.studies.claimed = testing::FakeKey().public_key();
+  Open();
+  EXPECT_EQ(door_->Deliver().delivered, 0u);
+  EXPECT_EQ(Waiting(), 1u);
 }
 
 Terms NumberTerms() {

@@ -35,13 +35,19 @@ class TrainingServiceTest : public CentralServiceTest {
     job_ = response.job();
     return status;
   }
-  grpc::Status Watch(const std::string& name, std::vector<v1::Job>& told) {
+  // Calls `begun` once the job was told of.
+  grpc::Status Watch(
+      const std::string& name, std::vector<v1::Job>& told,
+      const std::function<void()>& begun = [] {}) {
     grpc::ClientContext context;
     v1::WatchJobRequest request;
     request.set_name(name);
     const auto reader = training_->WatchJob(&context, request);
     v1::WatchJobResponse response;
-    while (reader->Read(&response)) told.push_back(response.job());
+    while (reader->Read(&response)) {
+      told.push_back(response.job());
+      if (told.size() == 1) begun();
+    }
     return reader->Finish();
   }
 
@@ -186,12 +192,7 @@ TEST_F(TrainingServiceTest, WatchEndsWithTheJob) {
   ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
   trainer_.AwaitRuns(1);
   std::vector<v1::Job> told;
-  std::thread lets([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    trainer_.Let();
-  });
-  EXPECT_THAT(Watch("jobs/j", told), IsGrpcOk());
-  lets.join();
+  EXPECT_THAT(Watch("jobs/j", told, [this] { trainer_.Let(); }), IsGrpcOk());
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told.front().state(), v1::JOB_STATE_RUNNING);
   EXPECT_EQ(told.back().state(), v1::JOB_STATE_DONE);
