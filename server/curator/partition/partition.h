@@ -59,7 +59,7 @@
 
 namespace coppice::curator {
 
-class HybridRows;    // hybrid_grower.h
+class HybridRows;  // hybrid_grower.h
 
 enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid };
 enum class Criterion { kGini, kEntropy };
