@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -93,25 +94,24 @@ struct GrownTree {
   uint32_t num_leaves() const { return static_cast<uint32_t>(nodes.size() + 1) / 2; }
 };
 
+struct GrowerMemory;
+
 // Threads    one tree at a time; it keeps its memory from one tree to the next.
 class TreeGrower {
  public:
   // `features` must outlive the grower.
   explicit TreeGrower(const SortedFeatures& features);
+  ~TreeGrower();
+  TreeGrower(const TreeGrower&) = delete;
+  TreeGrower& operator=(const TreeGrower&) = delete;
 
   // `drawn[row]` is how often the row counts; at least one row must count.
   void Grow(const TreeTargets& targets, absl::Span<const uint32_t> drawn,
             const GrowOptions& options, PublicRandom& random, GrownTree& tree);
 
  private:
-  struct Cell {
-    uint32_t node = 0;
-    uint32_t begin = 0;  // positions in every list
-    uint32_t end = 0;
-  };
-  struct Candidate;
-
   const SortedFeatures& features_;
+  const std::unique_ptr<GrowerMemory> memory_;
 };
 
 // Draws a bootstrap sample: as many rows as there are in `from`, with repetition. drawn[row] is how
