@@ -601,8 +601,11 @@ TEST_F(JobsTest, DrainingLetsARunningJobEndBeginsNoOtherAndStopsWatchers) {
   ASSERT_OK(jobs().Watch("running", ended));
   ASSERT_OK(jobs().Watch("queued", stopped));
   std::thread drain([this] { jobs().Drain(absl::InfiniteFuture()); });
-  EXPECT_TRUE(
-      Eventually([this] { return IsUnavailable(jobs().Submit(RequestOf("late")).status()); }));
+  // It is stopping once it takes no job.
+  int queued = 0;
+  EXPECT_TRUE(Eventually([&] {
+    return IsUnavailable(jobs().Submit(RequestOf(StrCat("queued-", ++queued))).status());
+  }));
   trainer_.Let();
   drain.join();
   EXPECT_EQ(ended->AwaitEnd().state, JobState::kDone);

@@ -118,9 +118,9 @@ TEST_F(ThreadsTest, StoppingIsNoReasonToWarn) {
   curator->AwaitCalls(2);
   curator->OnCancel([this] {
     for (const std::string& study : options_.studies) {
-      EXPECT_THAT(
-          relay_->TakeOffer(study, "", [](const auto&) { return OkStatus(); }).status().message(),
-          ::testing::HasSubstr("the relay is stopping"))
+      const auto admit = [](const auto&) { return OkStatus(); };
+      EXPECT_THAT(relay_->TakeOffer("studies/" + study, "", admit).status().message(),
+                  ::testing::HasSubstr("the relay is stopping"))
           << "else " << study << " would think that its curator is gone";
     }
   });
