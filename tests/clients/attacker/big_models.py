@@ -62,7 +62,8 @@ def keeps_memory_and_start():
     with Curator(*flags, policy={"tokens": [entry]}) as curator:
         client = curator.client(token)
         fill_dataset(client, "rows", rows=10, features=FEATURES)
-        curator.stop()
+        client.close()
+        curator.stop(orderly=True)
         curator.start()
         empty = curator.peak_mib()
         client = curator.client(token)
@@ -72,9 +73,10 @@ def keeps_memory_and_start():
             await_job(client, job)
         submit(client, "larger", trees=40)  # 655,360 leaves do not fit into the cache
         await_job(client, "larger")
+        client.close()
         starts = []
-        for _ in range(STARTS):
-            curator.stop()
+        for _ in range(STARTS):  # a crash would leave models in the log that a start writes out
+            curator.stop(orderly=True)
             curator.start()
             starts.append(curator.peak_mib())
         started = min(starts)

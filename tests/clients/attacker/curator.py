@@ -112,9 +112,10 @@ class Curator:
         port = port_of(self._process, pathlib.Path(port_file), pathlib.Path(self.folder, "log"))
         self.address = f"127.0.0.1:{port}"
 
-    def stop(self):
+    def stop(self, orderly=False):
+        """Ends as a crash does, or as an operator would: that takes ten seconds if a client is still connected."""
         if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
+            self._process.send_signal(signal.SIGTERM if orderly else signal.SIGKILL)
             self._process.wait()
 
     def reload(self, policy):
