@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -132,7 +133,8 @@ class CuttingProxy:
         self.cut_after = None  # bytes; None: never
         self.cuts = 0
         self.stall_after = None  # bytes; None: never
-        self.refuse = False
+        self.stalled = threading.Event()
+        self.refuse = 0  # how many connections, from now on
         self._to = port
         self._listener = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self._accept, daemon=True).start()
@@ -143,7 +145,8 @@ class CuttingProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            if self.refuse:
+            if self.refuse > 0:
+                self.refuse -= 1
                 client.close()
                 continue
             server = socket.create_connection(("127.0.0.1", self._to))
@@ -158,7 +161,9 @@ class CuttingProxy:
             if self.cut_after is not None and passed > self.cut_after:
                 self.cuts += 1
                 break
-            eventually(lambda up=passed: self.stall_after is None or up <= self.stall_after)
+            if self.stall_after is not None and passed > self.stall_after:
+                self.stalled.set()
+                eventually(lambda: self.stall_after is None)
             server.sendall(piece)
         close(client, server)
 
@@ -172,6 +177,11 @@ class CuttingProxy:
 
     def close(self):
         close(self._listener)
+
+
+def interrupt_once(event):
+    """Sends this process what Ctrl-C sends, once the event has come."""
+    threading.Thread(target=lambda: (event.wait(), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
 
 
 def receive(connection):

@@ -241,11 +241,9 @@ class TestWaiting:
             os.kill(os.getpid(), signal.SIGINT)
 
         other = threading.Thread(target=interrupt)
-        start = time.monotonic()
         other.start()
         with pytest.raises(KeyboardInterrupt):
             one.deliver()
-        assert time.monotonic() - start < 5
         other.join()
         assert len(ticks) == 5
         assert [entry["delivered"] for entry in journal.entries()] == [False]
@@ -258,11 +256,9 @@ class TestWaiting:
         waits = threading.Thread(target=one.deliver, daemon=True)
         waits.start()
         threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             time.sleep(1)  # the thread has its turn
             one.answer(COUNTED, never)
-        assert time.monotonic() - start < 5
         one_entry = journal.entries()
         assert len(one_entry) == 1 and not one_entry[0]["delivered"]
 

@@ -1,20 +1,17 @@
 """Connections: what is refused before anything is sent, and what errors say."""
 
-import os
 import pathlib
-import signal
 import socketserver
 import subprocess
 import sys
 import threading
-import time
 
 import coppice
 import pytest
 from coppice import remote
 from coppice.remote._calls import printable
 from coppice.remote._channel import ConnectOptions
-from curator import Curator, CuttingProxy, free_port
+from curator import Curator, CuttingProxy, free_port, interrupt_once
 
 
 @pytest.mark.parametrize("server", ["", "host", "host:", "host:0", "host:65536", "::1:80", "a/b:1", "h:1x"])
@@ -70,11 +67,10 @@ def test_a_server_that_is_not_to_be_trusted(curator, tmp_path):
     other = tmp_path / "other"
     make_certs = pathlib.Path(__file__).resolve().parents[3] / "deploy/make-certs.sh"
     subprocess.run([make_certs, other], check=True, capture_output=True)
-    started = time.monotonic()
-    with coppice.connect(curator.server, ca=other / "ca.crt") as client:
+    # It does not get better by trying again, for which there would be an hour.
+    with coppice.connect(curator.server, ca=other / "ca.crt", timeout=3600) as client:
         with pytest.raises(remote.UnavailableError, match="cannot trust .* `ca`"):
             client.studies.list()
-    assert time.monotonic() - started < 10  # it does not get better by trying again
 
 
 def test_a_proxy_that_is_down_is_not_taken_for_the_curator(curator, monkeypatch):
@@ -204,22 +200,17 @@ def test_ctrl_c_ends_a_call(curator):
     with coppice.connect(f"127.0.0.1:{proxy.port}", ca=curator.ca, token=curator.tokens["ops"]) as client:
         client.studies.list()
         proxy.stall_after = 0
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        started = time.monotonic()
+        interrupt_once(proxy.stalled)
         with pytest.raises(KeyboardInterrupt):
             client.studies.list()
-        assert time.monotonic() - started < 3
         proxy.stall_after = None
     proxy.close()
 
 
 def test_a_call_is_tried_again(curator):
     proxy = CuttingProxy(curator.port)
-    proxy.refuse = True
+    proxy.refuse = 1
     with coppice.connect(f"127.0.0.1:{proxy.port}", ca=curator.ca, token=curator.tokens["ops"]) as client:
-        def let_through():
-            proxy.refuse = False
-        threading.Timer(0.15, let_through).start()
         assert client.studies.list() is not None
     proxy.close()
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from coppice import remote
-from curator import NUMBER_SCHEMA, SCHEMA, Curator, CuttingProxy, customers
+from curator import NUMBER_SCHEMA, SCHEMA, Curator, CuttingProxy, customers, interrupt_once
 
 ROWS = customers(2000)
 LONG = [f"long-{number}" for number in range(5)]
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_an_upload(curator, owner):
     with coppice.connect(f"127.0.0.1:{proxy.port}", **options) as client:
         dataset = client.datasets.create(None, SCHEMA, 1)
         proxy.stall_after = 30_000
-        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        interrupt_once(proxy.stalled)
         with pytest.raises(KeyboardInterrupt, match=r"\.upload\(rows\) goes on"):
             dataset.upload(ROWS)
         proxy.stall_after = None
@@ -316,7 +316,7 @@ def test_an_unclear_submission_tells_its_request_id(curator, owner):
     with coppice.connect(f"127.0.0.1:{proxy.port}", **options) as client:
         through = client.dataset(dataset.id)
         proxy.cut_after = 10
-        proxy.refuse = True
+        proxy.refuse = 10**9
         for _ in range(2):  # the connection that is there, and further ones
             try:
                 through.refresh()

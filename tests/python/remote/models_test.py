@@ -1,10 +1,6 @@
 """Models: predictions, explanations, downloads, estimators, endpoints."""
 
 import contextlib
-import os
-import signal
-import threading
-import time
 
 import coppice
 import numpy as np
@@ -14,7 +10,7 @@ from coppice import remote
 from coppice.remote._predictions import Predictor
 from coppice.remote._tables import Table
 from coppice.v1 import model_pb2
-from curator import NUMBER_SCHEMA, SCHEMA, CuttingProxy, customers
+from curator import NUMBER_SCHEMA, SCHEMA, CuttingProxy, customers, interrupt_once
 
 ROWS = customers(3000)
 
@@ -81,11 +77,9 @@ def test_ctrl_c_ends_predictions(curator, models):
     with coppice.connect(f"127.0.0.1:{proxy.port}", **options) as client:
         model = client.model("one")
         proxy.stall_after = 30_000
-        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        started = time.monotonic()
+        interrupt_once(proxy.stalled)
         with pytest.raises(KeyboardInterrupt):
             model.predict(ROWS)
-        assert time.monotonic() - started < 3
         proxy.stall_after = None
     proxy.close()
 
