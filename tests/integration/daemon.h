@@ -4,6 +4,7 @@
 #define COPPICE_TESTS_INTEGRATION_DAEMON_H_
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 
 #include "absl/time/time.h"
 #include "client/device/grpc/connect.h"
+#include "common/base/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/process.h"
 #include "tests/support/eventually.h"
@@ -102,6 +104,13 @@ class Daemon {
   }
   // Waits until it ends by itself; returns the exit code.
   int Wait() { return process_->Wait(); }
+  // What all of its threads have taken.
+  absl::Duration processor_time() const {
+    const std::string stat = ReadWhole(StrCat("/proc/", process_->pid(), "/stat"));
+    const std::vector<std::string> fields = StrSplit(stat.substr(stat.rfind(')') + 2), ' ');
+    const long ticks = std::stol(fields.at(11)) + std::stol(fields.at(12));
+    return absl::Seconds(static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  }
 
   const std::string& port() const { return port_; }
   std::string server() const { return "127.0.0.1:" + port_; }
