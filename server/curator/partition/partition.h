@@ -55,11 +55,11 @@
 #include "common/base/status.h"
 #include "common/model/tree.h"
 #include "common/table/table.h"
+#include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
 
-class HybridRows;    // hybrid_grower.h
-class PublicRandom;  // public_random.h
+class HybridRows;  // hybrid_grower.h
 
 enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid };
 enum class Criterion { kGini, kEntropy };
