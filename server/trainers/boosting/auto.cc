@@ -281,6 +281,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
   StatusOr<Model> TrainAs(const AutoBudgets& budgets, const Table& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
+    if (!options.epsilon) return GradientBoosting().TrainWith(rows, options, releaser, progress);
     const Schema& schema = rows.schema();
     COPPICE_ASSIGN_OR_RETURN(const RowEstimate counted, CountRows(rows, budgets.count, releaser));
     ClassStart start{.rows = counted.rows(), .left = budgets.forest};

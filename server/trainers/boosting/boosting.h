@@ -14,7 +14,8 @@ namespace coppice::trainers {
 const Trainer& Auto();  // auto.cc
 // Auto() with this many even cuts per number; 0: as many as it chooses. For tests/bench/cuts_bench.
 std::unique_ptr<const Trainer> AutoWithCuts(uint32_t even_cuts);
-const Trainer& Logistic();  // logistic.cc
+const Trainer& Logistic();          // logistic.cc
+const Trainer& GradientBoosting();  // gradient_boosting.cc; not private
 
 }  // namespace coppice::trainers
 

@@ -64,6 +64,9 @@ uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema);
 // categories.
 Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 
+// InvalidArgument if a reference without privacy is asked for an epsilon.
+Status CheckHasNoEpsilon(const AlgorithmInfo& info, const TrainOptions& options);
+
 // InvalidArgument if this many trees with this many levels would not fit into memory.
 Status CheckSize(const EnsembleOptions& options, uint32_t depth);
 
