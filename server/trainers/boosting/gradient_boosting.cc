@@ -10,6 +10,9 @@
 // held out from a fit of its own, and their losses are added up. Then all rows are fitted with the
 // number of rounds that was best.
 //
+// A round is a tree for each class where the trees of a model are enough for that, and otherwise
+// one tree for all classes, which needs more rounds.
+//
 // Guarantee  none: it takes no epsilon, and the daemon does not offer it. It draws nothing: the
 //            same rows in the same order give the same model.
 // Source     Friedman, "Greedy function approximation: a gradient boosting machine" (2001); tree
@@ -36,6 +39,9 @@ namespace {
 constexpr uint32_t kMostCuts = 255, kLeastCuts = 15;
 constexpr size_t kMostSums = size_t{1} << 22;  // of one leaf by bin: 32 MiB, with more cuts than 15
 constexpr uint32_t kMostRounds = 500;
+// A model may have 1,024 trees. With more than twelve classes fewer than 85 rounds of a tree each
+// would be left, and at ten classes the search ends near 80.
+constexpr size_t kMostTrees = 1023, kMostClassesApart = 12;
 constexpr uint32_t kPatience = 20;  // rounds without a gain that end a search
 constexpr size_t kParts = 7;        // one of these is held out
 // Held-out rows of all fits together, if the table has them: their mean loss is then known to about
@@ -57,8 +63,8 @@ class Loss {
   virtual std::vector<double> Start(absl::Span<const uint32_t> rows) const = 0;
   virtual void Slopes(uint32_t row, const double* score, Slope* slopes) const = 0;
   virtual double LossOf(uint32_t row, const double* score) const = 0;
-  // The model's outputs of a leaf with these scores (LeafKind::kScores).
-  virtual std::vector<double> Outputs(const std::vector<double>& scores) const = 0;
+  // The model's outputs of a leaf that adds these scores (LeafKind::kScores).
+  virtual std::vector<double> Outputs(std::vector<double> scores) const = 0;
 };
 
 // Squared error of the place in the target's range.
@@ -84,7 +90,7 @@ class SquaredError final : public Loss {
     const double error = places_[row] - *score;
     return error * error;
   }
-  std::vector<double> Outputs(const std::vector<double>& scores) const override {
+  std::vector<double> Outputs(std::vector<double> scores) const override {
     return {-scores[0], scores[0]};
   }
 
@@ -139,7 +145,7 @@ class TwoClassLoss final : public LogLoss {
     const double lead = labels_[row] == 1 ? *score : -*score;
     return std::max(-lead, 0.0) + std::log1p(std::exp(-std::abs(lead)));
   }
-  std::vector<double> Outputs(const std::vector<double>& scores) const override {
+  std::vector<double> Outputs(std::vector<double> scores) const override {
     return {-scores[0] / 2, scores[0] / 2};
   }
 };
@@ -164,7 +170,7 @@ class ManyClassLoss final : public LogLoss {
   double LossOf(uint32_t row, const double* score) const override {
     return LogTotal(score) - score[labels_[row]];
   }
-  std::vector<double> Outputs(const std::vector<double>& scores) const override { return scores; }
+  std::vector<double> Outputs(std::vector<double> scores) const override { return scores; }
 
  private:
   // The logarithm of the sum of exp(score) over the classes.
@@ -182,13 +188,38 @@ std::unique_ptr<Loss> LossOf(const Table& rows) {
   return std::make_unique<ManyClassLoss>(rows);
 }
 
+// What the schema decides.
+struct GradientBoostingConfig {
+  size_t scores = 1;
+  size_t scores_of_tree = 1;  // how many a tree is for: one, or all
+  uint32_t most_cuts = kMostCuts;
+  uint32_t most_rounds = kMostRounds;
+
+  size_t trees_of_round() const { return scores / scores_of_tree; }
+};
+
+GradientBoostingConfig ConfigFor(const Schema& schema) {
+  GradientBoostingConfig config;
+  if (schema.num_classes() > 2) config.scores = schema.num_classes();
+  config.scores_of_tree = config.scores <= kMostClassesApart ? 1 : config.scores;
+  const size_t sums = schema.num_features() * (1 + 2 * config.scores_of_tree);
+  config.most_cuts =
+      static_cast<uint32_t>(std::clamp<size_t>(kMostSums / sums, kLeastCuts, kMostCuts));
+  const size_t numbers = NewtonOptions().most_leaves * config.scores * config.trees_of_round();
+  const size_t rounds = std::clamp<size_t>(kMostNumbers / numbers, kPatience, kMostRounds);
+  config.most_rounds =
+      static_cast<uint32_t>(std::min(rounds, kMostTrees / config.trees_of_round()));
+  return config;
+}
+
 // One fit, round by round.
 class Fit {
  public:
-  Fit(const BinnedRows& rows, const Loss& loss, std::vector<uint32_t> fitted,
+  Fit(const BinnedRows& rows, const Loss& loss, size_t scores_of_tree, std::vector<uint32_t> fitted,
       std::vector<uint32_t> held_out)
       : rows_(rows),
         loss_(loss),
+        scores_of_tree_(scores_of_tree),
         fitted_(std::move(fitted)),
         held_out_(std::move(held_out)),
         start_(loss.Start(fitted_)),
@@ -200,20 +231,21 @@ class Fit {
 
   const std::vector<double>& start() const { return start_; }
 
-  BinTree Round() {
+  // Adds a tree for each part of the scores, and returns them.
+  std::vector<BinTree> Round() {
     const size_t scores = start_.size();
     for (const uint32_t row : fitted_) {
       loss_.Slopes(row, &scores_[row * scores], &slopes_[row * scores]);
     }
-    BinTree tree = GrowNewtonTree(rows_, fitted_, slopes_, scores, NewtonOptions());
-    for (const auto* part : {&fitted_, &held_out_}) {
-      for (const uint32_t row : *part) {
-        const std::vector<double>& value = tree.ValueOf(rows_, row);
-        for (size_t score = 0; score < scores; ++score)
-          scores_[row * scores + score] += value[score];
-      }
+    std::vector<BinTree> trees;
+    for (size_t first = 0; first < scores; first += scores_of_tree_) {
+      trees.push_back(GrowNewtonTree(
+          rows_, fitted_,
+          {.all = slopes_, .scores = scores, .first = first, .count = scores_of_tree_},
+          NewtonOptions()));
+      Add(trees.back(), first);
     }
-    return tree;
+    return trees;
   }
 
   // Summed over the rows that are held out.
@@ -224,42 +256,38 @@ class Fit {
   }
 
  private:
+  void Add(const BinTree& tree, size_t first) {
+    for (const auto* part : {&fitted_, &held_out_}) {
+      for (const uint32_t row : *part) {
+        double* score = &scores_[row * start_.size() + first];
+        for (const double value : tree.ValueOf(rows_, row)) *score++ += value;
+      }
+    }
+  }
+
   const BinnedRows& rows_;
   const Loss& loss_;
+  const size_t scores_of_tree_;
   const std::vector<uint32_t> fitted_, held_out_;
   const std::vector<double> start_;
   std::vector<double> scores_;  // scores_[row * scores + score]
   std::vector<Slope> slopes_;
 };
 
-// Every seventh row, from the `part`th on, and the others.
-Fit WithoutPart(const BinnedRows& rows, const Loss& loss, absl::Span<const uint32_t> all,
-                size_t part) {
-  std::vector<uint32_t> fitted, held_out;
-  for (size_t i = 0; i < all.size(); ++i) {
-    (i % kParts == part ? held_out : fitted).push_back(all[i]);
-  }
-  return {rows, loss, std::move(fitted), std::move(held_out)};
-}
-
-uint32_t MostCuts(size_t features, size_t outputs) {
-  const size_t sums = features * (1 + 2 * outputs);
-  return static_cast<uint32_t>(std::clamp<size_t>(kMostSums / sums, kLeastCuts, kMostCuts));
-}
-
-uint32_t MostRounds(size_t outputs) {
-  const size_t numbers = NewtonOptions().most_leaves * outputs;
-  return static_cast<uint32_t>(std::clamp<size_t>(kMostNumbers / numbers, kPatience, kMostRounds));
-}
-
 // The number of rounds with the least loss of rows that are held out; 0: the start is best.
 StatusOr<uint32_t> BestRounds(const BinnedRows& rows, const Loss& loss,
-                              absl::Span<const uint32_t> all, uint32_t most,
+                              absl::Span<const uint32_t> all, const GradientBoostingConfig& config,
                               const TrainProgress& progress) {
   const size_t of_part = std::max<size_t>(all.size() / kParts, 1);
   const size_t parts = std::clamp<size_t>((kHeldOut + of_part - 1) / of_part, 1, kParts);
   std::vector<Fit> fits;
-  for (size_t part = 0; part < parts; ++part) fits.push_back(WithoutPart(rows, loss, all, part));
+  for (size_t part = 0; part < parts; ++part) {
+    std::vector<uint32_t> fitted, held_out;
+    for (size_t i = 0; i < all.size(); ++i) {
+      (i % kParts == part ? held_out : fitted).push_back(all[i]);
+    }
+    fits.emplace_back(rows, loss, config.scores_of_tree, std::move(fitted), std::move(held_out));
+  }
   const auto loss_of_fits = [&] {
     double sum = 0;
     for (const Fit& fit : fits) sum += fit.HeldOutLoss();
@@ -267,8 +295,8 @@ StatusOr<uint32_t> BestRounds(const BinnedRows& rows, const Loss& loss,
   };
   double least = loss_of_fits();
   uint32_t best = 0;
-  for (uint32_t round = 1; round <= most && round - best <= kPatience; ++round) {
-    COPPICE_RETURN_IF_ERROR(progress(kSearch * round / most));
+  for (uint32_t round = 1; round <= config.most_rounds && round - best <= kPatience; ++round) {
+    COPPICE_RETURN_IF_ERROR(progress(kSearch * round / config.most_rounds));
     for (Fit& fit : fits) fit.Round();
     if (const double now = loss_of_fits(); now < least) {
       least = now;
@@ -278,10 +306,13 @@ StatusOr<uint32_t> BestRounds(const BinnedRows& rows, const Loss& loss,
   return best;
 }
 
-TrainedTree ToTrained(NewtonTree tree, const Loss& loss) {
+// The tree's values belong to the scores from `first` on.
+TrainedTree ToTrained(NewtonTree tree, const Loss& loss, size_t first) {
   TrainedTree trained;
   for (uint32_t leaf = 0; leaf < tree.values.size(); ++leaf) {
-    std::vector<double> outputs = loss.Outputs(tree.values[leaf]);
+    std::vector<double> scores(loss.scores());
+    std::copy(tree.values[leaf].begin(), tree.values[leaf].end(), scores.begin() + first);
+    std::vector<double> outputs = loss.Outputs(std::move(scores));
     std::vector<OutputNoise> none(outputs.size());
     trained.leaves.push_back(
         ScoreLeaf(std::move(outputs), std::move(none), tree.tree.leaf_node(leaf)));
@@ -289,11 +320,6 @@ TrainedTree ToTrained(NewtonTree tree, const Loss& loss) {
   trained.tree = std::move(tree.tree);
   return trained;
 }
-
-struct GradientBoostingConfig {
-  uint32_t most_cuts = kMostCuts;
-  uint32_t most_rounds = kMostRounds;
-};
 
 class GradientBoostingTrainer final : public TrainerFrame<GradientBoostingConfig> {
  public:
@@ -305,9 +331,7 @@ class GradientBoostingTrainer final : public TrainerFrame<GradientBoostingConfig
   StatusOr<Config> Configure(const Schema& schema, const CheckedSettings&,
                              const TrainOptions& options) const override {
     COPPICE_RETURN_IF_ERROR(CheckHasNoEpsilon(info_, options));
-    const size_t outputs = schema.num_outputs();
-    return Config{.most_cuts = MostCuts(schema.num_features(), outputs),
-                  .most_rounds = MostRounds(outputs)};
+    return ConfigFor(schema);
   }
 
   std::vector<Release> PlanOf(const Config&) const override { return {}; }
@@ -317,31 +341,36 @@ class GradientBoostingTrainer final : public TrainerFrame<GradientBoostingConfig
   }
 
   ModelShape ShapeOf(const Config& config, const Schema&) const override {
-    return {.trees = config.most_rounds + 1,
-            .leaves = uint64_t{config.most_rounds} * NewtonOptions().most_leaves + 1,
+    const uint64_t trees = uint64_t{config.most_rounds} * config.trees_of_round();
+    return {.trees = trees + 1,
+            .leaves = trees * NewtonOptions().most_leaves + 1,
             .scores = true,
-            .advice = "take fewer rows or classes"};
+            .advice = "leave out classes"};
   }
 
   StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
                           PrivateReleaser&, const TrainProgress& progress) const override {
+    const Schema& schema = rows.schema();
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned,
                              BinnedRows::Create(rows, QuantileBins(rows, config.most_cuts)));
     const std::unique_ptr<Loss> loss = LossOf(rows);
     const std::vector<uint32_t> all = loss->Rows();
     COPPICE_ASSIGN_OR_RETURN(const uint32_t rounds,
-                             BestRounds(binned, *loss, all, config.most_rounds, progress));
-    Fit fit(binned, *loss, all, {});
+                             BestRounds(binned, *loss, all, config, progress));
+    Fit fit(binned, *loss, config.scores_of_tree, all, {});
     std::vector<TrainedTree> trees;
-    trees.push_back(ToTrained({.tree = Tree::SingleLeaf(), .values = {fit.start()}}, *loss));
+    trees.push_back(ToTrained({.tree = Tree::SingleLeaf(), .values = {fit.start()}}, *loss, 0));
     for (uint32_t round = 0; round < rounds; ++round) {
       COPPICE_RETURN_IF_ERROR(progress(kSearch + (1 - kSearch) * round / rounds));
-      COPPICE_ASSIGN_OR_RETURN(NewtonTree tree,
-                               ToNewtonTree(fit.Round(), rows.schema(), binned.bins()));
-      trees.push_back(ToTrained(std::move(tree), *loss));
+      size_t first = 0;
+      for (const BinTree& grown : fit.Round()) {
+        COPPICE_ASSIGN_OR_RETURN(NewtonTree tree, ToNewtonTree(grown, schema, binned.bins()));
+        trees.push_back(ToTrained(std::move(tree), *loss, first));
+        first += config.scores_of_tree;
+      }
     }
-    return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, /*derived=*/{}, info_,
-                     options, /*releases=*/{}, StrCat(rounds, rounds == 1 ? " round" : " rounds"));
+    return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,
+                     /*releases=*/{}, StrCat(rounds, rounds == 1 ? " round" : " rounds"));
   }
 
   AlgorithmInfo info_ = {.name = "gradient_boosting",

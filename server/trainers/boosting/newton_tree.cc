@@ -67,13 +67,12 @@ using RowSums = std::vector<double>;
 // Grows one tree.
 class NewtonGrower {
  public:
-  NewtonGrower(const BinnedRows& rows, std::vector<uint32_t> positions,
-               absl::Span<const Slope> slopes, size_t scores, const NewtonOptions& options)
+  NewtonGrower(const BinnedRows& rows, std::vector<uint32_t> positions, const Slopes& slopes,
+               const NewtonOptions& options)
       : rows_(rows),
         positions_(std::move(positions)),
         slopes_(slopes),
-        scores_(scores),
-        width_(1 + 2 * scores),
+        width_(1 + 2 * slopes.count),
         options_(options) {
     size_t bins = 0;
     for (const FeatureBins& feature : rows.bins()) {
@@ -116,7 +115,7 @@ class NewtonGrower {
 
   double GainOf(const double* sums) const {
     double gain = 0;
-    for (size_t score = 0; score < scores_; ++score) {
+    for (size_t score = 0; score < slopes_.count; ++score) {
       const double gradient = sums[1 + 2 * score], curvature = sums[2 + 2 * score];
       gain += gradient * gradient / (curvature + options_.ridge);
     }
@@ -125,16 +124,16 @@ class NewtonGrower {
 
   void SetValue(const Leaf& leaf) {
     std::vector<double>& value = tree_.nodes[leaf.node].value;
-    for (size_t score = 0; score < scores_; ++score) {
+    for (size_t score = 0; score < slopes_.count; ++score) {
       value.push_back(options_.rate * leaf.total[1 + 2 * score] /
                       (leaf.total[2 + 2 * score] + options_.ridge));
     }
   }
 
   void AddRow(size_t row, double* to) const {
-    const Slope* slope = slopes_.data() + row * scores_;
+    const Slope* slope = slopes_.of(row);
     *to++ += 1;
-    for (size_t score = 0; score < scores_; ++score, ++slope) {
+    for (size_t score = 0; score < slopes_.count; ++score, ++slope) {
       *to++ += slope->gradient;
       *to++ += slope->curvature;
     }
@@ -241,8 +240,7 @@ class NewtonGrower {
 
   const BinnedRows& rows_;
   std::vector<uint32_t> positions_;  // a leaf's rows stand together
-  const absl::Span<const Slope> slopes_;
-  const size_t scores_;
+  const Slopes slopes_;
   const size_t width_;  // of the sums of a bin
   const NewtonOptions options_;
   std::vector<size_t> offsets_;  // of a feature's sums
@@ -327,9 +325,8 @@ StatusOr<NewtonTree> ToNewtonTree(const BinTree& tree, const Schema& schema,
 }
 
 BinTree GrowNewtonTree(const BinnedRows& rows, std::vector<uint32_t> positions,
-                       absl::Span<const Slope> slopes, size_t scores,
-                       const NewtonOptions& options) {
-  return NewtonGrower(rows, std::move(positions), slopes, scores, options).Grow();
+                       const Slopes& slopes, const NewtonOptions& options) {
+  return NewtonGrower(rows, std::move(positions), slopes, options).Grow();
 }
 
 }  // namespace coppice::trainers

@@ -7,8 +7,7 @@
 // gain
 //   G^2 / (H + ridge)
 // which is added up over the scores. A split gains what its sides gain beyond their parent, so the
-// leaf whose best split gains most is split next, until the tree has enough leaves. All leaves are
-// one tree for all scores: a model may hold 1,024 trees, too few for a tree a class and round.
+// leaf whose best split gains most is split next, until the tree has enough leaves.
 //
 // Sums over bins find every leaf's best split in one pass over its rows. Of two sides only the
 // smaller one is passed over: the other one's sums are what is left of their parent's.
@@ -43,6 +42,15 @@ struct Slope {
   float curvature = 0;  // above 0
 };
 
+// Slopes of all rows, and the scores among them that a tree is for: of one class, or of all.
+struct Slopes {
+  absl::Span<const Slope> all{};  // all[row * scores + score]
+  size_t scores = 1;
+  size_t first = 0, count = 1;
+
+  const Slope* of(size_t row) const { return all.data() + row * scores + first; }
+};
+
 struct NewtonOptions {
   uint32_t most_leaves = 31;  // scikit-learn's and LightGBM's default
   uint32_t least_rows = 20;   // of a leaf; theirs too
@@ -59,7 +67,7 @@ struct BinTree {
     uint32_t bin = 0;   // kNumeric: this one and those below go left. kCategory: this one goes left
     uint32_t left = 0;  // the right child follows it
     double gain = 0;    // of the split
-    std::vector<double> value{};  // of a leaf, one per score
+    std::vector<double> value{};  // of a leaf, one per score that the tree is for
   };
   std::vector<Node> nodes{};
 
@@ -74,9 +82,9 @@ struct NewtonTree {
 StatusOr<NewtonTree> ToNewtonTree(const BinTree& tree, const Schema& schema,
                                   const std::vector<FeatureBins>& bins);
 
-// Grows a tree on the rows at `positions`; slopes[row * scores + score] has those of all rows.
+// Grows a tree on the rows at `positions`.
 BinTree GrowNewtonTree(const BinnedRows& rows, std::vector<uint32_t> positions,
-                       absl::Span<const Slope> slopes, size_t scores, const NewtonOptions& options);
+                       const Slopes& slopes, const NewtonOptions& options);
 
 }  // namespace coppice::trainers
 
