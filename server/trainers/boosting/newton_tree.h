@@ -54,8 +54,10 @@ struct Slopes {
 struct NewtonOptions {
   uint32_t most_leaves = 31;  // scikit-learn's and LightGBM's default
   uint32_t least_rows = 20;   // of a leaf; theirs too
-  double ridge = 1;           // XGBoost's default
-  double rate = 0.1;          // the part of a step that is gone; the default of all three
+  // Keeps steps of nearly certain rows short. XGBoost has 1, which costs a tenth of the log loss on
+  // electricity, scikit-learn 0; .01 and .1 are level.
+  double ridge = 0.1;
+  double rate = 0.1;  // the part of a step that is gone; the default of all three
 };
 
 // A tree that asks for bins. Node 0 is its root.
