@@ -138,8 +138,10 @@ TEST(BaggedTeachersTest, RefusesMoreThanTwoClassesAndNoPartition) {
     EXPECT_THAT(FitOnce(*method, three, "1", 1),
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr("two classes")));
   }
-  EXPECT_THAT(FitOnce(DpBag(), Halves(), "1", 0), StatusIs(StatusCode::kInvalidArgument));
-  EXPECT_THAT(FitOnce(Srt(), Halves(), "1", 0), StatusIs(StatusCode::kInvalidArgument));
+  EXPECT_THAT(FitOnce(DpBag(), Halves(), "1", 0),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
+  EXPECT_THAT(FitOnce(Srt(), Halves(), "1", 0),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 1024")));
   EXPECT_OK(FitOnce(Srt(), three, "1", 3));
 }
 

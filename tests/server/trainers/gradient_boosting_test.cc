@@ -149,7 +149,7 @@ TEST(GradientBoostingTest, ACancelledJobEndsWithItsError) {
     return ++calls == 5 ? CancelledError("enough") : OkStatus();
   };
   EXPECT_THAT(GradientBoosting().Train(Checkerboard(2, 600, 0.2, 12), {}, random, cancel),
-              StatusIs(StatusCode::kCancelled));
+              StatusIs(StatusCode::kCancelled, "enough"));
 }
 
 }  // namespace
