@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/trainer.h"
 
 namespace coppice::trainers {
@@ -16,6 +17,8 @@ const Trainer& Auto();  // auto.cc
 std::unique_ptr<const Trainer> AutoWithCuts(uint32_t even_cuts);
 const Trainer& Logistic();          // logistic.cc
 const Trainer& GradientBoosting();  // gradient_boosting.cc; not private
+// The most that a model of GradientBoosting() has.
+ModelShape MostOfGradientBoosting(const Schema& schema);
 
 }  // namespace coppice::trainers
 

@@ -340,12 +340,8 @@ class GradientBoostingTrainer final : public TrainerFrame<GradientBoostingConfig
     return std::vector<std::string>();
   }
 
-  ModelShape ShapeOf(const Config& config, const Schema&) const override {
-    const uint64_t trees = uint64_t{config.most_rounds} * config.trees_of_round();
-    return {.trees = trees + 1,
-            .leaves = trees * NewtonOptions().most_leaves + 1,
-            .scores = true,
-            .advice = "leave out classes"};
+  ModelShape ShapeOf(const Config&, const Schema& schema) const override {
+    return MostOfGradientBoosting(schema);
   }
 
   StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
@@ -382,6 +378,15 @@ class GradientBoostingTrainer final : public TrainerFrame<GradientBoostingConfig
 };
 
 }  // namespace
+
+ModelShape MostOfGradientBoosting(const Schema& schema) {
+  const GradientBoostingConfig config = ConfigFor(schema);
+  const uint64_t trees = uint64_t{config.most_rounds} * config.trees_of_round();
+  return {.trees = trees + 1,
+          .leaves = trees * NewtonOptions().most_leaves + 1,
+          .scores = true,
+          .advice = "leave out classes"};
+}
 
 const Trainer& GradientBoosting() {
   static const GradientBoostingTrainer kTrainer;
