@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "server/research/method.h"
 #include "server/research/one_hot.h"
+#include "server/research/rademacher.h"
 #include "server/trainers/core/ensemble.h"
 #include "tests/server/research/small_rows.h"
 #include "tests/support/status_matchers.h"
@@ -159,6 +160,26 @@ TEST(OneHotTest, FindsTheLogOddsAndFollowsTheTilt) {
   ASSERT_OK_AND_ASSIGN(const auto moved, FitLogistic(rows, table->labels(), all, tilted));
   const double logit = rows.Logit(moved, 0);
   EXPECT_NEAR(1 / (1 + std::exp(-logit)) - 0.75 + 0.1 * logit + 0.2, 0, 1e-5);
+}
+
+// One constant column: the largest correlation is the signs' own sum, sqrt(2 / (pi n)) on average.
+TEST(RademacherTest, AConstantRuleHasTheComplexityOfTheSignsThemselves) {
+  ASSERT_OK_AND_ASSIGN(const OneHotRows rows,
+                       OneHotRows::Create(*OneColour(std::vector<uint32_t>(100, 0))));
+  curator::PublicRandom random(1);
+  EXPECT_NEAR(OneRuleComplexity(rows, 4000, random), std::sqrt(2 / (M_PI * 100)), 0.004);
+}
+
+TEST(RademacherTest, ThePromiseFallsWithMarginsComplexityAndFewRows) {
+  const std::vector<double> wide(10'000, 0.8), narrow(10'000, 0.1), few(100, 0.8);
+  const MarginPromise promise = PromiseOfMargins(wide, 0.01, 0.05);
+  EXPECT_NEAR(promise.theta, 0.795, 1e-9) << "the largest that no row's margin is within";
+  EXPECT_NEAR(promise.accuracy, 1 - 2 * 0.01 / 0.795 - 3 * std::sqrt(std::log(40.0) / 20'000),
+              1e-9);
+  EXPECT_LT(PromiseOfMargins(narrow, 0.01, 0.05).accuracy, promise.accuracy);
+  EXPECT_LT(PromiseOfMargins(wide, 0.1, 0.05).accuracy, promise.accuracy);
+  EXPECT_LT(PromiseOfMargins(few, 0.01, 0.05).accuracy, promise.accuracy);
+  EXPECT_EQ(PromiseOfMargins(narrow, 0.5, 0.05).accuracy, 0);
 }
 
 }  // namespace
