@@ -57,8 +57,6 @@ class Loss {
  public:
   virtual ~Loss() = default;
   virtual size_t scores() const = 0;
-  // The rows that count.
-  virtual std::vector<uint32_t> Rows() const = 0;
   // The scores of least loss that are the same for all these rows.
   virtual std::vector<double> Start(absl::Span<const uint32_t> rows) const = 0;
   virtual void Slopes(uint32_t row, const double* score, Slope* slopes) const = 0;
@@ -77,7 +75,6 @@ class SquaredError final : public Loss {
   }
 
   size_t scores() const override { return 1; }
-  std::vector<uint32_t> Rows() const override { return AllRows(places_.size()); }
   std::vector<double> Start(absl::Span<const uint32_t> rows) const override {
     double sum = 0;
     for (const uint32_t row : rows) sum += places_[row];
@@ -104,14 +101,6 @@ class LogLoss : public Loss {
   explicit LogLoss(const Table& rows)
       : labels_(rows.labels().begin(), rows.labels().end()),
         classes_(rows.schema().num_classes()) {}
-
-  std::vector<uint32_t> Rows() const override {
-    std::vector<uint32_t> rows;
-    for (uint32_t row = 0; row < labels_.size(); ++row) {
-      if (labels_[row] != kUnlabelled) rows.push_back(row);
-    }
-    return rows;
-  }
 
  protected:
   // Logarithms of the classes' counts, each with one row more, or what is rare could not be.
@@ -186,6 +175,15 @@ std::unique_ptr<Loss> LossOf(const Table& rows) {
   if (rows.schema().target()) return std::make_unique<SquaredError>(rows);
   if (rows.schema().num_classes() == 2) return std::make_unique<TwoClassLoss>(rows);
   return std::make_unique<ManyClassLoss>(rows);
+}
+
+// The rows whose label is known.
+Table Labelled(const Table& rows) {
+  std::vector<size_t> known;
+  for (size_t row = 0; row < rows.num_rows(); ++row) {
+    if (rows.schema().target() || rows.label(row) != kUnlabelled) known.push_back(row);
+  }
+  return rows.Select(known);
 }
 
 // What the schema decides.
@@ -347,10 +345,11 @@ class GradientBoostingTrainer final : public TrainerFrame<GradientBoostingConfig
   StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
                           PrivateReleaser&, const TrainProgress& progress) const override {
     const Schema& schema = rows.schema();
+    const Table known = Labelled(rows);
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned,
-                             BinnedRows::Create(rows, QuantileBins(rows, config.most_cuts)));
-    const std::unique_ptr<Loss> loss = LossOf(rows);
-    const std::vector<uint32_t> all = loss->Rows();
+                             BinnedRows::Create(known, QuantileBins(known, config.most_cuts)));
+    const std::unique_ptr<Loss> loss = LossOf(known);
+    const std::vector<uint32_t> all = AllRows(known.num_rows());
     COPPICE_ASSIGN_OR_RETURN(const uint32_t rounds,
                              BestRounds(binned, *loss, all, config, progress));
     Fit fit(binned, *loss, config.scores_of_tree, all, {});

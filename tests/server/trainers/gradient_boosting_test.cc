@@ -74,14 +74,21 @@ TEST(GradientBoostingTest, StopsWhereLabelsAreChance) {
   EXPECT_LT(loss / 200, 0.75) << "a coin's is .69; that of every tree there is, above 1";
 }
 
+// Right of the middle three labels of four are 1, left of it one of four.
 TEST(GradientBoostingTest, ProbabilitiesFollowNoisyLabels) {
-  const Model model = Boosted(Checkerboard(2, 8000, 0.5, 5));
-  const Table test = Checkerboard(2, 2000, 0, 6);
-  double mean = 0;
-  for (size_t r = 0; r < test.num_rows(); ++r) {
-    mean += model.Predict(test.row(r)).probabilities[test.label(r)] / 2000;
+  std::mt19937_64 engine(5);
+  std::uniform_real_distribution<double> unit(0, 1);
+  Table table(SquareSchema(2));
+  for (int r = 0; r < 8000; ++r) {
+    const double x = unit(engine);
+    table.Append({x, unit(engine)}, (x > 0.5) == (unit(engine) < 0.75) ? 1 : 0);
   }
-  EXPECT_NEAR(mean, 0.75, 0.03);
+  const Model model = Boosted(table);
+  for (const double x : {0.1, 0.4, 0.6, 0.9}) {
+    double mean = 0;
+    for (int i = 0; i < 20; ++i) mean += model.Predict({x, i / 20.0}).probabilities[1] / 20;
+    EXPECT_NEAR(mean, x > 0.5 ? 0.75 : 0.25, 0.06) << x;
+  }
 }
 
 TEST(GradientBoostingTest, LearnsNumbersBesideAStep) {
@@ -126,10 +133,12 @@ TEST(GradientBoostingTest, NothingIsDrawn) {
 
 TEST(GradientBoostingTest, RowsWithoutALabelDecideNothing) {
   const Table labelled = Checkerboard(3, 500, 0.2, 10);
-  Table more = labelled;
-  for (int r = 0; r < 100; ++r) more.Append(labelled.row(0), kUnlabelled);
-  const Model a = Boosted(labelled), b = Boosted(more);
-  EXPECT_EQ(RoundsOf(a), RoundsOf(b));
+  Table more(labelled.shared_schema());
+  for (size_t r = 0; r < 500; ++r) {
+    more.Append(labelled.row(r), labelled.label(r));
+    if (r % 5 == 0) more.Append(labelled.row(0), kUnlabelled);
+  }
+  EXPECT_EQ(Boosted(labelled), Boosted(more));
 }
 
 TEST(GradientBoostingTest, AutoWithoutEpsilonIsThisModelAndItsCertificateSaysSo) {
