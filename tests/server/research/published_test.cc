@@ -19,13 +19,13 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// A line of 400 rows, of class 1 right of its middle.
-lab::LabRows Halves() {
-  std::vector<uint32_t> labels(400, 0);
-  std::fill(labels.begin() + 200, labels.end(), 1);
+// A line of class 1 right of its middle: enough rows that each of 250 teachers sees both sides.
+lab::LabRows Halves(size_t rows = 8000) {
+  std::vector<uint32_t> labels(rows, 0), asked(400, 0);
+  std::fill(labels.begin() + static_cast<std::ptrdiff_t>(rows / 2), labels.end(), 1);
   return {.public_rows = Line(std::vector<uint32_t>(600, 0)),
           .private_rows = Line(labels),
-          .test_rows = Line(labels)};
+          .test_rows = Line(asked)};
 }
 
 // Rows of one colour with these labels; half of two colours are no level, so a tree is a leaf.
