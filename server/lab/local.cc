@@ -170,8 +170,8 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .OneOf({kPaper});
   command
       .Add("--split-rule", flags.split_rule,
-           "max_edge, random_max_edge, cart or hybrid (default: as the curator chooses; max_edge "
-           "with --paper)")
+           "max_edge, random_max_edge, cart, hybrid or random_cut (default: as the curator chooses; "
+           "max_edge with --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
       .ForResearch();
   command.Add("--criterion", flags.criterion, "gini or entropy")

@@ -83,9 +83,10 @@ StatusOr<std::optional<NumberRange>> ResolveRounding(const StudySpec& spec) {
 StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec, const Table& public_rows,
                                             const CancelCheck& cancel) {
   if (!spec.choose_size) return spec.partition;
-  if (spec.partition.rule != SplitRule::kHybrid) {
+  if (spec.partition.rule != SplitRule::kHybrid && spec.partition.rule != SplitRule::kRandomCut) {
     return InvalidArgumentError(
-        "partition.choose_size: is for the hybrid rule; state max_depth and min_leaf for another");
+        "partition.choose_size: is for the rules hybrid and random_cut; state max_depth and "
+        "min_leaf for another");
   }
   const double devices =
       spec.expected_devices > 0 ? static_cast<double>(spec.expected_devices) : kDefaultReports;

@@ -139,7 +139,7 @@ class Studies:
             Where a number is predicted: what devices cut it to before they round it.
         joined_by : str
             The name of the id that devices show in place of their features; see `Study.join`.
-        split_rule : {"max_edge", "random_max_edge", "cart", "hybrid"}, optional
+        split_rule : {"max_edge", "random_max_edge", "cart", "hybrid", "random_cut"}, optional
             How cells are divided.
         criterion : {"gini", "entropy"}, optional
             What a split reduces.
