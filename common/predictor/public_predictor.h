@@ -41,6 +41,10 @@ inline size_t ScoreColumns(const Schema& schema) {
 // Turns the log odds of one row into probabilities, in place.
 void Softmax(absl::Span<double> scores);
 
+// The most bytes that the first `shown` of these nodes take as a tree of a model with LeafKind::
+// kScores, on the wire. A node whose children are not shown counts as a leaf.
+size_t ModelBytes(absl::Span<const Node> nodes, uint64_t shown, const Schema& schema);
+
 class PublicPredictor {
  public:
   // InvalidArgument if a tree does not fit the schema, sizes differ, or a number is not finite.

@@ -519,11 +519,10 @@ void DrawBootstrap(absl::Span<const uint32_t> from, PublicRandom& random,
   for (size_t i = 0; i < from.size(); ++i) ++drawn[from[random.Below(from.size())]];
 }
 
-StatusOr<FinishedTree> FinishTree(const GrownTree& grown, const Schema& schema,
+StatusOr<FinishedTree> FinishTree(absl::Span<const Node> grown, const Schema& schema,
                                   uint32_t max_leaves) {
-  const size_t size = std::min(grown.nodes.size(), 2 * size_t{std::max(max_leaves, 1u)} - 1);
-  std::vector<Node> nodes(grown.nodes.begin(),
-                          grown.nodes.begin() + static_cast<std::ptrdiff_t>(size));
+  const size_t size = std::min<uint64_t>(grown.size(), NodesOfLeaves(max_leaves));
+  std::vector<Node> nodes(grown.begin(), grown.begin() + static_cast<std::ptrdiff_t>(size));
   for (Node& node : nodes) {
     if (node.left >= size) node = Node{};
   }

@@ -125,9 +125,13 @@ struct FinishedTree {
   Tree tree = Tree::SingleLeaf();
   std::vector<uint32_t> node_of_leaf;
 };
-// `max_leaves` cuts the tree short, as if it had been grown with this limit.
-StatusOr<FinishedTree> FinishTree(const GrownTree& grown, const Schema& schema,
+// `grown` are the nodes of a GrownTree. `max_leaves` cuts the tree short, as if it had been grown
+// with this limit.
+StatusOr<FinishedTree> FinishTree(absl::Span<const Node> grown, const Schema& schema,
                                   uint32_t max_leaves = kNoLeafLimit);
+
+// A leaf limit as a number of nodes: a grown tree's nodes from there on are cut off.
+inline uint64_t NodesOfLeaves(uint32_t leaves) { return 2 * uint64_t{leaves} - 1; }
 
 }  // namespace coppice
 
