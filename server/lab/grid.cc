@@ -68,6 +68,7 @@ class Runner {
     Forest forest;  // empty: the study's
     ForestPredictions leaves;
     std::optional<double> alpha{};
+    std::optional<Model> model{};  // in the place of both
   };
 
   static StatusOr<Estimated> Estimate(SimulatedStudy& study, const Table& public_rows,
@@ -79,6 +80,8 @@ class Runner {
       result.forest = std::move(fit.model.forest);
       result.leaves = std::move(fit.model.leaves);
       result.alpha = fit.alpha;
+    } else if (options.kind == curator::EstimatorKind::kCorrected) {
+      COPPICE_ASSIGN_OR_RETURN(result.model, EstimateCorrected(study, public_rows, options));
     } else {
       COPPICE_ASSIGN_OR_RETURN(result.leaves, EstimateForest(study, public_rows, options));
     }
@@ -116,6 +119,10 @@ class Runner {
             const NumberScores scores,
             ScoreNumbers(*reported.rounding, forest, std::move(estimated.leaves), *rows.test_rows));
         cell.numbers.Set(repetition, scores);
+        continue;
+      }
+      if (estimated.model.has_value()) {
+        cell.scores.Set(repetition, EvaluateClasses(*estimated.model, *rows.test_rows));
         continue;
       }
       cell.scores.Set(

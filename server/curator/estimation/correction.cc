@@ -116,7 +116,6 @@ struct CorrectionBasis::Parts {
 
   PublicLeaves leaves;
   uint32_t classes;
-  std::vector<double> scores;  // by row, then class; empty: no labels
   std::vector<size_t> field_rows;
   double prior_scale = 0;  // c
   VectorXd lambda;
@@ -129,13 +128,11 @@ CorrectionBasis::CorrectionBasis(CorrectionBasis&&) noexcept = default;
 CorrectionBasis& CorrectionBasis::operator=(CorrectionBasis&&) noexcept = default;
 
 uint32_t CorrectionBasis::classes() const { return parts_->classes; }
-bool CorrectionBasis::has_scores() const { return !parts_->scores.empty(); }
 const PublicLeaves& CorrectionBasis::leaves() const { return parts_->leaves; }
 size_t CorrectionBasis::rank() const { return static_cast<size_t>(parts_->lambda.size()); }
 
 StatusOr<CorrectionBasis> CorrectionBasis::Create(const Forest& forest, const Bags& bags,
-                                                  const Table& public_rows,
-                                                  std::vector<double> scores) {
+                                                  const Table& public_rows) {
   const size_t rows = public_rows.num_rows();
   if (rows == 0) return InvalidArgumentError("the corrected estimator needs a public row");
   const bool fits = std::all_of(bags.begin(), bags.end(), [rows](const std::vector<uint32_t>& bag) {
@@ -144,12 +141,8 @@ StatusOr<CorrectionBasis> CorrectionBasis::Create(const Forest& forest, const Ba
   if (!fits || bags.size() != forest.size()) {
     return InvalidArgumentError("there must be one bag per tree, with one entry per public row");
   }
-  if (!scores.empty() && scores.size() != rows * public_rows.schema().num_outputs()) {
-    return InvalidArgumentError("there must be one score per public row and class");
-  }
   KeepBlasOnTheCaller();
   auto parts = std::make_unique<Parts>(forest, bags, public_rows);
-  parts->scores = std::move(scores);
   const std::vector<double> shares(parts->leaves.leaves(), 1 / static_cast<double>(forest.size()));
   COPPICE_ASSIGN_OR_RETURN(
       const Eigenvectors found,
@@ -167,15 +160,16 @@ StatusOr<CorrectionBasis> CorrectionBasis::Create(const Forest& forest, const Ba
 // One fit. The correction has one column for two classes, else one per class.
 class CorrectionFitter {
  public:
-  CorrectionFitter(const CorrectionBasis& basis, absl::Span<const PrivateCounts> counts,
-                   const CancelCheck& cancel)
+  CorrectionFitter(const CorrectionBasis& basis, absl::Span<const double> scores,
+                   absl::Span<const PrivateCounts> counts, const CancelCheck& cancel)
       : basis_(*basis.parts_),
+        scores_(scores),
         counts_(counts),
         cancel_(cancel),
         size_(basis_.lambda.size() + 2),
         columns_(basis_.classes == 2 ? 1 : basis_.classes),
-        priors_(PriorsOf(basis.has_scores() ? absl::Span<const Hypothesis>(kWithLabels)
-                                            : absl::Span<const Hypothesis>(kWithoutLabels))),
+        priors_(PriorsOf(!scores.empty() ? absl::Span<const Hypothesis>(kWithLabels)
+                                         : absl::Span<const Hypothesis>(kWithoutLabels))),
         columns_of_fit_(columns_) {
     for (Column& column : columns_of_fit_) {
       column.unknowns = VectorXd::Zero(size_);
@@ -219,8 +213,8 @@ class CorrectionFitter {
 
   // The predictor's score of a row in the unit of the column's correction.
   double ScoreAt(size_t row, size_t column) const {
-    if (basis_.scores.empty()) return 0;
-    const double* scores = basis_.scores.data() + row * basis_.classes;
+    if (scores_.empty()) return 0;
+    const double* scores = scores_.data() + row * basis_.classes;
     return columns_ == 1 ? scores[1] - scores[0] : scores[column];
   }
 
@@ -416,6 +410,7 @@ class CorrectionFitter {
   }
 
   const CorrectionBasis::Parts& basis_;
+  const absl::Span<const double> scores_;  // by row, then class
   const absl::Span<const PrivateCounts> counts_;
   const CancelCheck& cancel_;
   const Index size_;  // of the unknowns of a column
@@ -447,11 +442,14 @@ std::string Correction::InWords() const {
       weights.related);
 }
 
-StatusOr<Correction> FitCorrection(const CorrectionBasis& basis,
+StatusOr<Correction> FitCorrection(const CorrectionBasis& basis, absl::Span<const double> scores,
                                    absl::Span<const PrivateCounts> counts,
                                    const CancelCheck& cancel) {
+  if (!scores.empty() && scores.size() != basis.leaves().rows() * basis.classes()) {
+    return InvalidArgumentError("there must be one score per public row and class");
+  }
   COPPICE_RETURN_IF_ERROR(CheckCounts(basis.leaves(), basis.classes(), counts));
-  return CorrectionFitter(basis, counts, cancel).Fit();
+  return CorrectionFitter(basis, scores, counts, cancel).Fit();
 }
 
 }  // namespace coppice::curator

@@ -67,20 +67,16 @@
 
 namespace coppice::curator {
 
-// Leaves, eigenvectors and held-out scores of the public rows. It depends on no report, so one
-// basis serves a study.
+// Leaves and eigenvectors of the public rows. It depends on no report, so one basis serves a study.
 class CorrectionBasis {
  public:
-  // `scores[row * classes + k]` are the log odds of each public row by a predictor that has not
-  // seen the row, or empty if there are no public labels.
   static StatusOr<CorrectionBasis> Create(const Forest& forest, const Bags& bags,
-                                          const Table& public_rows, std::vector<double> scores);
+                                          const Table& public_rows);
   ~CorrectionBasis();
   CorrectionBasis(CorrectionBasis&&) noexcept;
   CorrectionBasis& operator=(CorrectionBasis&&) noexcept;
 
   uint32_t classes() const;
-  bool has_scores() const;
   const PublicLeaves& leaves() const;
   size_t rank() const;
 
@@ -113,8 +109,9 @@ struct Correction {
   std::string InWords() const;
 };
 
-// `counts` has one entry per tree.
-StatusOr<Correction> FitCorrection(const CorrectionBasis& basis,
+// `scores[row * classes + k]` are the log odds of each public row by a predictor that has not seen
+// the row, or empty if there are no public labels; `counts` has one entry per tree.
+StatusOr<Correction> FitCorrection(const CorrectionBasis& basis, absl::Span<const double> scores,
                                    absl::Span<const PrivateCounts> counts,
                                    const CancelCheck& cancel = {});
 

@@ -285,15 +285,13 @@ Status CheckLiars(const CollectOptions& options, const ReportForm& form) {
       "--claim chosen: no feature is public; name some with --public-features");
 }
 
-StatusOr<Forest> GrowForest(const Table& public_rows, double devices,
-                            const CollectOptions& options) {
-  if (!options.choose_size) return curator::GrowPartition(public_rows, options.partition);
+StatusOr<curator::PartitionOptions> PartitionOf(const Table& public_rows, double devices,
+                                                const CollectOptions& options) {
+  if (!options.choose_size) return options.partition;
   const double information = options.epsilon.has_value()
                                  ? curator::ExpectedInformation(devices, *options.epsilon)
                                  : devices;
-  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionOptions partition,
-                           curator::ChooseForestSize(public_rows, options.partition, information));
-  return curator::GrowPartition(public_rows, partition);
+  return curator::ChooseForestSize(public_rows, options.partition, information);
 }
 
 // The mechanism asked for, if reports of this form can be made with it, or the one that a curator
@@ -320,7 +318,9 @@ StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_
   COPPICE_RETURN_IF_ERROR(CheckLiars(options, form));
   SimulatedStudy study;
   COPPICE_ASSIGN_OR_RETURN(
-      study.forest, GrowForest(public_rows, static_cast<double>(private_rows.num_rows()), options));
+      study.partition,
+      PartitionOf(public_rows, static_cast<double>(private_rows.num_rows()), options));
+  COPPICE_ASSIGN_OR_RETURN(study.forest, curator::GrowPartition(public_rows, study.partition));
   if (!options.epsilon.has_value()) {
     CollectExactly(public_rows, private_rows, options, assignment, study);
     return study;
@@ -355,6 +355,31 @@ StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& p
     predictions.push_back(std::move(leaves));
   }
   return predictions;
+}
+
+StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const Table& public_rows,
+                                  const curator::EstimatorOptions& options) {
+  if (study.corrected == nullptr) {
+    COPPICE_ASSIGN_OR_RETURN(
+        curator::CorrectedEstimator estimator,
+        curator::CorrectedEstimator::Create(study.forest, study.partition, public_rows));
+    study.corrected = std::make_shared<const curator::CorrectedEstimator>(std::move(estimator));
+  }
+  COPPICE_ASSIGN_OR_RETURN(curator::CorrectedFit fit,
+                           study.corrected->Estimate(study.private_counts, options.evidence));
+  return Model::Create(public_rows.schema(), std::move(fit.forest), std::move(fit.leaves), {},
+                       LeafKind::kScores);
+}
+
+ClassScores EvaluateClasses(const Model& model, const Table& rows) {
+  ClassEvaluation evaluation(rows.schema().num_classes());
+  Row row;
+  for (size_t i = 0; i < rows.num_rows(); ++i) {
+    rows.CopyRow(i, row);
+    const Prediction prediction = model.Predict(row);
+    evaluation.Add(prediction.label, prediction.probabilities, rows.label(i));
+  }
+  return evaluation.Scores();
 }
 
 StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study, const Table& public_rows,
