@@ -128,7 +128,7 @@ StatusOr<Forest> GrowByRandomCuts(const Table& public_rows, const PartitionOptio
     PublicRandom random(options.seed, t);
     const std::vector<uint32_t> bag = DrawBag(options, public_rows.num_rows(), random);
     grower.Grow(targets, bag, grow, random, grown);
-    COPPICE_ASSIGN_OR_RETURN(FinishedTree tree, FinishTree(grown, public_rows.schema()));
+    COPPICE_ASSIGN_OR_RETURN(FinishedTree tree, FinishTree(grown.nodes, public_rows.schema()));
     forest.push_back(std::move(tree.tree));
   }
   return forest;
