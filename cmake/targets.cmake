@@ -42,7 +42,7 @@ set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} device/c)
 # Rooms in which tests spend their time. Only these, and the tests in folders of their names, are optimized under a
 # sanitizer: in the others a build would spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS
-  privacy ldp model table terms wire/proto lab lab/measure_epsilon curator/partition curator/estimation curator/keys
+  privacy ldp model table predictor terms wire/proto lab lab/measure_epsilon curator/partition curator/estimation curator/keys
   curator/study curator/intake curator/studies relay/epoch trainers/core trainers/forests trainers/boosting
   trainers/dpboost trainers/lazybb trainers)
 

@@ -18,11 +18,11 @@ namespace coppice {
 namespace {
 
 constexpr size_t kFolds = 5;
-constexpr size_t kFewRows = 20;  // of fewer rows each is a fold of its own
+constexpr size_t kRowsOfFolds = 20;  // of fewer rows each is a fold of its own
 // A tree may take this part of the model: a forest that is worth its trees has sixteen at least.
 constexpr size_t kPartOfTree = 16;
 // Numbers whose deviation is this part of the largest differ by rounding.
-constexpr double kRounding = 1e-12;
+constexpr double kRoundingOfNumbers = 1e-12;
 
 Status CheckPublicRows(const Table& rows) {
   if (rows.num_rows() == 0) return InvalidArgumentError("there is no public row to learn from");
@@ -61,7 +61,7 @@ StandardAnswers::StandardAnswers(const Table& rows) {
     largest = std::max(largest, std::abs(number));
   }
   for (const double number : rows.targets()) squares += (number - mean) * (number - mean) / count;
-  if (std::sqrt(squares) > kRounding * largest) deviation = std::sqrt(squares);
+  if (std::sqrt(squares) > kRoundingOfNumbers * largest) deviation = std::sqrt(squares);
   for (const double number : rows.targets()) numbers.push_back((number - mean) / deviation);
   answers = {.numbers = numbers};
 }
@@ -169,7 +169,7 @@ StatusOr<FittedPredictor> FitPredictor(const Table& public_rows, const Predictor
   COPPICE_RETURN_IF_ERROR(CheckPublicRows(public_rows));
   const StandardAnswers standard(public_rows);
   const size_t rows = public_rows.num_rows();
-  const size_t folds = rows < kFewRows ? rows : kFolds;
+  const size_t folds = rows < kRowsOfFolds ? rows : kFolds;
   PublicRandom random(options.seed);
   std::vector<uint32_t> fold_of_row = DealFolds(standard.answers, rows, folds, random);
   FitAll fit_all(public_rows, standard.answers, fold_of_row, folds, options);

@@ -17,8 +17,8 @@ constexpr double kMostStep = 1;
 
 // Least rows of a leaf, where leaves are not grown to purity: at most these, and at most a
 // twentieth of all rows.
-constexpr size_t kFewRows = 5;
-constexpr size_t kMoreRows = 10;
+constexpr size_t kLargerLeaf = 5;
+constexpr size_t kLargestLeaf = 10;
 
 uint32_t LeastRows(size_t rows, size_t most) {
   return static_cast<uint32_t>(std::max<size_t>(1, std::min(most, rows / 20)));
@@ -230,7 +230,7 @@ std::vector<LearnerOptions> StackedLearners(size_t rows, size_t features, uint32
   const auto all = static_cast<uint32_t>(features);
   const auto root = static_cast<uint32_t>(std::ceil(std::sqrt(static_cast<double>(features))));
   const uint32_t usual = classes > 0 ? root : all;
-  const uint32_t few = LeastRows(rows, kFewRows), more = LeastRows(rows, kMoreRows);
+  const uint32_t few = LeastRows(rows, kLargerLeaf), more = LeastRows(rows, kLargestLeaf);
   const auto forest = [&](std::string_view name, CutRule rule, uint32_t tried, uint32_t least) {
     return LearnerOptions{
         .name = name,

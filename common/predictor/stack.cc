@@ -228,8 +228,8 @@ StackWeights StackClasses(const std::vector<const RowScores*>& learners,
   const double equal = 1 / static_cast<double>(learners.size());
   const StackLoss loss(learners, labels, classes, equal,
                        std::vector<double>(learners.size(), kClassWeightPenalty));
-  std::vector<double> start(learners.size(), equal);
-  start.resize(start.size() + loss.levels());
+  std::vector<double> start(learners.size() + loss.levels());
+  std::fill_n(start.begin(), learners.size(), equal);
   return Split(Minimize(loss, std::move(start), learners.size()), learners.size(), classes);
 }
 
