@@ -150,6 +150,8 @@ class Model {
   const std::vector<std::vector<LeafPrediction>>& leaves() const { return leaves_; }
   const Certificate& certificate() const { return certificate_; }
   LeafKind leaf_kind() const { return leaf_kind_; }
+  // Whether a tree adds no noise although others do: it was made from public data alone.
+  bool is_public(size_t tree) const { return is_public_[tree]; }
 
   // With one tree of probabilities, the label and probabilities of its leaf; otherwise the trees'
   // combined probabilities and the most probable class (the lower class on a tie). `row` must fit
@@ -174,7 +176,7 @@ class Model {
   LeafKind leaf_kind_;
   std::vector<DerivedFeature> derived_;
   SharedNoise shared_noise_;
-  std::vector<bool> is_public_;  // by tree: adds no noise, although others do
+  std::vector<bool> is_public_;  // by tree
 };
 
 // A pruned tree in its smallest form: if all leaves below a node answer with the sums of the same

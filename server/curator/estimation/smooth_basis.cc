@@ -327,23 +327,4 @@ std::vector<double> SmoothBasis::Gram(const LeafValues& weights) const {
   return std::vector<double>(gram.data(), gram.data() + gram.size());
 }
 
-StatusOr<std::shared_ptr<const SmoothBasis>> BasisCache::Get(const std::string& study,
-                                                             const Forest& forest,
-                                                             const Table& public_rows) {
-  ++uses_;
-  if (const auto known = bases_.find(study); known != bases_.end()) {
-    known->second.last_use = uses_;
-    return known->second.basis;
-  }
-  COPPICE_ASSIGN_OR_RETURN(SmoothBasis made, SmoothBasis::Create(forest, public_rows));
-  if (bases_.size() >= kMaxBases) {
-    bases_.erase(std::min_element(bases_.begin(), bases_.end(), [](const auto& a, const auto& b) {
-      return a.second.last_use < b.second.last_use;
-    }));
-  }
-  const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
-  bases_[study] = {.basis = basis, .last_use = uses_};
-  return basis;
-}
-
 }  // namespace coppice::curator

@@ -29,6 +29,7 @@ namespace {
 bool UsesPublicLabels(const EstimatorOptions& options) {
   switch (options.kind) {
     case EstimatorKind::kSmooth:
+    case EstimatorKind::kCorrected:
       return options.evidence == Evidence::kPublic;
     case EstimatorKind::kPrune:
       return true;
@@ -166,6 +167,21 @@ StatusOr<Model> EstimateForest(const StudyDefinition& definition,
   return AdditiveModel(*definition.form, forest, std::move(fit.leaves), std::move(certificate));
 }
 
+// Corrects the public predictor, of whose trees the model consists as well.
+StatusOr<Model> CorrectPredictor(const StudyDefinition& definition,
+                                 const std::vector<SharedSums>& sums, const Table& public_rows,
+                                 const CorrectedEstimator& estimator,
+                                 const EstimatorOptions& options, Certificate certificate,
+                                 const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
+                           CountsOfTrees(definition, sums, public_rows, cancel));
+  COPPICE_ASSIGN_OR_RETURN(CorrectedFit fit, estimator.Estimate(counts, options.evidence, cancel));
+  if (options.evidence == Evidence::kBoth) certificate.diagnosis = std::move(fit.diagnosis);
+  SetPromises(definition, *definition.form->model_forest(), certificate);
+  return Model::Create(*definition.terms->schema, std::move(fit.forest), std::move(fit.leaves),
+                       std::move(certificate), LeafKind::kScores);
+}
+
 StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
                                               const EstimatorOptions& options) {
   if (!options.where) return std::nullopt;
@@ -270,7 +286,7 @@ Status CheckSameModel(const models::ModelSummary& existing, std::string_view stu
 }
 
 StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
-                              const Table& public_rows, const SmoothBasis* basis,
+                              const Table& public_rows, const PublicBasis& basis,
                               const EstimatorOptions& options, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
   const SumsState state = StateOfSums(study);
@@ -283,14 +299,23 @@ StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
   for (const SharedSums& of_tree : sums) reports += of_tree->reports;
   Certificate certificate = MakeCertificate(definition, options, reports, state, batches);
   COPPICE_RETURN_IF_ERROR(definition.form->CheckEstimator(options));
+  const bool corrected = options.kind == EstimatorKind::kCorrected;
   if (definition.form->KeepsReports() && options.evidence != Evidence::kPublic) {
-    return EstimateFromLabels(store, study, sums, public_rows, *basis, options,
+    if (corrected) {
+      return InvalidArgumentError(
+          "estimator: the study's reports are labels, which corrected does not take; take smooth");
+    }
+    return EstimateFromLabels(store, study, sums, public_rows, *basis.smooth, options,
                               std::move(certificate), cancel);
   }
   COPPICE_RETURN_IF_ERROR(CheckEnoughReportsWhere(study.Info(), options, reports));
+  if (corrected) {
+    return CorrectPredictor(definition, sums, public_rows, *basis.corrected, options,
+                            std::move(certificate), cancel);
+  }
   if (options.kind == EstimatorKind::kSmooth) {
-    return EstimateForest(definition, sums, public_rows, *basis, options, std::move(certificate),
-                          cancel);
+    return EstimateForest(definition, sums, public_rows, *basis.smooth, options,
+                          std::move(certificate), cancel);
   }
   return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);
 }
