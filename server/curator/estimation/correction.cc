@@ -223,6 +223,7 @@ class CorrectionFitter {
     std::vector<std::vector<double>> result(columns_);
     std::vector<double> log_odds(basis_.classes);
     for (size_t row = 0; row < basis_.leaves.rows(); ++row) {
+      log_odds[0] = 0;  // of two classes, the other one
       for (size_t k = 0; k < columns_; ++k) {
         const double delta = std::clamp(columns_of_fit_[k].at_rows[row], -kMaxLogOdds, kMaxLogOdds);
         log_odds[OutputOf(k)] = ScoreAt(row, k) + delta;
