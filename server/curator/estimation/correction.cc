@@ -364,6 +364,23 @@ class CorrectionFitter {
     return of_columns;
   }
 
+  // The correlation of a column's scores before and after the correction, over the public rows.
+  double AgreementOf(size_t column) const {
+    double products = 0, before = 0, after = 0, mean_before = 0, mean_after = 0;
+    const auto rows = static_cast<double>(basis_.leaves.rows());
+    for (size_t row = 0; row < basis_.leaves.rows(); ++row) {
+      const double f = ScoreAt(row, column), g = f + columns_of_fit_[column].at_rows[row];
+      products += f * g;
+      before += f * f;
+      after += g * g;
+      mean_before += f / rows;
+      mean_after += g / rows;
+    }
+    const double squares =
+        (before - rows * mean_before * mean_before) * (after - rows * mean_after * mean_after);
+    return squares > 0 ? (products - rows * mean_before * mean_after) / std::sqrt(squares) : 0;
+  }
+
   Correction MakeCorrection() const {
     Correction correction;
     std::vector<double> levels;
@@ -371,6 +388,7 @@ class CorrectionFitter {
     for (size_t k = 0; k < columns_; ++k) {
       levels.push_back(columns_of_fit_[k].unknowns[size_ - 2]);
       variances.push_back(VarianceInLeavesOf(k));
+      correction.agreement += AgreementOf(k) / static_cast<double>(columns_);
       AddWeights(columns_of_fit_[k].weights, correction.weights);
     }
     correction.scale = 1 + columns_of_fit_[0].unknowns[size_ - 1];
@@ -423,14 +441,16 @@ class CorrectionFitter {
 
 std::string Correction::InWords() const {
   constexpr double kSure = 0.5;
+  constexpr double kInverted = -0.25;  // labels that mean nothing do not correlate either way
   if (weights.unrelated > kSure) {
-    return scale < 0 ? absl::StrFormat(
-                           "the public labels look inverted (weight %.2f); check how they were "
-                           "coded",
-                           weights.unrelated)
-                     : absl::StrFormat(
-                           "the public labels look unrelated to the private ones (weight %.2f)",
-                           weights.unrelated);
+    return agreement < kInverted
+               ? absl::StrFormat(
+                     "the public labels look inverted (weight %.2f); check how they were "
+                     "coded",
+                     weights.unrelated)
+               : absl::StrFormat(
+                     "the public labels look unrelated to the private ones (weight %.2f)",
+                     weights.unrelated);
   }
   if (weights.none > kSure) {
     return absl::StrFormat(

@@ -104,6 +104,8 @@ struct Correction {
   std::vector<std::vector<double>> values;
   std::vector<std::vector<double>> variance;
   HypothesisWeights weights;
+  // The correlation of the scores before and after; below 0 if labels are inverted.
+  double agreement = 0;
 
   // What the weights mean for whoever runs the study: "reports correct what the public rows say"...
   std::string InWords() const;

@@ -17,20 +17,28 @@ double Square(double x) { return x * x; }
 // The guess where reports give margins only.
 constexpr double kMarginGuess = 0.5;
 
-// By leaf: the mean probability of the tree's own rows there, with one more row at the overall
-// mean.
-std::vector<double> GuessesOf(const PublicLeaves& leaves, absl::Span<const double> p) {
-  const double mean = std::accumulate(p.begin(), p.end(), 0.0) / static_cast<double>(p.size());
-  std::vector<double> sum(leaves.leaves(), mean), rows(leaves.leaves(), 1);
+// By leaf: the mean probability of the tree's own rows there, with one more row at the mean of all
+// its own rows. A tree without own rows guesses that the classes are even: a guess by honest rows
+// would depend on what it is compared with.
+std::vector<double> GuessesOf(const PublicLeaves& leaves, uint32_t classes,
+                              absl::Span<const double> p) {
+  std::vector<double> sum(leaves.leaves()), rows(leaves.leaves());
+  std::vector<double> of_tree(leaves.trees()), rows_of_tree(leaves.trees());
   for (size_t t = 0; t < leaves.trees(); ++t) {
     const absl::Span<const uint32_t> leaf_of = leaves.leaf_of(t);
     for (size_t i = 0; i < leaf_of.size(); ++i) {
       if (leaves.is_honest(t, i)) continue;
       sum[leaf_of[i]] += p[i];
       rows[leaf_of[i]] += 1;
+      of_tree[t] += p[i];
+      rows_of_tree[t] += 1;
     }
   }
-  for (size_t leaf = 0; leaf < sum.size(); ++leaf) sum[leaf] /= rows[leaf];
+  for (size_t leaf = 0; leaf < sum.size(); ++leaf) {
+    const size_t t = leaves.tree_of(leaf);
+    const double mean = rows_of_tree[t] > 0 ? of_tree[t] / rows_of_tree[t] : 1.0 / classes;
+    sum[leaf] = (sum[leaf] + mean) / (rows[leaf] + 1);
+  }
   return sum;
 }
 
@@ -107,9 +115,9 @@ PublicLeaves::PublicLeaves(const Forest& forest, const Table& rows, const Bags& 
 LeafResiduals ComputeResiduals(const PublicLeaves& leaves, absl::Span<const PrivateCounts> counts,
                                uint32_t output, absl::Span<const double> probabilities) {
   const bool margins_only = !counts[0].has_masses;
-  const std::vector<double> guesses = margins_only
-                                          ? std::vector<double>(leaves.leaves(), kMarginGuess)
-                                          : GuessesOf(leaves, probabilities);
+  const std::vector<double> guesses =
+      margins_only ? std::vector<double>(leaves.leaves(), kMarginGuess)
+                   : GuessesOf(leaves, counts[0].counts.classes, probabilities);
   const HonestSums honest = SumHonestRows(leaves, guesses, probabilities);
   LeafResiduals residuals;
   if (margins_only) {

@@ -154,7 +154,7 @@ TEST(LeafResidualsTest, VarianceIsThatOfReportsLabelsAndHonestRows) {
   const PrivateCounts counts =
       Private(2, {30, 20, 20, 30}, 100, {.leaf = 6, .label = 3, .covariance = 2});
   const LeafResiduals residuals = ComputeResiduals(leaves, {counts}, 1, p);
-  const double guess = (0.5 + 0.45) / 2;  // the own row, and one at the mean
+  const double guess = 0.5;  // the own row, and one at the mean of own rows
   const double noise = 3 - 2 * guess * 2 + guess * guess * 6;
   const double scatter = (std::pow(0.7 - guess, 2) + std::pow(0.1 - guess, 2)) / 2;
   const double variance = noise / 100 + 0.5 * guess * (1 - guess) / 100 + 0.5 * scatter / 4;
