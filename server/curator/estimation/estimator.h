@@ -104,9 +104,8 @@ struct EstimatorOptions {
   // the tree's own), and the depth at which the walk up ends.
   uint32_t max_depth = 0;
   uint32_t min_depth = 1;
-  // Both for kSmooth and kCorrected. `where`: use only the reports with this public value. All
-  // reports if unset.
-  Evidence evidence = Evidence::kBoth;
+  Evidence evidence = Evidence::kBoth;  // for kSmooth and kCorrected
+  // For the same: use only the reports with this public value. All reports if unset.
   std::optional<FeatureValue> where = std::nullopt;
   // A larger model, as a message, is not kept; 0: any is. It changes nothing in the model.
   uint64_t most_bytes = 0;

@@ -32,7 +32,7 @@ StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
     case v1::EVIDENCE_PUBLIC:
       return curator::Evidence::kPublic;
     default:
-      return FieldError("smooth.evidence", "must be one that this version knows");
+      return FieldError("evidence", "must be one that this version knows");
   }
 }
 
@@ -308,7 +308,7 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
   std::optional<curator::FeatureValue> where;
   if (request.has_where()) {
     if (request.has_weighted() || request.has_prune()) {
-      return FieldError("where", "is for the smooth estimator alone");
+      return FieldError("where", "is for the smooth and the corrected estimator alone");
     }
     COPPICE_ASSIGN_OR_RETURN(where, FromProto(request.where()));
   }
@@ -329,8 +329,15 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
       return curator::EstimatorOptions{
           .kind = curator::EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)};
     }
+    case v1::BuildModelRequest::kCorrected: {
+      COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
+                               FromProto(request.corrected().evidence()));
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kCorrected,
+                                       .evidence = evidence,
+                                       .where = std::move(where)};
+    }
   }
-  return FieldError("estimator", "must be weighted, prune or smooth");
+  return FieldError("estimator", "must be weighted, prune, smooth or corrected");
 }
 
 StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {
