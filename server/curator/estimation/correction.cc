@@ -93,7 +93,7 @@ MatrixXd SharedWeights(const PublicLeaves& leaves, const std::vector<size_t>& ro
   return shared;
 }
 
-Status CheckCounts(const PublicLeaves& leaves, uint32_t classes,
+Status CheckCorrectionCounts(const PublicLeaves& leaves, uint32_t classes,
                    absl::Span<const PrivateCounts> counts) {
   bool fits = counts.size() == leaves.trees();
   for (size_t t = 0; fits && t < counts.size(); ++t) {
@@ -469,7 +469,7 @@ StatusOr<Correction> FitCorrection(const CorrectionBasis& basis, absl::Span<cons
   if (!scores.empty() && scores.size() != basis.leaves().rows() * basis.classes()) {
     return InvalidArgumentError("there must be one score per public row and class");
   }
-  COPPICE_RETURN_IF_ERROR(CheckCounts(basis.leaves(), basis.classes(), counts));
+  COPPICE_RETURN_IF_ERROR(CheckCorrectionCounts(basis.leaves(), basis.classes(), counts));
   return CorrectionFitter(basis, scores, counts, cancel).Fit();
 }
 

@@ -66,7 +66,7 @@ HonestSums SumHonestRows(const PublicLeaves& leaves, const std::vector<double>& 
 }
 
 // The variance that reports add to V - g U in one leaf, all reports of the tree together.
-double ReportNoise(const PrivateCounts& counts, size_t leaf, uint32_t output, double guess) {
+double NoiseOfReports(const PrivateCounts& counts, size_t leaf, uint32_t output, double guess) {
   if (!counts.consistent) {
     const NoiseVariance& noise = counts.noise[output];
     return static_cast<double>(counts.reports) *
@@ -148,7 +148,7 @@ LeafResiduals ComputeResiduals(const PublicLeaves& leaves, absl::Span<const Priv
         margins_only ? 0 : mass * std::max(guess * (1 - guess), kLeastLabelVariance);
     const double scatter = margins_only ? squares[leaf] : mass * honest.scatter[tree];
     residuals.variance.push_back(
-        ReportNoise(of_tree, in_tree, output, guess) / (reports * reports) + labels / reports +
+        NoiseOfReports(of_tree, in_tree, output, guess) / (reports * reports) + labels / reports +
         (n / leaves.honest_rows(tree) - 1) * scatter / n);
   }
   return residuals;

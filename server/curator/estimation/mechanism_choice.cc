@@ -58,6 +58,15 @@ bool IsBetter(const MechanismCost& a, const MechanismCost& b, double least_noise
   return a.margin_noise < b.margin_noise;
 }
 
+// Up to this epsilon a correction is better off with one bit about the margin, where there is one.
+constexpr uint64_t kMostNanosOfOneBit = 1'000'000'000;
+
+bool Serves(MechanismKind kind, ReportPurpose purpose, const Budget& epsilon, uint32_t classes) {
+  if (purpose == ReportPurpose::kMargins) return true;
+  const bool wants_bit = classes == 2 && epsilon.nanos() <= kMostNanosOfOneBit;
+  return (kind == MechanismKind::kSignedHadamard) == wants_bit;
+}
+
 std::string Why(const MechanismCost& chosen, const MechanismCost& quietest) {
   std::string why = absl::StrFormat("%s: noise %.3g in a margin and %d byte%s a report",
                                     MechanismName(chosen.kind), chosen.margin_noise,
@@ -90,11 +99,18 @@ StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon, const 
   return cost;
 }
 
+ReportPurpose PurposeOf(SplitRule rule, bool labels_alone) {
+  return rule == SplitRule::kRandomCut && !labels_alone ? ReportPurpose::kCorrection
+                                                        : ReportPurpose::kMargins;
+}
+
 StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
-                                          uint32_t classes, size_t max_payload_bytes) {
+                                          uint32_t classes, size_t max_payload_bytes,
+                                          ReportPurpose purpose) {
   std::vector<MechanismCost> costs;
   size_t smallest = std::numeric_limits<size_t>::max();
   for (const MechanismKind kind : AllMechanismKinds()) {
+    if (!Serves(kind, purpose, epsilon, classes)) continue;
     const StatusOr<MechanismCost> cost = CostOf(kind, epsilon, forest, classes);
     if (!cost.ok()) continue;
     smallest = std::min(smallest, cost->payload_bytes);

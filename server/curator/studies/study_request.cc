@@ -119,10 +119,11 @@ StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
   if (spec.mechanism.has_value())
     return MechanismDecision{.mechanism = *spec.mechanism, .reason = size};
   const Schema& schema = spec.public_rows->schema();
+  const ReportForm& form = ReportForm::For(schema);
   COPPICE_ASSIGN_OR_RETURN(
       const MechanismChoice choice,
-      ChooseMechanism(spec.epsilon, ReportForm::For(schema).PayloadForest(forest),
-                      schema.num_outputs(), spec.max_payload_bytes));
+      ChooseMechanism(spec.epsilon, form.PayloadForest(forest), schema.num_outputs(),
+                      spec.max_payload_bytes, PurposeOf(partition.rule, form.IsAboutLabelAlone())));
   return MechanismDecision{.mechanism = choice.cost.kind,
                            .reason = size.empty() ? choice.why : StrCat(choice.why, "; ", size)};
 }

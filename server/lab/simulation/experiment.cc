@@ -300,9 +300,12 @@ StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Report
                                      const Forest& forest, uint32_t classes) {
   std::optional<MechanismKind> kind = options.mechanism;
   if (!kind.has_value()) {
-    COPPICE_ASSIGN_OR_RETURN(const curator::MechanismChoice choice,
-                             curator::ChooseMechanism(*options.epsilon, form.PayloadForest(forest),
-                                                      classes, /*max_payload_bytes=*/0));
+    COPPICE_ASSIGN_OR_RETURN(
+        const curator::MechanismChoice choice,
+        curator::ChooseMechanism(
+            *options.epsilon, form.PayloadForest(forest), classes,
+            /*max_payload_bytes=*/0,
+            curator::PurposeOf(options.partition.rule, form.IsAboutLabelAlone())));
     kind = choice.cost.kind;
   }
   COPPICE_RETURN_IF_ERROR(form.CheckMechanism(*kind, *options.epsilon, classes));
