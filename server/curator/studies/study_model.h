@@ -58,8 +58,8 @@ void SetPromises(const StudyDefinition& definition, const Forest& forest, Certif
 // What an estimator that takes all trees as one needs of the study's model forest and public rows;
 // the others need neither.
 struct PublicBasis {
-  std::shared_ptr<const SmoothBasis> smooth;
-  std::shared_ptr<const CorrectedEstimator> corrected;
+  std::shared_ptr<const SmoothBasis> smooth = nullptr;
+  std::shared_ptr<const CorrectedEstimator> corrected = nullptr;
 };
 
 // Estimates `study` from its current sums, with a certificate of what the model cost and assumed.
