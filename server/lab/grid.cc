@@ -74,14 +74,14 @@ class Runner {
   static StatusOr<Estimated> Estimate(SimulatedStudy& study, const Table& public_rows,
                                       const curator::EstimatorOptions& options) {
     Estimated result;
-    if (study.labels.has_value()) {
+    if (options.kind == curator::EstimatorKind::kCorrected) {
+      COPPICE_ASSIGN_OR_RETURN(result.model, EstimateCorrected(study, public_rows, options));
+    } else if (study.labels.has_value()) {
       COPPICE_ASSIGN_OR_RETURN(curator::LabelOnlyFit fit,
                                EstimateLabels(study, public_rows, options));
       result.forest = std::move(fit.model.forest);
       result.leaves = std::move(fit.model.leaves);
       result.alpha = fit.alpha;
-    } else if (options.kind == curator::EstimatorKind::kCorrected) {
-      COPPICE_ASSIGN_OR_RETURN(result.model, EstimateCorrected(study, public_rows, options));
     } else {
       COPPICE_ASSIGN_OR_RETURN(result.leaves, EstimateForest(study, public_rows, options));
     }

@@ -27,6 +27,11 @@ constexpr char kAuto[] = "auto";
 // settings if these are asked for.
 bool TakesPaper(const LocalFlags& flags) { return !flags.paper.empty() || flags.grid; }
 
+// Whether reports are labels, for all that the flags say.
+bool LabelsAlone(const LocalFlags& flags) {
+  return flags.public_features == std::vector<std::string>{"all"};
+}
+
 // What the flags ask for; the curator chooses the rest, as it does for a study.
 StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
   curator::PartitionRequest asked = {.trees = flags.trees,
@@ -38,7 +43,7 @@ StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
   } else if (TakesPaper(flags)) {
     asked.rule = curator::SplitRule::kMaxEdge;
   } else if (flags.estimator == curator::EstimatorName(curator::EstimatorKind::kCorrected) &&
-             !flags.without_labels()) {
+             !flags.without_labels() && !LabelsAlone(flags)) {
     asked.rule = curator::SplitRule::kRandomCut;
   }
   if (!flags.depths.empty()) asked.max_depth = flags.depths.front();

@@ -76,6 +76,12 @@ StatusOr<CorrectedEstimator> CorrectedEstimator::Create(const Forest& forest,
                             std::move(basis));
 }
 
+StatusOr<PublicPredictor> CorrectedEstimator::PredictorFor(Evidence evidence) const {
+  if (evidence != Evidence::kReports) return predictor_;
+  return PublicPredictor::Create(std::make_shared<const Schema>(predictor_.schema()),
+                                 std::vector<double>(predictor_.columns()), {});
+}
+
 StatusOr<CorrectedFit> CorrectedEstimator::Estimate(absl::Span<const PrivateCounts> counts,
                                                     Evidence evidence,
                                                     const CancelCheck& cancel) const {
@@ -86,12 +92,7 @@ StatusOr<CorrectedFit> CorrectedEstimator::Estimate(absl::Span<const PrivateCoun
         by_labels ? absl::MakeConstSpan(held_out_) : absl::Span<const double>();
     COPPICE_ASSIGN_OR_RETURN(correction, FitCorrection(basis_, scores, counts, cancel));
   }
-  PublicPredictor predictor = predictor_;
-  if (!by_labels) {
-    COPPICE_ASSIGN_OR_RETURN(
-        predictor, PublicPredictor::Create(std::make_shared<const Schema>(predictor_.schema()),
-                                           std::vector<double>(predictor_.columns()), {}));
-  }
+  COPPICE_ASSIGN_OR_RETURN(PublicPredictor predictor, PredictorFor(evidence));
   COPPICE_ASSIGN_OR_RETURN(predictor, predictor.Corrected(correction.scale, correction.level, {}));
   COPPICE_ASSIGN_OR_RETURN(const Model scores, predictor.ToModel({}));
   CorrectedFit fit{.forest = scores.forest(), .leaves = scores.leaves(), .diagnosis = {}};

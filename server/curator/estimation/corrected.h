@@ -47,6 +47,9 @@ class CorrectedEstimator {
                                              const Table& public_rows,
                                              const CancelCheck& cancel = {});
 
+  // What public rows say, or nothing for Evidence::kReports.
+  StatusOr<PublicPredictor> PredictorFor(Evidence evidence) const;
+
   // `counts` has one entry per tree; Evidence::kPublic uses none.
   StatusOr<CorrectedFit> Estimate(absl::Span<const PrivateCounts> counts, Evidence evidence,
                                   const CancelCheck& cancel = {}) const;

@@ -444,7 +444,9 @@ StatusOr<PublicBasis> Studies::BasisFor(const Study& study, const Table& public_
                                         const CancelCheck& cancel) {
   PublicBasis basis;
   const Forest& forest = *study.form().model_forest();
-  if (options.kind == EstimatorKind::kSmooth) {
+  // Labels are boosted from both.
+  if (options.kind == EstimatorKind::kSmooth ||
+      (options.kind == EstimatorKind::kCorrected && study.form().KeepsReports())) {
     COPPICE_ASSIGN_OR_RETURN(basis.smooth, bases_.Get(study.id(), [&] {
       return SmoothBasis::Create(forest, public_rows);
     }));

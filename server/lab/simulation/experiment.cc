@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 #include "common/terms/report_form.h"
 #include "server/curator/estimation/consistent_counts.h"
+#include "server/curator/estimation/corrected_labels.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/find_leaves.h"
@@ -360,6 +361,20 @@ StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& p
   return predictions;
 }
 
+// What boosting margins starts at.
+static StatusOr<curator::AdditiveForest> MarginOffset(SimulatedStudy& study,
+                                                      const Table& public_rows,
+                                                      const curator::EstimatorOptions& options) {
+  curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_outputs());
+  if (options.evidence == curator::Evidence::kReports) return offset;
+  curator::EstimatorOptions of_public = options;
+  of_public.kind = curator::EstimatorKind::kSmooth;
+  of_public.evidence = curator::Evidence::kPublic;
+  COPPICE_ASSIGN_OR_RETURN(offset.leaves, EstimateForest(study, public_rows, of_public));
+  offset.forest = study.forest;
+  return offset;
+}
+
 StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const Table& public_rows,
                                   const curator::EstimatorOptions& options) {
   if (study.corrected == nullptr) {
@@ -367,6 +382,17 @@ StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const Table& public_row
         curator::CorrectedEstimator estimator,
         curator::CorrectedEstimator::Create(study.forest, study.partition, public_rows));
     study.corrected = std::make_shared<const curator::CorrectedEstimator>(std::move(estimator));
+  }
+  if (study.labels.has_value() && options.evidence != curator::Evidence::kPublic) {
+    COPPICE_ASSIGN_OR_RETURN(curator::AdditiveForest offset,
+                             MarginOffset(study, public_rows, options));
+    COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
+                             study.corrected->PredictorFor(options.evidence));
+    COPPICE_ASSIGN_OR_RETURN(
+        curator::LabelsFit fit,
+        curator::EstimateCorrectedLabels(predictor, std::move(offset), *study.labels));
+    return Model::Create(public_rows.schema(), std::move(fit.forest), std::move(fit.leaves), {},
+                         fit.kind);
   }
   COPPICE_ASSIGN_OR_RETURN(curator::CorrectedFit fit,
                            study.corrected->Estimate(study.private_counts, options.evidence));
@@ -388,15 +414,11 @@ ClassScores EvaluateClasses(const Model& model, const Table& rows) {
 StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study, const Table& public_rows,
                                                const curator::EstimatorOptions& options) {
   if (options.kind != curator::EstimatorKind::kSmooth) {
-    return InvalidArgumentError("where all features are public, use --estimator smooth");
+    return InvalidArgumentError(
+        "where all features are public, use --estimator smooth or corrected");
   }
-  curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_outputs());
-  if (options.evidence != curator::Evidence::kReports) {
-    curator::EstimatorOptions of_public = options;
-    of_public.evidence = curator::Evidence::kPublic;
-    COPPICE_ASSIGN_OR_RETURN(offset.leaves, EstimateForest(study, public_rows, of_public));
-    offset.forest = study.forest;
-  }
+  COPPICE_ASSIGN_OR_RETURN(curator::AdditiveForest offset,
+                           MarginOffset(study, public_rows, options));
   if (options.evidence == curator::Evidence::kPublic) {
     return curator::LabelOnlyFit{.model = std::move(offset)};
   }

@@ -77,7 +77,7 @@ using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
 StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
                                            const curator::EstimatorOptions& options);
 
-// For kCorrected, whose model has other trees than the study.
+// For kCorrected, whose model has other trees than the study, whatever the reports are about.
 StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const Table& public_rows,
                                   const curator::EstimatorOptions& options);
 
