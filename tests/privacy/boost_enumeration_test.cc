@@ -185,12 +185,13 @@ class ShownReleaser final : public trainers::PrivateReleaser {
 // Releases all visits to a column of one cell and one for missing values; each visit gets one of
 // `parts` of the claim. The stated number of rows is so small that a sum of 1 makes a large weight,
 // so what later visits see depends on the first.
-TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts) {
+TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts, bool weighted = false) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> StatusOr<std::string> {
     const TinySchema schema = Nothing();
     const trainers::BinnedRows rows = RowsOf(schema, tiny);
     const std::unique_ptr<trainers::BoostTask> task = Classes(rows);
+    if (weighted) task->WeightResiduals(/*rows=*/2);
     ShownReleaser releaser(random);
     const trainers::ColumnPasses passes = {.visit = *trainers::EqualShare(share_of(claimed), parts),
                                            .rows = 4.0 / trainers::kResidualUnit,
@@ -270,6 +271,8 @@ std::vector<WalkedRelease> WalkedTrees() {
        WalkStump(OneColour(), InEpsilon, Classes, kCategories)},
       {"passes of two classes", "24", kRow, 1, 1e-7, 0.45,
        WalkPasses(InEpsilon, trainers::kColumnPasses)},
+      {"passes of two classes, weighted", "24", kRow, 1, 1e-7, 0.45,
+       WalkPasses(InEpsilon, trainers::kColumnPasses, /*weighted=*/true)},
       {"the odds of two classes", "2", kRow, 2, 1e-6, 0.6, WalkStart(2, 15, 1 / kStartOfTwo)},
       {"three classes of hardly any rows", "6", kRow, 1, 1e-7, 0.6, WalkStart(3, 1, 1)},
   };

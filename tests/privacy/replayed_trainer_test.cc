@@ -315,6 +315,32 @@ TEST_P(ReplayedAutoTest, CostsNoMoreThanWasAskedFor) {
   EXPECT_GT(largest, 0.8) << "noise is for more than a row can do";
 }
 
+// A level's released sums decide how residuals of the next are weighted, where nearly all rows are
+// certain. If the exact sums decided, every row of the neighbour would have other residuals.
+TEST(ReplayedWeightsTest, OnlyReleasedSumsDecideWeights) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Categorical("colour", {"red", "green", "blue"}), Numeric("x", 0, 1)},
+                      "label", {"no", "yes"}));
+  for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
+    const trainers::TrainOptions options{
+        .epsilon = *Budget::Parse("4"), .delta_atto = delta, .settings = {}};
+    double largest = 0;
+    for (const uint64_t seed : {1u, 2u, 3u}) {
+      Table table(schema);
+      for (size_t i = 0; i < 9000; ++i) {
+        const bool is_odd = i % 11 == 0;  // one row in eleven says the opposite of its colour
+        table.Append({static_cast<double>(i % 2), static_cast<double>(i % 17) / 17},
+                     static_cast<uint32_t>(is_odd ? 1 - i % 2 : i % 2));
+      }
+      const Spent spent =
+          RunTwice("auto", table, WithARow(table, seed % 2, seed == 2), options, seed);
+      EXPECT_GT(spent.releases, 10u);
+      largest = std::max(largest, spent.largest_part);
+    }
+    EXPECT_GT(largest, 0.8) << "noise is for more than a row can do";
+  }
+}
+
 // Each round in rho is one selection by the exponential mechanism, which costs epsilon^2 / 8; all
 // votes of a round's leaves cost one selection, because a row's mass is spread over them.
 TEST_P(ReplayedTrainerTest, LazyBbCostsNoMoreThanItsRho) {

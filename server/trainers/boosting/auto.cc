@@ -7,8 +7,8 @@
 // the gain is only n mu^2 / 4. Every level is measured, not only the leaves, since rows at the end
 // of a tree are few; then the next level sees only what is still missing, and classes are balanced
 // again, without which the score would not see a split among rows of which nearly all have one
-// class. And a row's residual is cut to one half: noise is as large as the largest residual may be,
-// but most rows' are small.
+// class. And a row's residual is held to one half: noise is as large as the largest residual may
+// be, but most rows' are small.
 //
 // Boosting adds such trees up, as in Friedman 2001. More rounds follow the data more closely, each
 // with less of the budget; how many pay depends on little else than rows times epsilon, so a noisy
@@ -102,6 +102,7 @@ class Boosting {
       forest = choice_.lines->trees;
     }
     if (choice_.passes) forest = choice_.passes->trees;
+    task->WeightResiduals(choice_.rows);
     COPPICE_RETURN_IF_ERROR(Grow(*task, forest, trees));
     if (choice_.passes) {
       COPPICE_RETURN_IF_ERROR(AddColumnPasses(schema_, rows_, choice_.passes->passes, *task,

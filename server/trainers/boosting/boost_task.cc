@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -20,6 +21,11 @@ constexpr double kSmoothing =
 constexpr double kPartWeight = 8;  // in standard deviations of the noise
 constexpr double kMaxStep = 10;
 constexpr double kNumberStep = 0.4;
+// What rows of two classes lack on average, min(p, 1 - p) if p is right, below which nearly all are
+// certain and residuals are cut, and from which on they are weighted in full. Found on mushroom,
+// whose log loss at epsilon 4 was .022 for .013 with weights in full (in a prototype). With .1 and
+// .2 rice's calibration error is .035 for .030, and nothing else shows.
+constexpr double kCertain = 0.05, kUncertain = 0.15;
 
 // `x` must be from 0 to 1.
 int32_t OnGrid(double x, int64_t unit) {
@@ -125,7 +131,13 @@ class PooledParts {
   double h_ = 0.5;
 };
 
-// One score, the log-odds of the second class. Residuals are |y - p|, at most 1/2.
+// One score, the log-odds of the second class.
+//
+// The weighted residual is minus the gradient of a loss of the margin m, the score in the row's
+// favour: exp(-m) / 2 for m > 0, and (1 - m) / 2 below. For any share q of the second class its
+// mean is least at log(q / (1 - q)), so fitting it leaves probabilities right, and its gradient is
+// never more than 1/2. Where a node's rows all have one score, the log-ratio of their sums is the
+// step to that minimum.
 class TwoClasses final : public BoostTask {
  public:
   TwoClasses(absl::Span<const uint32_t> labels, int64_t unit) : BoostTask(1, labels.size(), unit) {
@@ -147,10 +159,25 @@ class TwoClasses final : public BoostTask {
     const double* const score = scores_[0].data();
     int32_t* const residual = residuals[0].data();
     for (size_t row = 0; row < label_.size(); ++row) {
-      const float lacks = (label_[row] - Sigmoid(score[row])) * is_known_[row];
+      const float p = Sigmoid(score[row]);
+      const float off_even = std::abs(p - 0.5f);  // max(p, 1 - p) is 1/2 more
+      const float weight = 1 - weighting_ * off_even / (0.5f + off_even);
+      const float lacks = weight * (label_[row] - p) * is_known_[row];
       const float steps = std::clamp(lacks * unit, -most, most);
       residual[row] = static_cast<int32_t>(steps + std::copysign(0.5f, steps));
     }
+  }
+  void WeightResiduals(double rows) override {
+    rows_ = std::max(rows, 1.0);
+    weighting_ = 1;
+  }
+  void Observe(const Measurement& of_all_rows) override {
+    if (!rows_) return;
+    double sum = 0;
+    for (const int64_t of_part : of_all_rows.sums) sum += static_cast<double>(of_part);
+    const double lacks = sum / static_cast<double>(unit_) / *rows_;
+    weighting_ =
+        static_cast<float>(std::clamp((lacks - kCertain) / (kUncertain - kCertain), 0.0, 1.0));
   }
   void Value(const ChildSums& measured, absl::Span<double> value) const override {
     const double smoothing = Smoothing(measured, unit_);
@@ -178,6 +205,8 @@ class TwoClasses final : public BoostTask {
 
  private:
   std::vector<float> label_, is_known_;  // 0 or 1
+  std::optional<double> rows_;           // as released; unset: residuals stay cut
+  float weighting_ = 0;                  // 0: residuals are cut; 1: weighted; between: a mixture
 };
 
 // One score per class. The residuals' L1 norm is at most 1.

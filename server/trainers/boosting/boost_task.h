@@ -11,9 +11,16 @@
 // and from released values; together with its own label they give its residuals, which the next
 // tree is grown on. No row's residuals depend on another row's label.
 //
-// Residuals are whole multiples of 1 / unit, whatever floating point did before: for two classes |y
-// - p|, at most half a unit; for more, an L1 norm of at most one unit; for numbers (1 + q) / 2 and
-// (1 - q) / 2, together one unit.
+// For two classes y - p is held to 1/2, in one of two ways. Trees weight it, by w = 1/2 / max(p, 1
+// - p). Cutting it does not leave a mean of 0 where p is right: what rows of the likelier class
+// lack counts in full and the errors of the others in part, so that every round pushes scores
+// towards certainty. Where nearly all rows are certain that push is welcome, and a small measured
+// sum of all residuals turns the weight back into the cut (Observe()). Lines cut: they rely on a
+// bound of the loss's second derivative that the weights would double.
+//
+// Residuals are whole multiples of 1 / unit, whatever floating point did before: for two classes at
+// most half a unit; for more, an L1 norm of at most one unit; for numbers (1 + q) / 2 and (1 - q) /
+// 2, together one unit.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TASK_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TASK_H_
@@ -64,6 +71,12 @@ class BoostTask {
   virtual ResidualKind kind() const = 0;
   // Computes every row's current residuals.
   virtual void Fill(Residuals& residuals) const = 0;
+  // Residuals of two classes are cut until this is called, and weighted from then on. `rows` is the
+  // released number.
+  virtual void WeightResiduals(double /*rows*/) {}
+  // Takes a measurement of the positive and negative parts of all rows' residuals, each row in one
+  // cell: released sums, which decide how far the next residuals are weighted.
+  virtual void Observe(const Measurement& /*of_all_rows*/) {}
   // Computes the scores that a node adds, one per output, from its measurement.
   virtual void Value(const ChildSums& measured, absl::Span<double> value) const = 0;
   // Computes the noise in these scores (noise_of_sums.h).

@@ -258,6 +258,7 @@ class TreeGrower {
   Status Measure(const BudgetShare& share) {
     COPPICE_ASSIGN_OR_RETURN(const Measurement measured,
                              releaser_.Measure(SumByCell(), kind_.sensitivity, share));
+    task_.Observe(measured);
     const std::vector<double> of_cell = ValuesOf(measured);
     const std::vector<OutputNoise> noise_of_cell = releaser_.NoiseOf(
         measured, [this](const Measurement& sums) { return ValuesOf(sums); },

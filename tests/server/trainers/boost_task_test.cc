@@ -1,9 +1,12 @@
 #include "server/trainers/boosting/boost_task.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/table/table.h"
@@ -51,8 +54,59 @@ TEST(ClassTaskTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   const std::vector<uint32_t> labels = {0, 1, kUnlabelled};
   const auto task = ClassTask(labels, 2);
   EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kHalf, 0));
+  task->Observe({.sums = {1000 * kResidualUnit}, .scale = 1});            // changes nothing
   ASSERT_OK(task->Add(std::vector<uint32_t>{0, 0, 0}, {{std::log(3)}}));  // a probability of 3/4
   EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kResidualUnit / 4, 0));
+}
+
+// What a row lacks is divided by twice the larger probability, in both classes.
+TEST(ClassTaskTest, WeightedResidualsHoldBothClassesBackAlike) {
+  const std::vector<uint32_t> labels = {0, 1, kUnlabelled};
+  const auto task = ClassTask(labels, 2);
+  task->WeightResiduals(/*rows=*/2);
+  EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kHalf, 0));
+  ASSERT_OK(task->Add(std::vector<uint32_t>{0, 0, 0}, {{std::log(3)}}));  // a probability of 3/4
+  const std::vector<int32_t> asked = Filled(*task, 3)[0];
+  EXPECT_NEAR(asked[0], -kHalf, 2);
+  EXPECT_NEAR(asked[1], kResidualUnit / 6.0, 2);
+  EXPECT_EQ(asked[2], 0);
+}
+
+// If they were cut, what is left would push scores on towards certainty.
+TEST(ClassTaskTest, ResidualsOfRightProbabilitiesCancel) {
+  for (const uint32_t of_second : {5u, 30u, 50u, 70u, 99u}) {
+    std::vector<uint32_t> labels(100);
+    std::fill_n(labels.begin(), of_second, 1u);
+    const auto task = ClassTask(labels, 2);
+    task->WeightResiduals(/*rows=*/100);
+    const double share = of_second / 100.0;
+    ASSERT_OK(task->AddToAll({std::log(share / (1 - share))}));
+    const Residuals residuals = Filled(*task, labels.size());
+    const int64_t sum = std::accumulate(residuals[0].begin(), residuals[0].end(), int64_t{0});
+    EXPECT_LE(std::abs(sum), 200) << of_second;  // two steps a row, from rounding
+  }
+}
+
+// The released sums of all rows, in which each of ten rows lacks `lacks`.
+Measurement OfTenRows(double lacks) {
+  return {
+      .sums = {std::llround(6 * lacks * kResidualUnit), std::llround(4 * lacks * kResidualUnit)},
+      .scale = 1};
+}
+
+TEST(ClassTaskTest, NearlyCertainRowsAskForAllThatTheyLackUpToTheBound) {
+  const std::vector<uint32_t> labels = {0, 1};
+  const auto task = ClassTask(labels, 2);
+  task->WeightResiduals(/*rows=*/10);
+  ASSERT_OK(task->AddToAll({std::log(3)}));
+  const std::vector<std::pair<double, double>> share_and_asked = {
+      {-0.3, 1.0 / 4}, {0.05, 1.0 / 4}, {0.1, 5.0 / 24}, {0.15, 1.0 / 6}, {0.5, 1.0 / 6}};
+  for (const auto& [share, asked] : share_and_asked) {
+    task->Observe(OfTenRows(share));
+    const Residuals residuals = Filled(*task, 2);
+    EXPECT_NEAR(residuals[0][1], asked * kResidualUnit, 2) << share;
+    EXPECT_NEAR(residuals[0][0], -kHalf, 2) << share;
+  }
 }
 
 // Compilers work on several rows at once, and on the rest one by one. Both must give the same, or
@@ -61,6 +115,7 @@ TEST(ClassTaskTest, WhatARowAsksForDoesNotDependOnWhereItStands) {
   const std::vector<double> scores = ManyScores();
   const std::vector<uint32_t> labels(scores.size(), 1);
   const auto all = ClassTask(labels, 2);
+  all->WeightResiduals(/*rows=*/1);
   std::vector<std::vector<double>> values;
   std::vector<uint32_t> child(scores.size());
   std::iota(child.begin(), child.end(), 0u);
@@ -69,10 +124,12 @@ TEST(ClassTaskTest, WhatARowAsksForDoesNotDependOnWhereItStands) {
   const Residuals together = Filled(*all, scores.size());
   for (size_t row = 0; row < scores.size(); ++row) {
     const auto alone = ClassTask(absl::MakeConstSpan(labels).first(1), 2);
+    alone->WeightResiduals(/*rows=*/1);
     ASSERT_OK(alone->Add(std::vector<uint32_t>{0}, {{scores[row]}}));
     ASSERT_EQ(Filled(*alone, 1)[0][0], together[0][row]) << scores[row];
     const double lacks = 1 / (1 + std::exp(scores[row]));
-    ASSERT_NEAR(together[0][row], std::min(0.5, lacks) * kResidualUnit, 2) << scores[row];
+    const double weight = 0.5 / std::max(lacks, 1 - lacks);
+    ASSERT_NEAR(together[0][row], weight * lacks * kResidualUnit, 2) << scores[row];
   }
 }
 
@@ -80,15 +137,22 @@ TEST(ClassTaskTest, NoRowOfTwoClassesAsksForMoreThanItsBounds) {
   constexpr size_t kRows = 3000;
   std::vector<uint32_t> labels(kRows);
   for (size_t r = 0; r < kRows; ++r) labels[r] = static_cast<uint32_t>(r % 2);
-  const auto task = ClassTask(labels, 2);
-  SetScores(*task, kRows, 1, 1);
-  const ResidualKind kind = task->kind();
-  const Residuals residuals = Filled(*task, kRows);
-  for (const int32_t residual : residuals[0]) {
-    const auto size = static_cast<uint64_t>(std::abs(residual));
-    ASSERT_LE(size, kind.sensitivity.l1);
-    ASSERT_LE(size * size, kind.sensitivity.l2_squared);
-    ASSERT_LE(2 * size, kind.range);
+  for (const int64_t unit : {kResidualUnit, int64_t{2}, int64_t{16}, int64_t{1} << 20}) {
+    const auto task = ClassTask(labels, 2, unit);
+    task->WeightResiduals(/*rows=*/10);
+    SetScores(*task, kRows, 1, 1);
+    const ResidualKind kind = task->kind();
+    for (const double lacks : {0.5, 0.12, 0.07, 0.0}) {
+      const int64_t sum = std::llround(10 * lacks * static_cast<double>(unit));
+      task->Observe({.sums = {sum, 0}, .scale = 1});
+      const Residuals residuals = Filled(*task, kRows);
+      for (const int32_t residual : residuals[0]) {
+        const auto size = static_cast<uint64_t>(std::abs(residual));
+        ASSERT_LE(size, kind.sensitivity.l1);
+        ASSERT_LE(size * size, kind.sensitivity.l2_squared);
+        ASSERT_LE(2 * size, kind.range);
+      }
+    }
   }
 }
 
