@@ -12,7 +12,7 @@ namespace {
 
 Bags BagsOf(const Forest& forest, const PartitionOptions& partition, size_t rows) {
   Bags bags;
-  for (uint32_t t = 0; t < forest.size(); ++t) bags.push_back(DrawBag(partition, t, rows));
+  for (uint32_t t = 0; t < forest.size(); ++t) bags.push_back(BagOf(rows, partition, t));
   return bags;
 }
 

@@ -67,7 +67,7 @@ Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
   return OkStatus();
 }
 
-std::vector<uint32_t> DrawBag(const PartitionOptions& options, size_t rows, PublicRandom& random) {
+std::vector<uint32_t> DrawBag(size_t rows, const PartitionOptions& options, PublicRandom& random) {
   std::vector<uint32_t> drawn(rows, options.trees > 1 ? 0 : 1);
   if (options.trees == 1) return drawn;
   for (size_t i = 0; i < rows; ++i) ++drawn[random.Below(rows)];
@@ -126,7 +126,7 @@ StatusOr<Forest> GrowByRandomCuts(const Table& public_rows, const PartitionOptio
   for (uint32_t t = 0; t < options.trees; ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
     PublicRandom random(options.seed, t);
-    const std::vector<uint32_t> bag = DrawBag(options, public_rows.num_rows(), random);
+    const std::vector<uint32_t> bag = DrawBag(public_rows.num_rows(), options, random);
     grower.Grow(targets, bag, grow, random, grown);
     COPPICE_ASSIGN_OR_RETURN(FinishedTree tree, FinishTree(grown.nodes, public_rows.schema()));
     forest.push_back(std::move(tree.tree));
@@ -178,21 +178,21 @@ std::string_view CriterionName(Criterion criterion) {
   return "";
 }
 
+std::vector<uint32_t> BagOf(size_t rows, const PartitionOptions& options, uint32_t tree) {
+  PublicRandom random(options.seed, tree);
+  return DrawBag(rows, options, random);
+}
+
 StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
                                     uint32_t tree, const CancelCheck& cancel) {
   PublicRandom random(options.seed, tree);
-  std::vector<uint32_t> drawn = DrawBag(options, rows.num_rows(), random);
+  std::vector<uint32_t> drawn = DrawBag(rows.num_rows(), options, random);
   const HybridOptions of_tree = {.max_depth = options.max_depth,
                                  .min_leaf = options.min_leaf,
                                  .max_leaves = options.max_leaves,
                                  .few_features = tree % 2 == 1};
   COPPICE_ASSIGN_OR_RETURN(Tree grown, GrowHybridTree(rows, drawn, of_tree, random, cancel));
   return BaggedTree{.tree = std::move(grown), .drawn = std::move(drawn)};
-}
-
-std::vector<uint32_t> DrawBag(const PartitionOptions& options, uint32_t tree, size_t rows) {
-  PublicRandom random(options.seed, tree);
-  return DrawBag(options, rows, random);
 }
 
 StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,

@@ -105,15 +105,14 @@ struct BaggedTree {
 StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
                                     uint32_t tree, const CancelCheck& cancel = {});
 
+// That bag again, of one tree among the options' trees: a function of its number, the seed and the
+// number of rows. A single tree draws each row once.
+std::vector<uint32_t> BagOf(size_t rows, const PartitionOptions& options, uint32_t tree);
+
 // One tree by one of the other rules (grow_tree.cc). InvalidArgument if it would have more than
 // kMaxNodes nodes.
 StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
                         PublicRandom& random, const CancelCheck& cancel);
-
-// How often each of `rows` public rows counts in a tree: once if there is no other tree, else as
-// often as it was drawn. It follows from the options alone, so whoever has a partition and its
-// options knows which rows a tree was not grown on.
-std::vector<uint32_t> DrawBag(const PartitionOptions& options, uint32_t tree, size_t rows);
 
 // InvalidArgument: options out of range, or no public row. Calls `cancel` before each cell.
 StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,

@@ -72,7 +72,7 @@ struct SmallStudy {
                  .max_leaves = 8}),
         forest(*GrowPartition(rows, options)) {
     for (uint32_t t = 0; t < forest.size(); ++t) {
-      bags.push_back(DrawBag(options, t, rows.num_rows()));
+      bags.push_back(BagOf(rows.num_rows(), options, t));
       counts.push_back(CountsOf(t, devices, variance));
     }
   }

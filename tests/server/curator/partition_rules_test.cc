@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "server/curator/partition/hybrid_grower.h"
 #include "server/curator/partition/partition.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -252,7 +251,7 @@ TEST(PartitionRulesTest, RandomCutsGrowSmallTreesThatFollowTheLabels) {
   for (uint32_t t = 0; t < forest.size(); ++t) {
     EXPECT_GE(forest[t].num_leaves(), 2u);
     EXPECT_LE(forest[t].num_leaves(), 6u);
-    const std::vector<uint32_t> bag = DrawBag(options, t, rows.num_rows());
+    const std::vector<uint32_t> bag = BagOf(rows.num_rows(), options, t);
     std::vector<uint32_t> drawn(forest[t].num_leaves());
     for (size_t i = 0; i < rows.num_rows(); ++i) drawn[forest[t].FindLeaf(rows.row(i))] += bag[i];
     EXPECT_GE(*std::min_element(drawn.begin(), drawn.end()), 5u)
@@ -263,15 +262,6 @@ TEST(PartitionRulesTest, RandomCutsGrowSmallTreesThatFollowTheLabels) {
   }
   EXPECT_EQ(forest, *GrowPartition(rows, options));
   EXPECT_NE(forest[0], forest[1]);
-}
-
-TEST(PartitionRulesTest, BagsAreThoseThatTreesAreGrownOn) {
-  const Table rows = Line(40);
-  const PartitionOptions options = {.rule = SplitRule::kHybrid, .min_leaf = 2, .trees = 3};
-  for (uint32_t t = 0; t < 3; ++t) {
-    EXPECT_EQ(GrowBaggedTree(HybridRows(rows, true), options, t)->drawn, DrawBag(options, t, 40));
-  }
-  EXPECT_EQ(DrawBag({.trees = 1}, 0, 3), (std::vector<uint32_t>{1, 1, 1}));
 }
 
 TEST(PartitionRulesTest, RandomCutsNeedALimitOnLeavesAndLabels) {
