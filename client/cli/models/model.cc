@@ -104,24 +104,27 @@ void AddBuild(const Command& noun) {
                       "coppice model build --study s-4f2a");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   const Flag estimator =
-      verb.Add("--estimator", flags->estimator,
-               "smooth: all trees as one, nothing to tune. corrected: what the public rows predict, "
-               "corrected by the reports. The paper's: weighted by --lambda, or prune (default: the "
-               "one that another flag is for, or the curator's choice)")
+      verb.Add(
+              "--estimator", flags->estimator,
+              "smooth: all trees as one, nothing to tune. corrected: what the public rows predict, "
+              "corrected by the reports. The paper's: weighted by --lambda, or prune (default: the "
+              "one that another flag is for, or the curator's choice)")
           .OneOf({"weighted", "prune", "smooth", "corrected"});
   const Flag lambda =
       verb.Add("--lambda", flags->lambda,
                "For weighted: how many private rows a public row counts as; 0 to inf (default: the "
                "curator's choice)")
           .Check(CheckLambda, "NUMBER");
-  const Flag evidence = verb.Add("--evidence", flags->evidence,
-                                 "For smooth or corrected: both; reports, if public labels cannot be trusted; "
-                                 "or public, to see what there is without reports (default: the "
-                                 "curator's choice)")
-                            .OneOf({"both", "reports", "public"});
+  const Flag evidence =
+      verb.Add("--evidence", flags->evidence,
+               "For smooth or corrected: both; reports, if public labels cannot be trusted; "
+               "or public, to see what there is without reports (default: the "
+               "curator's choice)")
+          .OneOf({"both", "reports", "public"});
   const Flag where =
       verb.Add("--where", flags->where,
-               "For smooth or corrected: use only the reports with this value of a public feature; FEATURE= "
+               "For smooth or corrected: use only the reports with this value of a public feature; "
+               "FEATURE= "
                "selects reports where it is missing. Needs a study by that feature (study create "
                "--by), or one whose features are all public")
           .Check(CheckWhere, "FEATURE=VALUE");

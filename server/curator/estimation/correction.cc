@@ -94,7 +94,7 @@ MatrixXd SharedWeights(const PublicLeaves& leaves, const std::vector<size_t>& ro
 }
 
 Status CheckCorrectionCounts(const PublicLeaves& leaves, uint32_t classes,
-                   absl::Span<const PrivateCounts> counts) {
+                             absl::Span<const PrivateCounts> counts) {
   bool fits = counts.size() == leaves.trees();
   for (size_t t = 0; fits && t < counts.size(); ++t) {
     const size_t end = t + 1 < counts.size() ? leaves.first_leaf(t + 1) : leaves.leaves();
