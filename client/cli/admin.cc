@@ -113,7 +113,7 @@ Status ShowStatus(const StatusFlags& flags) {
   return OkStatus();
 }
 
-struct TokensFlags {
+struct ListTokensFlags {
   ServerFlags server;
   OutputFlags output;
 };
@@ -131,7 +131,7 @@ Json DescribeToken(const v1::TokenEntry& token) {
           {"sha256", BytesToHexString(token.sha256_prefix())}};
 }
 
-Status ListTokens(const TokensFlags& flags) {
+Status ListTokens(const ListTokensFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response,
                            remote.Call<v1::ListTokensResponse>(v1::ListTokensRequest()));
@@ -176,7 +176,7 @@ void AddAdminCommands(CommandLine& line) {
   SetAction(verb, flags, Backup);
   AddStatus(noun);
   AddBackups(noun);
-  const auto tokens = std::make_shared<TokensFlags>();
+  const auto tokens = std::make_shared<ListTokensFlags>();
   const Command list =
       noun.AddCommand("tokens",
                       "List the entries of the access policy: what each may do, when it expires, "

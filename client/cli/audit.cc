@@ -24,6 +24,7 @@
 #include "common/describe/text.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/signature.h"
+#include "common/terms/terms.h"
 #include "common/wire/proto/audit_chain.h"
 #include "common/wire/proto/json_message.h"
 #include "common/wire/proto/manifest.h"
@@ -125,10 +126,6 @@ StatusOr<std::optional<KeptHead>> ReadKeptHead(const std::string& path) {
                   .hash = json["head"].get<std::string>()};
 }
 
-std::string HexOf(const Sha256Digest& digest) {
-  return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
 // Verifies the log page by page.
 class LogVerifier {
  public:
@@ -170,7 +167,7 @@ class LogVerifier {
     return {{"verified", true},
             {"first", first_},
             {"entries", chain_.entries()},
-            {"head", HexOf(chain_.hash())},
+            {"head", ToHex(chain_.hash())},
             {"signature", trusted_.has_value() ? "valid" : "unpinned"},
             {"signed_by", ToPin(*ParsePublicKeyBytes(head_.signature().key()))}};
   }
@@ -195,7 +192,7 @@ class LogVerifier {
 
   Status CompareWithKept() const {
     if (!kept_.has_value() || kept_->entries != chain_.entries()) return OkStatus();
-    if (kept_->hash == HexOf(chain_.hash())) return OkStatus();
+    if (kept_->hash == ToHex(chain_.hash())) return OkStatus();
     return DataLossError(StrCat("entry ", chain_.entries() == 0 ? 0 : chain_.entries() - 1,
                                 " of the audit log differs from the one that the saved head "
                                 "covers: the log was rewritten"));

@@ -1,5 +1,7 @@
 #include "client/device/offer.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -65,6 +67,17 @@ StatusOr<TreesByIndex> OpenForest(const OfferMessage& offer, const Terms& terms)
     trees.emplace(number, *std::move(tree));
   }
   return trees;
+}
+
+// All offers of a study have one length, whatever the ticket. Reading a tree takes many times its
+// bytes, so its length is looked at first.
+Status CheckRoom(const OfferMessage& offer, const OfferQuestion& question) {
+  uint64_t bytes = offer.tree.size() + offer.tree_path.size();
+  for (const std::string_view tree : offer.forest) bytes = std::max<uint64_t>(bytes, tree.size());
+  if (bytes <= question.max_offer_bytes) return OkStatus();
+  return FailedPreconditionError(StrCat("study ", question.study, " is declined: its offers take ",
+                                        bytes, " bytes, and this device has room for ",
+                                        question.max_offer_bytes));
 }
 
 StatusOr<std::vector<Ticket>> OpenTickets(const OfferMessage& offer, uint32_t asked) {
@@ -146,6 +159,7 @@ StatusOr<Offer> OpenOffer(std::string_view response, const OfferQuestion& questi
     COPPICE_RETURN_IF_ERROR(CheckReportsFit(offer, *question.known));
     return offer;
   }
+  COPPICE_RETURN_IF_ERROR(CheckRoom(*message, question));
   COPPICE_ASSIGN_OR_RETURN(TreesByIndex trees,
                            OpenTrees(*message, question, terms, offer.tickets[0]));
   COPPICE_ASSIGN_OR_RETURN(offer.privatizer,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "client/device/policy.h"
 #include "client/device/privatizer.h"
 #include "client/device/trust.h"
 #include "common/base/status.h"
@@ -24,6 +25,7 @@ struct OfferQuestion {
   uint32_t tickets = 1;
   bool whole_forest = false;          // all trees, not only the ticket's
   const Privatizer* known = nullptr;  // terms, and with whole_forest trees, that need not be sent
+  uint32_t max_offer_bytes = kUsualOfferBytes;  // of a tree and its path; of each tree of a forest
 };
 
 // What a study asks, and all that is needed to answer. Public.
@@ -45,7 +47,8 @@ std::string OfferRequest(const OfferQuestion& question,
 //            for; `trust` let both pass; there are as many tickets as were asked for, and the trees
 //            that they answer in.
 // Errors     DataLoss: no message, or one of another study, fingerprint, tree or number of tickets.
-//            FailedPrecondition: `known` are no longer the study's terms. Otherwise as Trust. Texts
+//            FailedPrecondition: `known` are no longer the study's terms, or a tree is longer than
+//            the device has room for, which is found before any is read. Otherwise as Trust. Texts
 //            of the curator's are printable and short.
 //
 // `now` is in seconds since 1970, by the device's clock.

@@ -24,18 +24,24 @@ enum class DeliveryRoute : uint8_t {
   kThroughRelay,  // sealed, in a relay's batch
 };
 
-// What a device demands of a study's manifest; see trust.h.
+// The longest offer, of a tree and its path, that a device takes without another setting. Reading
+// one takes up to 64 times as much memory.
+inline constexpr uint32_t kUsualOfferBytes = 1u << 20;
+
+// What a device demands of a study's manifest (trust.h) and of an offer that a curator makes itself
+// (offer.h).
 struct OfferPolicy {
   std::optional<PublicKey> curator_key{};  // the pin: trusted, as are the keys that it leads to
   bool demand_pin = false;                 // no study is answered without a pin
   uint64_t min_reports = 0;                // fewest reports that a model may be built from
+  uint32_t max_offer_bytes = kUsualOfferBytes;  // a longer offer is declined
 };
 
 // What a device demands of a relay; see client/device/relay.
 struct RelayPolicy {
   PublicKey relay_key{};                // the pin; it must not come from the curator
   uint64_t min_batch = kLeastMinBatch;  // fewest reports among which the curator finds the answer
-  uint32_t max_offer_bytes = 1 << 20;   // the longest offer that the device has room for
+  uint32_t max_offer_bytes = kUsualOfferBytes;  // a longer offer is declined
   // A sealed answer is sent at a random time, which does not depend on its ticket, at most this
   // long after the ticket came; 0 sends it at once.
   uint32_t max_send_delay_seconds = 60;

@@ -216,7 +216,8 @@ OfferQuestion DeviceSession::Question() const {
           .study = plan_.study,
           .tickets = static_cast<uint32_t>(std::max<size_t>(asked_.size(), 1)),
           .whole_forest = plan_.subjects.size() != 1,
-          .known = plan_.known.get()};
+          .known = plan_.known.get(),
+          .max_offer_bytes = parts_.offers.max_offer_bytes};
 }
 
 void DeviceSession::AskTerms() {

@@ -10,7 +10,7 @@
 namespace coppice {
 namespace {
 
-constexpr uint64_t kSensitivity = 2;
+constexpr uint64_t kJointSensitivity = 2;
 
 // `laplace_joint`: the one-hot vector of the (leaf, label) pair, with discrete Laplace noise of
 // scale 2/epsilon on every entry. That is half the paper's scale, and no separate leaf vector costs
@@ -56,7 +56,7 @@ Influence LaplaceJoint::MaxInfluence() const {
 }  // namespace
 
 MechanismOr MakeLaplaceJoint(const Budget& epsilon, const Domain& domain) {
-  COPPICE_ASSIGN_OR_RETURN(LaplaceNoise noise, LaplaceNoise::Create(epsilon, kSensitivity));
+  COPPICE_ASSIGN_OR_RETURN(LaplaceNoise noise, LaplaceNoise::Create(epsilon, kJointSensitivity));
   return std::make_unique<LaplaceJoint>(epsilon, domain, std::move(noise));
 }
 

@@ -10,7 +10,7 @@
 namespace coppice {
 namespace {
 
-constexpr uint64_t kSensitivity = 4;
+constexpr uint64_t kSplitSensitivity = 4;
 
 // `laplace_split`, the paper's encoding: U, the one-hot vector of the leaf, and for k = 1..K-1 V_k,
 // the same vector if the label is k, otherwise 0; every entry with discrete Laplace noise of scale
@@ -82,7 +82,7 @@ Influence LaplaceSplit::MaxInfluence() const {
 }  // namespace
 
 MechanismOr MakeLaplaceSplit(const Budget& epsilon, const Domain& domain) {
-  COPPICE_ASSIGN_OR_RETURN(LaplaceNoise noise, LaplaceNoise::Create(epsilon, kSensitivity));
+  COPPICE_ASSIGN_OR_RETURN(LaplaceNoise noise, LaplaceNoise::Create(epsilon, kSplitSensitivity));
   return std::make_unique<LaplaceSplit>(epsilon, domain, std::move(noise));
 }
 

@@ -12,8 +12,8 @@
 namespace coppice {
 namespace {
 
-constexpr int kRateBits = 62;
-constexpr uint64_t kOne = uint64_t{1} << kRateBits;  // probability 1
+constexpr int kKeepBits = 62;
+constexpr uint64_t kAlwaysKept = uint64_t{1} << kKeepBits;  // probability 1
 
 uint32_t SymbolIn(std::string_view payload) {
   uint32_t symbol = 0;
@@ -30,7 +30,7 @@ uint64_t SymbolResponse::KeepRate(const Budget& epsilon, uint32_t symbols) {
   const absl::uint128 gain = ExpLowerBound(epsilon, 1) - one;
   const absl::uint128 whole = gain + one * symbols;
   // floor(2^62 gain / whole), 31 digits at a time: whole is below 2^93, so that the products fit.
-  constexpr int kDigits = kRateBits / 2;
+  constexpr int kDigits = kKeepBits / 2;
   const absl::uint128 high = (gain << kDigits) / whole;
   const absl::uint128 rest = (gain << kDigits) % whole;
   return absl::Uint128Low64((high << kDigits) + (rest << kDigits) / whole);
@@ -42,12 +42,12 @@ SymbolResponse::SymbolResponse(MechanismKind kind, const Budget& epsilon, const 
       shape_(shape),
       bytes_(static_cast<size_t>(std::bit_width(shape.symbols - 1) + 7) / 8),
       keep_rate_(KeepRate(epsilon, shape.symbols)),
-      keep_(std::ldexp(static_cast<double>(keep_rate_), -kRateBits)),
-      q_(std::ldexp(static_cast<double>(kOne - keep_rate_), -kRateBits) / shape.symbols) {}
+      keep_(std::ldexp(static_cast<double>(keep_rate_), -kKeepBits)),
+      q_(std::ldexp(static_cast<double>(kAlwaysKept - keep_rate_), -kKeepBits) / shape.symbols) {}
 
 StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t column,
                                               PrivateRandom& random) const {
-  COPPICE_ASSIGN_OR_RETURN(const bool kept, random.Bernoulli(keep_rate_, kOne));
+  COPPICE_ASSIGN_OR_RETURN(const bool kept, random.Bernoulli(keep_rate_, kAlwaysKept));
   if (kept) return SymbolOf(column, CellOf(value, domain()));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t any, random.UniformBelow(symbols()));
   return static_cast<uint32_t>(any);

@@ -16,18 +16,18 @@
 namespace coppice {
 namespace {
 
-constexpr uint64_t kOne = uint64_t{1} << 32;  // probability 1
+constexpr uint64_t kBitOne = uint64_t{1} << 32;  // probability 1
 
 double Fraction(uint64_t rate) { return std::ldexp(static_cast<double>(rate), -32); }
 
 }  // namespace
 
 StatusOr<UnaryVector::Rates> UnaryVector::Rates::Create(uint64_t p, uint64_t q) {
-  if (q == 0 || p <= q || p >= kOne) {
+  if (q == 0 || p <= q || p >= kBitOne) {
     return InternalError("a unary mechanism's rates are out of order");
   }
   COPPICE_ASSIGN_OR_RETURN(GeometricTable silence,
-                           GeometricTable::Create(static_cast<uint32_t>(kOne - q)));
+                           GeometricTable::Create(static_cast<uint32_t>(kBitOne - q)));
   return Rates{.p = p, .q = q, .silence = std::move(silence)};
 }
 
@@ -54,7 +54,7 @@ Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) co
   COPPICE_RETURN_IF_ERROR(ForEachSuccess(rates_.silence, sum_size(), random, [&](size_t position) {
     if (position != cell) set(position);
   }));
-  COPPICE_ASSIGN_OR_RETURN(const bool one, random.Bernoulli(rates_.p, kOne));
+  COPPICE_ASSIGN_OR_RETURN(const bool one, random.Bernoulli(rates_.p, kBitOne));
   if (one) set(cell);
   return OkStatus();
 }

@@ -14,7 +14,7 @@ std::string Quote(std::string_view text) {
   return StrCat("\"", StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
-std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
+std::string DotLeafAttributes(const TreeView& view, uint32_t leaf) {
   const uint32_t label = view.prediction(leaf).label;
   const std::string pruned = PrunedTo(view, leaf);
   std::string text = StrCat(Answer(view, leaf), " ", Certainty(view, leaf));
@@ -38,7 +38,7 @@ StatusOr<std::string> RenderDot(const TreeView& view) {
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (out.size() > kMaxDrawingBytes) return TooLarge();
     if (nodes[i].kind == SplitKind::kLeaf) {
-      StrAppend(&out, "  n", i, " [", LeafAttributes(view, view.tree().first_leaf(i)), "];\n");
+      StrAppend(&out, "  n", i, " [", DotLeafAttributes(view, view.tree().first_leaf(i)), "];\n");
       continue;
     }
     StrAppend(&out, "  n", i, " [label=", Quote(Question(view, i)), "];\n");

@@ -138,7 +138,7 @@ std::string DrawBox(const Box& box, std::string_view attributes) {
   return StrCat(out, "</text></g>\n");
 }
 
-std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
+std::string SvgLeafAttributes(const TreeView& view, uint32_t leaf) {
   const bool number = view.model.schema().target().has_value();
   const uint32_t label = number ? 0 : view.prediction(leaf).label;
   const double lightness =
@@ -188,7 +188,7 @@ StatusOr<std::string> RenderSvg(const TreeView& view) {
     if (body.size() + edges.size() > kMaxDrawingBytes) return TooLarge();
     const bool leaf = nodes[i].kind == SplitKind::kLeaf;
     right = std::max(right, boxes[i].x + boxes[i].width);
-    StrAppend(&body, DrawBox(boxes[i], leaf ? LeafAttributes(view, view.tree().first_leaf(i))
+    StrAppend(&body, DrawBox(boxes[i], leaf ? SvgLeafAttributes(view, view.tree().first_leaf(i))
                                             : "fill=\"#f6f8fa\" stroke=\"#8a939c\""));
     if (leaf) continue;
     StrAppend(&edges, Edge(boxes[i], boxes[nodes[i].left], true),

@@ -9,7 +9,7 @@
 namespace coppice {
 namespace {
 
-constexpr int64_t kFractionDigits = 18;
+constexpr int64_t kDeltaDigits = 18;
 
 Status BadDelta() {
   return InvalidArgumentError(
@@ -55,9 +55,9 @@ StatusOr<uint64_t> ParseDelta(std::string_view text) {
   // The number is 0.SIGNIFICANT * 10^place.
   const std::string_view significant = std::string_view(digits->all).substr(zeros);
   const int64_t place = digits->whole - static_cast<int64_t>(zeros);
-  if (place > 0 || place <= -kFractionDigits) return BadDelta();
+  if (place > 0 || place <= -kDeltaDigits) return BadDelta();
   uint64_t units = 0;
-  for (int64_t i = 0; i < place + kFractionDigits; ++i) {
+  for (int64_t i = 0; i < place + kDeltaDigits; ++i) {
     const auto digit = static_cast<size_t>(i);
     units = units * 10 +
             (digit < significant.size() ? static_cast<uint64_t>(significant[digit] - '0') : 0);

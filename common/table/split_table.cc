@@ -22,8 +22,6 @@ namespace {
 
 constexpr size_t kMaxParts = 20;
 
-Status Error(std::string_view message) { return InvalidArgumentError(message); }
-
 // Accepts letters, digits, "-", "_" and inner dots: a file in the folder on any file system.
 bool IsSafeName(std::string_view name) {
   constexpr size_t kLongest = 64;
@@ -43,10 +41,10 @@ Status SetAmount(std::string_view text, TablePart& part) {
   if (SimpleAtod(text, &part.fraction) && part.fraction > 0 && part.fraction < 1) {
     return OkStatus();
   }
-  return Error(StrCat("part \"", part.name,
-                      "\" needs a number of rows (200), a fraction of "
-                      "all (0.2) or rest, not \"",
-                      text, "\""));
+  return InvalidArgumentError(StrCat("part \"", part.name,
+                                     "\" needs a number of rows (200), a fraction of "
+                                     "all (0.2) or rest, not \"",
+                                     text, "\""));
 }
 
 // Public numbers derived from a seed (SplitMix64; Steele, Lea, Flood 2014). Never noise.
@@ -154,7 +152,8 @@ class DealingSink : public CsvSink {
   }
   void OnField(size_t /*column*/, std::string_view /*text*/) override {}
   Status OnRow(const CsvRow& row) override {
-    if (left_ == 0) return Error("the file grew while it was read; run the command again");
+    if (left_ == 0)
+      return InvalidArgumentError("the file grew while it was read; run the command again");
     uint64_t draw = draws_.Below(left_--);
     size_t part = 0;
     for (; draw >= wanted_[part]; ++part) draw -= wanted_[part];
@@ -209,31 +208,33 @@ StatusOr<std::vector<TablePart>> ParseParts(std::string_view text) {
     TablePart part;
     part.name = std::string(StripAsciiWhitespace(sides.first));
     if (!StrContains(piece, '=')) {
-      return Error(
+      return InvalidArgumentError(
           StrCat("needs NAME=ROWS separated by commas, such as "
                  "public=200,private=rest,test=0.2; \"",
                  piece, "\" has no \"=\""));
     }
     if (!IsSafeName(part.name)) {
-      return Error(StrCat("part \"", part.name,
-                          "\" becomes a file's name: letters, digits, \"-\", \"_\" and \".\", "
-                          "64 at most, not beginning with \"-\" or \".\""));
+      return InvalidArgumentError(
+          StrCat("part \"", part.name,
+                 "\" becomes a file's name: letters, digits, \"-\", \"_\" and \".\", "
+                 "64 at most, not beginning with \"-\" or \".\""));
     }
     COPPICE_RETURN_IF_ERROR(SetAmount(StripAsciiWhitespace(sides.second), part));
     for (const TablePart& other : parts) {
       if (EqualsIgnoreCase(other.name, part.name)) {
-        return Error(StrCat("part \"", part.name, "\" is named twice"));
+        return InvalidArgumentError(StrCat("part \"", part.name, "\" is named twice"));
       }
       if (other.kind == TablePart::Kind::kRest && part.kind == TablePart::Kind::kRest) {
-        return Error("only one part can be the rest");
+        return InvalidArgumentError("only one part can be the rest");
       }
     }
     fractions += part.fraction;
     parts.push_back(std::move(part));
   }
   constexpr double kRounding = 1e-9;
-  if (fractions > 1 + kRounding) return Error("the fractions add up to more than 1");
-  if (parts.size() > kMaxParts) return Error(StrCat("at most ", kMaxParts, " parts"));
+  if (fractions > 1 + kRounding) return InvalidArgumentError("the fractions add up to more than 1");
+  if (parts.size() > kMaxParts)
+    return InvalidArgumentError(StrCat("at most ", kMaxParts, " parts"));
   return parts;
 }
 
@@ -255,18 +256,19 @@ StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& parts, ui
     sum = shares[i] > rows ? rows + 1 : std::min(sum + shares[i], rows + 1);
   }
   if (sum > rows) {
-    return Error(StrCat("the parts ask for more than the file's ", rows,
-                        " rows; give smaller ones, or make one of them the rest"));
+    return InvalidArgumentError(StrCat("the parts ask for more than the file's ", rows,
+                                       " rows; give smaller ones, or make one of them the rest"));
   }
   if (rest < parts.size()) {
     shares[rest] = rows - sum;
   } else if (sum < rows) {
-    return Error(StrCat("the parts leave ", rows - sum, " of the file's ", rows,
-                        " rows over; make one of them the rest, as in private=rest"));
+    return InvalidArgumentError(
+        StrCat("the parts leave ", rows - sum, " of the file's ", rows,
+               " rows over; make one of them the rest, as in private=rest"));
   }
   for (size_t i = 0; i < parts.size(); ++i) {
     if (shares[i] > 0) continue;
-    return Error(
+    return InvalidArgumentError(
         StrCat("part \"", parts[i].name, "\" would get none of the file's ", rows, " rows"));
   }
   return shares;
@@ -278,7 +280,7 @@ StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
   COPPICE_RETURN_IF_ERROR(CheckIsCsv(path));
   struct stat source;
   if (stat(path.c_str(), &source) == 0 && !S_ISREG(source.st_mode)) {
-    return InFile(path, Error("must be a file, since it is read twice"));
+    return InFile(path, InvalidArgumentError("must be a file, since it is read twice"));
   }
   CountingSink count;
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, {}, count));
@@ -289,7 +291,8 @@ StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
   DealingSink deal(*shares, seed, files);
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, {.keep_bytes = true}, deal));
   if (deal.left() > 0) {
-    return InFile(path, Error("the file shrank while it was read; run the command again"));
+    return InFile(path,
+                  InvalidArgumentError("the file shrank while it was read; run the command again"));
   }
   std::vector<WrittenPart> written;
   for (size_t i = 0; i < files.size(); ++i) {

@@ -27,6 +27,9 @@ inline constexpr size_t kMaxRelayPromiseBytes = 512;
 inline constexpr uint64_t kMaxEpochTickets = uint64_t{1} << 24;
 // A relayed study accepts no smaller batch, nor does a device without another setting.
 inline constexpr uint64_t kLeastMinBatch = 1000;
+// The longest offer, of a tree and its path, that a relay sends and a device can make room for. The
+// largest tree that a model may have takes half of it.
+inline constexpr uint32_t kMaxOfferBytes = 16u << 20;
 
 // What a device decides by. It is sent as bytes, signed by the relay under kRelayDomain.
 struct RelayTerms {

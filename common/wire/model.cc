@@ -90,6 +90,11 @@ std::string WriterOf(std::string_view version) {
 }  // namespace
 
 Status CheckReader(uint32_t version, uint32_t min_reader, std::string_view writer) {
+  if (version == 0) {
+    return FieldError("model.version",
+                      "is missing: every program that writes models says its format, so this one "
+                      "was changed; get the model from the curator anew");
+  }
   if (min_reader <= kModelVersion) return OkStatus();
   return FieldError("model.min_reader",
                     StrCat("the model is in format ", version, " and needs a reader of format ",

@@ -16,11 +16,11 @@
 namespace coppice {
 
 // The signature is skipped, as are the names and times, which belong to the curator's record of the
-// model. Also an error, which says to upgrade: a model that needs a later reader.
+// model. Errors include those of CheckReader(), before anything else of the model is looked at.
 StatusOr<Model> ReadModel(std::string_view bytes);
 
-// InvalidArgument if a model in format `version` needs a later reader than this one; `writer` is
-// the version of the code that made it.
+// InvalidArgument if a model in format `version` needs a later reader than this one, which says to
+// upgrade, or if it says no format; `writer` is the version of the code that made it.
 Status CheckReader(uint32_t version, uint32_t min_reader, std::string_view writer);
 
 }  // namespace coppice

@@ -58,7 +58,7 @@ Status CheckBlockRows(size_t rows) {
                     StrCat("must be at most ", kMaxRowsPerBlock, " in a block, are ", rows));
 }
 
-StatusOr<Table> RowsFromProto(const v1::RowBlock& block, std::shared_ptr<const Schema> schema) {
+StatusOr<Table> ParseRows(const v1::RowBlock& block, std::shared_ptr<const Schema> schema) {
   Table rows(std::move(schema));
   COPPICE_RETURN_IF_ERROR(AppendRows(block, rows));
   return rows;

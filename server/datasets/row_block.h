@@ -20,7 +20,7 @@ Status CheckBlockRows(size_t rows);
 
 // Returns the rows of `block`, which may be hostile. OK only if each row fits the schema and has a
 // class or kUnlabelled, or for regression a number within the target's bounds.
-StatusOr<Table> RowsFromProto(const v1::RowBlock& block, std::shared_ptr<const Schema> schema);
+StatusOr<Table> ParseRows(const v1::RowBlock& block, std::shared_ptr<const Schema> schema);
 // Adds the rows of `block` to `rows`. After an error, some may have been added.
 Status AppendRows(const v1::RowBlock& block, Table& rows);
 

@@ -209,7 +209,7 @@ void Connection::OnHead() {
   keep_alive_ = head.keep_alive;
   omits_body_ = head.method == "HEAD";
   phase_ = Phase::kBody;
-  Router::Judged judged = settings_.router.Judge(head, certificate_);
+  Judged judged = settings_.router.Judge(head, certificate_);
   shared_head_ = std::move(judged.shared_head);
   call_ = std::move(judged.call);
   if (call_ != nullptr) {

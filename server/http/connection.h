@@ -22,8 +22,9 @@
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/terms/sha256.h"
-#include "server/http/calls.h"
+#include "server/http/call.h"
 #include "server/http/request_parser.h"
+#include "server/http/router.h"
 
 namespace coppice::http {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "server/http/calls.h"
+#include "server/http/call.h"
 #include "server/http/request_parser.h"
 
 namespace coppice::http {

@@ -1,22 +1,19 @@
-// The part of the Connect protocol that the daemon speaks: codes, content types, errors, envelopes,
-// and messages as JSON. docs/protocol.md#http describes it.
+// The part of the Connect protocol that the daemon speaks: codes, content types, errors and
+// envelopes. docs/protocol.md#http describes it.
 //
 // Source     https://connectrpc.com/docs/protocol
 
 #ifndef COPPICE_SERVER_HTTP_PROTOCOL_H_
 #define COPPICE_SERVER_HTTP_PROTOCOL_H_
 
-#include <google/protobuf/message.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "common/base/status.h"
-#include "server/serving/calls/handler_registry.h"
-#include "server/serving/calls/message_intake.h"
 
 namespace coppice::http {
 
@@ -54,20 +51,6 @@ StatusOr<std::string_view> MessageIn(std::string_view envelope);
 
 // Parses Connect-Timeout-Ms: at most 10 digits. InvalidArgument for anything else.
 StatusOr<absl::Duration> ParseTimeout(std::string_view milliseconds);
-
-// Units      bytes. JSON names are lowerCamelCase or as in the .proto; unknown ones are rejected.
-// Errors     InvalidArgument, naming the field and quoting no value: values are private.
-//            ResourceExhausted if `intake` has no room. The result is to be kept as long as the
-//            message.
-StatusOr<calls::HeldBytes> ParseMessage(Encoding encoding, std::string_view bytes,
-                                        service::MessageIntake& intake,
-                                        google::protobuf::Message& message);
-
-// Internal if the message is too large to serialize: 2 GB.
-StatusOr<std::string> SerializeMessage(Encoding encoding, const google::protobuf::Message& message);
-// `type` is a message of the pieces' type.
-StatusOr<std::string> SerializePieces(Encoding encoding, const service::MessagePieces& pieces,
-                                      const google::protobuf::Message& type);
 
 }  // namespace coppice::http
 

@@ -9,7 +9,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "server/serving/calls/unary_call.h"
+#include "server/process/byte_load.h"
 
 namespace coppice::http {
 namespace {
@@ -150,7 +150,7 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
 
 RequestParser::RequestParser(const ParserLimits& limits)
     : limits_(limits),
-      body_limit_{limits.max_body_bytes, service::TooLargeRequest(limits.max_body_bytes)},
+      body_limit_{limits.max_body_bytes, calls::TooLargeRequest(limits.max_body_bytes)},
       parser_(std::make_unique<Parser>(*this)) {}
 
 RequestParser::~RequestParser() {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "server/serving/calls/byte_load.h"
+#include "server/process/byte_load.h"
 
 namespace coppice::http {
 

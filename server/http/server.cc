@@ -26,22 +26,24 @@ using Error = boost::system::error_code;
 // How long accepting pauses after an error, since the process may have run out of files.
 constexpr std::chrono::milliseconds kPause{100};
 
-class AsioServer final : public Server {
+}  // namespace
+
+class Server::Sockets {
  public:
-  AsioServer(const ServerOptions& options, const ServedCalls& served)
+  Sockets(const ServerOptions& options, Methods& methods)
       : tls_source_(options.tls),
         bodies_(options.max_request_bytes),
-        router_(served,
+        router_(methods,
                 Origins(options.allowed_origins, /*has_console=*/options.console != nullptr,
                         /*has_tls=*/options.tls != nullptr),
-                options.console, options.site, options.max_message_bytes),
+                options.console, options.site),
         connections_(options.max_connections),
         settings_{.router = router_,
                   .connections = connections_,
                   .limits = {.max_body_bytes = options.max_message_bytes + kEnvelopeBytes,
                              .bodies = &bodies_},
                   .max_age = options.max_connection_age} {}
-  ~AsioServer() override { Stop(absl::Now()); }
+  ~Sockets() { Stop(absl::Now()); }
 
   Status Listen(const std::string& listen) {
     const size_t colon = std::min(listen.rfind(':'), listen.size());
@@ -66,9 +68,9 @@ class AsioServer final : public Server {
     return OkStatus();
   }
 
-  int port() const override { return port_; }
+  int port() const { return port_; }
 
-  void Drain() override {
+  void Drain() {
     if (draining_.exchange(true)) return;
     net::post(acceptor_.get_executor(), [this] {
       Error ignored;
@@ -78,7 +80,7 @@ class AsioServer final : public Server {
     for (const std::shared_ptr<Connection>& connection : connections_.All()) connection->Drain();
   }
 
-  void Stop(absl::Time deadline) override {
+  void Stop(absl::Time deadline) {
     Drain();
     router_.open_calls().AwaitNone(deadline);
     // Finished answers may still be in transit.
@@ -157,14 +159,21 @@ class AsioServer final : public Server {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace
-
-StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
-                                                const ServedCalls& served) {
-  auto server = std::make_unique<AsioServer>(options, served);
-  const Status listening = server->Listen(options.listen);
+StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options, Methods& methods) {
+  auto sockets = std::make_unique<Sockets>(options, methods);
+  const Status listening = sockets->Listen(options.listen);
   if (!listening.ok()) return listening;
-  return server;
+  return std::unique_ptr<Server>(new Server(std::move(sockets)));
 }
+
+Server::Server(std::unique_ptr<Sockets> sockets) : sockets_(std::move(sockets)) {}
+
+Server::~Server() = default;
+
+int Server::port() const { return sockets_->port(); }
+
+void Server::Drain() { sockets_->Drain(); }
+
+void Server::Stop(absl::Time deadline) { sockets_->Stop(deadline); }
 
 }  // namespace coppice::http

@@ -1,4 +1,4 @@
-// The daemon's HTTP server: the registered handlers by the Connect protocol over HTTP/1.1.
+// A server of HTTP/1.1: a daemon's methods by the Connect protocol, and files for browsers.
 //
 // Sockets and TLS come from Boost.Asio, the grammar of requests from Boost.Beast: both are in
 // Debian, widely used and fuzzed, share one reactor, and leave each connection's limits to us.
@@ -16,7 +16,9 @@
 
 #include "absl/time/time.h"
 #include "common/base/status.h"
-#include "server/http/calls.h"
+#include "server/http/call.h"
+#include "server/http/console.h"
+#include "server/http/site.h"
 
 namespace coppice::http {
 
@@ -42,18 +44,22 @@ struct ServerOptions {
 // Threads    safe to share.
 class Server {
  public:
-  virtual ~Server() = default;
+  // Unavailable if the address cannot be used. `methods` must outlive the server.
+  static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options, Methods& methods);
+  ~Server();  // stops at once
 
-  // Unavailable if the address cannot be used.
-  static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
-                                                 const ServedCalls& served);
-
-  virtual int port() const = 0;
+  int port() const;
 
   // Accepts no more connections, and closes those without a call; the others when theirs end.
-  virtual void Drain() = 0;
+  void Drain();
   // Waits for calls until `deadline`, cancels the rest, and waits for their handlers.
-  virtual void Stop(absl::Time deadline) = 0;
+  void Stop(absl::Time deadline);
+
+ private:
+  class Sockets;  // keeps Boost.Asio out of this header
+  explicit Server(std::unique_ptr<Sockets> sockets);
+
+  const std::unique_ptr<Sockets> sockets_;
 };
 
 }  // namespace coppice::http

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/http/calls.h"
+#include "server/http/call.h"
 #include "server/http/files.h"
 #include "server/http/request_parser.h"
 

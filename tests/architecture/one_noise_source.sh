@@ -93,7 +93,7 @@ path=("$build"/common/{privacy/libcoppice_privacy,ldp/libcoppice_ldp,encrypt/lib
       "$build"/client/device/libcoppice_device_session.a)
 expect 'the private path' "$(imports "${path[@]}")" "$private"
 # A trainer uses no generator at all: its draws are passed in.
-trainers=("$build"/server/trainers/{libcoppice_trainers,{core,forests,boosting,dpboost,lazybb}/libcoppice_trainers_*}.a)
+trainers=("$build"/server/trainers/{libcoppice_trainers,core/libcoppice_trainers_core}.a)
 expect 'the trainers' "$(imports "${trainers[@]}")"
 
 expect flags "$(for name in coppiced coppice coppice-lab coppice-relay coppice-research coppice_device_example; do

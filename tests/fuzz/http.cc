@@ -15,6 +15,7 @@
 #include "server/http/origins.h"
 #include "server/http/protocol.h"
 #include "server/http/request_parser.h"
+#include "server/serving/http/messages.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace coppice::http {

@@ -41,7 +41,7 @@ Status List(const ListFlags& flags) {
   return OkStatus();
 }
 
-void AddList(const Command& noun) {
+void AddListDatasets(const Command& noun) {
   const auto flags = std::make_shared<ListFlags>();
   const Command verb = noun.AddCommand(
       "list", "List all datasets and what is left of their budgets", "coppice dataset list --json");
@@ -56,7 +56,7 @@ struct OneDatasetFlags {
   std::string dataset;
 };
 
-struct ShowFlags : OneDatasetFlags {
+struct ShowDatasetFlags : OneDatasetFlags {
   std::optional<uint32_t> entries;
 };
 
@@ -71,14 +71,14 @@ StatusOr<v1::Dataset> GetNewest(const Remote& remote, const std::string& name, u
     request.set_first_entry(all - std::min<uint64_t>(all, entries));
     COPPICE_ASSIGN_OR_RETURN(response, remote.Call<v1::GetDatasetResponse>(request));
   }
-  // More may have been added meanwhile, and an older daemon sends all.
+  // More may have been added meanwhile.
   auto& ledger = *response.mutable_dataset()->mutable_ledger();
   const int surplus = ledger.size() - static_cast<int>(std::min<uint64_t>(ledger.size(), entries));
   ledger.DeleteSubrange(0, surplus);
   return response.dataset();
 }
 
-Status Show(const ShowFlags& flags) {
+Status Show(const ShowDatasetFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   const std::string name = MakeName("datasets", flags.dataset);
   COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset, flags.entries.has_value()
@@ -99,8 +99,8 @@ Status Show(const ShowFlags& flags) {
   return OkStatus();
 }
 
-void AddShow(const Command& noun) {
-  const auto flags = std::make_shared<ShowFlags>();
+void AddShowDataset(const Command& noun) {
+  const auto flags = std::make_shared<ShowDatasetFlags>();
   const Command verb = noun.AddCommand("show",
                                        "Show a dataset: its budget, what is spent and left of it, "
                                        "and every release, with who made it",
@@ -225,8 +225,8 @@ void AddDatasetCommands(CommandLine& line) {
       "dataset", "Datasets: tables that the curator holds, each under a privacy budget");
   AddDatasetCreate(noun);
   AddDatasetUpload(noun);
-  AddList(noun);
-  AddShow(noun);
+  AddListDatasets(noun);
+  AddShowDataset(noun);
   AddConfirm(noun);
   AddWriteOff(noun);
   AddYesFlag(AddOneDatasetVerb(noun, "free-name",

@@ -78,7 +78,7 @@ Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const Table&
 
 // ---- create
 
-struct CreateFlags : FileFlags {
+struct CreateDatasetFlags : FileFlags {
   ServerFlags server;
   OutputFlags output;
   std::string dataset;
@@ -90,7 +90,7 @@ struct CreateFlags : FileFlags {
   bool accept_leak = false;
 };
 
-Status Create(const CreateFlags& flags) {
+Status Create(const CreateDatasetFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const Table table, ReadRows(flags, file.schema, file.format));
   v1::CreateDatasetRequest request;
@@ -118,7 +118,7 @@ struct UploadFlags : FileFlags {
 };
 
 // Reads the format of the file of rows from --schema, whose schema must be `schema`.
-StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
+StatusOr<TableFormat> UploadFormat(const std::string& schema_file, const Schema& schema) {
   if (schema_file.empty()) return TableFormat();
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile given, ReadSchema(schema_file));
   if (given.schema->IsSameButForUnsaidUnits(schema)) return given.format;
@@ -131,7 +131,7 @@ Status Upload(const UploadFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(v1::Dataset dataset,
                            GetDataset(remote, MakeName("datasets", flags.dataset)));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(dataset.schema()));
-  COPPICE_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags.schema_file, schema));
+  COPPICE_ASSIGN_OR_RETURN(const TableFormat format, UploadFormat(flags.schema_file, schema));
   COPPICE_ASSIGN_OR_RETURN(
       const Table table,
       ReadRows(flags, std::make_shared<const Schema>(std::move(schema)), format));
@@ -142,7 +142,7 @@ Status Upload(const UploadFlags& flags) {
 }  // namespace
 
 void AddDatasetCreate(const Command& noun) {
-  const auto flags = std::make_shared<CreateFlags>();
+  const auto flags = std::make_shared<CreateDatasetFlags>();
   const Command verb =
       noun.AddCommand("create", "Upload a table under a privacy budget",
                       "coppice dataset create --data private.csv --schema schema.json "

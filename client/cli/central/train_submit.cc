@@ -93,14 +93,14 @@ void Warn(const google::protobuf::RepeatedPtrField<std::string>& warnings) {
 
 // ---- preview
 
-struct PreviewFlags : SpecFlags {
+struct PreviewJobFlags : SpecFlags {
   std::string data_file;
   std::vector<std::string> missing;
 };
 
 // What always answering the most frequent class, or the mean, achieves on the caller's rows. They
 // are read with the dataset's schema, and not sent.
-StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote) {
+StatusOr<Json> BaselineOn(const PreviewJobFlags& flags, const Remote& remote) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset,
                            GetDataset(remote, MakeName("datasets", flags.dataset)));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(dataset.schema()));
@@ -122,7 +122,7 @@ StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote) {
               {"majority_class", rows.schema().classes()[majority.label]}};
 }
 
-Status Preview(const PreviewFlags& flags) {
+Status Preview(const PreviewJobFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::PreviewJobRequest request;
   *request.mutable_spec() = SpecOf(flags);
@@ -191,7 +191,7 @@ Status Submit(const SubmitFlags& flags) {
 }  // namespace
 
 void AddTrainPreview(const Command& noun) {
-  const auto flags = std::make_shared<PreviewFlags>();
+  const auto flags = std::make_shared<PreviewJobFlags>();
   const Command verb =
       noun.AddCommand("preview", "Show what a job would cost, and whether the budget allows it",
                       "coppice train preview --dataset d-7b1e --algorithm spe --epsilon 1");

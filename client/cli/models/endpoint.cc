@@ -128,7 +128,7 @@ Status List(const EndpointFlags& flags) {
   return OkStatus();
 }
 
-void AddList(const Command& noun) {
+void AddListEndpoints(const Command& noun) {
   const auto flags = std::make_shared<EndpointFlags>();
   const Command verb =
       noun.AddCommand("list", "List endpoints and what they serve", "coppice endpoint list --json");
@@ -163,7 +163,7 @@ void AddEndpointCommands(CommandLine& line) {
   AddSet(noun);
   AddRollBack(noun);
   AddEndpointShow(noun);
-  AddList(noun);
+  AddListEndpoints(noun);
   AddEndpointDelete(noun);
 }
 

@@ -65,13 +65,6 @@ std::string ValueText(const HasValue& has, const Schema& schema) {
   return known ? Printable(feature.values[static_cast<size_t>(has.value())]) : "other";
 }
 
-// False for a curator of an earlier version, which sends no features.
-bool TellsFeatures(const v1::Explanation& explanation) {
-  return explanation.features_size() > 0 ||
-         std::all_of(explanation.trees().begin(), explanation.trees().end(),
-                     [](const v1::TreePath& path) { return path.steps().empty(); });
-}
-
 // "yes 0.83 ± 0.02": the leaf's own answer, if it is a probability.
 std::string LeafText(const v1::TreePath& path, v1::ContributionUnit unit,
                      const ModelSource& source) {
@@ -117,7 +110,6 @@ Json DescribeStep(const v1::PathStep& step, const Schema& schema) {
 }
 
 void DescribeFeatures(const v1::Explanation& explanation, const Schema& schema, Json& json) {
-  if (!TellsFeatures(explanation)) return;
   json["bias"] = explanation.bias();
   json["contributions"] = Json::array();
   for (const v1::FeatureContribution& of_feature : explanation.features()) {

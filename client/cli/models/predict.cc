@@ -11,7 +11,7 @@
 namespace coppice::cli {
 namespace {
 
-constexpr size_t kMaxRows = 10'000;
+constexpr size_t kMaxCallRows = 10'000;
 constexpr size_t kMaxCallBytes = 2 << 20;
 
 v1::StreamPredictionsRequest RequestFor(const std::string& name, const Table& block) {
@@ -42,7 +42,7 @@ Status CheckAnswer(const v1::StreamPredictionsResponse& response, size_t rows,
 
 size_t RowsPerCall(size_t features) {
   const size_t row_bytes = 8 * features + 8;
-  return std::clamp<size_t>(kMaxCallBytes / row_bytes, 1, kMaxRows);
+  return std::clamp<size_t>(kMaxCallBytes / row_bytes, 1, kMaxCallRows);
 }
 
 StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
@@ -66,23 +66,11 @@ StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& opti
 
 namespace {
 
-struct Reach {
-  double low, high;
-};
-
-// Uses the curator's interval; one of an older version sends none, so it is computed here.
-Reach ReachOf(const v1::Prediction& prediction, double middle, double error) {
-  constexpr double kNormal95 = 1.96;
-  if (prediction.has_low()) return {prediction.low(), prediction.high()};
-  return {middle - kNormal95 * error, middle + kNormal95 * error};
-}
-
 Json DescribeNumber(size_t row, const v1::Prediction& prediction, const Target& target) {
-  const Reach reach = ReachOf(prediction, prediction.value(), prediction.value_error());
   return {{"row", row + 1},
           {"value", prediction.value()},
-          {"low", std::max(reach.low, target.min)},
-          {"high", std::min(reach.high, target.max)},
+          {"low", std::max(prediction.low(), target.min)},
+          {"high", std::min(prediction.high(), target.max)},
           {"standard_error", prediction.value_error()}};
 }
 
@@ -92,12 +80,11 @@ Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Sche
                         double abstain_below) {
   if (schema.target()) return DescribeNumber(row, prediction, *schema.target());
   const double p = prediction.probabilities(static_cast<int>(prediction.label()));
-  const Reach reach = ReachOf(prediction, p, prediction.standard_error());
   Json json = {{"row", row + 1},
                {"label", schema.classes()[prediction.label()]},
                {"probability", p},
-               {"low", std::max(reach.low, 0.0)},
-               {"high", std::min(reach.high, 1.0)},
+               {"low", std::max(prediction.low(), 0.0)},
+               {"high", std::min(prediction.high(), 1.0)},
                {"standard_error", prediction.standard_error()},
                {"confidence", prediction.confidence()}};
   if (prediction.confidence() < abstain_below) json["label"] = nullptr;

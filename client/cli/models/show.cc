@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kHtml[] = "html";
 
-struct ShowFlags : ModelOrFileFlags {
+struct ShowModelFlags : ModelOrFileFlags {
   std::string format = "text", output_file;
   std::optional<size_t> tree;
   bool force = false;
@@ -36,11 +36,11 @@ std::string Hint(const Model& model) {
 }
 
 // Whether to show a summary: for people, if they ask for no particular one of several trees.
-bool IsSummary(const ShowFlags& flags, const Model& model) {
+bool IsSummary(const ShowModelFlags& flags, const Model& model) {
   return flags.format == "text" && !flags.tree && !flags.output.json && model.forest().size() > 1;
 }
 
-StatusOr<std::string> Draw(const ShowFlags& flags, const std::string& id, const Model& model) {
+StatusOr<std::string> Draw(const ShowModelFlags& flags, const std::string& id, const Model& model) {
   if (flags.format == kHtml) return report::TreePage(id, model);
   if (IsSummary(flags, model)) return RenderSummary(model) + Hint(model);
   COPPICE_ASSIGN_OR_RETURN(const RenderFormat format, ParseRenderFormat(flags.format));
@@ -57,7 +57,7 @@ Json DescribeImportances(const Model& model) {
   return json;
 }
 
-Status Show(const ShowFlags& flags) {
+Status Show(const ShowModelFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, GetModel(flags));
   COPPICE_ASSIGN_OR_RETURN(const Model model, ParseModel(proto));
   COPPICE_ASSIGN_OR_RETURN(const std::string drawing, Draw(flags, IdOf(proto.name()), model));
@@ -82,7 +82,7 @@ Status Show(const ShowFlags& flags) {
 }  // namespace
 
 void AddShow(const Command& noun) {
-  const auto flags = std::make_shared<ShowFlags>();
+  const auto flags = std::make_shared<ShowModelFlags>();
   const Command verb =
       noun.AddCommand("show", "Summarize a forest, or draw one of its trees",
                       "coppice model show --model m-91c0 --format svg --output tree.svg");

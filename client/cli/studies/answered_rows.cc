@@ -20,6 +20,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/sha256.h"
+#include "common/terms/terms.h"
 
 // The file has a line "salt HEX", and a line "HASH JOURNAL" for each time that rows answered. The
 // salt is this user's alone, so that no hash can be looked up in a precomputed table.
@@ -88,10 +89,6 @@ class LockedFile {
   std::unique_ptr<int, Close> descriptor_;
 };
 
-std::string HexOf(const Sha256Digest& digest) {
-  return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
 // Hashes the study, its curator and every byte of the file.
 StatusOr<std::string> HashOf(const AnsweringRows& rows, const std::string& salt) {
   const auto bytes_of = [](const auto& array) {
@@ -107,7 +104,7 @@ StatusOr<std::string> HashOf(const AnsweringRows& rows, const std::string& salt)
     digest = Sha256({bytes_of(digest), std::string_view(block).substr(0, size)});
   } while (stream.good());
   if (!stream.eof()) return UnavailableError(StrCat("cannot read ", rows.data_file));
-  return HexOf(digest);
+  return ToHex(digest);
 }
 
 StatusOr<std::string> SaltOf(LockedFile& file) {

@@ -76,7 +76,10 @@ Status CheckEnoughTokens(const std::vector<std::string>& tokens, size_t rows) {
 }
 
 StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
-  OfferPolicy policy{.demand_pin = flags.demand_pin, .min_reports = flags.min_reports};
+  // A gateway's machine has room for any tree.
+  OfferPolicy policy{.demand_pin = flags.demand_pin,
+                     .min_reports = flags.min_reports,
+                     .max_offer_bytes = kMaxOfferBytes};
   if (flags.curator_key.empty()) return policy;
   COPPICE_ASSIGN_OR_RETURN(policy.curator_key, ReadPublicKey(flags.curator_key));
   return policy;

@@ -23,7 +23,7 @@
 namespace coppice::cli {
 namespace {
 
-struct CreateFlags {
+struct CreateStudyFlags {
   ServerFlags server;
   OutputFlags output;
   PublicRowsFlags rows;
@@ -43,7 +43,7 @@ struct CreateFlags {
 };
 
 // Asks for what a flag says and nothing else: the curator chooses the rest.
-void SetPartition(const CreateFlags& flags, v1::PartitionOptions& options) {
+void SetPartition(const CreateStudyFlags& flags, v1::PartitionOptions& options) {
   if (flags.rule) options.set_rule(*flags.rule);
   if (flags.criterion) options.set_criterion(*flags.criterion);
   if (flags.depth) options.set_max_depth(*flags.depth);
@@ -53,7 +53,7 @@ void SetPartition(const CreateFlags& flags, v1::PartitionOptions& options) {
   options.set_by_feature(flags.by_feature);
 }
 
-StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
+StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateStudyFlags& flags) {
   v1::CreateStudyRequest request;
   COPPICE_RETURN_IF_ERROR(AddPublicRows(flags.rows, request));
   COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
@@ -73,7 +73,7 @@ StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   return request;
 }
 
-Status Create(const CreateFlags& flags) {
+Status Create(const CreateStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::CreateStudyRequest request, CreateRequest(flags));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::CreateStudyResponse>(request));
@@ -107,7 +107,7 @@ void AddSettingsFlags(const Command& command, v1::StudySettings& settings) {
   }
 }
 
-void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
+void AddPartitionFlags(const Command& verb, CreateStudyFlags& flags) {
   const std::map<std::string, v1::SplitRule> rules = {
       {"max_edge", v1::SPLIT_RULE_MAX_EDGE},
       {"random_max_edge", v1::SPLIT_RULE_RANDOM_MAX_EDGE},
@@ -147,7 +147,7 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
 }
 
 void AddCreate(const Command& noun) {
-  const auto flags = std::make_shared<CreateFlags>();
+  const auto flags = std::make_shared<CreateStudyFlags>();
   const Command verb =
       noun.AddCommand("create", "Grow a partition from public rows and open a study on it",
                       "coppice study create --public public.csv --schema schema.json "
@@ -184,7 +184,7 @@ void AddCreate(const Command& noun) {
   SetAction(verb, flags, Create);
 }
 
-struct TokensFlags {
+struct SubmissionTokensFlags {
   ServerFlags server;
   OutputFlags output;
   uint32_t count = 0;
@@ -192,7 +192,7 @@ struct TokensFlags {
   bool force = false;
 };
 
-Status IssueTokens(const TokensFlags& flags) {
+Status IssueTokens(const SubmissionTokensFlags& flags) {
   constexpr uint32_t kMaxAtOnce = 10'000;
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<std::string> tokens;
@@ -212,7 +212,7 @@ Status IssueTokens(const TokensFlags& flags) {
 }
 
 void AddTokens(const Command& noun) {
-  const auto flags = std::make_shared<TokensFlags>();
+  const auto flags = std::make_shared<SubmissionTokensFlags>();
   const Command verb =
       noun.AddCommand("tokens",
                       "Make submission tokens, one per person; each counts once in every study "

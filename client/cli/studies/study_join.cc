@@ -18,8 +18,8 @@
 namespace coppice::cli {
 namespace {
 
-constexpr size_t kMaxRows = 1000;
-constexpr size_t kBlockBytes = 1 << 20;
+constexpr size_t kMaxJoinRows = 1000;
+constexpr size_t kJoinBlockBytes = 1 << 20;
 
 struct JoinFlags {
   ServerFlags server;
@@ -42,7 +42,7 @@ StatusOr<v1::Study> GetStudy(const Remote& remote, const std::string& study) {
 }
 
 // Reads the table's format from a schema file, which must be this study's.
-StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
+StatusOr<TableFormat> JoinFormat(const std::string& schema_file, const Schema& schema) {
   if (schema_file.empty()) return TableFormat();
   COPPICE_ASSIGN_OR_RETURN(SchemaFile file, ReadSchema(schema_file));
   COPPICE_RETURN_IF_ERROR(schema.CheckAgreesWith(*file.schema));
@@ -52,7 +52,7 @@ StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& sch
 // Reads all rows before any is sent.
 StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& terms) {
   COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(terms.schema()));
-  COPPICE_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags.schema_file, schema));
+  COPPICE_ASSIGN_OR_RETURN(const TableFormat format, JoinFormat(flags.schema_file, schema));
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
   const ReadingNote reading(path);
   COPPICE_ASSIGN_OR_RETURN(
@@ -73,7 +73,7 @@ StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& terms) {
 // Each call may be repeated, and so may the whole upload.
 StatusOr<uint64_t> Upload(const Remote& remote, const std::string& name, const TableFile& file) {
   const size_t row_bytes = 8 * file.table.schema().num_features() + kMaxJoinIdBytes;
-  const size_t step = std::clamp<size_t>(kBlockBytes / row_bytes, 1, kMaxRows);
+  const size_t step = std::clamp<size_t>(kJoinBlockBytes / row_bytes, 1, kMaxJoinRows);
   const size_t all = file.table.num_rows();
   Progress progress("rows", all);
   uint64_t rows = 0;

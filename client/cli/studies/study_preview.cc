@@ -29,7 +29,7 @@ struct ForecastOutput {
   bool force = false;
 };
 
-struct PreviewFlags : ForecastOutput {
+struct PreviewStudyFlags : ForecastOutput {
   ServerFlags server;
   PublicRowsFlags rows;
   std::string mechanism = "auto";
@@ -46,7 +46,7 @@ struct ForecastFlags : ForecastOutput {
   std::vector<uint64_t> devices;
 };
 
-StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
+StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewStudyFlags& flags) {
   v1::PreviewStudyRequest request;
   v1::CreateStudyRequest& study = *request.mutable_study();
   COPPICE_RETURN_IF_ERROR(AddPublicRows(flags.rows, study));
@@ -159,7 +159,7 @@ Status WritePage(const ForecastOutput& flags, const v1::PreviewStudyResponse& re
   return WriteResult(flags.html_file, response.page(), flags.force);
 }
 
-Status Preview(const PreviewFlags& flags) {
+Status Preview(const PreviewStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::PreviewStudyRequest request, PreviewRequest(flags));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::PreviewStudyResponse>(request));
@@ -212,7 +212,7 @@ void AddPageFlags(const Command& verb, ForecastOutput& flags) {
 }  // namespace
 
 void AddStudyPreview(const Command& noun) {
-  const auto flags = std::make_shared<PreviewFlags>();
+  const auto flags = std::make_shared<PreviewStudyFlags>();
   const Command verb =
       noun.AddCommand("preview",
                       "Predict a study's accuracy from its public rows (a sample of 20,000 if "

@@ -113,8 +113,8 @@ typedef struct {
    * this device visits no relay. */
   const uint8_t* relay_key;
   uint64_t min_batch; /* fewest reports among which the curator finds the answer */
-  /* The longest offer that there is room for, at most 16 MiB. Reading one takes 64 times as much
-   * memory, which is set aside before a ticket is taken. */
+  /* The longest offer that there is room for, from a curator too, at most 16 MiB. Reading one takes
+   * up to 64 times as much memory, which through a relay is set aside before a ticket is taken. */
   uint32_t max_offer_bytes;
   /* A sealed answer is sent at a random time, at most this long after its ticket came; 0: at once.
    */
@@ -135,8 +135,8 @@ typedef struct {
 } coppice_device_options;
 
 /* Sensible caps: epsilon 4 per report and 8 in all, 100 reports waiting, a journal of 256 kB, the
- * subject "this device", a pinned key required; through a relay batches of at least 1,000 reports,
- * offers of at most 1 MiB, a delay of at most 60 seconds. What stays to be set is journal_path,
+ * subject "this device", a pinned key required; offers of at most 1 MiB; through a relay
+ * batches of at least 1,000 reports, a delay of at most 60 seconds. What stays to be set is journal_path,
  * curator_key and, to visit a relay, relay_key.
  * `size` is sizeof the struct. In C the macro says it; a program that loads the library by name
  * calls coppice_device_options_init_sized(), since the other one knows the struct as it was before

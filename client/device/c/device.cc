@@ -24,9 +24,6 @@ namespace coppice {
 namespace {
 
 constexpr uint64_t kNanos = 1'000'000'000;
-// A response takes fewer than COPPICE_MAX_RESPONSE_BYTES then, and 32 bits are enough for the
-// memory that reading it takes.
-constexpr uint32_t kMaxOfferBytes = 16 << 20;
 // As programs know the struct that were built before there were relays.
 constexpr size_t kFirstDeviceOptionsBytes = offsetof(coppice_device_options, relay_key);
 
@@ -68,6 +65,8 @@ StatusOr<RelayPolicy> ReadRelayPolicy(const coppice_device_options& options) {
   RelayPolicy policy{.min_batch = options.min_batch,
                      .max_offer_bytes = options.max_offer_bytes,
                      .max_send_delay_seconds = options.max_send_delay_seconds};
+  // A response takes fewer than COPPICE_MAX_RESPONSE_BYTES then, and 32 bits are enough for the
+  // memory that reading it takes.
   if (policy.max_offer_bytes > kMaxOfferBytes) {
     return InvalidArgumentError("max_offer_bytes is above 16 MiB");
   }
@@ -82,7 +81,9 @@ StatusOr<RelayPolicy> ReadRelayPolicy(const coppice_device_options& options) {
 }
 
 StatusOr<OfferPolicy> ReadOfferPolicy(const coppice_device_options& options) {
-  OfferPolicy policy{.demand_pin = options.require_pin != 0, .min_reports = options.min_reports};
+  OfferPolicy policy{.demand_pin = options.require_pin != 0,
+                     .min_reports = options.min_reports,
+                     .max_offer_bytes = options.max_offer_bytes};
   if (options.curator_key != nullptr) {
     policy.curator_key.emplace();
     std::copy_n(options.curator_key, policy.curator_key->size(), policy.curator_key->begin());

@@ -408,6 +408,9 @@ class Device:
         Answer nothing without a `curator_key`.
     min_reports : int
         Fewest reports that a model may be built from.
+    max_offer_bytes : int
+        The longest tree, with its path, that the device has room for, 1 to 16777216 bytes; reading one takes up
+        to 64 times as much memory.
     insecure : bool
         No TLS, on a loopback address only.
 
@@ -428,6 +431,7 @@ class Device:
         curator_key: Optional[Path] = None,
         demand_pin: bool = False,
         min_reports: int = 0,
+        max_offer_bytes: int = 1048576,
         insecure: bool = False,
     ) -> None: ...
     def answer(self, study: str, read: Row, submission_token: bytes = b"") -> None:

@@ -5,10 +5,12 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/privacy/budget.h"
 
 namespace coppice::python {
@@ -35,6 +37,16 @@ T FileValueOrRaise(StatusOr<T> value) {
 
 // The budget of `epsilon` as its shortest decimal says it: .1 is a tenth, though no double is.
 Budget EpsilonOf(double epsilon);
+
+// ValueError that names the argument if it is out of range.
+template <typename Number>
+Number InRange(const char* argument, int64_t given, Number least, Number most) {
+  if (given >= 0 && static_cast<uint64_t>(given) >= least && static_cast<uint64_t>(given) <= most) {
+    return static_cast<Number>(given);
+  }
+  throw pybind11::value_error(
+      StrCat(argument, " must be from ", least, " to ", most, ", not ", given));
+}
 
 // Cancelled on Ctrl-C; takes the interpreter's lock for that.
 Status CheckSignals();

@@ -157,8 +157,12 @@ std::unique_ptr<VisitingDevice> MakeDevice(const std::string& server,
                                            std::shared_ptr<JournalInPython> journal,
                                            const std::string& subject, const OptionalPath& ca,
                                            const OptionalPath& curator_key, bool demand_pin,
-                                           uint64_t min_reports, bool insecure) {
-  OfferPolicy offers{.demand_pin = demand_pin, .min_reports = min_reports};
+                                           uint64_t min_reports, int64_t max_offer_bytes,
+                                           bool insecure) {
+  OfferPolicy offers{
+      .demand_pin = demand_pin,
+      .min_reports = min_reports,
+      .max_offer_bytes = InRange("max_offer_bytes", max_offer_bytes, uint32_t{1}, kMaxOfferBytes)};
   if (!FileOf(curator_key).empty()) offers.curator_key = ReadKey("curator_key", *curator_key);
   const ConnectOptions connect{.server = server, .ca_file = FileOf(ca), .insecure = insecure};
   return std::make_unique<VisitingDevice>(
@@ -173,7 +177,8 @@ void BindDeviceClass(py::module_& module) {
                py::arg("journal").none(false), py::kw_only(), py::arg("subject") = "this device",
                py::arg("ca") = py::none(), py::arg("curator_key") = py::none(),
                py::arg("demand_pin") = false, py::arg("min_reports") = 0,
-               py::arg("insecure") = false, DocstringOf("Device.__init__"))
+               py::arg("max_offer_bytes") = kUsualOfferBytes, py::arg("insecure") = false,
+               DocstringOf("Device.__init__"))
           .def("answer", &VisitingDevice::Answer, py::arg("study"), py::arg("read"),
                py::arg("submission_token") = "", DocstringOf("Device.answer"))
           .def("deliver", Deliver, DocstringOf("Device.deliver"))

@@ -35,18 +35,8 @@ py::dict Deliver(RelayedDevice& device) {
   return described;
 }
 
-// ValueError that names the argument.
-template <typename Number>
-Number InRange(const char* argument, int64_t given, Number least, Number most) {
-  if (given >= 0 && static_cast<uint64_t>(given) >= least && static_cast<uint64_t>(given) <= most) {
-    return static_cast<Number>(given);
-  }
-  throw py::value_error(StrCat(argument, " must be from ", least, " to ", most, ", not ", given));
-}
-
 RelayPolicy RelayPolicyOf(const std::filesystem::path& relay_key, int64_t min_batch,
                           int64_t max_offer_bytes, int64_t max_send_delay) {
-  constexpr uint32_t kMaxOfferBytes = 16 << 20;  // 64 times as much memory is set aside
   constexpr uint32_t kMost = std::numeric_limits<uint32_t>::max();
   return {
       .relay_key = ReadKey("relay_key", relay_key),

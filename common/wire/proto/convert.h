@@ -53,7 +53,7 @@ std::vector<Release> ParseReleases(const google::protobuf::RepeatedPtrField<v1::
 v1::Certificate ToProto(const Certificate& certificate);
 Certificate ParseCertificate(const v1::Certificate& proto);  // unchecked: use CheckCertificate()
 
-// InvalidArgument, which says to upgrade, if the model needs a later reader.
+// InvalidArgument if the model says no format, or needs a later reader.
 Status CheckReadable(const v1::Model& proto);
 
 // Sets everything except name, study, time and signature, which belong to the curator's record of

@@ -21,7 +21,7 @@ v1::SplitRule RuleToProto(SplitRule rule) {
   return v1::SPLIT_RULE_UNSPECIFIED;
 }
 
-StatusOr<SplitRule> RuleFromProto(v1::SplitRule proto) {
+StatusOr<SplitRule> ParseSplitRule(v1::SplitRule proto) {
   switch (proto) {
     case v1::SPLIT_RULE_MAX_EDGE:
       return SplitRule::kMaxEdge;
@@ -40,7 +40,7 @@ v1::Criterion CriterionToProto(Criterion criterion) {
   return criterion == Criterion::kGini ? v1::CRITERION_GINI : v1::CRITERION_ENTROPY;
 }
 
-StatusOr<Criterion> CriterionFromProto(v1::Criterion proto) {
+StatusOr<Criterion> ParseCriterion(v1::Criterion proto) {
   switch (proto) {
     case v1::CRITERION_GINI:
       return Criterion::kGini;
@@ -74,10 +74,10 @@ StatusOr<PartitionRequest> ParsePartitionRequest(const v1::PartitionOptions& pro
                               .from_schema = proto.from_schema(),
                               .by_feature = proto.by_feature()};
   if (proto.rule() != v1::SPLIT_RULE_UNSPECIFIED) {
-    COPPICE_ASSIGN_OR_RETURN(request.rule, RuleFromProto(proto.rule()));
+    COPPICE_ASSIGN_OR_RETURN(request.rule, ParseSplitRule(proto.rule()));
   }
   if (proto.criterion() != v1::CRITERION_UNSPECIFIED) {
-    COPPICE_ASSIGN_OR_RETURN(request.criterion, CriterionFromProto(proto.criterion()));
+    COPPICE_ASSIGN_OR_RETURN(request.criterion, ParseCriterion(proto.criterion()));
   }
   if (proto.has_max_depth()) request.max_depth = proto.max_depth();
   if (proto.min_leaf() > 0) request.min_leaf = proto.min_leaf();
@@ -86,9 +86,9 @@ StatusOr<PartitionRequest> ParsePartitionRequest(const v1::PartitionOptions& pro
   return request;
 }
 
-StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
-  COPPICE_ASSIGN_OR_RETURN(const SplitRule rule, RuleFromProto(proto.rule()));
-  COPPICE_ASSIGN_OR_RETURN(const Criterion criterion, CriterionFromProto(proto.criterion()));
+StatusOr<PartitionOptions> ParsePartitionOptions(const v1::PartitionOptions& proto) {
+  COPPICE_ASSIGN_OR_RETURN(const SplitRule rule, ParseSplitRule(proto.rule()));
+  COPPICE_ASSIGN_OR_RETURN(const Criterion criterion, ParseCriterion(proto.criterion()));
   return PartitionOptions{.rule = rule,
                           .criterion = criterion,
                           .max_depth = proto.max_depth(),

@@ -17,7 +17,7 @@ v1::PartitionOptions ToProto(const PartitionOptions& options);
 StatusOr<PartitionRequest> ParsePartitionRequest(const v1::PartitionOptions& proto);
 
 // The options of a study that exists, with nothing open.
-StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto);
+StatusOr<PartitionOptions> ParsePartitionOptions(const v1::PartitionOptions& proto);
 
 }  // namespace coppice::curator
 

@@ -29,7 +29,7 @@ static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
 StatusOr<StudyDefinition> DecodeDefinition(std::string_view id, v1::StudyRecord& record) {
   const std::string key = StudyKey(id);
-  const StatusOr<PartitionOptions> partition = FromProto(record.partition());
+  const StatusOr<PartitionOptions> partition = ParsePartitionOptions(record.partition());
   if (!partition.ok()) return storage::CorruptRecord(key, "has an unknown split rule or criterion");
   StatusOr<StudyDefinition> definition =
       DefinitionFromTerms(std::move(*record.mutable_terms()),
@@ -43,7 +43,7 @@ StatusOr<StudyDefinition> DecodeDefinition(std::string_view id, v1::StudyRecord&
   definition->request_hash = record.request_hash();
   definition->owner = record.owner();
   definition->choice = record.choice();
-  const StatusOr<StudySettings> settings = FromProto(record.settings());
+  const StatusOr<StudySettings> settings = ParseStudySettings(record.settings());
   if (!settings.ok()) return storage::CorruptRecord(key, settings.status().message());
   definition->settings = *settings;
   return definition;

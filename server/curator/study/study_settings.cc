@@ -37,7 +37,7 @@ v1::RelaySettings ToProto(const RelaySettings& relay) {
   return proto;
 }
 
-StatusOr<RelaySettings> FromProto(const v1::RelaySettings& proto) {
+StatusOr<RelaySettings> ParseRelaySettings(const v1::RelaySettings& proto) {
   if (HasUnknownFields(proto)) {
     return FieldError("settings.relay", "has a setting that this version does not know");
   }
@@ -88,7 +88,7 @@ v1::StudySettings ToProto(const StudySettings& settings) {
   return proto;
 }
 
-StatusOr<StudySettings> FromProto(const v1::StudySettings& proto) {
+StatusOr<StudySettings> ParseStudySettings(const v1::StudySettings& proto) {
   if (HasUnknownFields(proto)) {
     return FieldError("settings", "has a setting that this version does not know");
   }
@@ -102,7 +102,7 @@ StatusOr<StudySettings> FromProto(const v1::StudySettings& proto) {
       .require_submission_token = proto.require_submission_token()};
   if (!proto.has_relay()) return settings;
   COPPICE_RETURN_IF_ERROR(CheckNoTokens(proto));
-  COPPICE_ASSIGN_OR_RETURN(settings.relay, FromProto(proto.relay()));
+  COPPICE_ASSIGN_OR_RETURN(settings.relay, ParseRelaySettings(proto.relay()));
   return settings;
 }
 

@@ -47,7 +47,7 @@ v1::StudySettings ToProto(const StudySettings& settings);
 // InvalidArgument for a value that no study can have and for a setting that this version does not
 // know, so no study is made without something that was requested. What is unset is chosen by
 // study_defaults.h.
-StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
+StatusOr<StudySettings> ParseStudySettings(const v1::StudySettings& proto);
 
 // Sets what devices are told of the settings, under the curator's signature.
 void PromiseToDevices(const StudySettings& settings, Manifest& manifest);

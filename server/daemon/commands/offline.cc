@@ -23,7 +23,7 @@
 #include "server/daemon/config/flags.h"
 #include "server/daemon/maintenance/maintenance.h"
 #include "server/daemon/maintenance/restore.h"
-#include "server/datasets/owners/patterns.h"
+#include "server/serving/access/patterns.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/rocksdb/backups.h"
 #include "server/store/rocksdb/database_files.h"

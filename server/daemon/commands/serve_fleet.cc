@@ -18,7 +18,7 @@
 #include "server/daemon/operation/serving_curator.h"
 #include "server/daemon/transport/console.h"
 #include "server/daemon/transport/standby_server.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/store/postgres/lease.h"
 #include "server/store/store_location.h"
 
@@ -28,7 +28,7 @@ namespace {
 using storage::Lease;
 using storage::LeaseCandidate;
 
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+constexpr absl::Duration kRetryLeaseAfter = absl::Milliseconds(500);
 
 absl::Duration BetweenLooks(const FleetOptions& fleet) {
   return std::clamp(absl::Seconds(fleet.lease_seconds) / 10, absl::Milliseconds(100),
@@ -36,7 +36,9 @@ absl::Duration BetweenLooks(const FleetOptions& fleet) {
 }
 
 // Whether this curator may still answer; the error carries the time to wait.
-Status CheckMayAnswer(const Lease& lease) { return service::AskToWait(lease.Check(), kRetryAfter); }
+Status CheckMayAnswer(const Lease& lease) {
+  return service::AskToWait(lease.Check(), kRetryLeaseAfter);
+}
 
 // --listen with the port that was free at the start.
 std::string ListenAgain(const std::string& address, int port) {

@@ -15,11 +15,11 @@
 namespace coppice::daemon {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kTokenDescription[] =
     "Makes a bearer token. Prints two lines: the token, which is stored nowhere, to give to its "
     "holder; and the entry for \"tokens\" in the policy file, which holds only its hash.";
 
-constexpr char kFooter[] = R"(
+constexpr char kTokenFooter[] = R"(
 Example:
   umask 077                      # what follows is for nobody else to read
   coppiced token --name ops --role admin > new
@@ -34,8 +34,8 @@ struct TokenFlags {
 };
 
 void AddTokenFlags(CLI::App& app, TokenFlags& flags) {
-  app.description(kDescription);
-  app.footer(kFooter);
+  app.description(kTokenDescription);
+  app.footer(kTokenFooter);
   app.add_option(
          "--name", flags.name,
          "Whose token it is: what it creates belongs to this name, which several tokens may share")

@@ -17,7 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "common/base/status.h"
 #include "server/daemon/maintenance/findings.h"
-#include "server/datasets/owners/patterns.h"
+#include "server/serving/access/patterns.h"
 #include "server/store/store.h"
 #include "server/store/store_location.h"
 #include "server/store/vault/key_file.h"

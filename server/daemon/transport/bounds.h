@@ -19,7 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "server/serving/calls/byte_load.h"
+#include "server/process/byte_load.h"
 
 namespace coppice::daemon {
 

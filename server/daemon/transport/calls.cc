@@ -2,9 +2,6 @@
 
 #include <grpcpp/support/status.h>
 
-#include <string>
-
-#include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 
@@ -38,40 +35,6 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
   calls::CallRecord record_;
 };
 
-class LineWriter final : public calls::CallLog {
- public:
-  explicit LineWriter(const Log& log) : log_(log) {}
-
-  bool Writes(calls::CallWeight weight) const override { return log_.Writes(LevelOf(weight)); }
-  void Write(calls::CallWeight weight, const calls::EndedCall& call) const override {
-    const std::string method(call.method), code(call.code), id(call.request_id);
-    if (!call.milliseconds.has_value()) {
-      log_.Write(LevelOf(weight), "call", {{"method", method}, {"code", code}, {"request_id", id}});
-      return;
-    }
-    log_.Write(LevelOf(weight), "call",
-               {{"method", method},
-                {"code", code},
-                {"milliseconds", absl::StrFormat("%.3f", *call.milliseconds)},
-                {"request_id", id}});
-  }
-
- private:
-  static LogLevel LevelOf(calls::CallWeight weight) {
-    switch (weight) {
-      case calls::CallWeight::kRoutine:
-        return LogLevel::kDebug;
-      case calls::CallWeight::kNotable:
-        return LogLevel::kInfo;
-      case calls::CallWeight::kFault:
-        break;
-    }
-    return LogLevel::kWarning;
-  }
-
-  const Log& log_;
-};
-
 class ObserverFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
   explicit ObserverFactory(const calls::CallObservers& observers) : observers_(observers) {}
@@ -85,10 +48,6 @@ class ObserverFactory final : public grpc::experimental::ServerInterceptorFactor
 };
 
 }  // namespace
-
-std::unique_ptr<calls::CallLog> MakeCallLog(const Log& log) {
-  return std::make_unique<LineWriter>(log);
-}
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(
     const calls::CallObservers& observers) {

@@ -10,14 +10,9 @@
 
 #include <memory>
 
-#include "server/process/log.h"
 #include "server/serving/gate/call_record.h"
 
 namespace coppice::daemon {
-
-// Writes a line of `log`, which must outlive it, for each call: event "call" with method, code,
-// milliseconds and request_id; routine calls at debug, faults as warnings, the others at info.
-std::unique_ptr<calls::CallLog> MakeCallLog(const Log& log);
 
 // `observers` must have a log.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(

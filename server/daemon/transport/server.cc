@@ -1,7 +1,6 @@
 #include "server/daemon/transport/server.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
 #include <memory>
@@ -19,14 +18,16 @@
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/tls.h"
 #include "server/http/server.h"
+#include "server/process/byte_load.h"
 #include "server/process/connections.h"
+#include "server/process/health_service.h"
 #include "server/serving/access/method_table.h"
 #include "server/serving/calls/audited_calls.h"
-#include "server/serving/calls/byte_load.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/worker_pool.h"
 #include "server/serving/gate/token_use.h"
 #include "server/serving/grpc/services.h"
+#include "server/serving/http/calls.h"
 #include "server/serving/reports/report_handlers.h"
 #include "server/serving/service/handlers.h"
 
@@ -61,7 +62,7 @@ std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterfac
 StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
                                                   const Certificates* certificates,
                                                   const TransportLimits& limits,
-                                                  const http::ServedCalls& served) {
+                                                  http::Methods& methods) {
   http::ServerOptions http{.listen = options.listen,
                            .allowed_origins = options.allowed_origins,
                            .console = options.console,
@@ -74,12 +75,14 @@ StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
     http.tls = MakeTlsSource(*certificates);
     if (http.tls() == nullptr) return InternalError("OpenSSL refuses the certificate");
   }
-  return http::Server::Start(http, served);
+  return http::Server::Start(http, methods);
 }
 
-class CuratorServer final : public DaemonServer {
+}  // namespace
+
+class DaemonServer::Parts {
  public:
-  CuratorServer(const ServerOptions& options, const Curator& curator)
+  Parts(const ServerOptions& options, const Curator& curator)
       : curator_(curator),
         limits_(options.limits),
         max_model_bytes_(options.max_model_bytes),
@@ -87,8 +90,7 @@ class CuratorServer final : public DaemonServer {
         access_(options.access),
         may_answer_(options.may_answer),
         status_(options.status),
-        call_log_(options.log == nullptr ? nullptr : MakeCallLog(*options.log)),
-        observers_{.log = call_log_.get(), .metrics = options.call_metrics},
+        observers_{.log = options.log, .metrics = options.call_metrics},
         auditor_(curator.audit == nullptr
                      ? nullptr
                      : std::make_unique<service::CallAuditor>(
@@ -98,7 +100,6 @@ class CuratorServer final : public DaemonServer {
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   Status Listen(const ServerOptions& options) {
-    grpc::EnableDefaultHealthCheckService(true);  // must come before the builder is made
     grpc::ServerBuilder builder;
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -107,25 +108,21 @@ class CuratorServer final : public DaemonServer {
     builder.AddListeningPort(options.listen, MakeCredentials(options, gate_), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(observers_, bounds_));
     services_.RegisterWith(builder);
+    builder.RegisterService(&health_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return CannotListen(options.listen);
     }
-    SetReady(false);
     return options.http.listen.empty() ? OkStatus() : ListenToHttp(options);
   }
 
-  int port() const override { return port_; }
-  int http_port() const override { return http_ == nullptr ? 0 : http_->port(); }
+  int port() const { return port_; }
+  int http_port() const { return http_ == nullptr ? 0 : http_->port(); }
 
-  void SetReady(bool ready) override {
-    if (auto* health = server_->GetHealthCheckService())
-      health->SetServingStatus(kReadyService, ready);
-  }
+  void SetReady(bool ready) { health_.SetReady(ready); }
 
-  void Stop(absl::Duration grace) override {
-    // Sets all services to not serving, permanently.
-    if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+  void Stop(absl::Duration grace) {
+    health_.Stop();
     const absl::Time deadline = absl::Now() + grace;
     for (service::WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
     admin_.Drain();
@@ -140,13 +137,8 @@ class CuratorServer final : public DaemonServer {
 
  private:
   Status ListenToHttp(const ServerOptions& options) {
-    COPPICE_ASSIGN_OR_RETURN(http_, StartHttp(options.http, options.certificates, limits_,
-                                              {.methods = registry_.methods(),
-                                               .lanes = lanes_,
-                                               .gate = gate_,
-                                               .observers = observers_,
-                                               .answers = answers_,
-                                               .may_answer = may_answer_}));
+    COPPICE_ASSIGN_OR_RETURN(http_,
+                             StartHttp(options.http, options.certificates, limits_, http_methods_));
     return OkStatus();
   }
 
@@ -198,7 +190,6 @@ class CuratorServer final : public DaemonServer {
   const access::AccessControl* const access_;
   const rpc::AnswerCheck may_answer_;
   const service::StatusReader status_;
-  const std::unique_ptr<calls::CallLog> call_log_;  // null without a log
   const calls::CallObservers observers_;
   calls::TokenUse token_use_{curator_.store};
   const std::unique_ptr<service::CallAuditor> auditor_;  // null without a log
@@ -234,13 +225,19 @@ class CuratorServer final : public DaemonServer {
                               .openings = openings_,
                               .intake = intake_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_), may_answer_};
+  http::ServedMethods http_methods_{{.methods = registry_.methods(),
+                                     .lanes = lanes_,
+                                     .gate = gate_,
+                                     .observers = observers_,
+                                     .answers = answers_,
+                                     .may_answer = may_answer_,
+                                     .max_message_bytes = limits_.max_message_bytes}};
+  HealthService health_{access::MaxRequestBytesOf(kHealthCheckPath)};
   // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<http::Server> http_;
   int port_ = 0;
 };
-
-}  // namespace
 
 Status CannotListen(const std::string& listen) {
   return UnavailableError(StrCat("--listen ", listen,
@@ -250,10 +247,21 @@ Status CannotListen(const std::string& listen) {
 
 StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
                                                             const Curator& curator) {
-  auto server = std::make_unique<CuratorServer>(options, curator);
-  const Status status = server->Listen(options);
-  if (!status.ok()) return status;
-  return server;
+  auto parts = std::make_unique<Parts>(options, curator);
+  COPPICE_RETURN_IF_ERROR(parts->Listen(options));
+  return std::unique_ptr<DaemonServer>(new DaemonServer(std::move(parts)));
 }
+
+DaemonServer::DaemonServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+DaemonServer::~DaemonServer() = default;
+
+int DaemonServer::port() const { return parts_->port(); }
+
+int DaemonServer::http_port() const { return parts_->http_port(); }
+
+void DaemonServer::SetReady(bool ready) { parts_->SetReady(ready); }
+
+void DaemonServer::Stop(absl::Duration grace) { parts_->Stop(grace); }
 
 }  // namespace coppice::daemon

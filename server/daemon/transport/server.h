@@ -72,32 +72,34 @@ struct ServerOptions {
   service::StatusReader status{};                // what GetStatus answers; null: nothing
 };
 
-// The name by which health checks ask whether a daemon should get calls.
-inline constexpr char kReadyService[] = "ready";
-
 // Unavailable: the address of --listen cannot be used.
 Status CannotListen(const std::string& listen);
 
 class DaemonServer {
  public:
-  virtual ~DaemonServer() = default;
-
   // Serves `curator`, which must outlive it. Unavailable if the address cannot be used: the port is
   // taken, or the address is not this machine's.
   static StatusOr<std::unique_ptr<DaemonServer>> Start(const ServerOptions& options,
                                                        const Curator& curator);
+  ~DaemonServer();
 
-  virtual int port() const = 0;
-  virtual int http_port() const = 0;  // 0: no HTTP
+  int port() const;
+  int http_port() const;  // 0: no HTTP
 
   // Sets the health service's answer for "ready"; not ready at first and after Stop().
-  virtual void SetReady(bool ready) = 0;
+  void SetReady(bool ready);
 
   // Tells health checks that it is stopping, stops long computations (previews, studies and models
   // being made, a backup), takes no new reports and jobs, and answers the reports it has. Waits at
   // most `grace` for running jobs, which are then left, and a second more for the remaining calls,
   // which are then cancelled.
-  virtual void Stop(absl::Duration grace) = 0;
+  void Stop(absl::Duration grace);
+
+ private:
+  class Parts;  // of both transports, whose headers nobody else needs
+  explicit DaemonServer(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace coppice::daemon

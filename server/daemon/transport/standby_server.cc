@@ -2,7 +2,6 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <chrono>
 
@@ -10,13 +9,13 @@
 #include "common/base/status.h"
 #include "server/daemon/transport/server.h"
 #include "server/process/connections.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/grpc/status_conversion.h"
 
 namespace coppice::daemon {
 namespace {
 
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+constexpr absl::Duration kRetryStandbyAfter = absl::Milliseconds(500);
 
 // gRPC owns it; it deletes itself.
 class RefusedCall final : public grpc::ServerGenericBidiReactor {
@@ -26,7 +25,7 @@ class RefusedCall final : public grpc::ServerGenericBidiReactor {
         context,
         service::AskToWait(UnavailableError("this curator stands by while another one leads, or "
                                             "is about to lead: call again"),
-                           kRetryAfter)));
+                           kRetryStandbyAfter)));
   }
 
   void OnDone() override { delete this; }
@@ -43,7 +42,6 @@ StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const std::string&
                                                               Certificates* certificates,
                                                               const TransportLimits& limits) {
   std::unique_ptr<StandbyServer> standby(new StandbyServer);
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   TransportLimits brief = limits;
@@ -55,10 +53,10 @@ StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const std::string&
       listen,
       certificates == nullptr ? grpc::InsecureServerCredentials() : ServeWith(*certificates),
       &standby->port_);
+  builder.RegisterService(&standby->health_);
   builder.RegisterCallbackGenericService(&standby->service_);
   standby->server_ = builder.BuildAndStart();
   if (standby->server_ == nullptr || standby->port_ == 0) return CannotListen(listen);
-  standby->server_->GetHealthCheckService()->SetServingStatus(kReadyService, false);
   return standby;
 }
 

@@ -12,6 +12,8 @@
 #include "common/base/status.h"
 #include "server/daemon/config/limits.h"
 #include "server/process/certificates.h"
+#include "server/process/health_service.h"
+#include "server/serving/access/method_table.h"
 
 namespace coppice::daemon {
 
@@ -45,6 +47,7 @@ class StandbyServer {
   StandbyServer() = default;
 
   RefusingService service_;
+  HealthService health_{access::MaxRequestBytesOf(kHealthCheckPath)};
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };

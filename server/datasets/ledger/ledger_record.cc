@@ -46,7 +46,7 @@ v1::Cost ToProto(const Cost& cost) {
   return proto;
 }
 
-Cost CostFromProto(const v1::Cost& cost) {
+Cost ParseCost(const v1::Cost& cost) {
   return {.epsilon_nanos = cost.epsilon_nanos(),
           .delta_atto = cost.delta_atto(),
           .rho_pico = cost.rho_pico()};
@@ -93,7 +93,7 @@ LedgerEntry ToEntry(const v1::LedgerRecord& record, std::string_view value) {
                     .kind = static_cast<EntryKind>(record.kind()),
                     .unix_seconds = record.unix_seconds(),
                     .job = record.job(),
-                    .cost = CostFromProto(record.cost()),
+                    .cost = ParseCost(record.cost()),
                     .releases = ParseReleases(record.releases())};
   std::copy_n(value.begin(), kHashBytes, entry.hash.begin());
   return entry;
@@ -182,7 +182,7 @@ Status LoadHold(std::string_view key, std::string_view value, Holds& holds) {
   LedgerHold hold{.reason = static_cast<HoldReason>(record.hold()),
                   .unix_seconds = record.unix_seconds()};
   std::copy(record.head().begin(), record.head().end(), hold.head.begin());
-  if (record.has_lost()) hold.lost = CostFromProto(record.lost());
+  if (record.has_lost()) hold.lost = ParseCost(record.lost());
   const std::string_view id = StripSuffix(StripPrefix(key, kHoldPrefix), "/");
   holds.emplace(id, hold);
   return OkStatus();

@@ -55,14 +55,14 @@ StatusOr<Counts> RunInParallel(const AuditSubject& subject, uint32_t input, uint
 }
 
 // The confidence of a bound, and the delta that the claim allows.
-struct Claim {
+struct AuditClaim {
   double confidence = 0;
   double delta = 0;
 };
 
 // Bounds epsilon from below. Each side fails with probability at most (1 - confidence) / 2.
 double LowerBound(uint64_t likely_hits, uint64_t unlikely_hits, uint64_t trials,
-                  const Claim& claim) {
+                  const AuditClaim& claim) {
   using Binomial = boost::math::binomial_distribution<double>;
   const double miss = (1 - claim.confidence) / 2;
   const auto n = static_cast<double>(trials);
@@ -109,7 +109,7 @@ std::vector<std::string> ByRatio(const Sample& sample) {
 // probabilities, down to some ratio: this tries all such events. Separate trials measure them:
 // otherwise thousands of rare outputs that only one input happened to have would promise too much.
 Event ChooseEvent(const Sample& ordering, const Sample& measuring, uint64_t trials,
-                  const Claim& claim) {
+                  const AuditClaim& claim) {
   const std::vector<std::string> outputs = ByRatio(ordering);
   Event event;
   size_t taken = 0;
@@ -135,7 +135,7 @@ uint64_t HitsOf(const Event& event, const Counts& counts) {
 // Returns the ordered pair of inputs whose best event promises most, on a few trials.
 StatusOr<std::pair<uint32_t, uint32_t>> ChooseInputs(const AuditSubject& subject, uint64_t trials,
                                                      double delta, uint32_t threads) {
-  const Claim guess = {.confidence = 0.9, .delta = delta};
+  const AuditClaim guess = {.confidence = 0.9, .delta = delta};
   std::vector<Counts> ordering, measuring;
   for (uint32_t input = 0; input < subject.inputs; ++input) {
     for (std::vector<Counts>* counts : {&ordering, &measuring}) {
@@ -175,7 +175,7 @@ StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOptions& 
     return InvalidArgumentError("an audit needs two inputs and a thread");
   }
   const uint64_t pilot = options.trials / kPilotPart;
-  const Claim claim = {.confidence = options.confidence, .delta = options.delta};
+  const AuditClaim claim = {.confidence = options.confidence, .delta = options.delta};
   COPPICE_ASSIGN_OR_RETURN(auto inputs,
                            ChooseInputs(subject, pilot, options.delta, options.threads));
   const uint64_t half = (options.trials - pilot) / 2;

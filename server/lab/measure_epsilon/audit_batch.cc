@@ -50,14 +50,14 @@ Status CheckDeal(const std::vector<uint32_t>& deal, uint32_t tickets) {
 }
 
 // The probability that the victim's ticket is among those with this column and this answer.
-using Answers = std::map<std::pair<uint32_t, std::string>, double>;
+using AnswerProbabilities = std::map<std::pair<uint32_t, std::string>, double>;
 
-StatusOr<Answers> DrawBatch(const LocalMechanism& mechanism, const BatchRows& rows,
-                            const Dealer& dealer, const std::vector<double>& victims,
-                            uint32_t input, PrivateRandom& random) {
+StatusOr<AnswerProbabilities> DrawBatch(const LocalMechanism& mechanism, const BatchRows& rows,
+                                        const Dealer& dealer, const std::vector<double>& victims,
+                                        uint32_t input, PrivateRandom& random) {
   const auto tickets = static_cast<uint32_t>(victims.size());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> deal, dealer(tickets, random));
-  Answers answers;
+  AnswerProbabilities answers;
   for (uint32_t device = 0; device < tickets; ++device) {
     uint64_t column = 0;  // the ticket's
     if (mechanism.columns() > 1) {
@@ -74,7 +74,7 @@ StatusOr<Answers> DrawBatch(const LocalMechanism& mechanism, const BatchRows& ro
 // Returns the ratio of the first input to the second: the victim holds ticket i with its weight,
 // and all others answer as the others' row does, whichever tickets they hold.
 StatusOr<double> LogLikelihoodRatio(const LocalMechanism& mechanism, const BatchRows& rows,
-                                    const Answers& answers) {
+                                    const AnswerProbabilities& answers) {
   double likelihood[2] = {0, 0};
   for (const auto& [answer, weight] : answers) {
     const auto& [column, payload] = answer;
@@ -138,7 +138,7 @@ StatusOr<AuditSubject> SubjectOfBatch(const LocalMechanism& mechanism, uint32_t 
       .run = [&mechanism, dealer, step, rows = RowsOf(mechanism.domain()),
               victims = std::move(victims)](uint32_t input,
                                             PrivateRandom& random) -> StatusOr<std::string> {
-        COPPICE_ASSIGN_OR_RETURN(const Answers answers,
+        COPPICE_ASSIGN_OR_RETURN(const AnswerProbabilities answers,
                                  DrawBatch(mechanism, rows, dealer, victims, input, random));
         COPPICE_ASSIGN_OR_RETURN(const double ratio, LogLikelihoodRatio(mechanism, rows, answers));
         return StrCat(std::lround(ratio / step));

@@ -2,7 +2,6 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 
 #include "absl/time/clock.h"
@@ -13,7 +12,6 @@
 namespace coppice::relay {
 namespace {
 
-constexpr char kReadyService[] = "ready";
 constexpr int kConnectionGraceMs = 30'000;
 
 void SetRelayLimits(const RelayServerOptions& options, grpc::ServerBuilder& builder) {
@@ -39,7 +37,6 @@ RelayServer::~RelayServer() = default;
 StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServerOptions& options,
                                                           Relay& relay, Admission& admission) {
   std::unique_ptr<RelayServer> server(new RelayServer(options, relay, admission));
-  grpc::EnableDefaultHealthCheckService(true);  // must come before the builder is made
   grpc::ServerBuilder builder;
   SetRelayLimits(options, builder);
   builder.AddListeningPort(options.listen,
@@ -47,24 +44,20 @@ StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServerOptio
                                                            : ServeWith(*options.certificates),
                            &server->port_);
   server->service_.RegisterWith(builder);
+  builder.RegisterService(&server->health_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || server->port_ == 0) {
     return UnavailableError(StrCat("--listen ", options.listen,
                                    ": cannot listen there. Does another process use this port, or "
                                    "is it another machine's address? Port 0 picks a free port"));
   }
-  server->SetReady(false);
   return server;
 }
 
-void RelayServer::SetReady(bool ready) {
-  if (auto* health = server_->GetHealthCheckService()) {
-    health->SetServingStatus(kReadyService, ready);
-  }
-}
+void RelayServer::SetReady(bool ready) { health_.SetReady(ready); }
 
 void RelayServer::Stop(absl::Duration grace) {
-  if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+  health_.Stop();
   relay_.Drain();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
 }

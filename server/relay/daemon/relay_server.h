@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "server/process/certificates.h"
+#include "server/process/health_service.h"
 #include "server/relay/dealing/relay.h"
 #include "server/relay/service/admission.h"
 #include "server/relay/service/relay_service.h"
@@ -53,6 +54,7 @@ class RelayServer {
 
   Relay& relay_;
   RelayService service_;
+  HealthService health_{kBriefRequestBytes};
   std::unique_ptr<grpc::Server> server_;  // destroyed first
   int port_ = 0;
 };

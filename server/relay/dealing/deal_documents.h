@@ -28,8 +28,6 @@ namespace coppice::relay {
 // Threads    immutable after Promise(); then safe to share.
 class DealDocuments {
  public:
-  static constexpr size_t kMaxOfferBytes = size_t{16} << 20;
-
   // `offer` is the curator's, with terms, manifest and the whole forest. Its tickets are ignored.
   static StatusOr<DealDocuments> Create(const v1::GetOfferResponse& offer);
 

@@ -12,7 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/relay/epoch/disk.h"
-#include "server/relay/epoch/epoch.h"
+#include "server/relay/epoch/epoch_types.h"
 
 namespace coppice::relay {
 

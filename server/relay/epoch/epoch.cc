@@ -63,74 +63,26 @@ Status EraseKey(const std::string& folder, Disk& disk) {
   return disk.SyncFolder(folder);
 }
 
-// The parts of an epoch that change from its start to its end.
-struct EpochParts {
-  std::unique_ptr<Pool> pool;
-  std::unique_ptr<Dealer> dealer;  // null once it is frozen
-  SlotSet full;
-};
+}  // namespace
 
-class StoredEpoch final : public Epoch {
- public:
-  StoredEpoch(std::string folder, Disk& disk, EpochContents contents, EpochParts parts)
-      : folder_(std::move(folder)),
-        disk_(disk),
-        contents_(std::move(contents)),
-        pool_(std::move(parts.pool)),
-        state_(StateOf(*pool_)),
-        taking_(parts.dealer != nullptr),
-        dealer_(std::move(parts.dealer)),
-        batch_(std::move(parts.full)) {
-    if (taking_) committer_.emplace(*pool_, contents_.tickets, batch_);
-  }
+Epoch::Epoch(std::string folder, Disk& disk, EpochContents contents, Parts parts)
+    : folder_(std::move(folder)),
+      disk_(disk),
+      contents_(std::move(contents)),
+      pool_(std::move(parts.pool)),
+      state_(StateOf(*pool_)),
+      taking_(parts.dealer != nullptr),
+      dealer_(std::move(parts.dealer)),
+      batch_(std::move(parts.full)) {
+  if (taking_) committer_.emplace(*pool_, contents_.tickets, batch_);
+}
 
-  const EpochRules& rules() const override { return contents_.rules; }
-  EpochState state() const override;
-  EpochTotals totals() const override;
-  Status health() const override;
-  StatusOr<std::string> ReadDocuments() const override;
-  StatusOr<Dealt> Deal(absl::Time now) override;
-  void Submit(SealedReport report, absl::Time now, SubmitDone done) override;
-  bool IsOver(absl::Time now) const override;
-  StatusOr<Frozen> Freeze(absl::Time now) override;
-  StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const override;
-  Status MarkDelivered() override;
-  Status Erase() override;
-
- private:
-  bool EndsBy(absl::Time now) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  bool HasLengths(const SealedReport& report) const;
-  // Returns the ticket's slot if the report has its claim; empty for all others.
-  StatusOr<std::optional<uint64_t>> SlotOfHolder(const SealedReport& report) const
-      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Empty: `done` was taken, and will be called.
-  std::optional<StatusOr<SubmitOutcome>> Take(SealedReport& report, absl::Time now,
-                                              SubmitDone& done);
-  Status StopTaking(absl::Time now);
-  StatusOr<Frozen> MakeBatch();
-
-  const std::string folder_;
-  Disk& disk_;
-  const EpochContents contents_;
-  const std::unique_ptr<Pool> pool_;
-
-  mutable SharedMutex mutex_;
-  EpochState state_ ABSL_GUARDED_BY(mutex_);
-  bool taking_ ABSL_GUARDED_BY(mutex_);  // false for good from the first attempt to freeze or erase
-  bool erased_ ABSL_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<Dealer> dealer_ ABSL_GUARDED_BY(mutex_);
-  SlotSet batch_ ABSL_GUARDED_BY(mutex_);  // set once it is frozen
-  uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<Committer> committer_;  // until then
-  std::atomic<bool> late_{false};       // a report came after freeze_at, if the clock was right
-};
-
-EpochState StoredEpoch::state() const {
+EpochState Epoch::state() const {
   ReaderLock lock(mutex_);
   return state_;
 }
 
-EpochTotals StoredEpoch::totals() const {
+EpochTotals Epoch::totals() const {
   ReaderLock lock(mutex_);
   return {.tickets = contents_.tickets.size(),
           .dealt = dealer_ == nullptr ? 0 : dealer_->dealt(),
@@ -138,19 +90,19 @@ EpochTotals StoredEpoch::totals() const {
           .lost = lost_};
 }
 
-Status StoredEpoch::health() const {
+Status Epoch::health() const {
   ReaderLock lock(mutex_);
   if (committer_.has_value()) COPPICE_RETURN_IF_ERROR(committer_->health());
   return dealer_ == nullptr ? OkStatus() : dealer_->health();
 }
 
-StatusOr<std::string> StoredEpoch::ReadDocuments() const {
+StatusOr<std::string> Epoch::ReadDocuments() const {
   ReaderLock lock(mutex_);
   if (erased_) return FailedPreconditionError("the deal is erased");
   return ReadEpochDocuments(folder_, disk_);
 }
 
-StatusOr<Dealt> StoredEpoch::Deal(absl::Time now) {
+StatusOr<Dealt> Epoch::Deal(absl::Time now) {
   ReaderLock lock(mutex_);
   if (!taking_ || late_ || now >= absl::FromUnixSeconds(rules().deal_until_unix_seconds)) {
     return FailedPreconditionError("this deal is over; ask for the terms of the next one");
@@ -165,7 +117,7 @@ StatusOr<Dealt> StoredEpoch::Deal(absl::Time now) {
   return dealt;
 }
 
-bool StoredEpoch::HasLengths(const SealedReport& report) const {
+bool Epoch::HasLengths(const SealedReport& report) const {
   return report.ticket.size() == kTicketBytes && report.claim.size() == kClaimBytes &&
          report.encapsulated.size() == kEncapsulatedBytes &&
          report.ciphertext.size() == rules().ciphertext_bytes;
@@ -173,7 +125,7 @@ bool StoredEpoch::HasLengths(const SealedReport& report) const {
 
 // Checks the claim first, in the same time for every ticket: the curator knows all tickets, and
 // answers could show it which ones are dealt, and so whose each is.
-StatusOr<std::optional<uint64_t>> StoredEpoch::SlotOfHolder(const SealedReport& report) const {
+StatusOr<std::optional<uint64_t>> Epoch::SlotOfHolder(const SealedReport& report) const {
   COPPICE_ASSIGN_OR_RETURN(const Claim claim, dealer_->ClaimOf(report.ticket));
   if (CRYPTO_memcmp(claim.data(), report.claim.data(), claim.size()) != 0) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const Ticket ticket, Ticket::FromBytes(report.ticket));
@@ -183,8 +135,8 @@ StatusOr<std::optional<uint64_t>> StoredEpoch::SlotOfHolder(const SealedReport& 
   return static_cast<uint64_t>(found - tickets.begin());
 }
 
-std::optional<StatusOr<SubmitOutcome>> StoredEpoch::Take(SealedReport& report, absl::Time now,
-                                                         SubmitDone& done) {
+std::optional<StatusOr<SubmitOutcome>> Epoch::Take(SealedReport& report, absl::Time now,
+                                                   SubmitDone& done) {
   if (!HasLengths(report)) return SubmitOutcome::kBadLength;
   if (now >= absl::FromUnixSeconds(rules().freeze_at_unix_seconds)) late_ = true;
   ReaderLock lock(mutex_);
@@ -197,23 +149,23 @@ std::optional<StatusOr<SubmitOutcome>> StoredEpoch::Take(SealedReport& report, a
   return std::nullopt;
 }
 
-void StoredEpoch::Submit(SealedReport report, absl::Time now, SubmitDone done) {
+void Epoch::Submit(SealedReport report, absl::Time now, SubmitDone done) {
   const std::optional<StatusOr<SubmitOutcome>> answer = Take(report, now, done);
   if (answer.has_value()) done(*answer);
 }
 
 // A clock that is set back reopens nothing.
-bool StoredEpoch::EndsBy(absl::Time now) const {
+bool Epoch::EndsBy(absl::Time now) const {
   return !taking_ || late_ || now >= absl::FromUnixSeconds(rules().freeze_at_unix_seconds) ||
          committer_->stored() == contents_.tickets.size();
 }
 
-bool StoredEpoch::IsOver(absl::Time now) const {
+bool Epoch::IsOver(absl::Time now) const {
   ReaderLock lock(mutex_);
   return EndsBy(now);
 }
 
-Status StoredEpoch::StopTaking(absl::Time now) {
+Status Epoch::StopTaking(absl::Time now) {
   WriterLock lock(mutex_);
   if (erased_) return FailedPreconditionError("the deal is erased");
   if (!EndsBy(now)) {
@@ -223,7 +175,7 @@ Status StoredEpoch::StopTaking(absl::Time now) {
   return OkStatus();
 }
 
-StatusOr<Frozen> StoredEpoch::Freeze(absl::Time now) {
+StatusOr<Frozen> Epoch::Freeze(absl::Time now) {
   COPPICE_RETURN_IF_ERROR(StopTaking(now));
   if (state() != EpochState::kOpen) return *pool_->frozen();
   // Runs without the lock: waiting reports, and those that come meanwhile, are answered first.
@@ -232,7 +184,7 @@ StatusOr<Frozen> StoredEpoch::Freeze(absl::Time now) {
   return MakeBatch();
 }
 
-StatusOr<Frozen> StoredEpoch::MakeBatch() {
+StatusOr<Frozen> Epoch::MakeBatch() {
   COPPICE_ASSIGN_OR_RETURN(ScannedPool scanned, ScanPool(*pool_, contents_));
   if (!pool_->frozen().has_value()) {
     COPPICE_RETURN_IF_ERROR(pool_->MarkFrozen(scanned.batch));
@@ -250,7 +202,7 @@ StatusOr<Frozen> StoredEpoch::MakeBatch() {
   return *pool_->frozen();
 }
 
-StatusOr<SealedColumns> StoredEpoch::Read(uint64_t first, uint64_t count) const {
+StatusOr<SealedColumns> Epoch::Read(uint64_t first, uint64_t count) const {
   ReaderLock lock(mutex_);
   if (erased_ || (state_ != EpochState::kFrozen && state_ != EpochState::kDelivered)) {
     return FailedPreconditionError("the deal has no batch");
@@ -273,7 +225,7 @@ StatusOr<SealedColumns> StoredEpoch::Read(uint64_t first, uint64_t count) const 
   return DataLossError(StrCat(PoolPath(folder_), ": reports of the batch are damaged"));
 }
 
-Status StoredEpoch::MarkDelivered() {
+Status Epoch::MarkDelivered() {
   WriterLock lock(mutex_);
   if (!erased_ && state_ == EpochState::kDelivered) return OkStatus();
   if (erased_ || state_ != EpochState::kFrozen) {
@@ -284,7 +236,7 @@ Status StoredEpoch::MarkDelivered() {
   return OkStatus();
 }
 
-Status StoredEpoch::Erase() {
+Status Epoch::Erase() {
   {
     WriterLock lock(mutex_);
     taking_ = false;
@@ -299,6 +251,8 @@ Status StoredEpoch::Erase() {
   }
   return Remove(folder_, disk_);
 }
+
+namespace {
 
 // The reports of a frozen epoch are fixed. If their root differs, the disk changed them.
 Status CheckBatch(const std::string& folder, const Pool& pool, const Frozen& scanned) {
@@ -336,9 +290,9 @@ StatusOr<std::unique_ptr<Epoch>> Epoch::Open(const std::string& folder, Disk& di
   } else {
     COPPICE_ASSIGN_OR_RETURN(dealer, OpenDealer(folder, contents.tickets.size(), *pool, disk));
   }
-  return std::make_unique<StoredEpoch>(
-      folder, disk, std::move(contents),
-      EpochParts{.pool = std::move(pool), .dealer = std::move(dealer), .full = scanned.full});
+  return std::unique_ptr<Epoch>(
+      new Epoch(folder, disk, std::move(contents),
+                {.pool = std::move(pool), .dealer = std::move(dealer), .full = scanned.full}));
 }
 
 }  // namespace coppice::relay

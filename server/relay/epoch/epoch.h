@@ -11,99 +11,23 @@
 #ifndef COPPICE_SERVER_RELAY_EPOCH_EPOCH_H_
 #define COPPICE_SERVER_RELAY_EPOCH_EPOCH_H_
 
-#include <array>
-#include <cstddef>
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "common/terms/relay_promise.h"
-#include "common/terms/sha256.h"
-#include "common/terms/ticket.h"
+#include "server/relay/epoch/deal.h"
 #include "server/relay/epoch/disk.h"
+#include "server/relay/epoch/epoch_types.h"
+#include "server/relay/epoch/folder.h"
+#include "server/relay/epoch/pool.h"
 
 namespace coppice::relay {
-
-inline constexpr size_t kEncapsulatedBytes = 32;
-inline constexpr size_t kClaimBytes = 16;
-// Shows that its sender was dealt a ticket. Secret until the epoch is frozen.
-using Claim = std::array<uint8_t, kClaimBytes>;
-
-// The rules that an epoch follows, from the terms that the relay signed.
-struct EpochRules {
-  EpochId epoch{};
-  uint64_t min_batch = 0;               // at least 1
-  int64_t deal_until_unix_seconds = 0;  // no ticket is dealt from then on
-  int64_t freeze_at_unix_seconds = 0;   // no report is taken from then on; not before deal_until
-  uint64_t ciphertext_bytes = 0;        // of every sealed report, at most kMaxCiphertextBytes
-
-  friend bool operator==(const EpochRules&, const EpochRules&) = default;
-};
-inline constexpr uint64_t kMaxCiphertextBytes = uint64_t{1} << 17;
-
-struct EpochSpec {
-  EpochRules rules;
-  std::vector<Ticket> tickets;  // in any order; at least min_batch, at most kMaxEpochTickets
-  std::string documents;        // kept with the epoch as opaque bytes
-};
-
-enum class EpochState : uint8_t {
-  kOpen,       // deals and takes reports, as its rules say
-  kFrozen,     // its reports are a batch, which never changes
-  kDropped,    // it had too few reports: nobody sees them
-  kDelivered,  // the curator has the batch
-};
-
-struct Dealt {
-  Ticket ticket;
-  Claim claim{};
-};
-
-// As a device sends it: the fields may have any length.
-struct SealedReport {
-  std::string ticket;
-  std::string claim;
-  std::string encapsulated;
-  std::string ciphertext;
-};
-
-// The same numbers as v1::SubmitOutcome.
-enum class SubmitOutcome : uint8_t {
-  kStored = 1,
-  kConflict = 2,
-  kClosed = 3,
-  kUnknown = 4,
-  kBadLength = 5,
-};
-using SubmitDone = std::function<void(StatusOr<SubmitOutcome>)>;
-
-struct Frozen {
-  bool dropped = false;
-  uint64_t reports = 0;
-  Sha256Digest root{};  // over the reports, as BatchHeader::root; zeros if dropped
-
-  friend bool operator==(const Frozen&, const Frozen&) = default;
-};
-
-// Reports in the order of their tickets, column by column.
-struct SealedColumns {
-  uint64_t reports = 0;
-  std::string tickets = {};       // 32 bytes each
-  std::string encapsulated = {};  // kEncapsulatedBytes each
-  std::string ciphertexts = {};   // ciphertext_bytes each
-};
-
-// Totals for metrics, and nothing per ticket.
-struct EpochTotals {
-  uint64_t tickets = 0;
-  uint64_t dealt = 0;   // or skipped by a crash; 0 once it is frozen
-  uint64_t stored = 0;  // full slots
-  uint64_t lost = 0;    // of those, unreadable when this object froze it
-};
 
 // Guarantee  Every order of the pool is equally likely to be dealt, and no ticket is dealt twice; a
 //            crash at any point changes neither, but skips tickets. A report answered with kStored
@@ -131,45 +55,75 @@ class Epoch {
   // Removes the epoch in `folder`, or what is left of it. Nobody may have it open.
   static Status Remove(const std::string& folder, Disk& disk = RealDisk());
 
-  Epoch() = default;
-  Epoch(const Epoch&) = delete;
-  Epoch& operator=(const Epoch&) = delete;
-  virtual ~Epoch() = default;
-
-  virtual const EpochRules& rules() const = 0;
-  virtual EpochState state() const = 0;
-  virtual EpochTotals totals() const = 0;
+  const EpochRules& rules() const { return contents_.rules; }
+  EpochState state() const;
+  EpochTotals totals() const;
   // For the operator. An error names the failed write or sync: only the disk knows what it contains
   // then, so Deal() or Submit() is Unavailable until the epoch is opened again.
-  virtual Status health() const = 0;
-  virtual StatusOr<std::string> ReadDocuments() const = 0;
+  Status health() const;
+  StatusOr<std::string> ReadDocuments() const;
 
   // ResourceExhausted: every ticket is dealt. FailedPrecondition: the time to deal is over.
   // Unavailable: a write has failed.
-  virtual StatusOr<Dealt> Deal(absl::Time now) = 0;
+  StatusOr<Dealt> Deal(absl::Time now);
 
   // `done` runs once, in this thread or in the epoch's own, and must not block. After an error the
   // same report may be sent again. ResourceExhausted: too many wait. Unavailable: a write has
   // failed.
-  virtual void Submit(SealedReport report, absl::Time now, SubmitDone done) = 0;
+  void Submit(SealedReport report, absl::Time now, SubmitDone done);
 
   // Whether no more reports are taken: freeze_at has come, by any time that Submit() was given, or
   // every slot is full. Then nothing is dealt either.
-  virtual bool IsOver(absl::Time now) const = 0;
+  bool IsOver(absl::Time now) const;
 
   // Stops taking reports, makes them a batch or drops them, and erases the deal's key.
   // FailedPrecondition unless IsOver(now). Any other error leaves the epoch closed: open it again,
   // and repeat the call. Once it is frozen, the result never changes.
-  virtual StatusOr<Frozen> Freeze(absl::Time now) = 0;
+  StatusOr<Frozen> Freeze(absl::Time now);
 
   // Returns at most `count` of the batch's reports, from number `first` on; fewer at its end.
   // FailedPrecondition unless the epoch is frozen or delivered.
-  virtual StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const = 0;
-  virtual Status MarkDelivered() = 0;
+  StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const;
+  Status MarkDelivered();
 
   // Removes the epoch from the disk, in any state; it answers kClosed from then on. After an error
   // List() or another call removes it.
-  virtual Status Erase() = 0;
+  Status Erase();
+
+ private:
+  // What changes from its start to its end.
+  struct Parts {
+    std::unique_ptr<Pool> pool;
+    std::unique_ptr<Dealer> dealer;  // null once it is frozen
+    SlotSet full;
+  };
+  Epoch(std::string folder, Disk& disk, EpochContents contents, Parts parts);
+
+  bool EndsBy(absl::Time now) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool HasLengths(const SealedReport& report) const;
+  // Returns the ticket's slot if the report has its claim; empty for all others.
+  StatusOr<std::optional<uint64_t>> SlotOfHolder(const SealedReport& report) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Empty: `done` was taken, and will be called.
+  std::optional<StatusOr<SubmitOutcome>> Take(SealedReport& report, absl::Time now,
+                                              SubmitDone& done);
+  Status StopTaking(absl::Time now);
+  StatusOr<Frozen> MakeBatch();
+
+  const std::string folder_;
+  Disk& disk_;
+  const EpochContents contents_;
+  const std::unique_ptr<Pool> pool_;
+
+  mutable SharedMutex mutex_;
+  EpochState state_ ABSL_GUARDED_BY(mutex_);
+  bool taking_ ABSL_GUARDED_BY(mutex_);  // false for good from the first attempt to freeze or erase
+  bool erased_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<Dealer> dealer_ ABSL_GUARDED_BY(mutex_);
+  SlotSet batch_ ABSL_GUARDED_BY(mutex_);  // set once it is frozen
+  uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<Committer> committer_;  // until then
+  std::atomic<bool> late_{false};       // a report came after freeze_at, if the clock was right
 };
 
 }  // namespace coppice::relay

@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/relay/epoch/disk.h"
-#include "server/relay/epoch/epoch.h"
+#include "server/relay/epoch/epoch_types.h"
 
 namespace coppice::relay {
 

@@ -1,5 +1,6 @@
 #include "server/relay/service/relay_service.h"
 
+#include <google/protobuf/descriptor.h>
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/support/byte_buffer.h>
@@ -16,10 +17,13 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/pem.h"
+#include "common/wire/proto/message_walk.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "coppice/v1/relay.pb.h"
+#include "server/process/grpc_status.h"
 #include "server/relay/epoch/epoch.h"
 
 namespace coppice::relay {
@@ -32,21 +36,26 @@ using grpc::ServerUnaryReactor;
 constexpr char kPushback[] = "grpc-retry-pushback-ms";
 constexpr char kPushbackUnderLoad[] = "2000";
 
-grpc::Status ToGrpc(const Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+// A message that unfolds when it is parsed is refused before that.
+Status LookOver(ByteBuffer& bytes, const google::protobuf::Descriptor& type) {
+  grpc::ProtoBufferReader reader(&bytes);
+  if (!reader.status().ok()) return InvalidArgumentError("the call has no request");
+  return MeasureMessage(reader, type).status();
 }
 
 template <typename Message>
-bool Parse(const ByteBuffer& bytes, Message& message) {
+Status Parse(const ByteBuffer& bytes, size_t most, Message& message) {
+  if (bytes.Length() > most) {
+    return ResourceExhaustedError(
+        StrCat("the request is larger than ", most, " bytes, the limit of this method"));
+  }
   ByteBuffer shared = bytes;  // shares the same slices; reading needs a mutable buffer
+  COPPICE_RETURN_IF_ERROR(LookOver(shared, *Message::descriptor()));
   grpc::ProtoBufferReader reader(&shared);
-  return reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
-}
-
-grpc::Status Unreadable() {
-  return {grpc::StatusCode::INVALID_ARGUMENT,
-          "the request is not a message of this method: its bytes do not parse, or a string in it "
-          "is not UTF-8"};
+  if (reader.status().ok() && message.ParseFromZeroCopyStream(&reader)) return OkStatus();
+  return InvalidArgumentError(
+      "the request is not a message of this method: its bytes do not parse, or a string in it is "
+      "not UTF-8");
 }
 
 grpc::Status UnderLoad(CallbackServerContext& context) {
@@ -146,9 +155,10 @@ class RelayService::Calls final : public RawRelayService {
   ServerUnaryReactor* GetRelayTerms(CallbackServerContext* context, const ByteBuffer* request,
                                     ByteBuffer* response) override {
     v1::GetRelayTermsRequest asked;
-    if (!Parse(*request, asked)) return End(*context, Unreadable());
+    const Status read = Parse(*request, kBriefRequestBytes, asked);
+    if (!read.ok()) return End(*context, ToGrpcStatus(read));
     StatusOr<std::shared_ptr<const std::string>> terms = relay_.Terms(asked.study());
-    if (!terms.ok()) return End(*context, ToGrpc(terms.status()));
+    if (!terms.ok()) return End(*context, ToGrpcStatus(terms.status()));
     const std::string_view bytes = **terms;
     const grpc::Slice slice = SliceOf(*std::move(terms), bytes);
     *response = ByteBuffer(&slice, 1);
@@ -158,7 +168,8 @@ class RelayService::Calls final : public RawRelayService {
   ServerUnaryReactor* TakeOffer(CallbackServerContext* context, const ByteBuffer* request,
                                 ByteBuffer* response) override {
     v1::TakeOfferRequest asked;
-    if (!Parse(*request, asked)) return End(*context, Unreadable());
+    const Status read = Parse(*request, kBriefRequestBytes, asked);
+    if (!read.ok()) return End(*context, ToGrpcStatus(read));
     if (IsUnderLoad()) {
       refused_by_load_.fetch_add(1, std::memory_order_relaxed);
       return End(*context, UnderLoad(*context));
@@ -169,7 +180,7 @@ class RelayService::Calls final : public RawRelayService {
           if (!admitted.ok()) refused_by_admission_.fetch_add(1, std::memory_order_relaxed);
           return admitted;
         });
-    if (!envelope.ok()) return End(*context, ToGrpc(envelope.status()));
+    if (!envelope.ok()) return End(*context, ToGrpcStatus(envelope.status()));
     auto* const reactor = new OfferReactor(offer_bytes_, envelope->size());  // deletes itself
     *response = OfferAnswer(*std::move(envelope));
     reactor->Finish(grpc::Status::OK);
@@ -179,7 +190,8 @@ class RelayService::Calls final : public RawRelayService {
   ServerUnaryReactor* SubmitSealedReport(CallbackServerContext* context, const ByteBuffer* request,
                                          ByteBuffer* response) override {
     v1::SubmitSealedReportRequest report;
-    if (!Parse(*request, report)) return End(*context, Unreadable());
+    const Status read = Parse(*request, kMaxRequestBytes, report);
+    if (!read.ok()) return End(*context, ToGrpcStatus(read));
     if (pending_reports_.fetch_add(1, std::memory_order_relaxed) >= limits_.pending_reports) {
       pending_reports_.fetch_sub(1, std::memory_order_relaxed);
       refused_by_load_.fetch_add(1, std::memory_order_relaxed);
@@ -197,7 +209,7 @@ class RelayService::Calls final : public RawRelayService {
                     if (IsResourceExhausted(outcome.status())) {
                       context->AddTrailingMetadata(kPushback, kPushbackUnderLoad);
                     }
-                    reactor->Finish(ToGrpc(outcome.status()));
+                    reactor->Finish(ToGrpcStatus(outcome.status()));
                   });
     return reactor;
   }

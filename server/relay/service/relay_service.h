@@ -32,9 +32,13 @@ struct ServiceTotals {
 // Guarantee  Nothing about a call is logged, stored or passed on except the request's own fields:
 //            no address, no metadata, no time. Only TakeOffer looks at credentials. All offers of a
 //            deal have one length, and so have all outcomes of reports.
-// Errors     InvalidArgument for a request that does not parse; ResourceExhausted, with the time to
-//            wait in grpc-retry-pushback-ms, under load, which depends on no request's content;
-//            else those of Relay and Admission. No error says anything about a ticket.
+//            A request is looked over before it is parsed, so that none takes much more memory than
+//            its own length.
+// Errors     ResourceExhausted for a request that is longer than its method's; InvalidArgument for
+//            one that does not parse, or has groups, fields twice or more unknown ones than an
+//            honest device sends; ResourceExhausted, with the time to wait in
+//            grpc-retry-pushback-ms, under load, which depends on no request's content; else those
+//            of Relay and Admission. No error says anything about a ticket.
 // Threads    safe to share. Relay and Admission must outlive it, and it must outlive the server.
 class RelayService {
  public:
@@ -52,8 +56,9 @@ class RelayService {
   const std::unique_ptr<Calls> calls_;
 };
 
-// The longest request that a device may send.
+// The longest request that a device may send: a report. The others hold a name and an epoch.
 inline constexpr size_t kMaxRequestBytes = kMaxCiphertextBytes + 1024;
+inline constexpr size_t kBriefRequestBytes = 1024;
 
 }  // namespace coppice::relay
 

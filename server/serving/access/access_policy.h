@@ -15,9 +15,9 @@
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/terms/sha256.h"
-#include "server/datasets/owners/caller.h"
-#include "server/datasets/owners/patterns.h"
-#include "server/datasets/owners/quota.h"
+#include "server/serving/access/caller.h"
+#include "server/serving/access/patterns.h"
+#include "server/serving/access/quota.h"
 #include "server/serving/access/role.h"
 
 namespace coppice::access {

@@ -128,11 +128,11 @@ constexpr Method kTable[] = {
     {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPreviews, kPreview, kSettings, kReads,   kPrivate,    kNamed, kPlannedJob},
     {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kSettings, kChanges, kPrivate,    kNamed, kNewJob},
     {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kBrief,    kReads,   kPrivateEnd, kNamed, kOwnJob},
-    // gRPC's own services, which only gRPC's limit holds for.
-    {"/grpc.health.v1.Health/Check",                      kNobody,    kInline,   kShort,   kWhole,    kReads,   kPublic,     kNothing, {}, /*open=*/true},
-    {"/grpc.health.v1.Health/Watch",                      kNobody,    kInline,   kStream,  kWhole,    kReads,   kPublic,     kNothing, {}, /*open=*/true},
+    // gRPC's standard services, in our own versions.
+    {"/grpc.health.v1.Health/Check",                      kNobody,    kInline,   kShort,   kBrief,    kReads,   kPublic,     kNothing, {}, /*open=*/true},
+    {"/grpc.health.v1.Health/Watch",                      kNobody,    kInline,   kStream,  kBrief,    kReads,   kPublic,     kNothing, {}, /*open=*/true},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                                                          kAnyRole,   kInline,   kStream,  kWhole,    kReads,   kPublic,     kNothing},
+                                                          kAnyRole,   kInline,   kStream,  kBrief,    kReads,   kPublic,     kNothing},
 };
 // clang-format on
 

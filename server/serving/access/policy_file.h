@@ -12,7 +12,7 @@
 // Each of the four members may be left out, which then allows nothing. "sha256" is 64 hexadecimal
 // digits, with or without colons between the bytes: of a token's text, or of a certificate's DER
 // form (as `openssl x509 -fingerprint -sha256` prints it). "role" with one name may replace
-// "roles". "resources" are patterns (server/datasets/owners/patterns.h) and optional. "expires" is
+// "roles". "resources" are patterns (server/serving/access/patterns.h) and optional. "expires" is
 // RFC 3339, for tokens only, and optional. "anonymous" may also be an object with "roles" and
 // "resources". Names may repeat: during a token's rotation the old and the new one stand side by
 // side.

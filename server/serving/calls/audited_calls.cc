@@ -149,50 +149,47 @@ class AuditedStream final : public StreamCall, public StreamHandler {
   StreamHandlerPtr handler_;
 };
 
-AnyHandler CallAuditor::Wrap(const ResourceGuard& guard, const access::Method& method,
-                             AnyHandler handler) {
-  if (auto* const whole = std::get_if<WholeHandler>(&handler)) {
-    return WholeHandler([this, &method, handler = std::move(*whole)](
-                            const Caller& caller, const AnyMessage& request, AnyMessage* response,
-                            const CancelCheck& cancel) -> Status {
-      const audit::AuditEvent event = EventOf(caller, method, NamesIn(method, request));
-      const bool has_private_number = method.privacy == access::Privacy::kPrivateEnd;
-      if (has_private_number && IsStoodFor(event)) {
-        const audit::ActorScope scope(event.entry.actor());
-        const Status status = handler(caller, request, response, cancel);
-        if (!status.ok()) Enter(event, status);
-        return status;
-      }
-      COPPICE_ASSIGN_OR_RETURN(const uint64_t call, log_.Begin(event));
+WholeHandler CallAuditor::Wrap(const access::Method& method, WholeHandler handler) {
+  return [this, &method, handler = std::move(handler)](
+             const Caller& caller, const AnyMessage& request, AnyMessage* response,
+             const CancelCheck& cancel) -> Status {
+    const audit::AuditEvent event = EventOf(caller, method, NamesIn(method, request));
+    const bool has_private_number = method.privacy == access::Privacy::kPrivateEnd;
+    if (has_private_number && IsStoodFor(event)) {
       const audit::ActorScope scope(event.entry.actor());
-      const UnchangedScope unchanged;
       const Status status = handler(caller, request, response, cancel);
-      if (status.ok() && unchanged.noted()) {
-        log_.Forget(call);
-        return status;
-      }
-      End(call, event, status, status.ok() ? NamesMade(method, *response) : Names());
-      if (has_private_number && status.ok()) StandsForToday(event);
+      if (!status.ok()) Enter(event, status);
       return status;
-    });
-  }
-  if (auto* const stream = std::get_if<StreamStarter>(&handler)) {
-    return StreamStarter([this, &guard, &method, start = std::move(*stream)](
-                             const Caller& caller, const AnyMessage* request,
-                             StreamCall& call) -> StatusOr<StreamHandlerPtr> {
-      const auto audited = std::make_shared<AuditedStream>(*this, guard, caller, method, call);
-      COPPICE_RETURN_IF_ERROR(audited->Begin(request));
-      StatusOr<StreamHandlerPtr> started = start(caller, request, *audited);
-      if (!started.ok()) {
-        audited->Enter(started.status());
-        return started.status();
-      }
-      audited->SetHandler(*std::move(started));
-      return audited;
-    });
-  }
-  // No method that changes something returns pieces or a Later; a test checks this.
-  return handler;
+    }
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t call, log_.Begin(event));
+    const audit::ActorScope scope(event.entry.actor());
+    const UnchangedScope unchanged;
+    const Status status = handler(caller, request, response, cancel);
+    if (status.ok() && unchanged.noted()) {
+      log_.Forget(call);
+      return status;
+    }
+    End(call, event, status, status.ok() ? NamesMade(method, *response) : Names());
+    if (has_private_number && status.ok()) StandsForToday(event);
+    return status;
+  };
+}
+
+StreamStarter CallAuditor::Wrap(const ResourceGuard& guard, const access::Method& method,
+                                StreamStarter handler) {
+  return [this, &guard, &method, start = std::move(handler)](
+             const Caller& caller, const AnyMessage* request,
+             StreamCall& call) -> StatusOr<StreamHandlerPtr> {
+    const auto audited = std::make_shared<AuditedStream>(*this, guard, caller, method, call);
+    COPPICE_RETURN_IF_ERROR(audited->Begin(request));
+    StatusOr<StreamHandlerPtr> started = start(caller, request, *audited);
+    if (!started.ok()) {
+      audited->Enter(started.status());
+      return started.status();
+    }
+    audited->SetHandler(*std::move(started));
+    return audited;
+  };
 }
 
 void CallAuditor::EnterRefusal(const Caller& caller, const access::Method& method,

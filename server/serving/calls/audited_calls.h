@@ -15,7 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "server/datasets/owners/caller.h"
+#include "server/serving/access/caller.h"
 #include "server/serving/access/method_table.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/resource_guard.h"
@@ -45,7 +45,9 @@ class CallAuditor {
       : log_(log), clock_(std::move(clock)) {}
 
   // Wraps the handler of a method that changes something. `guard` and `method` must outlive it.
-  AnyHandler Wrap(const ResourceGuard& guard, const access::Method& method, AnyHandler handler);
+  WholeHandler Wrap(const access::Method& method, WholeHandler handler);
+  StreamStarter Wrap(const ResourceGuard& guard, const access::Method& method,
+                     StreamStarter handler);
 
   // Records a call that was not let through to its handler.
   void EnterRefusal(const Caller& caller, const access::Method& method, const AnyMessage& request,

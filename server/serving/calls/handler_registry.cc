@@ -1,5 +1,8 @@
 #include "server/serving/calls/handler_registry.h"
 
+#include <string>
+#include <utility>
+
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -9,80 +12,80 @@
 namespace coppice::service {
 namespace {
 
-// Wraps each kind of handler so that it runs only if the guard admits the call.
-class Guarded {
+std::string PathOf(const google::protobuf::MethodDescriptor& method) {
+  return StrCat("/", method.service()->full_name(), "/", method.name());
+}
+
+// What happens around a method's handler. Lives in the handlers that wrap it.
+class Surroundings {
  public:
-  Guarded(const ResourceGuard& guard, CallAuditor* auditor, const access::Method* method)
-      : guard_(guard), auditor_(auditor), method_(method) {}
+  Surroundings(const ResourceGuard& guard, CallAuditor* auditor, const AnyMessage& request)
+      : guard_(guard),
+        method_(access::FindMethod(PathOf(MethodOf(*request.GetDescriptor())))),
+        auditor_(method_ != nullptr && method_->changes ? auditor : nullptr) {}
 
-  AnyHandler operator()(WholeHandler handler) const {
-    return WholeHandler([*this, handler = std::move(handler)](
-                            const Caller& caller, const AnyMessage& request, AnyMessage* response,
-                            const CancelCheck& cancel) -> Status {
-      COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
-      return handler(admitted, request, response, cancel);
-    });
+  // Records what the handler changes, if its method is to be recorded.
+  WholeHandler Audited(WholeHandler handler) const {
+    return auditor_ == nullptr ? handler : auditor_->Wrap(*method_, std::move(handler));
   }
-  AnyHandler operator()(SplitHandler handler) const {
-    return SplitHandler(
-        [*this, handler = std::move(handler)](const Caller& caller, const AnyMessage& request,
-                                              AnyMessage* response) -> StatusOr<Later> {
-          COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
-          return handler(admitted, request, response);
-        });
+  StreamStarter Audited(StreamStarter start) const {
+    return auditor_ == nullptr ? start : auditor_->Wrap(guard_, *method_, std::move(start));
   }
-  AnyHandler operator()(AsyncHandler handler) const {
-    return AsyncHandler([*this, handler = std::move(handler)](const Caller& caller,
-                                                              const AnyMessage& request,
-                                                              AnyMessage* response, Done done) {
-      const StatusOr<Caller> admitted = Admit(caller, request);
-      if (!admitted.ok()) return done(admitted.status());
-      handler(*admitted, request, response, std::move(done));
-    });
-  }
-  AnyHandler operator()(PiecesHandler handler) const {
-    return PiecesHandler(
-        [*this, handler = std::move(handler)](
-            const Caller& caller, const AnyMessage& request) -> StatusOr<MessagePieces> {
-          COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
-          return handler(admitted, request);
-        });
-  }
-  // The handler of a client's stream checks each message itself.
-  AnyHandler operator()(StreamStarter handler) const {
-    return StreamStarter(
-        [*this, handler = std::move(handler)](const Caller& caller, const AnyMessage* request,
-                                              StreamCall& call) -> StatusOr<StreamHandlerPtr> {
-          if (request == nullptr) return handler(caller, request, call);
-          COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, *request));
-          return handler(admitted, request, call);
-        });
-  }
-
- private:
+  // The caller as the guard admits it.
   StatusOr<Caller> Admit(const Caller& caller, const AnyMessage& request) const {
     StatusOr<Caller> admitted = guard_.Admit(caller, method_, request);
-    if (!admitted.ok() && auditor_ != nullptr && method_ != nullptr && method_->changes) {
+    if (!admitted.ok() && auditor_ != nullptr) {
       auditor_->EnterRefusal(caller, *method_, request, admitted.status());
     }
     return admitted;
   }
 
+ private:
   const ResourceGuard& guard_;
-  CallAuditor* const auditor_;
-  const access::Method* const method_;
+  const access::Method* const method_;  // null: the method table has no such method
+  CallAuditor* const auditor_;          // null: its calls are not recorded
 };
 
 }  // namespace
 
-void HandlerRegistry::AddHandler(const AnyMessage& request, AnyHandler handler) {
+void HandlerRegistry::AddWhole(const AnyMessage& request, WholeHandler handler) {
+  handler = Surroundings(guard_, auditor_, request).Audited(std::move(handler));
+  AddUnary(request, kOnLane,
+           [handler = std::move(handler)](const Caller& caller, const AnyMessage& call,
+                                          AnyMessage* response, const CancelCheck& cancel,
+                                          const Done& done) {
+             done(handler(caller, call, response, cancel));
+           });
+}
+
+void HandlerRegistry::AddUnary(const AnyMessage& request, bool at_once, UnaryHandler handler) {
+  AddHandler(
+      request, at_once,
+      UnaryHandler([around = Surroundings(guard_, auditor_, request), handler = std::move(handler)](
+                       const Caller& caller, const AnyMessage& call, AnyMessage* response,
+                       const CancelCheck& cancel, Done done) {
+        const StatusOr<Caller> admitted = around.Admit(caller, call);
+        if (!admitted.ok()) return done(admitted.status());
+        handler(*admitted, call, response, cancel, std::move(done));
+      }));
+}
+
+// The handler of a client's stream checks each message itself.
+void HandlerRegistry::AddStream(const AnyMessage& request, StreamStarter start) {
+  const Surroundings around(guard_, auditor_, request);
+  AddHandler(request, kAtOnce,
+             StreamStarter([around, start = around.Audited(std::move(start))](
+                               const Caller& caller, const AnyMessage* call,
+                               StreamCall& stream) -> StatusOr<StreamHandlerPtr> {
+               if (call == nullptr) return start(caller, call, stream);
+               COPPICE_ASSIGN_OR_RETURN(const Caller admitted, around.Admit(caller, *call));
+               return start(admitted, call, stream);
+             }));
+}
+
+void HandlerRegistry::AddHandler(const AnyMessage& request, bool at_once, AnyHandler handler) {
   const google::protobuf::MethodDescriptor& method = MethodOf(*request.GetDescriptor());
-  std::string path = StrCat("/", method.service()->full_name(), "/", method.name());
-  const access::Method* const entry = access::FindMethod(path);
-  const Guarded guarded(guard_, auditor_, entry);
-  if (auditor_ != nullptr && entry != nullptr && entry->changes) {
-    handler = auditor_->Wrap(guard_, *entry, std::move(handler));
-  }
+  std::string path = PathOf(method);
   const size_t max_request_bytes = access::MaxRequestBytesOf(path);
   methods_.push_back(
       {.path = std::move(path),
@@ -91,7 +94,8 @@ void HandlerRegistry::AddHandler(const AnyMessage& request, AnyHandler handler) 
        .response = google::protobuf::MessageFactory::generated_factory()->GetPrototype(
            method.output_type()),
        .max_request_bytes = max_request_bytes,
-       .handler = std::visit(guarded, std::move(handler))});
+       .handler = std::move(handler),
+       .begins_at_once = at_once});
 }
 
 }  // namespace coppice::service

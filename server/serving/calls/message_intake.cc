@@ -5,7 +5,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 
 namespace coppice::service {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/base/status.h"
-#include "server/serving/calls/byte_load.h"
+#include "server/process/byte_load.h"
 #include "server/serving/calls/worker_pool.h"
 
 namespace coppice::service {

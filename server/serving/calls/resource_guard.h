@@ -16,7 +16,7 @@
 
 #include "common/base/page.h"
 #include "common/base/status.h"
-#include "server/datasets/owners/caller.h"
+#include "server/serving/access/caller.h"
 #include "server/serving/access/method_table.h"
 
 namespace coppice::service {

@@ -6,7 +6,7 @@
 #include "common/base/cancel_check.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 
 namespace coppice::service {
 namespace {
@@ -22,58 +22,32 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
         exchange_(std::move(exchange)) {}
 
   void Run() {
-    std::visit([this](const auto& handler) { RunHandler(handler); }, method_.handler);
+    const auto* const handler = std::get_if<UnaryHandler>(&method_.handler);
+    // No call of one request and one response has a stream's handler.
+    if (handler == nullptr) return End(UnimplementedError(""));
+    response_.reset(method_.response->New());
+    if (lane_ == nullptr || method_.begins_at_once) return RunHandler(*handler, CancelCheck());
+    RunOnLane([this, handler](const CancelCheck& cancel) { RunHandler(*handler, cancel); });
   }
 
  private:
-  AnyMessage* MakeResponse() {
-    response_.reset(method_.response->New());
-    return response_.get();
+  void RunHandler(const UnaryHandler& handler, const CancelCheck& cancel) {
+    handler(caller_, *request_, response_.get(), cancel,
+            [call = shared_from_this()](Outcome outcome) { call->Leave(std::move(outcome)); });
   }
 
-  void RunHandler(const WholeHandler& handler) {
-    MakeResponse();
-    if (lane_ == nullptr) {
-      return End(handler(caller_, *request_, response_.get(), CancelCheck()));
+  void Leave(Outcome outcome) {
+    if (const auto* const status = std::get_if<Status>(&outcome)) return End(*status);
+    if (const auto* const pieces = std::get_if<MessagePieces>(&outcome)) {
+      return exchange_->Answer(*pieces);
     }
-    RunOnLane([this, &handler](const CancelCheck& cancel) {
-      return handler(caller_, *request_, response_.get(), cancel);
-    });
+    Later& later = std::get<Later>(outcome);
+    if (later == nullptr) return End(OkStatus());
+    if (lane_ == nullptr) return End(later());
+    RunOnLane([this, later = std::move(later)](const CancelCheck&) { End(later()); });
   }
 
-  void RunHandler(const SplitHandler& handler) {
-    StatusOr<Later> later = handler(caller_, *request_, MakeResponse());
-    if (!later.ok() || !*later) return End(later.status());
-    RunOnLane([later = *std::move(later)](const CancelCheck&) { return later(); });
-  }
-
-  void RunHandler(const AsyncHandler& handler) {
-    MakeResponse();
-    const auto run = [call = shared_from_this(), &handler] {
-      handler(call->caller_, *call->request_, call->response_.get(),
-              [call](const Status& status) { call->End(status); });
-    };
-    if (lane_ == nullptr) return run();
-    const Status queued = lane_->Run(
-        [call = shared_from_this(), run] {
-          const Status wanted = call->exchange_->CheckWanted();
-          if (!wanted.ok()) return call->End(wanted);
-          run();
-        },
-        caller_.name);
-    if (!queued.ok()) End(AskToWaitForLoad(queued));
-  }
-
-  void RunHandler(const PiecesHandler& handler) {
-    const StatusOr<MessagePieces> pieces = handler(caller_, *request_);
-    if (!pieces.ok()) return End(pieces.status());
-    exchange_->Answer(*pieces);
-  }
-
-  // No call of one request and one response has such a handler.
-  void RunHandler(const StreamStarter&) { End(UnimplementedError("")); }
-
-  // `work` returns the status that ends the call.
+  // `work`, which this outlives, ends the call.
   template <typename Work>
   void RunOnLane(Work work) {
     const auto run = [call = shared_from_this(), work = std::move(work)] {
@@ -81,9 +55,9 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
         if (!call->lane_->IsDraining()) return call->exchange_->CheckWanted();
         return UnavailableError("the daemon is stopping; try again later");
       });
-      Status status = call->exchange_->CheckWanted();
-      if (status.ok()) status = work(cancel);
-      call->End(status);
+      const Status wanted = call->exchange_->CheckWanted();
+      if (!wanted.ok()) return call->End(wanted);
+      work(cancel);
     };
     const Status queued = lane_->Run(run, caller_.name);
     if (!queued.ok()) End(AskToWaitForLoad(queued));
@@ -109,11 +83,6 @@ Status UnwantedCall() { return CancelledError("the caller is no longer waiting")
 Status UnreadableRequest(const AnyMessage& type) {
   return InvalidArgumentError(StrCat("the request is no ", type.GetDescriptor()->full_name(),
                                      ": its bytes do not parse, or a string in it is not UTF-8"));
-}
-
-Status TooLargeRequest(size_t most_bytes) {
-  return ResourceExhaustedError(StrCat("the request is larger than ", most_bytes,
-                                       " bytes, the limit of this method: send less at a time"));
 }
 
 void RunUnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,

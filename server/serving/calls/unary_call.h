@@ -5,7 +5,6 @@
 
 #include <google/protobuf/message.h>
 
-#include <cstddef>
 #include <memory>
 
 #include "common/base/status.h"
@@ -34,9 +33,6 @@ Status UnwantedCall();
 
 // The status of bytes that are not a message of this type.
 Status UnreadableRequest(const google::protobuf::Message& type);
-
-// The status of a request with more bytes than its method takes, on every transport.
-Status TooLargeRequest(size_t most_bytes);
 
 // Runs the handler of `method`, which must outlive the call. A null `lane` is this thread.
 //

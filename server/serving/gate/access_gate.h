@@ -9,8 +9,8 @@
 
 #include "common/base/rate_limiter.h"
 #include "common/base/status.h"
-#include "server/datasets/owners/caller.h"
 #include "server/serving/access/access_control.h"
+#include "server/serving/access/caller.h"
 #include "server/serving/gate/token_use.h"
 #include "server/serving/metrics/call_metrics.h"
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
+#include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/serving/access/method_table.h"
@@ -34,13 +36,20 @@ void CallRecord::End(StatusCode code) {
   const std::chrono::duration<double> passed = Clock::now() - begun_;
   const std::string result = CodeName(code);
   if (metrics_ != nullptr) metrics_->Ended(method_, result, passed.count());
-  const CallWeight weight = WeightOf(method_, code);
-  if (!log_.Writes(weight)) return;
+  const LogLevel level = LevelOf(method_, code);
+  if (!log_.Writes(level)) return;
   // The time of the line itself would reveal the job's.
   if (access::HasPrivateEnd(method_, result)) return;
-  EndedCall call{.method = method_, .code = result, .milliseconds = {}, .request_id = id()};
-  if (!access::HasPrivateDuration(method_)) call.milliseconds = passed.count() * 1000;
-  log_.Write(weight, call);
+  const std::string method(method_);
+  if (access::HasPrivateDuration(method_)) {
+    log_.Write(level, "call", {{"method", method}, {"code", result}, {"request_id", id()}});
+    return;
+  }
+  log_.Write(level, "call",
+             {{"method", method},
+              {"code", result},
+              {"milliseconds", absl::StrFormat("%.3f", passed.count() * 1000)},
+              {"request_id", id()}});
 }
 
 bool IsRequestId(std::string_view text) {
@@ -64,13 +73,12 @@ std::string MakeRequestId() {
   return BytesToHexString(bytes);
 }
 
-CallWeight WeightOf(std::string_view method, StatusCode code) {
+LogLevel LevelOf(std::string_view method, StatusCode code) {
   if (code == StatusCode::kInternal || code == StatusCode::kDataLoss ||
       code == StatusCode::kUnknown) {
-    return CallWeight::kFault;
+    return LogLevel::kWarning;
   }
-  return code == StatusCode::kOk && !access::MayChange(method) ? CallWeight::kRoutine
-                                                               : CallWeight::kNotable;
+  return code == StatusCode::kOk && !access::MayChange(method) ? LogLevel::kDebug : LogLevel::kInfo;
 }
 
 std::string CodeName(StatusCode code) {

@@ -10,12 +10,11 @@
 #define COPPICE_SERVER_SERVING_GATE_CALL_RECORD_H_
 
 #include <chrono>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "common/base/status.h"
+#include "server/process/log.h"
 #include "server/serving/metrics/call_metrics.h"
 
 namespace coppice::calls {
@@ -26,40 +25,22 @@ bool IsRequestId(std::string_view text);
 // 32 random hexadecimal digits; not secret.
 std::string MakeRequestId();
 
-// The importance of an ended call: routine if it succeeded and changed at most counts (reading,
-// reports, predictions), a fault if the daemon is to blame (INTERNAL, DATA_LOSS, UNKNOWN), notable
-// otherwise.
-enum class CallWeight : uint8_t { kRoutine, kNotable, kFault };
-
+// The level of an ended call: debug if it succeeded and changed at most counts (reading, reports,
+// predictions), warning if the daemon is to blame (INTERNAL, DATA_LOSS, UNKNOWN), info otherwise.
 // `method` has no leading slash.
-CallWeight WeightOf(std::string_view method, StatusCode code);
+LogLevel LevelOf(std::string_view method, StatusCode code);
 
 // gRPC's name, such as "NOT_FOUND"; "UNKNOWN" for a number that is no code.
 std::string CodeName(StatusCode code);
 
-struct EndedCall {
-  std::string_view method;
-  std::string_view code;               // gRPC's name
-  std::optional<double> milliseconds;  // none if private
-  std::string_view request_id;
-};
-
-// Receives lines about calls.
-//
-// Threads    safe to share.
-class CallLog {
- public:
-  virtual ~CallLog() = default;
-  virtual bool Writes(CallWeight weight) const = 0;
-  virtual void Write(CallWeight weight, const EndedCall& call) const = 0;
-};
-
 // Both must outlive the transports.
 struct CallObservers {
-  const CallLog* log = nullptr;             // null: calls are neither logged nor counted
+  const Log* log = nullptr;                 // null: calls are neither logged nor counted
   metrics::CallMetrics* metrics = nullptr;  // null: calls are not counted
 };
 
+// Writes one line of the log: event "call" with method, code, milliseconds and request_id.
+//
 // Guarantee  No line contains a message, an address, a certificate, a token, or a private duration.
 //            A WatchJob that ends with its job or is cancelled has no line: see
 //            server/serving/access/method_table.h.
@@ -84,7 +65,7 @@ class CallRecord {
  private:
   using Clock = std::chrono::steady_clock;
 
-  const CallLog& log_;
+  const Log& log_;
   metrics::CallMetrics* const metrics_;
   const std::string_view method_;
   const bool is_stream_;

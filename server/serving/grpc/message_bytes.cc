@@ -29,7 +29,7 @@ grpc::Slice Share(const std::shared_ptr<const std::string>& bytes) {
 Status CheckSize(grpc::ByteBuffer& bytes, size_t most_bytes) {
   if (bytes.Length() <= most_bytes) return OkStatus();
   bytes.Clear();
-  return service::TooLargeRequest(most_bytes);
+  return calls::TooLargeRequest(most_bytes);
 }
 
 StatusOr<calls::HeldBytes> Admit(grpc::ByteBuffer& bytes, service::MessageIntake& intake,

@@ -6,15 +6,16 @@
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/slice.h>
 
-#include <cstddef>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "common/base/status.h"
 #include "common/wire/fields.h"
+#include "server/process/request_bytes.h"
+#include "server/serving/access/method_table.h"
+#include "server/serving/grpc/status_conversion.h"
 
 namespace coppice::rpc {
 
@@ -115,8 +116,7 @@ void AnswerWithFile(const FileDescriptor* file, ReflectionResponse& response) {
   AddFile(*file, added, response.file_descriptor_response.emplace());
 }
 
-// Answers one request after another until the client has no more. The method table bounds a
-// request.
+// Answers one request after another until the client has no more.
 class ReflectionStream final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
  public:
   explicit ReflectionStream(const ReflectionService& service) : service_(service) {
@@ -125,16 +125,9 @@ class ReflectionStream final : public grpc::ServerBidiReactor<ByteBuffer, ByteBu
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
-    std::vector<grpc::Slice> slices;
-    std::string bytes;
-    if (request_.Dump(&slices).ok()) {
-      for (const grpc::Slice& slice : slices) {
-        bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-      }
-    }
-    request_.Clear();
-    grpc::Slice answer(service_.Answer(bytes));
-    response_ = ByteBuffer(&answer, 1);
+    const StatusOr<std::string> bytes = TakeRequestBytes(request_, service_.most_request_bytes());
+    if (!bytes.ok()) return Finish(ToGrpcStatus(bytes.status()));
+    response_ = ToByteBuffer(service_.Answer(*bytes));
     StartWrite(&response_);
   }
   void OnWriteDone(bool ok) override {
@@ -152,7 +145,8 @@ class ReflectionStream final : public grpc::ServerBidiReactor<ByteBuffer, ByteBu
 }  // namespace
 
 ReflectionService::ReflectionService(std::vector<std::string> services)
-    : services_(std::move(services)) {
+    : services_(std::move(services)),
+      most_request_bytes_(access::MaxRequestBytesOf(kReflectionPath)) {
   AddMethod(new grpc::internal::RpcServiceMethod(
       kReflectionPath, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
   MarkMethodRawCallback(

@@ -12,6 +12,7 @@
 
 #include <grpcpp/impl/codegen/service_type.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,10 @@ namespace coppice::rpc {
 
 // Answers about the types that the program is linked with, and names `services`.
 //
-// Errors     ResourceExhausted, which ends the stream: a request of more than 4 KiB.
-//            InvalidArgument: one that does not parse. What is not found is part of an answer.
+// Errors     ResourceExhausted, which ends the stream: a request of more bytes than the method
+// table
+//            allows, before any of it is read. What does not parse, or is not found, is part of an
+//            answer.
 // Threads    safe to share. Must outlive the server.
 class ReflectionService final : public grpc::Service {
  public:
@@ -30,8 +33,12 @@ class ReflectionService final : public grpc::Service {
   // The answer to one request, both serialized; for tests.
   std::string Answer(std::string_view request) const;
 
+  // The bytes that a request may have.
+  size_t most_request_bytes() const { return most_request_bytes_; }
+
  private:
   const std::vector<std::string> services_;
+  const size_t most_request_bytes_;
 };
 
 }  // namespace coppice::rpc

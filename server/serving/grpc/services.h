@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/datasets/owners/caller.h"
+#include "server/serving/access/caller.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/worker_pool.h"
 #include "server/serving/grpc/calls.h"

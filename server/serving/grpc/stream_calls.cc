@@ -6,7 +6,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/calls/stream_call.h"
 #include "server/serving/grpc/calls.h"
 #include "server/serving/grpc/message_bytes.h"

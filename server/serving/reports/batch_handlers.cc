@@ -5,7 +5,7 @@
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/spool/batch_receiver.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/reports/report_handlers.h"
 
 namespace coppice::service {

@@ -6,7 +6,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/wire/proto/convert.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/reports/submit_request.h"
 
 namespace coppice::service {

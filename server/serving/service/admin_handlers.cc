@@ -5,8 +5,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/admin.pb.h"
+#include "server/process/retry_after.h"
 #include "server/serving/calls/progress_stream.h"
-#include "server/serving/calls/retry_after.h"
 #include "server/serving/service/handlers.h"
 #include "server/store/store.h"
 

@@ -45,7 +45,7 @@ v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
 
 // What is unset is the curator's choice: costs that simply add up, and the relation that protects
 // more.
-StatusOr<ledger::BudgetCap> CapFromProto(const v1::BudgetCap& proto) {
+StatusOr<ledger::BudgetCap> ParseBudgetCap(const v1::BudgetCap& proto) {
   ledger::BudgetCap cap{.epsilon_nanos = proto.epsilon_nanos(), .delta_atto = proto.delta_atto()};
   if (proto.composition() != v1::COMPOSITION_UNSPECIFIED) {
     if (!v1::Composition_IsValid(proto.composition())) {
@@ -105,8 +105,8 @@ v1::Dataset WithLedger(const central::DatasetInfo& info,
   return proto;
 }
 
-StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, CapFromProto(request.cap()));
+StatusOr<central::DatasetSpec> ParseDatasetSpec(const v1::CreateDatasetRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, ParseBudgetCap(request.cap()));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(request.schema()));
   return central::DatasetSpec{.id = request.dataset_id(),
                               .request_id = request.request_id(),
@@ -137,7 +137,7 @@ v1::Algorithm ToProto(const trainers::AlgorithmInfo& info) {
   return proto;
 }
 
-StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec) {
+StatusOr<central::JobSpec> ParseJobSpec(const v1::JobSpec& spec) {
   StatusOr<std::string> dataset = ParseName(kDatasets, spec.dataset());
   if (!dataset.ok()) return InField("spec.dataset", dataset.status());
   central::JobSpec parsed{.dataset = *std::move(dataset),
@@ -149,8 +149,8 @@ StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec) {
   return parsed;
 }
 
-StatusOr<central::JobRequest> FromProto(const v1::SubmitJobRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(central::JobSpec spec, FromProto(request.spec()));
+StatusOr<central::JobRequest> ParseJobRequest(const v1::SubmitJobRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(central::JobSpec spec, ParseJobSpec(request.spec()));
   return central::JobRequest{.request_id = request.request_id(),
                              .id = request.job_id(),
                              .model = request.model_id(),

@@ -1,5 +1,6 @@
 // Converts between the messages of datasets and jobs and the curator's values. As in messages.h,
-// FromProto() treats its input as hostile and returns InvalidArgument, naming the field.
+// The functions Parse...() treat their input as hostile and returns InvalidArgument, naming the
+// field.
 
 #ifndef COPPICE_SERVER_SERVING_SERVICE_CENTRAL_MESSAGES_H_
 #define COPPICE_SERVER_SERVING_SERVICE_CENTRAL_MESSAGES_H_
@@ -23,11 +24,11 @@ v1::Dataset SummaryOf(const central::DatasetInfo& info);
 v1::Dataset ToProto(const central::DatasetInfo& info);
 v1::Dataset WithLedger(const central::DatasetInfo& info,
                        absl::FunctionRef<std::string(const std::string& job)> submitter_of);
-StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request);
+StatusOr<central::DatasetSpec> ParseDatasetSpec(const v1::CreateDatasetRequest& request);
 
 v1::Algorithm ToProto(const trainers::AlgorithmInfo& info);
-StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec);
-StatusOr<central::JobRequest> FromProto(const v1::SubmitJobRequest& request);
+StatusOr<central::JobSpec> ParseJobSpec(const v1::JobSpec& spec);
+StatusOr<central::JobRequest> ParseJobRequest(const v1::SubmitJobRequest& request);
 v1::PreviewJobResponse ToProto(const central::JobPreview& preview);
 
 }  // namespace coppice::service

@@ -121,7 +121,7 @@ StatusOr<std::shared_ptr<const Table>> TableOf(const v1::MeasureCurveRequest& re
   if (!schema.ok()) return InField("schema", schema.status());
   COPPICE_ASSIGN_OR_RETURN(
       Table rows,
-      central::RowsFromProto(request.rows(), std::make_shared<const Schema>(*std::move(schema))));
+      central::ParseRows(request.rows(), std::make_shared<const Schema>(*std::move(schema))));
   const size_t count = rows.num_rows();
   if (count < kMinCurveRows || count > kMaxCurveRows) {
     return FieldError("rows", StrCat("must be ", kMinCurveRows, " to ", kMaxCurveRows, ", are ",

@@ -46,7 +46,7 @@ StatusOr<StoredRows> StoreRowsOf(const Request& request, const std::string& data
   const StatusOr<std::string> id = ParseName(kDatasets, dataset);
   if (!id.ok()) return InField("dataset", id.status());
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets.GetSchema(*id));
-  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(request.rows(), schema));
+  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::ParseRows(request.rows(), schema));
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetState before, datasets.StateOf(*id));
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info,
                            datasets.Upload(*id, request.first_row(), rows, request.complete(),
@@ -158,7 +158,7 @@ void DatasetHandlers::Register(HandlerRegistry& registry) {
 
 Status DatasetHandlers::CreateDataset(const Caller& caller, const v1::CreateDatasetRequest& request,
                                       v1::CreateDatasetResponse* response) {
-  COPPICE_ASSIGN_OR_RETURN(central::DatasetSpec spec, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(central::DatasetSpec spec, ParseDatasetSpec(request));
   spec.owner = caller.name;
   spec.may_draw = MayDraw(caller, {kDatasets});
   const owners::Quota quota = quotas_(caller.name);

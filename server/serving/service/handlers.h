@@ -24,7 +24,7 @@
 #include "server/curator/studies/study_calls.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/jobs.h"
-#include "server/datasets/owners/quota.h"
+#include "server/serving/access/quota.h"
 #include "server/serving/calls/handler_registry.h"
 #include "server/serving/calls/resource_guard.h"
 #include "server/serving/calls/worker_pool.h"

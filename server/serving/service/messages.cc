@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kDefaultPageSize = 100;
 constexpr uint32_t kMaxPageSize = 1000;
 
-StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
+StatusOr<curator::Evidence> ParseEvidence(v1::Evidence proto) {
   switch (proto) {
     case v1::EVIDENCE_UNSPECIFIED:
       return curator::Evidence::kBoth;
@@ -36,7 +36,7 @@ StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
   }
 }
 
-StatusOr<curator::FeatureValue> FromProto(const v1::FeatureValue& proto) {
+StatusOr<curator::FeatureValue> ParseFeatureValue(const v1::FeatureValue& proto) {
   using Kind = curator::FeatureValue::Kind;
   curator::FeatureValue value = {.feature = proto.feature()};
   switch (proto.value_case()) {
@@ -255,7 +255,7 @@ v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps) {
   return proto;
 }
 
-StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
+StatusOr<curator::StudySpec> ParseStudySpec(const v1::CreateStudyRequest& request) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(request.request_id()));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", request.study_id()));
   COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked,
@@ -266,7 +266,7 @@ StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings settings,
-                           curator::FromProto(request.settings()));
+                           curator::ParseStudySettings(request.settings()));
   return curator::StudySpec{.id = request.study_id(),
                             .request_id = request.request_id(),
                             .public_rows = std::move(public_rows),
@@ -310,7 +310,7 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
     if (request.has_weighted() || request.has_prune()) {
       return FieldError("where", "is for the smooth estimator alone");
     }
-    COPPICE_ASSIGN_OR_RETURN(where, FromProto(request.where()));
+    COPPICE_ASSIGN_OR_RETURN(where, ParseFeatureValue(request.where()));
   }
   switch (request.estimator_case()) {
     case v1::BuildModelRequest::kWeighted: {
@@ -325,7 +325,7 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
     case v1::BuildModelRequest::ESTIMATOR_NOT_SET:  // the curator chooses
     case v1::BuildModelRequest::kSmooth: {
       COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
-                               FromProto(request.smooth().evidence()));
+                               ParseEvidence(request.smooth().evidence()));
       return curator::EstimatorOptions{
           .kind = curator::EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)};
     }

@@ -30,7 +30,7 @@ v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps);
 // A model as lists show it: name, source, time and certificate.
 v1::Model SummaryOf(const models::ModelSummary& summary);
 
-StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request);
+StatusOr<curator::StudySpec> ParseStudySpec(const v1::CreateStudyRequest& request);
 // The study that a preview would create. Ids, split rule, sizes and epsilon may be unset.
 StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
                                          const Budget& epsilon);

@@ -21,10 +21,10 @@
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/estimation/plan.h"
+#include "server/curator/estimation/plan_json.h"
 #include "server/curator/estimation/readers_bound.h"
 #include "server/curator/estimation/study_defaults.h"
 #include "server/curator/partition/public_random.h"
-#include "server/curator/planning/plan_json.h"
 #include "server/curator/study/study_settings.h"
 #include "server/serving/service/handlers.h"
 #include "server/serving/service/messages.h"
@@ -149,7 +149,8 @@ StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyReq
     settings.mutable_relay()->set_relay_key(
         std::string(std::tuple_size_v<decltype(curator::RelaySettings::relay_key)>, '\0'));
   }
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed, curator::FromProto(settings));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed,
+                           curator::ParseStudySettings(settings));
   if (ReportForm::For(schema).ShowsSomething()) {
     return FieldError(
         "settings.relay",

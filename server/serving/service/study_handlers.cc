@@ -17,7 +17,7 @@
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "server/serving/calls/unchanged.h"
 #include "server/serving/service/handlers.h"
 #include "server/serving/service/messages.h"
@@ -183,7 +183,7 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
 
 Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
                                   v1::CreateStudyResponse* response, const CancelCheck& cancel) {
-  COPPICE_ASSIGN_OR_RETURN(curator::StudySpec spec, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(curator::StudySpec spec, ParseStudySpec(request));
   spec.owner = caller.name;
   spec.may_draw = MayDraw(caller, {kStudies});
   spec.most_owned = quotas_(caller.name).studies;

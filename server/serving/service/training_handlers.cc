@@ -138,7 +138,7 @@ Status TrainingHandlers::ListAlgorithms(const Caller& /*caller*/,
 
 Status TrainingHandlers::PreviewJob(const Caller& /*caller*/, const v1::PreviewJobRequest& request,
                                     v1::PreviewJobResponse* response) const {
-  COPPICE_ASSIGN_OR_RETURN(const central::JobSpec spec, FromProto(request.spec()));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobSpec spec, ParseJobSpec(request.spec()));
   COPPICE_ASSIGN_OR_RETURN(const central::JobPreview preview, jobs_.Preview(spec));
   *response = ToProto(preview);
   if (!datasets_.CountsRho(spec.dataset)) response->mutable_cost()->clear_rho_pico();
@@ -147,7 +147,7 @@ Status TrainingHandlers::PreviewJob(const Caller& /*caller*/, const v1::PreviewJ
 
 Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
                                    v1::SubmitJobResponse* response) {
-  COPPICE_ASSIGN_OR_RETURN(central::JobRequest parsed, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(central::JobRequest parsed, ParseJobRequest(request));
   parsed.submitter = caller.name;
   parsed.may_draw =
       request.model_id().empty() ? MayDraw(caller, {kJobs, kModels}) : MayDraw(caller, {kJobs});

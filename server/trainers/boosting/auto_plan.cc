@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -61,8 +62,6 @@ constexpr double kMaxPassRounds = 12;   // with more, trees find what passes wou
 constexpr size_t kMaxPassColumns = 32;
 constexpr uint32_t kMaxPassClasses = 8;
 constexpr double kMinSlope = 0.02;
-
-constexpr double kRootOf2 = 1.4142135623730951;
 
 double RhoOf(const BudgetShare& share) {
   return static_cast<double>(share.rho().picos()) / Rho::kPicosPerRho;
@@ -174,7 +173,7 @@ StatusOr<double> MiddleSignal(const PassPlan& plan, const Schema& schema,
   COPPICE_ASSIGN_OR_RETURN(
       const double scale,
       NoiseScale(ClassTask({}, classes)->kind().sensitivity, plan.passes.visit));
-  const double deviation = kRootOf2 * scale / kResidualUnit;
+  const double deviation = std::numbers::sqrt2 * scale / kResidualUnit;
   double slope = 0;
   for (const double of_output : plan.passes.slopes) {
     slope += of_output / static_cast<double>(plan.passes.slopes.size());
@@ -256,7 +255,7 @@ std::vector<double> SharesOfClasses(const Measurement& counts) {
   double sum = 0;
   for (const int64_t count : counts.sums) {
     shares.push_back(std::max(static_cast<double>(count), 0.0) +
-                     std::max(kRootOf2 * counts.scale, 1.0));
+                     std::max(std::numbers::sqrt2 * counts.scale, 1.0));
     sum += shares.back();
   }
   for (double& share : shares) share /= sum;

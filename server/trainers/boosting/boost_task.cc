@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 #include "common/base/status.h"
@@ -15,9 +16,9 @@
 namespace coppice::trainers {
 namespace {
 
-constexpr double kRootOf2 = 1.4142135623730951;
-constexpr double kSmoothing = 1.5 * kRootOf2;  // in noise scales: 1.5 standard deviations
-constexpr double kPartWeight = 8;              // in standard deviations of the noise
+constexpr double kSmoothing =
+    1.5 * std::numbers::sqrt2;     // in noise scales: 1.5 standard deviations
+constexpr double kPartWeight = 8;  // in standard deviations of the noise
 constexpr double kMaxStep = 10;
 constexpr double kNumberStep = 0.4;
 // What rows of two classes lack on average, min(p, 1 - p) if p is right, below which nearly all are
@@ -88,7 +89,7 @@ class PooledParts {
     negative_ = std::max(negative, 0.0);
     smoothing_ = Smoothing(parts[0], unit) * std::sqrt(count_);
     h_ = (positive_ + smoothing_) / total();
-    weight_ = kPartWeight * Smoothing(parts[0], unit) / kSmoothing * kRootOf2;
+    weight_ = kPartWeight * Smoothing(parts[0], unit) / kSmoothing * std::numbers::sqrt2;
   }
 
   double Value(const ChildSums& part) const {

@@ -5,10 +5,10 @@
 namespace coppice::trainers {
 namespace {
 
-class Planting {
+class PartPlanter {
  public:
-  Planting(const ColumnParts& parts, const FeatureBins& bins, uint32_t first_part,
-           std::vector<Node>& nodes, std::vector<uint32_t>& part_of_node)
+  PartPlanter(const ColumnParts& parts, const FeatureBins& bins, uint32_t first_part,
+              std::vector<Node>& nodes, std::vector<uint32_t>& part_of_node)
       : parts_(parts),
         bins_(bins),
         first_part_(first_part),
@@ -91,7 +91,7 @@ std::vector<uint32_t> FirstBins(const std::vector<uint32_t>& run_of_bin, uint32_
 
 void PlantParts(const ColumnParts& parts, const FeatureBins& bins, uint32_t at, uint32_t first_part,
                 std::vector<Node>& nodes, std::vector<uint32_t>& part_of_node) {
-  Planting planting(parts, bins, first_part, nodes, part_of_node);
+  PartPlanter planting(parts, bins, first_part, nodes, part_of_node);
   if (parts.categories.empty()) {
     planting.Runs(at, 0, static_cast<uint32_t>(parts.first_bins.size() + 1));
   } else {

@@ -12,9 +12,9 @@ namespace {
 
 using Weights = std::vector<std::vector<double>>;
 
-class Planting {
+class ColumnTreeBuilder {
  public:
-  Planting(uint32_t feature, const FeatureBins& bins, const Weights& weights)
+  ColumnTreeBuilder(uint32_t feature, const FeatureBins& bins, const Weights& weights)
       : feature_(feature), bins_(bins), weights_(weights) {}
 
   StatusOr<ColumnTree> Numeric(const Schema& schema) {
@@ -85,15 +85,16 @@ StatusOr<std::vector<ColumnTree>> ColumnTrees(const Schema& schema, uint32_t fea
                                               const FeatureBins& bins, const Weights& weights) {
   std::vector<ColumnTree> trees;
   if (bins.type == FeatureType::kNumeric) {
-    COPPICE_ASSIGN_OR_RETURN(ColumnTree tree, Planting(feature, bins, weights).Numeric(schema));
+    COPPICE_ASSIGN_OR_RETURN(ColumnTree tree,
+                             ColumnTreeBuilder(feature, bins, weights).Numeric(schema));
     trees.push_back(std::move(tree));
     return trees;
   }
   uint32_t first = 0;
   do {
     const uint32_t end = std::min(first + kCategoriesOfATree, bins.known);
-    COPPICE_ASSIGN_OR_RETURN(ColumnTree tree,
-                             Planting(feature, bins, weights).Categories(first, end, schema));
+    COPPICE_ASSIGN_OR_RETURN(
+        ColumnTree tree, ColumnTreeBuilder(feature, bins, weights).Categories(first, end, schema));
     trees.push_back(std::move(tree));
     first = end;
   } while (first < bins.known);

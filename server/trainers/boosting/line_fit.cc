@@ -175,9 +175,9 @@ StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms) {
 namespace {
 
 // The lines of one task, while they are fitted.
-class Fitting {
+class LineFit {
  public:
-  Fitting(const BinnedRows& rows, absl::Span<const Line> lines, Curvature curvature, int64_t unit,
+  LineFit(const BinnedRows& rows, absl::Span<const Line> lines, Curvature curvature, int64_t unit,
           BoostTask& task)
       : rows_(rows),
         lines_(lines),
@@ -302,7 +302,7 @@ StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> li
   COPPICE_ASSIGN_OR_RETURN(
       const Measurement moments,
       releaser.Measure(SumMoments(rows, lines), MomentSensitivity(terms), shares.moments));
-  Fitting fitting(rows, lines, Curvature(moments, terms), unit, task);
+  LineFit fitting(rows, lines, Curvature(moments, terms), unit, task);
   for (uint32_t step = 0; step < shares.steps; ++step) {
     COPPICE_RETURN_IF_ERROR(fitting.Step(shares.step, releaser));
   }

@@ -39,8 +39,8 @@ namespace {
 
 constexpr int64_t kUnit = int64_t{1} << 20;  // of residuals
 constexpr uint32_t kCuts = 127;
-constexpr double kCountShare = 0.01;
-constexpr double kMaxMomentNoise = 0.4;  // relative to the rows: noisier lines are left out
+constexpr double kLogisticCountShare = 0.01;
+constexpr double kMaxLineNoise = 0.4;  // relative to the rows: noisier lines are left out
 constexpr char kTooSmall[] =
     "epsilon is too small for so many features: use a larger one, or fewer features";
 constexpr uint32_t kMinGroups = 8, kMaxGroups = 64;
@@ -50,7 +50,7 @@ Sensitivity ResidualSensitivity(uint32_t classes) {
   return ClassTask({}, classes, kUnit)->kind().sensitivity;
 }
 
-struct Config {
+struct LogisticConfig {
   uint32_t classes = 2;
   std::vector<FeatureBins> bins{};
   std::vector<Line> lines{};           // none if lines are impossible
@@ -73,18 +73,18 @@ struct Config {
 };
 
 // Whether lines can be paid for at all, which depends on the schema and the budget alone.
-bool CanPayForLines(const Config& config) {
+bool CanPayForLines(const LogisticConfig& config) {
   const StatusOr<TwoShares> parts = Divide(config.fit, config.line_share);
   return parts.ok() && config.OfColumn(parts->rest).ok() && config.SharesOfLines(parts->part).ok();
 }
 
-StatusOr<double> ColumnScale(const Config& config, const BudgetShare& columns) {
+StatusOr<double> ColumnScale(const LogisticConfig& config, const BudgetShare& columns) {
   COPPICE_ASSIGN_OR_RETURN(const BudgetShare column, config.OfColumn(columns));
   return NoiseScale(ResidualSensitivity(config.classes), column);
 }
 
 // Uses the delta if that lowers the noise, which epsilon and the number of columns decide.
-BudgetShare InRhoIfThatIsLess(const Config& config, double scale) {
+BudgetShare InRhoIfThatIsLess(const LogisticConfig& config, double scale) {
   if (!config.fit.is_private() || config.delta_atto == 0) return config.fit;
   const StatusOr<Rho> rho = Rho::Implying(config.fit.budget(), config.delta_atto);
   if (!rho.ok()) return config.fit;
@@ -98,7 +98,7 @@ struct Choice {
   BudgetShare columns = BudgetShare::WithoutPrivacy();  // of all columns
   uint32_t groups = 1;
 
-  std::string InWords(const Config& config) const {
+  std::string InWords(const LogisticConfig& config) const {
     return StrCat(lines ? StrCat(config.lines.size(), " lines, then ") : "",
                   "each column in at most ", groups, " bins, ",
                   !config.fit.is_private()       ? "without noise"
@@ -116,13 +116,13 @@ uint32_t GroupsFor(double rows, double scale) {
   return static_cast<uint32_t>(std::clamp<double>(power, kMinGroups, kMaxGroups));
 }
 
-StatusOr<Choice> Choose(double rows, const Config& config) {
+StatusOr<Choice> Choose(double rows, const LogisticConfig& config) {
   Choice choice{.columns = config.fit};
   if (!config.lines.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(config.fit, config.line_share));
     COPPICE_ASSIGN_OR_RETURN(const LineShares shares, config.SharesOfLines(parts.part));
     COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(shares, config.terms()));
-    choice.lines = noise < kMaxMomentNoise * rows;
+    choice.lines = noise < kMaxLineNoise * rows;
     if (choice.lines) choice.columns = parts.rest;
   }
   COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(config, choice.columns));
@@ -131,9 +131,9 @@ StatusOr<Choice> Choose(double rows, const Config& config) {
 }
 
 // The weights of one model, while they are fitted.
-class Fitting {
+class LogisticFit {
  public:
-  Fitting(const BinnedRows& rows, PrivateReleaser& releaser)
+  LogisticFit(const BinnedRows& rows, PrivateReleaser& releaser)
       : rows_(rows),
         task_(ClassTask(rows.labels(), rows.num_classes(), kUnit)),
         kind_(task_->kind()),
@@ -199,16 +199,16 @@ class Fitting {
   std::vector<uint32_t> bin_of_;      // scratch
 };
 
-class LogisticTrainer final : public TrainerFrame<Config> {
+class LogisticTrainer final : public TrainerFrame<LogisticConfig> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                             const TrainOptions& options) const override;
+  StatusOr<LogisticConfig> Configure(const Schema& schema, const CheckedSettings& settings,
+                                     const TrainOptions& options) const override;
   // A rule of thumb: an informative column separates a tenth of the rows, in a few bins, and that
   // must exceed the noise.
-  StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
+  StatusOr<std::vector<std::string>> WarningsOf(const LogisticConfig& config) const override {
     constexpr double kRowsOfNoise = 20, kFew = 300;
     if (!config.fit.is_private()) return std::vector<std::string>();
     COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(config, config.fit));
@@ -220,17 +220,18 @@ class LogisticTrainer final : public TrainerFrame<Config> {
                "most frequent answer. A larger epsilon or fewer features help")};
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
-                          PrivateReleaser& releaser, const TrainProgress& progress) const override;
+  StatusOr<Model> TrainAs(const LogisticConfig& config, const Table& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override;
 
-  ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const override {
+  ModelShape ShapeOf(const LogisticConfig& config, const Schema& /*schema*/) const override {
     return {.trees = MostColumnTrees(config.bins) + 1,
             .leaves = MostColumnLeaves(config.bins) + 1,
             .scores = true,
             .advice = "leave out features, categories or classes"};
   }
 
-  std::vector<Release> PlanOf(const Config& config) const override {
+  std::vector<Release> PlanOf(const LogisticConfig& config) const override {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     if (config.count) releases.Add("the number of rows", kDiscreteLaplace, *config.count);
     releases.Add(config.lines.empty()
@@ -262,19 +263,20 @@ class LogisticTrainer final : public TrainerFrame<Config> {
                            "noisy number of rows, for a hundredth of epsilon")}};
 };
 
-StatusOr<Config> LogisticTrainer::Configure(const Schema& schema, const CheckedSettings& settings,
-                                            const TrainOptions& options) const {
-  Config config{.classes = schema.num_classes(),
-                .steps = static_cast<uint32_t>(settings.Integer("steps")),
-                .line_share = settings.Real("lines"),
-                .delta_atto = options.delta_atto};
+StatusOr<LogisticConfig> LogisticTrainer::Configure(const Schema& schema,
+                                                    const CheckedSettings& settings,
+                                                    const TrainOptions& options) const {
+  LogisticConfig config{.classes = schema.num_classes(),
+                        .steps = static_cast<uint32_t>(settings.Integer("steps")),
+                        .line_share = settings.Real("lines"),
+                        .delta_atto = options.delta_atto};
   if (settings.Has("bins")) config.groups = static_cast<uint32_t>(settings.Integer("bins"));
   COPPICE_ASSIGN_OR_RETURN(config.bins, PublicBins(schema, kCuts));
   std::vector<Line> lines = PublicLines(schema, config.bins);
   const bool may_fit_lines = config.line_share > 0 && !lines.empty() && lines.size() <= kMaxLines;
   config.fit = BudgetShare::Of(options.epsilon);
   if (may_fit_lines || (!lines.empty() && !config.groups)) {
-    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(config.fit, kCountShare));
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(config.fit, kLogisticCountShare));
     config.count = shares.part;
     config.fit = shares.rest;
   }
@@ -289,7 +291,7 @@ StatusOr<Config> LogisticTrainer::Configure(const Schema& schema, const CheckedS
   return config;
 }
 
-StatusOr<Model> LogisticTrainer::TrainAs(const Config& config, const Table& rows,
+StatusOr<Model> LogisticTrainer::TrainAs(const LogisticConfig& config, const Table& rows,
                                          const TrainOptions& options, PrivateReleaser& releaser,
                                          const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
@@ -302,7 +304,7 @@ StatusOr<Model> LogisticTrainer::TrainAs(const Config& config, const Table& rows
   }
   COPPICE_ASSIGN_OR_RETURN(const Choice choice, Choose(static_cast<double>(counted), config));
   COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, config.bins));
-  Fitting fitting(binned, releaser);
+  LogisticFit fitting(binned, releaser);
   COPPICE_RETURN_IF_ERROR(progress(0));
   if (choice.lines) {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(config.fit, config.line_share));

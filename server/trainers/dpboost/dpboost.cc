@@ -12,7 +12,7 @@
 // into trees one by one, because fixed sizes cost more; bins, bounds, the start and the depth are
 // public, and nothing stops early; leaves spend the leaves' share on half sums.
 //
-// Source     Li, Wu, Wen, He, "Privacy-Preserving Gradient Boosting Decision Trees" (2020),
+// Source     Li, Wu, Wen, He, "Privacy-Preserving Gradient DpBoosting Decision Trees" (2020),
 //            Algorithms 1 and 2; PARA after Zhao and others (2018), SEQ after Liu and others
 //            (2018), as described in its section 4.
 // Guarantee  epsilon-DP, add or remove one row. A tree costs its levels and its leaves. Each row is
@@ -47,7 +47,7 @@ constexpr double kParallelRatio = 0.5;
 constexpr uint32_t kLambdaSteps = 1000;
 constexpr char kNoFiltering[] = "none";
 
-struct Config {
+struct DpBoostConfig {
   Scheme scheme = Scheme::kEnsembles;
   uint32_t trees = 1;
   uint32_t ensembles = 1;
@@ -120,19 +120,19 @@ Filtering FilteringOf(const std::string& name) {
   return name == "drop" ? Filtering::kDrop : Filtering::kClamp;
 }
 
-StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schema) {
+StatusOr<DpBoostConfig> Read(const CheckedSettings& settings, const Schema& schema) {
   const std::string& scheme = settings.Choice("scheme");
-  Config config{.scheme = scheme == "seq"    ? Scheme::kSequential
-                          : scheme == "para" ? Scheme::kParallel
-                                             : Scheme::kEnsembles,
-                .trees = static_cast<uint32_t>(settings.Integer("trees")),
-                .ensembles = static_cast<uint32_t>(settings.Integer("ensembles")),
-                .cuts = static_cast<uint32_t>(settings.Integer("cuts")),
-                .rate = settings.Real("learning_rate"),
-                .filtering = FilteringOf(settings.Choice("filtering")),
-                .selection = settings.Choice("selection") == "exponential"
-                                 ? SelectionRule::kExponential
-                                 : SelectionRule::kPermuteAndFlip};
+  DpBoostConfig config{.scheme = scheme == "seq"    ? Scheme::kSequential
+                                 : scheme == "para" ? Scheme::kParallel
+                                                    : Scheme::kEnsembles,
+                       .trees = static_cast<uint32_t>(settings.Integer("trees")),
+                       .ensembles = static_cast<uint32_t>(settings.Integer("ensembles")),
+                       .cuts = static_cast<uint32_t>(settings.Integer("cuts")),
+                       .rate = settings.Real("learning_rate"),
+                       .filtering = FilteringOf(settings.Choice("filtering")),
+                       .selection = settings.Choice("selection") == "exponential"
+                                        ? SelectionRule::kExponential
+                                        : SelectionRule::kPermuteAndFlip};
   if (config.ensembles > config.trees) {
     return InvalidArgumentError(
         StrCat("ensembles: at most as many as there are trees, ", config.trees));
@@ -153,13 +153,13 @@ StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schema) {
 
 // Describes how trees see rows, for shared helpers: all trees see all rows, or the trees of an
 // ensemble see different rows.
-EnsembleOptions ViewOf(const Config& config) {
+EnsembleOptions ViewOf(const DpBoostConfig& config) {
   return {.trees = config.all_rows() ? config.trees : config.TreesOf(0),
           .groups = !config.all_rows(),
           .cuts = config.cuts};
 }
 
-std::vector<Release> ReleasesOf(const Config& config) {
+std::vector<Release> ReleasesOf(const DpBoostConfig& config) {
   std::vector<Release> releases;
   const uint32_t depth = config.tree.depth;
   const EnsembleOptions view = ViewOf(config);
@@ -184,10 +184,10 @@ std::vector<Release> ReleasesOf(const Config& config) {
   return releases;
 }
 
-class Boosting {
+class DpBoosting {
  public:
-  Boosting(const Schema& schema, const BinnedRows& rows, const Config& config,
-           PrivateReleaser& releaser, const TrainProgress& progress)
+  DpBoosting(const Schema& schema, const BinnedRows& rows, const DpBoostConfig& config,
+             PrivateReleaser& releaser, const TrainProgress& progress)
       : schema_(schema),
         rows_(rows),
         resolved_(config),
@@ -285,7 +285,7 @@ class Boosting {
 
   const Schema& schema_;
   const BinnedRows& rows_;
-  const Config& resolved_;
+  const DpBoostConfig& resolved_;
   PrivateReleaser& releaser_;
   const TrainProgress& progress_;
   HistogramBuilder histograms_;
@@ -294,14 +294,14 @@ class Boosting {
   std::vector<TrainedTree> trees_;
 };
 
-class DpBoostTrainer final : public TrainerFrame<Config> {
+class DpBoostTrainer final : public TrainerFrame<DpBoostConfig> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                             const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(Config config, Read(settings, schema));
+  StatusOr<DpBoostConfig> Configure(const Schema& schema, const CheckedSettings& settings,
+                                    const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(DpBoostConfig config, Read(settings, schema));
     if (options.epsilon && config.filtering == Filtering::kNone) {
       return InvalidArgumentError(
           "filtering=none: noise needs gradients with a bound; use clamp or drop");
@@ -321,23 +321,26 @@ class DpBoostTrainer final : public TrainerFrame<Config> {
     return config;
   }
 
-  std::vector<Release> PlanOf(const Config& config) const override { return config.releases; }
-  StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
+  std::vector<Release> PlanOf(const DpBoostConfig& config) const override {
+    return config.releases;
+  }
+  StatusOr<std::vector<std::string>> WarningsOf(const DpBoostConfig& config) const override {
     return WarnOfNoise(ViewOf(config), config.tree.depth, config.leaf.share);
   }
-  ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const override {
+  ModelShape ShapeOf(const DpBoostConfig& config, const Schema& /*schema*/) const override {
     return {.trees = config.trees,
             .leaves = uint64_t{config.trees} << config.tree.depth,
             .scores = true,
             .advice = "use fewer trees or a smaller depth"};
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
-                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const DpBoostConfig& config, const Table& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), config.cuts));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
     releaser.UseRule(config.selection);
-    Boosting boosting(rows.schema(), binned, config, releaser, progress);
+    DpBoosting boosting(rows.schema(), binned, config, releaser, progress);
     COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Train());
     return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, /*derived=*/{}, info_,
                      options, config.releases);

@@ -19,10 +19,10 @@ struct Range {
   size_t size() const { return end - begin; }
 };
 
-class TreeGrower {
+class GradientTreeGrower {
  public:
-  TreeGrower(const BinnedRows& all, HistogramBuilder& histograms, RowResiduals seen,
-             const GradientTreeOptions& options, PrivateReleaser& releaser)
+  GradientTreeGrower(const BinnedRows& all, HistogramBuilder& histograms, RowResiduals seen,
+                     const GradientTreeOptions& options, PrivateReleaser& releaser)
       : all_(all),
         seen_(std::move(seen)),
         options_(options),
@@ -198,7 +198,7 @@ class TreeGrower {
   std::vector<size_t> begin_;  // of each leaf's rows
 };
 
-constexpr auto kUnit = static_cast<double>(kResidualSteps);
+constexpr auto kGradientUnit = static_cast<double>(kResidualSteps);
 
 // The number of records, and their residuals' sums in units of g*.
 struct Leaf {
@@ -210,13 +210,13 @@ Leaf Decode(absl::Span<const int64_t> released, size_t outputs) {
   Leaf leaf;
   if (outputs == 1) {
     const auto plus = static_cast<double>(released[0]), minus = static_cast<double>(released[1]);
-    leaf.count = (plus + minus) / (2 * kUnit);
-    leaf.sums = {(plus - minus) / (2 * kUnit)};
+    leaf.count = (plus + minus) / (2 * kGradientUnit);
+    leaf.sums = {(plus - minus) / (2 * kGradientUnit)};
     return leaf;
   }
-  leaf.count = static_cast<double>(released[outputs]) / kUnit;
+  leaf.count = static_cast<double>(released[outputs]) / kGradientUnit;
   for (size_t k = 0; k < outputs; ++k) {
-    leaf.sums.push_back(static_cast<double>(released[k]) / kUnit);
+    leaf.sums.push_back(static_cast<double>(released[k]) / kGradientUnit);
   }
   return leaf;
 }
@@ -254,7 +254,7 @@ StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& 
                                         HistogramBuilder& histograms, RowResiduals seen,
                                         const GradientTreeOptions& options,
                                         PrivateReleaser& releaser) {
-  TreeGrower grower(all, histograms, std::move(seen), options, releaser);
+  GradientTreeGrower grower(all, histograms, std::move(seen), options, releaser);
   COPPICE_RETURN_IF_ERROR(grower.Grow());
   return std::move(grower).Finish(schema);
 }

@@ -8,7 +8,7 @@ namespace {
 // A packed word is count * 2^kShift + sum. For a block's rows the sum is at most 2^40 in size and
 // the count at most 2^20, so the sum's sign can be recovered and nothing overflows.
 constexpr int kShift = 42;
-constexpr size_t kBlock = size_t{1} << 20;
+constexpr size_t kRowsTogether = size_t{1} << 20;
 constexpr uint64_t kOne = uint64_t{1} << kShift;
 
 // Transposes the table in squares that fit the cache.
@@ -72,8 +72,8 @@ Histogram HistogramBuilder::Build(absl::Span<const uint32_t> rows, const Residua
                       .sums = std::vector<std::vector<int64_t>>(
                           residuals.size(), std::vector<int64_t>(packed_.size()))};
   for (size_t output = 0; output < residuals.size(); ++output) {
-    for (size_t first = 0; first < rows.size(); first += kBlock) {
-      Add(rows.subspan(first, kBlock), residuals[output].subspan(first, kBlock));
+    for (size_t first = 0; first < rows.size(); first += kRowsTogether) {
+      Add(rows.subspan(first, kRowsTogether), residuals[output].subspan(first, kRowsTogether));
       Unpack(histogram, output);
     }
   }

@@ -27,25 +27,25 @@
 namespace coppice::trainers {
 namespace {
 
-struct Config : ForestConfig {
+struct DiPriMeConfig : ForestConfig {
   BestMedianChooser::Options split;
 };
 
-class DiPriMeTrainer final : public ForestTrainer<Config> {
+class DiPriMeTrainer final : public ForestTrainer<DiPriMeConfig> {
  public:
   explicit DiPriMeTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                             const TrainOptions& options) const override {
+  StatusOr<DiPriMeConfig> Configure(const Schema& schema, const CheckedSettings& settings,
+                                    const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
     // A node has no more medians than there are features.
     const auto features = static_cast<uint32_t>(std::min<uint64_t>(
         static_cast<uint64_t>(settings.Integer("features")), schema.num_features()));
     COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
-    Config config{
+    DiPriMeConfig config{
         forest,
         {.features = features, .score = score, .median = forest.leaves, .choice = forest.leaves}};
     Releases releases(forest.ensemble);
@@ -68,8 +68,9 @@ class DiPriMeTrainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
-                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const DiPriMeConfig& config, const Table& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {
       return BestMedianChooser(config.split, of_tree);
     };

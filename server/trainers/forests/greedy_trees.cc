@@ -26,25 +26,25 @@
 namespace coppice::trainers {
 namespace {
 
-struct Config : ForestConfig {
+struct GreedyConfig : ForestConfig {
   GreedyChooser::Options split;
 };
 
-class GreedyTrainer final : public ForestTrainer<Config> {
+class GreedyTrainer final : public ForestTrainer<GreedyConfig> {
  public:
   explicit GreedyTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                             const TrainOptions& options) const override {
+  StatusOr<GreedyConfig> Configure(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
     COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
-    Config config{forest,
-                  {.features = static_cast<size_t>(settings.Integer("features")),
-                   .score = score,
-                   .share = forest.leaves}};
+    GreedyConfig config{forest,
+                        {.features = static_cast<size_t>(settings.Integer("features")),
+                         .score = score,
+                         .share = forest.leaves}};
     Releases releases(forest.ensemble);
     if (forest.depth > 0) {
       COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
@@ -59,8 +59,9 @@ class GreedyTrainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
-                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const GreedyConfig& config, const Table& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {
       return GreedyChooser(config.split, of_tree);
     };

@@ -32,12 +32,12 @@
 namespace coppice::trainers {
 namespace {
 
-struct Config : ForestConfig {
+struct PublicMedianConfig : ForestConfig {
   std::optional<size_t> min_leaf{};  // unset: chosen from public values
   double labelled = 0;               // more_trees are those of PTE's second ensemble
 };
 
-class PublicMedianTrainer final : public ForestTrainer<Config> {
+class PublicMedianTrainer final : public ForestTrainer<PublicMedianConfig> {
  public:
   explicit PublicMedianTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
@@ -46,7 +46,7 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
  private:
   // Returns enough rows for a tree's share of their labels to be three deviations of the noise in
   // one class' lead. The number of labelled rows is public here.
-  static size_t MinLeaf(const Config& config, const Sides& sides) {
+  static size_t MinLeaf(const PublicMedianConfig& config, const Sides& sides) {
     constexpr size_t kLeast = 10;  // the paper's
     if (config.min_leaf) return *config.min_leaf;
     const auto labelled = static_cast<double>(sides.labelled.size());
@@ -59,9 +59,9 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
 
   // Grows a tree on the features of all rows, and fills it from the labels of `group`.
   StatusOr<TrainedTree> GrowAndFill(const Schema& schema, const BinnedRows& binned,
-                                    const std::vector<uint32_t>& group, const Config& config,
-                                    size_t min_leaf, const BudgetShare& share,
-                                    PrivateReleaser& releaser) const {
+                                    const std::vector<uint32_t>& group,
+                                    const PublicMedianConfig& config, size_t min_leaf,
+                                    const BudgetShare& share, PrivateReleaser& releaser) const {
     PublicMedianChooser chooser(min_leaf, releaser);
     COPPICE_ASSIGN_OR_RETURN(
         const GrownTree grown,
@@ -93,13 +93,13 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
     return OkStatus();
   }
 
-  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                             const TrainOptions& options) const override {
+  StatusOr<PublicMedianConfig> Configure(const Schema& schema, const CheckedSettings& settings,
+                                         const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(ForestConfig forest, ConfigureForest(schema, settings, options));
     Releases releases(forest.ensemble, "labelled rows");
     releases.Add(kLeafSums, kDiscreteLaplace, forest.leaves);
     forest.releases = std::move(releases).Take();
-    Config config{std::move(forest)};
+    PublicMedianConfig config{std::move(forest)};
     config.labelled = settings.Real("labelled");
     if (settings.Has("min_leaf")) {
       config.min_leaf = static_cast<size_t>(settings.Integer("min_leaf"));
@@ -110,8 +110,9 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
-                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const PublicMedianConfig& config, const Table& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), config.ensemble.cuts));
     COPPICE_ASSIGN_OR_RETURN(BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
@@ -144,7 +145,7 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
   AlgorithmInfo info_;
 };
 
-std::vector<Parameter> Parameters() {
+std::vector<Parameter> MedianParameters() {
   std::vector<Parameter> parameters = EnsembleParameters({.selects = false});
   parameters.push_back(
       DepthParameter("", "most levels of each tree, as many as there are features if not set"));
@@ -165,7 +166,7 @@ const Trainer& Sspe2() {
        .summary = "median trees on public features, filled from private labels",
        .source = "Huang, Lei, Kaban 2022, Algorithm 3, setting (II)",
        .neighbours = Neighbours::kChangeLabel,
-       .parameters = Parameters()});
+       .parameters = MedianParameters()});
   return kTrainer;
 }
 
@@ -175,7 +176,7 @@ const Trainer& Pte() {
                        .summary = "as sspe2, then a second forest on what the first predicts",
                        .source = "Huang, Lei, Kaban 2022, Algorithm 4",
                        .neighbours = Neighbours::kChangeLabel,
-                       .parameters = Parameters()};
+                       .parameters = MedianParameters()};
     info.parameters.push_back(IntegerParameter(
         "second_trees", 0, 1024, "20",
         "trees of the second forest, which costs nothing: it sees predictions alone"));

@@ -82,7 +82,7 @@ class ReferenceTrainer final : public Trainer {
   bool one_split_;
 };
 
-std::vector<Parameter> Parameters() {
+std::vector<Parameter> ReferenceParameters() {
   return {IntegerParameter("trees", 1, 1024, "100", "number of trees"),
           DepthParameter("16", "most levels of each tree"),
           IntegerParameter("cuts", 1, 4096, "255", "public cut points of a numeric feature")};
@@ -96,7 +96,7 @@ const Trainer& RandomForest() {
                                           .source = "Breiman 2001",
                                           .is_private = false,
                                           .regression = true,
-                                          .parameters = Parameters()},
+                                          .parameters = ReferenceParameters()},
                                          /*bootstrap=*/true, /*one_split=*/false);
   return kTrainer;
 }
@@ -107,7 +107,7 @@ const Trainer& ExtraTrees() {
                                           .source = "Geurts, Ernst, Wehenkel 2006",
                                           .is_private = false,
                                           .regression = true,
-                                          .parameters = Parameters()},
+                                          .parameters = ReferenceParameters()},
                                          /*bootstrap=*/false, /*one_split=*/true);
   return kTrainer;
 }

@@ -26,19 +26,19 @@
 namespace coppice::trainers {
 namespace {
 
-struct Config : ForestConfig {
+struct SpeConfig : ForestConfig {
   std::vector<BudgetShare> levels;
 };
 
-class SpeTrainer final : public ForestTrainer<Config> {
+class SpeTrainer final : public ForestTrainer<SpeConfig> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                             const TrainOptions& options) const override {
+  StatusOr<SpeConfig> Configure(const Schema& schema, const CheckedSettings& settings,
+                                const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
-    Config config{forest, /*levels=*/{}};
+    SpeConfig config{forest, /*levels=*/{}};
     Releases releases(forest.ensemble);
     if (forest.depth > 0) {
       COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
@@ -52,7 +52,7 @@ class SpeTrainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+  StatusOr<Model> TrainAs(const SpeConfig& config, const Table& rows, const TrainOptions& options,
                           PrivateReleaser& releaser, const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {
       return MedianChooser(config.levels, of_tree);

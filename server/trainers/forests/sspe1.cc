@@ -25,20 +25,20 @@
 namespace coppice::trainers {
 namespace {
 
-struct Config : ForestConfig {
+struct Sspe1Config : ForestConfig {
   double labelled;
   std::vector<BudgetShare> levels;
 };
 
-class Sspe1Trainer final : public ForestTrainer<Config> {
+class Sspe1Trainer final : public ForestTrainer<Sspe1Config> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                             const TrainOptions& options) const override {
+  StatusOr<Sspe1Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                                  const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
-    Config config{forest, settings.Real("labelled"), /*levels=*/{}};
+    Sspe1Config config{forest, settings.Real("labelled"), /*levels=*/{}};
     COPPICE_ASSIGN_OR_RETURN(config.levels, GeometricShares(forest.leaves, forest.depth));
     Releases growing(forest.ensemble, "rows that grow trees");
     Releases filling(forest.ensemble, "rows that fill leaves");
@@ -51,7 +51,7 @@ class Sspe1Trainer final : public ForestTrainer<Config> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+  StatusOr<Model> TrainAs(const Sspe1Config& config, const Table& rows, const TrainOptions& options,
                           PrivateReleaser& releaser, const TrainProgress& progress) const override {
     const EnsembleOptions& ensemble = config.ensemble;
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,

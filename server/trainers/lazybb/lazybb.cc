@@ -56,7 +56,7 @@ constexpr char kOneRule[] = "one_rule";
 constexpr char kTopDown[] = "top_down";
 constexpr char kBins[] = "bins";
 
-struct Config {
+struct LazyBbConfig {
   std::optional<uint32_t> rounds;   // if they were set
   std::optional<uint32_t> density;  // kappa, in thousandths, likewise
   uint32_t problems = 1;            // one class against the rest each; one for two classes
@@ -82,7 +82,7 @@ struct Size {
 
 // Rounds are worth it while what rows say in one of them still grows with their number:
 // `information` is how much of that exceeds the noise. A delta counts if the noise of rho is less.
-double RoundsFor(double rows, double information, const Config& config) {
+double RoundsFor(double rows, double information, const LazyBbConfig& config) {
   const double pure = std::sqrt(information) / config.information;
   if (config.delta_atto == 0 || !config.votes.is_private()) return pure;
   const StatusOr<Rho> rho = Rho::Implying(config.votes.budget(), config.delta_atto);
@@ -94,14 +94,14 @@ double RoundsFor(double rows, double information, const Config& config) {
   return std::max(pure, concentrated);
 }
 
-std::unique_ptr<WeakLearner> MakeLearner(const Schema& schema, const Config& config,
+std::unique_ptr<WeakLearner> MakeLearner(const Schema& schema, const LazyBbConfig& config,
                                          std::vector<FeatureBins> bins) {
   return config.tree ? MakeTopDown(schema, std::move(bins), *config.tree)
                      : MakeOneRule(schema, std::move(bins), config.literals);
 }
 
 // Returns what was set, or follows from the released row count. Odd rounds avoid ties.
-Size SizeFor(double rows, const Config& config) {
+Size SizeFor(double rows, const LazyBbConfig& config) {
   const BudgetShare& votes = config.votes;
   rows = std::max(rows, 0.0);
   // Without privacy as with an epsilon so large that the noise does not show.
@@ -124,7 +124,7 @@ std::vector<uint64_t> MassChanges(const SmoothMeasure& measure) {
 
 // Returns what each round may spend, the same for every class: the less a row can move a round's
 // measure, the less the round gets, so that all have the same noise.
-StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Config& config,
+StatusOr<std::vector<BudgetShare>> SharesOfRounds(const LazyBbConfig& config,
                                                   const SmoothMeasure& measure) {
   return SelectionShares(config.votes, config.delta_atto, MassChanges(measure), config.selections,
                          /*times=*/config.problems);
@@ -132,7 +132,7 @@ StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Config& config,
 
 // Checks that rounds can pay, however shares are made of epsilon and delta. `shares` are those of
 // SharesOfRounds().
-Status CheckShares(const Config& config, const SmoothMeasure& measure,
+Status CheckShares(const LazyBbConfig& config, const SmoothMeasure& measure,
                    std::vector<BudgetShare> shares) {
   COPPICE_ASSIGN_OR_RETURN(
       const std::vector<BudgetShare> pure,
@@ -199,7 +199,8 @@ constexpr double kEdge = 0.3;
 // chosen with odds of exp(epsilon * margin / change), and every margin up to twice that of a good
 // rule, either way, is equally likely a priori. A half for no mass at all. Unset if the number of
 // rows was not released.
-StatusOr<std::optional<double>> ChanceOfWrongVote(const Config& config, const BudgetShare& share,
+StatusOr<std::optional<double>> ChanceOfWrongVote(const LazyBbConfig& config,
+                                                  const BudgetShare& share,
                                                   std::optional<double> rows, const Size& size,
                                                   uint64_t mass_change, const WeakRule& rule) {
   if (!share.is_private()) return 0.0;
@@ -238,19 +239,19 @@ TrainedTree ToTrained(WeakRule rule, uint32_t about, uint32_t classes,
   return trained;
 }
 
-class LazyBbTrainer final : public TrainerFrame<Config> {
+class LazyBbTrainer final : public TrainerFrame<LazyBbConfig> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
-                             const TrainOptions& options) const override;
-  std::vector<Release> PlanOf(const Config& config) const override {
+  StatusOr<LazyBbConfig> Configure(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override;
+  std::vector<Release> PlanOf(const LazyBbConfig& config) const override {
     return ReleasesOf(config, config.rounds);
   }
   // A rule of thumb: a good rule gets about a third of the mass more right than wrong, and that
   // must exceed the noise.
-  StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
+  StatusOr<std::vector<std::string>> WarningsOf(const LazyBbConfig& config) const override {
     constexpr double kFew = 300;
     if (!config.votes.is_private()) return std::vector<std::string>();
     const uint32_t density = config.density.value_or(kDensity);
@@ -270,7 +271,7 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
   }
 
   // A literal about a run of bins has three cuts or questions at most, and so four leaves.
-  ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const override {
+  ModelShape ShapeOf(const LazyBbConfig& config, const Schema& /*schema*/) const override {
     constexpr uint64_t kLeavesOfLiteral = 4;
     const uint64_t trees = uint64_t{config.rounds.value_or(kMaxRounds)} * config.problems;
     const uint64_t leaves = std::max<uint64_t>(kLeavesOfLiteral, config.selections);
@@ -280,11 +281,13 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
             .advice = "use fewer rounds or splits, or fewer classes"};
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
-                          PrivateReleaser& releaser, const TrainProgress& progress) const override;
+  StatusOr<Model> TrainAs(const LazyBbConfig& config, const Table& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override;
 
   // `rounds` is unset in a plan that does not know them. The cost is the same for any number.
-  static std::vector<Release> ReleasesOf(const Config& config, std::optional<uint32_t> rounds) {
+  static std::vector<Release> ReleasesOf(const LazyBbConfig& config,
+                                         std::optional<uint32_t> rounds) {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     releases.Add("the number of rows", kDiscreteLaplace, config.count);
     const std::string classes =
@@ -328,9 +331,10 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
                         "goes to the votes of its leaves")}};
 };
 
-StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema, const CheckedSettings& settings,
-                                          const TrainOptions& options) const {
-  Config config;
+StatusOr<LazyBbConfig> LazyBbTrainer::Configure(const Schema& schema,
+                                                const CheckedSettings& settings,
+                                                const TrainOptions& options) const {
+  LazyBbConfig config;
   config.problems = schema.num_classes() == 2 ? 1 : schema.num_classes();
   config.rate = settings.Real("lambda");
   if (settings.Has("kappa")) {
@@ -370,7 +374,7 @@ StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema, const CheckedSet
   return config;
 }
 
-StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& rows,
+StatusOr<Model> LazyBbTrainer::TrainAs(const LazyBbConfig& config, const Table& rows,
                                        const TrainOptions& options, PrivateReleaser& releaser,
                                        const TrainProgress& progress) const {
   const Schema& schema = rows.schema();

@@ -47,8 +47,7 @@ RECIPES = {
         "limit": 5,
         "new": {"server/trainers/forests/toy.cc": "toy_trainer.cc"},
         "edits": [
-            ("server/trainers/forests/CMakeLists.txt",
-             r"coppice_room\(trainers/forests\n(  \w+\.cc\n)*", "  toy.cc\n"),
+            ("server/trainers/CMakeLists.txt", r"coppice_room\(trainers\n(  [\w/]+\.cc\n)*", "  forests/toy.cc\n"),
             ("server/trainers/forests/forests.h", r"(const Trainer& \w+\(\);.*\n)+",
              "const Trainer& Toy();  // toy.cc\n"),
             ("server/trainers/registry.cc", r"kTrainers = \{", "&Toy(), "),
@@ -164,8 +163,8 @@ def stated_files(source, section):
     found = re.search(rf"^## {section}\n(.*?)(^## |\Z)", text, re.S | re.M)
     if found is None:
         fail(f'docs/contributing.md has no section "{section}"')
-    places = {"NAME": "toy", "SERVICE": "study", "CLASS": "studies", "server/trainers/ROOM": "server/trainers/forests",
-              "client/cli/ROOM/COMMAND": "client/cli/studies/study"}
+    places = {"NAME": "toy", "SERVICE": "study", "CLASS": "studies", "server/trainers/FOLDER": "server/trainers/forests",
+              "client/cli/FOLDER/COMMAND": "client/cli/studies/study"}
     stated = re.findall(r"^\| `([^`]+)` \|", found.group(1), re.M)
     for place, file in places.items():
         stated = [one.replace(place, file) for one in stated]

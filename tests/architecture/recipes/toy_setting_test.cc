@@ -19,7 +19,7 @@ v1::StudySettings Asked(const char* toy) {
 
 // What a device reads if an operator asks for this.
 StatusOr<Manifest> Told(const char* toy) {
-  const StatusOr<curator::StudySettings> settings = curator::FromProto(Asked(toy));
+  const StatusOr<curator::StudySettings> settings = curator::ParseStudySettings(Asked(toy));
   EXPECT_TRUE(settings.ok());
   Manifest manifest{.study = "s1",
                     .epsilon = *Budget::FromNanos(1'000'000'000),
@@ -40,7 +40,7 @@ TEST(ToySettingTest, DevicesRefuseAManifestThatBreaksItsRule) {
 }
 
 TEST(ToySettingTest, CuratorKeepsItAndSaysSo) {
-  const StatusOr<curator::StudySettings> settings = curator::FromProto(Asked("7"));
+  const StatusOr<curator::StudySettings> settings = curator::ParseStudySettings(Asked("7"));
   ASSERT_TRUE(settings.ok());
   Description json;
   DescribeSettings(curator::ToProto(*settings), json);

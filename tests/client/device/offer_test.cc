@@ -118,7 +118,7 @@ TEST_F(HostileTreeTest, APathTooShortOrTooLong) {
       SetTree(packed_.trees[tree_], path, response);
     });
   }
-  for (const size_t added : {size_t{1}, kMerkleHashBytes, size_t{1} << 20}) {
+  for (const size_t added : {size_t{1}, kMerkleHashBytes, size_t{1} << 19}) {
     ExpectDataLoss([&](v1::GetOfferResponse& response) {
       SetTree(packed_.trees[tree_], packed_.merkle.paths[tree_] + std::string(added, 'x'),
               response);

@@ -67,7 +67,7 @@ class SessionTest : public ::testing::Test {
   }
 
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2)};
-  const OfferPolicy offers_{.curator_key = FakeKey().public_key()};
+  OfferPolicy offers_{.curator_key = FakeKey().public_key()};
   std::unique_ptr<Journal> journal_ = *Journal::Open(Journal::NewBytes());
   OpenSslRandom random_;
   ScriptedServices curator_;
@@ -173,6 +173,24 @@ TEST_F(SessionTest, AnswersForManyWithOneOfferOneRecordAndOneMessage) {
   CarryToTheEnd(*more);
   EXPECT_OK(more->outcome().answer);
   EXPECT_THAT(journal_->Entries(), SizeIs(6));
+}
+
+// A gateway has every tree of the forest, a device the one of its ticket.
+TEST_F(SessionTest, DeclinesAnOfferThatItHasNoRoomForBeforeARowIsRead) {
+  for (const std::vector<std::string>& subjects :
+       {std::vector<std::string>{"me"}, std::vector<std::string>{"ann", "bob"}}) {
+    offers_.max_offer_bytes = 20;
+    const auto small = Answer(subjects);
+    CarryToTheEnd(*small);
+    EXPECT_THAT(small->outcome().answer,
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("has room for 20")));
+    EXPECT_EQ(read_, 0);
+    EXPECT_THAT(journal_->Entries(), IsEmpty());
+  }
+  offers_.max_offer_bytes = 4096;
+  const auto answered = Answer({"me"});
+  CarryToTheEnd(*answered);
+  EXPECT_OK(answered->outcome().answer);
 }
 
 TEST_F(SessionTest, RefusesASubjectThatIsNamedTwiceBeforeARowIsRead) {

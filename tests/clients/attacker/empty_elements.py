@@ -144,14 +144,14 @@ class Judge:
         self._curator, self._honest = curator, honest
         self.sent = 0
 
-    def attack(self, name, work, at_a_time=AT_A_TIME):
+    def attack(self, name, work):
         before = self._honest.answers
-        for code in in_parallel(work, at_a_time):
+        for code in in_parallel(work, AT_A_TIME):
             assert code in EXPECTED, f"{name}: {code}"
         assert self._honest.is_alive(), f"{name}: an honest call failed"
         peak = self._curator.peak_mib()
         assert peak < MOST_MIB, f"{name}: the daemon took {peak:.0f} MiB"
-        self.sent += at_a_time
+        self.sent += AT_A_TIME
         return self._honest.answers - before
 
 
@@ -160,7 +160,7 @@ def attack_over_grpc(client, judge):
     answered, limits = 0, {}
     for service in client.services():
         if service.startswith("grpc."):
-            continue  # gRPC's own: below
+            continue  # below
         for method in client.describe(service).methods:
             _, words = send(client, service, method, bytes(MESSAGE_BYTES))
             size = limits[service, method.name] = min(limit_of(words), MESSAGE_BYTES)
@@ -170,7 +170,7 @@ def attack_over_grpc(client, judge):
     return answered, limits
 
 
-def attack_grpcs_own(client, judge):
+def attack_standard_services(client, judge):
     def check(body):
         call = client.channel.unary_unary("/grpc.health.v1.Health/Check", request_serializer=bytes,
                                           response_deserializer=bytes)
@@ -190,9 +190,10 @@ def attack_grpcs_own(client, judge):
             return error.code().name
 
     for body in (b"\x7b\x7c" * (MESSAGE_BYTES // 2), b"\x78\x01" * (MESSAGE_BYTES // 2)):
-        # gRPC answers health itself, and copies a message several times before it looks at it.
-        judge.attack("health", lambda body=body: check(body), at_a_time=1)
-        judge.attack("reflection", lambda body=body: reflect(body))
+        for name, call in (("health", check), ("reflection", reflect)):
+            code = call(body)
+            assert code == "RESOURCE_EXHAUSTED", f"{name}: {code}"
+            judge.attack(name, lambda call=call, body=body: call(body))
 
 
 def attack_over_http(curator, client, judge, limits):
@@ -240,7 +241,7 @@ def main():
         honest.start()
         judge = Judge(curator, honest)
         over_grpc, limits = attack_over_grpc(client, judge)
-        attack_grpcs_own(client, judge)
+        attack_standard_services(client, judge)
         over_http = attack_over_http(curator, client, judge, limits)
         assert over_grpc > 0 and over_http > 0, "no honest call was answered while hostile ones were read"
         honest.stop()

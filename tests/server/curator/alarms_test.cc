@@ -1,4 +1,4 @@
-#include "server/curator/inspection/alarms.h"
+#include "server/curator/estimation/alarms.h"
 
 #include <cmath>
 #include <map>

@@ -12,8 +12,8 @@
 
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/inspection/alarms.h"
-#include "server/curator/inspection/break_down.h"
+#include "server/curator/estimation/alarms.h"
+#include "server/curator/estimation/break_down.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"

@@ -20,7 +20,7 @@ const PartitionOptions kOptions{.rule = SplitRule::kHybrid,
                                 .by_feature = "plan"};
 
 TEST(PartitionMessageTest, NothingIsLostOnTheWay) {
-  ASSERT_OK_AND_ASSIGN(const PartitionOptions back, FromProto(ToProto(kOptions)));
+  ASSERT_OK_AND_ASSIGN(const PartitionOptions back, ParsePartitionOptions(ToProto(kOptions)));
   EXPECT_EQ(back.max_depth, 3u);
   EXPECT_EQ(back.min_leaf, 4u);
   EXPECT_EQ(back.trees, 5u);
@@ -36,7 +36,7 @@ TEST(PartitionMessageTest, EveryRuleAndCriterionHasANameOnTheWire) {
        {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart, SplitRule::kHybrid}) {
     for (const Criterion criterion : {Criterion::kGini, Criterion::kEntropy}) {
       ASSERT_OK_AND_ASSIGN(const PartitionOptions back,
-                           FromProto(ToProto({.rule = rule, .criterion = criterion})));
+                           ParsePartitionOptions(ToProto({.rule = rule, .criterion = criterion})));
       EXPECT_EQ(back.rule, rule);
       EXPECT_EQ(back.criterion, criterion);
     }
@@ -57,11 +57,11 @@ TEST(PartitionMessageTest, RefusesWhatThisVersionDoesNotKnow) {
   for (const int unknown : {0, 99}) {
     v1::PartitionOptions rule = ToProto(kOptions);
     rule.set_rule(static_cast<v1::SplitRule>(unknown));
-    EXPECT_THAT(FromProto(rule),
+    EXPECT_THAT(ParsePartitionOptions(rule),
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr("partition.rule")));
     v1::PartitionOptions criterion = ToProto(kOptions);
     criterion.set_criterion(static_cast<v1::Criterion>(unknown));
-    EXPECT_THAT(FromProto(criterion),
+    EXPECT_THAT(ParsePartitionOptions(criterion),
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr("partition.criterion")));
   }
 }

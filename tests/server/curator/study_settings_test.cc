@@ -30,17 +30,18 @@ v1::StudySettings WithRelay() {
 }
 
 TEST(StudySettingsTest, AMessageHoldsTheRelay) {
-  EXPECT_EQ(*FromProto(WithRelay())->relay, kRelay);
+  EXPECT_EQ(*ParseStudySettings(WithRelay())->relay, kRelay);
   EXPECT_FALSE(ToProto(StudySettings()).has_relay());
-  EXPECT_FALSE(FromProto(v1::StudySettings())->relay.has_value());
+  EXPECT_FALSE(ParseStudySettings(v1::StudySettings())->relay.has_value());
 }
 
 TEST(StudySettingsTest, ADeltaThatIsNotSaidIsSmall) {
   v1::StudySettings settings = WithRelay();
   settings.mutable_relay()->set_delta_atto(0);
-  EXPECT_EQ(FromProto(settings)->relay->delta_atto, 10'000'000'000u) << "1e-8";
+  EXPECT_EQ(ParseStudySettings(settings)->relay->delta_atto, 10'000'000'000u) << "1e-8";
   settings.mutable_relay()->set_min_batch(16'000'000);
-  EXPECT_EQ(FromProto(settings)->relay->delta_atto, 6'250'000'000u) << "a tenth of one in a batch";
+  EXPECT_EQ(ParseStudySettings(settings)->relay->delta_atto, 6'250'000'000u)
+      << "a tenth of one in a batch";
 }
 
 TEST(StudySettingsTest, ARelayThatNoStudyCanHaveIsRefused) {
@@ -68,7 +69,8 @@ TEST(StudySettingsTest, ARelayThatNoStudyCanHaveIsRefused) {
   for (const Case& bad : cases) {
     v1::StudySettings settings = WithRelay();
     bad.change(settings);
-    EXPECT_THAT(FromProto(settings), StatusIs(StatusCode::kInvalidArgument, HasSubstr(bad.what)));
+    EXPECT_THAT(ParseStudySettings(settings),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr(bad.what)));
   }
 }
 
@@ -87,22 +89,24 @@ TEST(StudySettingsTest, AMessageHoldsThemAll) {
                                  .retention_days = std::numeric_limits<uint32_t>::max(),
                                  .require_submission_token = true};
   for (const StudySettings& settings : {StudySettings(), kAll, largest}) {
-    EXPECT_EQ(*FromProto(ToProto(settings)), settings);
+    EXPECT_EQ(*ParseStudySettings(ToProto(settings)), settings);
   }
 }
 
 TEST(StudySettingsTest, AMinimumThatIsNotSaidIsOneReport) {
-  EXPECT_EQ(*FromProto(v1::StudySettings()), StudySettings{.min_reports = 1});
+  EXPECT_EQ(*ParseStudySettings(v1::StudySettings()), StudySettings{.min_reports = 1});
 }
 
 TEST(StudySettingsTest, WhatNoStudyCanHaveIsRefused) {
   v1::StudySettings early;
   early.set_expires_unix_seconds(-1);
-  EXPECT_THAT(FromProto(early), StatusIs(StatusCode::kInvalidArgument,
-                                         HasSubstr("settings.expires_unix_seconds: must be 0")));
+  EXPECT_THAT(ParseStudySettings(early),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("settings.expires_unix_seconds: must be 0")));
   v1::StudySettings later;
   later.GetReflection()->MutableUnknownFields(&later)->AddVarint(1000, 1);
-  EXPECT_THAT(FromProto(later), StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not know")));
+  EXPECT_THAT(ParseStudySettings(later),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not know")));
 }
 
 TEST(StudySettingsTest, AStudyMadeNowMustBeOpen) {

@@ -31,23 +31,23 @@ TEST(RequestIdTest, MakesValidIdsThatDoNotRepeat) {
   }
 }
 
-TEST(WeightOfTest, SuccessfulReadsReportsAndPredictionsAreRoutine) {
+TEST(LevelOfTest, SuccessfulReadsReportsAndPredictionsAreForDebugging) {
   for (const char* method :
        {"coppice.v1.ReportService/SubmitReports", "coppice.v1.ReportService/StreamReports",
         "coppice.v1.ModelService/Predict", "coppice.v1.StudyService/GetOffer",
         "coppice.v1.TrainingService/WatchJob", "grpc.health.v1.Health/Check"}) {
-    EXPECT_EQ(WeightOf(method, StatusCode::kOk), CallWeight::kRoutine) << method;
-    EXPECT_EQ(WeightOf(method, StatusCode::kNotFound), CallWeight::kNotable) << method;
-    EXPECT_EQ(WeightOf(method, StatusCode::kInternal), CallWeight::kFault) << method;
+    EXPECT_EQ(LevelOf(method, StatusCode::kOk), LogLevel::kDebug) << method;
+    EXPECT_EQ(LevelOf(method, StatusCode::kNotFound), LogLevel::kInfo) << method;
+    EXPECT_EQ(LevelOf(method, StatusCode::kInternal), LogLevel::kWarning) << method;
   }
 }
 
-TEST(WeightOfTest, CallsThatMayChangeSomethingAreNotable) {
+TEST(LevelOfTest, CallsThatMayChangeSomethingAreWorthALine) {
   for (const char* method :
        {"coppice.v1.StudyService/SealStudy", "coppice.v1.DatasetService/UploadRows",
         "coppice.v1.TrainingService/SubmitJob", "coppice.v1.NewService/NewMethod", "odd", ""}) {
-    EXPECT_EQ(WeightOf(method, StatusCode::kOk), CallWeight::kNotable) << method;
-    EXPECT_EQ(WeightOf(method, StatusCode::kDataLoss), CallWeight::kFault) << method;
+    EXPECT_EQ(LevelOf(method, StatusCode::kOk), LogLevel::kInfo) << method;
+    EXPECT_EQ(LevelOf(method, StatusCode::kDataLoss), LogLevel::kWarning) << method;
   }
 }
 

@@ -59,7 +59,7 @@ inline StatusOr<central::DatasetInfo> UploadBlock(central::Datasets& datasets, s
                                                   uint64_t first_row, const v1::RowBlock& block,
                                                   bool complete) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets.GetSchema(id));
-  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(block, schema));
+  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::ParseRows(block, schema));
   return datasets.Upload(id, first_row, rows, complete);
 }
 

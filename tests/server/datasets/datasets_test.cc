@@ -234,7 +234,7 @@ TEST_F(DatasetsTest, AllDatasetsOfAnOwnerShareItsQuotaOfBytes) {
   ASSERT_OK(MakeDataset(datasets(), SpecOf("first"), 10));
   ASSERT_OK(datasets().Create(SpecOf("second")));
   const auto upload = [&](uint64_t most) {
-    const auto rows = RowsFromProto(Block(10), *datasets().GetSchema("second"));
+    const auto rows = ParseRows(Block(10), *datasets().GetSchema("second"));
     return datasets().Upload("second", 0, *rows, /*complete=*/true, most).status();
   };
   EXPECT_THAT(upload(100), StatusIs(StatusCode::kResourceExhausted, HasSubstr("quota is 100")));

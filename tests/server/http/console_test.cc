@@ -294,15 +294,12 @@ TEST_F(ConsoleServerTest, OtherSitesGetNothingButALinkToIt) {
 // Clients read nothing of a file that is too large for socket buffers.
 TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
   folder_.Write("assets/large-3c.js", std::string(size_t{7} << 20, 'x'));
+  ServedMethods methods(Served());
   const auto small =
       *Server::Start({.listen = "127.0.0.1:0",
                       .console = std::make_shared<const Console>(*folder_.Read(), "sha256-STYLE"),
                       .max_connections = 2},
-                     {.methods = registry_.methods(),
-                      .lanes = service::Lanes{pool_, pool_, pool_, pool_, intake_},
-                      .gate = gate_,
-                      .observers = {},
-                      .answers = answers_});
+                     methods);
   const std::string ask =
       StrCat("GET /assets/large-3c.js HTTP/1.1\r\nHost: localhost:", small->port(),
              "\r\nConnection: close\r\n\r\n");
@@ -323,12 +320,8 @@ TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
 }
 
 TEST_F(ConsoleServerTest, ADaemonWithoutItSaysHowToHaveIt) {
-  const auto without = *Server::Start({.listen = "127.0.0.1:0"},
-                                      {.methods = registry_.methods(),
-                                       .lanes = service::Lanes{pool_, pool_, pool_, pool_, intake_},
-                                       .gate = gate_,
-                                       .observers = {},
-                                       .answers = answers_});
+  ServedMethods methods(Served());
+  const auto without = *Server::Start({.listen = "127.0.0.1:0"}, methods);
   HttpClient client(without->port(), nullptr);
   const HttpResponse refused = client.Send("GET", "/", {}, "");
   EXPECT_EQ(refused.status, 404);

@@ -17,7 +17,9 @@
 #include "common/base/text.h"
 #include "server/http/files.h"
 #include "server/http/server.h"
+#include "server/serving/calls/message_intake.h"
 #include "server/serving/calls/resource_guard.h"
+#include "server/serving/http/calls.h"
 #include "tests/support/http_client.h"
 #include "tests/support/temp_dir.h"
 
@@ -37,7 +39,9 @@ class HttpHandlersTest : public ::testing::Test {
             .answers = answers_};
   }
   void Start(const http::ServerOptions& options, const http::ServedCalls& served) {
-    server_ = *http::Server::Start(options, served);
+    server_.reset();  // before its methods
+    methods_ = std::make_unique<http::ServedMethods>(served);
+    server_ = *http::Server::Start(options, *methods_);
     host_ = StrCat("localhost:", server_->port());
     client_ = std::make_unique<HttpClient>(server_->port(), nullptr);
   }
@@ -56,6 +60,7 @@ class HttpHandlersTest : public ::testing::Test {
   calls::ByteLoad answers_{1 << 26};
   service::WorkerPool pool_{/*threads=*/1, /*max_waiting=*/4};
   service::MessageIntake intake_;
+  std::unique_ptr<http::ServedMethods> methods_;
   std::unique_ptr<http::Server> server_;
   std::string host_;
   std::unique_ptr<HttpClient> client_;

@@ -49,7 +49,7 @@ function QuestionList({model, features}: ModelProps) {
 export function ModelTrees(props: ModelProps) {
   const {model, features, tried} = props;
   if (isBeyondThisConsole(model)) {
-    return <Notice kind="warning" title="This console cannot show these trees"><p>The model is of a later format, and its leaves would be read wrongly: use the
+    return <Notice kind="warning" title="This console cannot show these trees"><p>The model is of a later format, or says none, and its leaves would be read wrongly: use the
       console of the daemon that made it. Predictions and files are the daemon's own, and right.</p></Notice>;
   }
   if (model.forest === undefined) return <p>The daemon sent no trees.</p>;

@@ -89,9 +89,11 @@ test('a model without trees or schema is told from others', () => {
 });
 
 test('a model that would be read wrongly is told', () => {
-  assert.equal(isBeyondThisConsole(create(ModelSchema, {minReader: 1})), false);
-  assert.equal(isBeyondThisConsole(create(ModelSchema, {minReader: 2})), true);
-  assert.equal(isBeyondThisConsole(create(ModelSchema, {leafKind: 77 as LeafKind})), true);
+  assert.equal(isBeyondThisConsole(create(ModelSchema, {version: 1, minReader: 1})), false);
+  assert.equal(isBeyondThisConsole(create(ModelSchema, {version: 9, minReader: 1})), false);
+  assert.equal(isBeyondThisConsole(create(ModelSchema, {minReader: 1})), true);
+  assert.equal(isBeyondThisConsole(create(ModelSchema, {version: 2, minReader: 2})), true);
+  assert.equal(isBeyondThisConsole(create(ModelSchema, {version: 1, leafKind: 77 as LeafKind})), true);
 });
 
 test('a row by hand begins in the middle and takes what is typed', () => {

@@ -37,9 +37,9 @@ export function answerKind(model: Model): string {
 /** The format of models that this console reads (kModelVersion of common/model/model.h). */
 const MODEL_VERSION = 1;
 
-/** Whether this console would misread the leaves of a model from a later daemon. */
-export function isBeyondThisConsole({minReader, leafKind}: Model): boolean {
-  return minReader > MODEL_VERSION || LeafKindSchema.value[leafKind] === undefined;
+/** Whether this console would misread the leaves of a model: of a later format, or of none that is said. */
+export function isBeyondThisConsole({version, minReader, leafKind}: Model): boolean {
+  return version === 0 || minReader > MODEL_VERSION || LeafKindSchema.value[leafKind] === undefined;
 }
 
 /** Whether leaves are terms of the answer rather than answers of their own: the rule of common/model/explain.cc. */

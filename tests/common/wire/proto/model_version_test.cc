@@ -22,11 +22,15 @@ TEST(ModelVersionTest, WritersSayBothNumbers) {
   EXPECT_LE(kModelMinReader, kModelVersion);
 }
 
-TEST(ModelVersionTest, AModelOfBeforeThePromiseIsRead) {
+TEST(ModelVersionTest, AModelThatSaysNoFormatIsRefused) {
   v1::Model model = ToProto(MakeModel());
   model.clear_version();
-  model.clear_min_reader();
-  EXPECT_OK(ParseModel(model));
+  model.clear_forest();  // checked before anything else
+  for (const Status& refused : {ParseModel(model).status(), CheckReadable(model)}) {
+    EXPECT_THAT(refused, StatusIs(StatusCode::kInvalidArgument,
+                                  AllOf(HasSubstr("model.version: is missing"),
+                                        HasSubstr("get the model from the curator anew"))));
+  }
 }
 
 TEST(ModelVersionTest, ALaterVersionIsReadAndWhatItAddsIsPassedOver) {

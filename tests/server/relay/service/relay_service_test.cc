@@ -64,6 +64,18 @@ class RelayServiceTest : public RelayTest {
     EXPECT_TRUE(TakeOffer(response).ok());
     return {OpenEpoch(), OpenEnvelope(response.envelope())};
   }
+  // Calls a method with bytes that may be no message of it.
+  grpc::Status SendBytes(const std::string& name, const std::string& bytes) {
+    const std::string path = "/coppice.v1.RelayService/" + name;
+    const grpc::internal::RpcMethod method(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
+    const grpc::Slice slice(bytes);
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer answer;
+    grpc::ClientContext context;
+    return grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer, grpc::ByteBuffer,
+                                             grpc::ByteBuffer>(channel_.get(), method, &context,
+                                                               request, &answer);
+  }
   // What comes back over the wire, as one string.
   std::string Send(const std::string& epoch, const SealedReport& report) {
     v1::SubmitSealedReportRequest request;
@@ -221,18 +233,34 @@ TEST_F(RelayServiceTest, BadRequestsAreRefusedInWords) {
   EXPECT_EQ(stub_->TakeOffer(&context, elsewhere, &response).error_code(),
             grpc::StatusCode::NOT_FOUND);
 
-  // Calls the method with bytes that are no message of it.
-  const grpc::internal::RpcMethod method("/coppice.v1.RelayService/TakeOffer",
-                                         grpc::internal::RpcMethod::NORMAL_RPC);
-  const grpc::Slice nonsense("\x0a\xff\xff", 3);
-  grpc::ByteBuffer request(&nonsense, 1);
-  grpc::ByteBuffer answer;
-  grpc::ClientContext raw;
-  const grpc::Status unreadable =
-      grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer, grpc::ByteBuffer,
-                                        grpc::ByteBuffer>(channel_.get(), method, &raw, request,
-                                                          &answer);
-  EXPECT_EQ(unreadable.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(SendBytes("TakeOffer", "\x0a\xff\xff").error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// Protobuf would keep each of these in memory, at up to a hundred times its two bytes.
+TEST_F(RelayServiceTest, RequestsThatUnfoldAreRefusedBeforeTheyAreParsed) {
+  Serve();
+  const auto repeated = [](std::string_view part, size_t bytes) {
+    std::string all;
+    while (all.size() + part.size() <= bytes) all += part;
+    return all;
+  };
+  for (const auto& [method, most] :
+       {std::pair("GetRelayTerms", kBriefRequestBytes), std::pair("TakeOffer", kBriefRequestBytes),
+        std::pair("SubmitSealedReport", kMaxRequestBytes)}) {
+    EXPECT_EQ(SendBytes(method, std::string(most + 1, 'x')).error_code(),
+              grpc::StatusCode::RESOURCE_EXHAUSTED)
+        << method;
+    for (const std::string& hostile :
+         {repeated("\x7b\x7c", most), std::string(most, '\x7b'), repeated("\x0a", most)}) {
+      EXPECT_EQ(SendBytes(method, hostile).error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+          << method;
+    }
+  }
+  const grpc::Status unknown =
+      SendBytes("SubmitSealedReport", repeated("\x78\x01", kMaxRequestBytes));
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(unknown.error_message(), HasSubstr("more than 1000 fields"));
 }
 
 TEST_F(RelayServiceTest, LongAndCompressedRequestsAreRefused) {

@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "server/serving/calls/retry_after.h"
+#include "server/process/retry_after.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::service {
