@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/privacy/replayed_releases.h"
@@ -313,6 +314,37 @@ TEST_P(ReplayedAutoTest, CostsNoMoreThanWasAskedFor) {
   }
   EXPECT_EQ(in_rho, mode.delta);
   EXPECT_GT(largest, 0.8) << "noise is for more than a row can do";
+}
+
+// Columns of more categories than can be split into all of them are visited once each.
+TEST_P(ReplayedTrainerTest, AutoCostsNoMoreThanEpsilonWithVisits) {
+  std::vector<std::string> codes;
+  for (int v = 0; v < 80; ++v) codes.push_back(StrCat("v", v));
+  const std::vector<std::string> names = {"a", "b", "c"};
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Categorical("code", codes), Categorical("place", codes), Numeric("x", 0, 1)},
+                      "label", {names.begin(), names.begin() + GetParam()}));
+  for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
+    for (const bool states_rho : {false, true}) {
+      if (states_rho && delta == 0) continue;
+      const trainers::TrainOptions options{.epsilon = *Budget::Parse("2"),
+                                           .delta_atto = delta,
+                                           .concentrated = states_rho,
+                                           .settings = {}};
+      const Table table = RandomTable(schema, {.rows = 4000, .unlabelled = 0.1}, 3);
+      const Spent spent = RunTwice("auto", table, WithARow(table, 1, delta > 0), options, 5);
+      EXPECT_GT(spent.largest_part, 0.9) << "noise is for more than a row can do";
+      if (spent.picos == 0) {
+        EXPECT_LE(spent.nanos, options.epsilon->nanos());
+        EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+        continue;
+      }
+      const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
+      const auto most = static_cast<double>(Rho::Implying(rest, delta)->picos());
+      EXPECT_LE(static_cast<double>(spent.picos), most);
+      EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
+    }
+  }
 }
 
 // A level's released sums decide how residuals of the next are weighted, where nearly all rows are
