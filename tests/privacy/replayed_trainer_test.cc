@@ -216,6 +216,35 @@ TEST(ReplayedNumbersTest, FewNumbersCostWhatWasAskedFor) {
   EXPECT_GE(*counts.rbegin(), 8u);
 }
 
+// Many numbers in a mostly numeric table have lines, for a tenth of what trees get.
+TEST(ReplayedNumbersTest, NumbersWithLinesCostWhatWasAskedFor) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::CreateRegression(NumericFeatures(3), "price", {.min = -2, .max = 6}));
+  for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
+    for (const bool states_rho : {false, true}) {
+      if (states_rho && delta == 0) continue;
+      const trainers::TrainOptions options{.epsilon = *Budget::Parse("2"),
+                                           .delta_atto = delta,
+                                           .concentrated = states_rho,
+                                           .settings = {}};
+      const Table table = RandomTable(schema, {.rows = 6000}, 4);
+      const Spent spent = RunTwice("auto", table, WithANumber(table, delta > 0), options, 3);
+      EXPECT_GT(spent.largest_part, 0.95) << "noise is for more than a row can do";
+      // The number of rows, the middle, the reach, one leaf, moments and eight steps come first.
+      EXPECT_GT(spent.releases, 13u + 8u);
+      if (delta == 0) {
+        EXPECT_LE(spent.nanos, options.epsilon->nanos());
+        EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+        continue;
+      }
+      const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
+      const auto whole = static_cast<double>(Rho::Implying(rest, delta)->picos());
+      EXPECT_LE(static_cast<double>(spent.picos), whole);
+      EXPECT_GT(static_cast<double>(spent.picos), 0.999 * whole) << "wasted";
+    }
+  }
+}
+
 // If costs are added up as rho, the rho spent is the one that the plan states, for any number of
 // rows.
 TEST_P(ReplayedTrainerTest, AutoKeepsToTheRhoThatItStates) {

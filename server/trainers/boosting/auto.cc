@@ -219,7 +219,8 @@ class Boosting {
     COPPICE_ASSIGN_OR_RETURN(const BoostTree first,
                              ReleaseConstant(rows_, first_share, *task, releaser_));
     std::vector<TrainedTree> trees;
-    COPPICE_RETURN_IF_ERROR(Grow(*task, trees_share, trees));
+    if (choice_.lines) COPPICE_RETURN_IF_ERROR(Lines(*task, trees));
+    COPPICE_RETURN_IF_ERROR(Grow(*task, choice_.lines ? choice_.lines->trees : trees_share, trees));
     LastStep last;
     if (last_share) {
       COPPICE_ASSIGN_OR_RETURN(
@@ -305,7 +306,9 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     COPPICE_ASSIGN_OR_RETURN(BoostColumns columns, Columns(schema, Information(start)));
     const std::vector<Line> lines = PublicLines(schema, columns.bins);
     AutoChoice choice = ChooseForNumbers(start.rows, budgets);
-    if (!schema.target()) {
+    if (schema.target()) {
+      COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLinesForNumbers(choice, columns, lines));
+    } else {
       COPPICE_ASSIGN_OR_RETURN(choice, ChooseForClasses(start, budgets, schema, columns, lines));
     }
     COPPICE_ASSIGN_OR_RETURN(const Schema tree_schema, ExtendSchema(schema, columns.derived));

@@ -51,7 +51,8 @@ constexpr double kMaxPartRounds = 9, kMaxPartRoundsInRho = 5;
 // hardly ever to change an answer.
 constexpr double kTilt = 0.05;
 
-constexpr double kLineShare = 0.2;  // of the forest, if lines come first
+constexpr double kLineShare = 0.2;        // of the forest, if lines come first
+constexpr double kNumberLineShare = 0.1;  // of the trees, likewise
 constexpr uint32_t kLineSteps = 8;
 constexpr double kMaxMomentNoise = 0.2;  // relative to the rows: noisier lines are left out
 
@@ -167,27 +168,34 @@ std::optional<VisitPlan> ChooseVisits(const AutoChoice& choice, const Schema& sc
   return *std::move(plan);
 }
 
-StatusOr<LinePlan> DivideForLinesAndTrees(const AutoChoice& choice, uint64_t terms) {
-  COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(choice.after_visits(), kLineShare));
+// What lines and trees share, and how.
+struct LinesAndTrees {
+  BudgetShare whole;
+  double of_lines = 0;
+  Sensitivity residuals{};
+};
+
+StatusOr<LinePlan> DivideForLinesAndTrees(const LinesAndTrees& both, const AutoChoice& choice,
+                                          uint64_t terms) {
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(both.whole, both.of_lines));
   COPPICE_RETURN_IF_ERROR(SharesOfLevels(parts.rest, choice).status());
-  const Sensitivity residuals = ClassTask({}, /*num_classes=*/2)->kind().sensitivity;
   COPPICE_ASSIGN_OR_RETURN(const LineShares shares,
-                           DivideForLines(parts.part, kLineSteps, residuals, terms));
+                           DivideForLines(parts.part, kLineSteps, both.residuals, terms));
   return LinePlan{.shares = shares, .trees = parts.rest};
 }
 
 // Columns that say little alone may say much together, for which trees need many splits. So models
-// of two classes in mostly numeric tables (those with oblique columns) begin with lines, if noise
-// leaves enough of them: that depends on the schema, the shares and the released row count.
-StatusOr<std::optional<LinePlan>> ChooseLines(const AutoChoice& choice, const Schema& schema,
+// of two classes, and of numbers, in mostly numeric tables (those with oblique columns) begin with
+// lines, if noise leaves enough of them: that depends on the schema, the shares and the released
+// row count.
+StatusOr<std::optional<LinePlan>> ChooseLines(const LinesAndTrees& both, const AutoChoice& choice,
                                               const BoostColumns& columns,
                                               absl::Span<const Line> lines) {
-  if (!choice.forest.is_private() || schema.num_classes() != 2 || columns.derived.empty() ||
-      lines.size() > kMaxLines) {
+  if (!both.whole.is_private() || columns.derived.empty() || lines.size() > kMaxLines) {
     return std::nullopt;
   }
   const uint64_t terms = lines.size() + 1;
-  const StatusOr<LinePlan> plan = DivideForLinesAndTrees(choice, terms);
+  const StatusOr<LinePlan> plan = DivideForLinesAndTrees(both, choice, terms);
   if (!plan.ok()) return std::nullopt;  // too small to be divided
   COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(plan->shares, terms));
   if (!(noise < kMaxMomentNoise * choice.rows)) return std::nullopt;
@@ -445,8 +453,24 @@ StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets
     choice = *std::move(with_passes);
   }
   if (schema.num_classes() == 2) choice.detail = DetailOf(start, choice);
-  COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLines(choice, schema, columns, lines));
+  if (schema.num_classes() == 2) {
+    const LinesAndTrees both = {.whole = choice.after_visits(),
+                                .of_lines = kLineShare,
+                                .residuals = ClassTask({}, /*num_classes=*/2)->kind().sensitivity};
+    COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLines(both, choice, columns, lines));
+  }
   return choice;
+}
+
+StatusOr<std::optional<LinePlan>> ChooseLinesForNumbers(const AutoChoice& choice,
+                                                        const BoostColumns& columns,
+                                                        absl::Span<const Line> lines) {
+  if (!choice.forest.is_private()) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(choice.forest));
+  const LinesAndTrees both = {.whole = shares.trees,
+                              .of_lines = kNumberLineShare,
+                              .residuals = NumberTask({}, 0, 1)->kind().sensitivity};
+  return ChooseLines(both, choice, columns, lines);
 }
 
 ModelShape MostOfChoices(absl::Span<const FeatureBins> bins, uint64_t outputs) {

@@ -122,6 +122,11 @@ struct AutoChoice {
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets);
 // `left` is the rest of the forest's share.
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets, const BudgetShare& left);
+// Returns the lines of numbers that are not few, whose budget `choice` has: none in tables that are
+// not mostly numeric, or where noise would hide the moments. Follows from what `choice` does.
+StatusOr<std::optional<LinePlan>> ChooseLinesForNumbers(const AutoChoice& choice,
+                                                        const BoostColumns& columns,
+                                                        absl::Span<const Line> lines);
 // For classes.
 StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
                                       const Schema& schema, const BoostColumns& columns,

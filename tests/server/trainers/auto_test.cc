@@ -243,6 +243,32 @@ TEST(AutoTest, PredictsNumbersOfWideDeclaredBounds) {
   EXPECT_LT(std::sqrt(squares / 20'000), 4'000);  // 10,104 without the split
 }
 
+// The mean of twelve features, each of which says little.
+TEST(AutoTest, NumbersOfMostlyNumericTablesBeginWithLines) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::CreateRegression(NumericFeatures(12), "mean", Target{.min = 0, .max = 1}));
+  std::mt19937_64 engine(2);
+  std::uniform_real_distribution<> draw(0, 1);
+  Table table(schema);
+  for (size_t i = 0; i < 30'000; ++i) {
+    Row row(12);
+    for (double& x : row) x = draw(engine);
+    table.AppendTarget(row, std::accumulate(row.begin(), row.end(), 0.0) / 12);
+  }
+  for (const uint64_t delta : {uint64_t{0}, kMillionth}) {
+    const Model model = Trained(table, "2", delta);
+    EXPECT_THAT(model.certificate().diagnosis, HasSubstr("lines, then"));
+    double squares = 0;
+    for (size_t row = 0; row < 2'000; ++row) {
+      const Prediction prediction = model.Predict(table.row(row));
+      squares += std::pow(prediction.value - table.target(row), 2);
+      EXPECT_GT(prediction.value_error, 0);
+    }
+    EXPECT_LT(std::sqrt(squares / 2'000), 0.03);  // a deviation of .083 without a model
+    EXPECT_EQ(model.shared_noise().trees.size(), 13u);
+  }
+}
+
 // The target is 80 if the first feature is low, else 30.
 Table TwoHeights(size_t rows, double share_of_high) {
   const auto schema = std::make_shared<const Schema>(
