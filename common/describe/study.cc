@@ -56,6 +56,10 @@ void AddTerms(const v1::Study& study, Description& json) {
     const v1::NumberRange& range = study.terms().rounding();
     json["rounding"] = {range.low(), range.high()};
   }
+  if (study.terms().has_window()) {
+    const v1::Window& window = study.terms().window();
+    json["window"] = {{"reach", window.reach()}, {"half_width", window.half_width()}};
+  }
   if (!study.terms().joined_by().empty()) {
     json["joined_by"] = study.terms().joined_by();
     json["join_rows"] = study.join_rows();

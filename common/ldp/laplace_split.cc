@@ -43,7 +43,7 @@ LaplaceVector::Ones LaplaceSplit::OnesOf(LeafLabel value) const {
 }
 
 LeafCounts LaplaceSplit::Estimate(absl::Span<const int64_t> sums, uint64_t /*reports*/) const {
-  const auto [leaves, classes] = domain();
+  const uint32_t leaves = domain().leaves, classes = domain().classes;
   LeafCounts counts{.classes = classes,
                     .leaf = std::vector<double>(leaves),
                     .label = std::vector<double>(domain().cells())};

@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/ldp/mechanisms.h"
+#include "common/ldp/randomized_rounding.h"
 
 namespace coppice {
 absl::Span<const MechanismKind> AllMechanismKinds() {
@@ -87,6 +88,21 @@ Status LocalMechanism::Randomize(LeafLabel value, uint32_t column, PrivateRandom
   return status;
 }
 
+Status LocalMechanism::RandomizeNumber(LeafNumber value, uint32_t column, PrivateRandom& random,
+                                       std::string& payload) const {
+  Status status = CheckNumber(value, column);
+  if (status.ok()) status = WriteNumber(value, column, random, payload);
+  if (!status.ok()) payload.clear();
+  return status;
+}
+
+// A mixture of two laws that are within epsilon of each other.
+Status LocalMechanism::WriteNumber(LeafNumber value, uint32_t column, PrivateRandom& random,
+                                   std::string& payload) const {
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t end, RoundToAnEnd(value.place, random));
+  return Write({.leaf = value.leaf, .label = end}, column, random, payload);
+}
+
 Status LocalMechanism::Add(std::string_view payload, uint32_t column,
                            absl::Span<int64_t> sums) const {
   COPPICE_RETURN_IF_ERROR(CheckColumn(column));
@@ -100,6 +116,25 @@ StatusOr<double> LocalMechanism::OutputProbability(LeafLabel value, uint32_t col
   COPPICE_ASSIGN_OR_RETURN(const double log_probability,
                            LogOutputProbability(value, column, payload));
   return std::exp(log_probability);
+}
+
+StatusOr<double> LocalMechanism::NumberProbability(LeafNumber value, uint32_t column,
+                                                   std::string_view payload) const {
+  COPPICE_RETURN_IF_ERROR(CheckNumber(value, column));
+  COPPICE_ASSIGN_OR_RETURN(const double lower, OutputProbability({value.leaf, 0}, column, payload));
+  COPPICE_ASSIGN_OR_RETURN(const double upper, OutputProbability({value.leaf, 1}, column, payload));
+  return (1 - value.place) * lower + value.place * upper;
+}
+
+// The margin of an end is -1 or 1, and the second moment of a mixture that of its parts.
+double LocalMechanism::MarginVariance(double place) const {
+  const NoiseVariance noise = Variance(1);
+  const auto of_end = [&](const NoiseVariance::Hit& hit) {
+    return 4 * (noise.label + hit.label) + (noise.leaf + hit.leaf) -
+           4 * (noise.covariance + hit.covariance);
+  };
+  const double mean = 2 * place - 1;
+  return (1 - place) * of_end(noise.beside) + place * of_end(noise.hit) + 1 - mean * mean;
 }
 
 Status LocalMechanism::RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
@@ -121,6 +156,19 @@ LeafLabel LocalMechanism::ValueOf(size_t cell) const {
 Status LocalMechanism::CheckValue(LeafLabel value) const {
   if (value.leaf < domain_.leaves && value.label < domain_.classes) return OkStatus();
   return InvalidArgumentError("the leaf or the label is outside the mechanism's domain");
+}
+
+// Not a number is outside, too.
+Status LocalMechanism::CheckNumber(LeafNumber value, uint32_t column) const {
+  constexpr uint32_t kEnds = 2;
+  if (domain_.classes != kEnds) {
+    return InvalidArgumentError(
+        StrCat("a number lies between two ends; the mechanism has ", domain_.classes, " classes"));
+  }
+  if (value.leaf < domain_.leaves && value.place >= 0 && value.place <= 1) {
+    return CheckColumn(column);
+  }
+  return InvalidArgumentError("the leaf or the number is outside the mechanism's domain");
 }
 
 Status LocalMechanism::CheckColumn(uint32_t column) const {

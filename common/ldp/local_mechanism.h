@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,7 @@ enum class MechanismKind : uint8_t {
   kHadamardResponse = 7,
   kLocalHashing = 8,
   kSignedHadamard = 9,
+  kWindowResponse = 10,
 };
 
 absl::Span<const MechanismKind> AllMechanismKinds();
@@ -49,10 +51,21 @@ std::string_view MechanismName(MechanismKind kind);  // "laplace_split", ...
 // The InvalidArgument error lists the known names.
 StatusOr<MechanismKind> ParseMechanism(std::string_view name);
 
+// What window_response sends: a whole number from -reach to reach. Those at most half_width from
+// the row's are more likely than the others.
+struct Window {
+  uint32_t reach = 0;
+  uint32_t half_width = 0;
+
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
 // What one report is about.
 struct Domain {
   uint32_t leaves = 0;
   uint32_t classes = 0;
+  // For window_response alone; without it, the best one for the epsilon.
+  std::optional<Window> window{};
 
   size_t cells() const { return static_cast<size_t>(leaves) * classes; }
   friend bool operator==(const Domain&, const Domain&) = default;
@@ -62,6 +75,13 @@ struct Domain {
 struct LeafLabel {
   uint32_t leaf = 0;
   uint32_t label = 0;
+};
+
+// A row of a study of numbers, as its device sees it: where the number lies between the ends of its
+// leaf's range, from 0 to 1. A label is an end, 0 the lower and 1 the upper one. Private.
+struct LeafNumber {
+  uint32_t leaf = 0;
+  double place = 0;
 };
 
 // Unbiased estimates of how many reporting rows fall where. Real numbers, possibly negative. If the
@@ -100,12 +120,14 @@ struct Influence {
 };
 
 // Guarantee  Randomize() is epsilon-LDP: for any two values and any output the probabilities differ
-//            by a factor of at most exp(epsilon). Pure; each device is its own data set, and the
+//            by a factor of at most exp(epsilon). So is RandomizeNumber() for any two numbers, and
+//            for a number and a value. Pure; each device is its own data set, and the
 //            neighbouring relation is "any value of one row for any other". Exact: the output law
 //            is precisely the one of OutputProbability().
 // Units      epsilon in nano-epsilons (nats); leaves and labels are zero-based.
-// Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value
-//            outside the domain or a column that does not exist, Unavailable if the random source
+// Errors     MakeLocalMechanism(): InvalidArgument. Randomize() and RandomizeNumber():
+//            InvalidArgument for a value outside the domain, a place outside 0 to 1, more or fewer
+//            classes than ends, or a column that does not exist; Unavailable if the random source
 //            fails (nothing may be sent then). Check() and Add(): InvalidArgument for a payload
 //            that no honest device sends; sums are untouched.
 // Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
@@ -122,6 +144,9 @@ class LocalMechanism {
   virtual uint32_t columns() const { return 1; }
   // If true, only the margin of two classes is estimated: see LeafCounts.
   virtual bool margins_only() const { return false; }
+  // The window of a mechanism that hides numbers within it; such a mechanism serves nothing else.
+  // Every other one hides at which of two ends a number was rounded.
+  virtual std::optional<Window> window() const { return std::nullopt; }
 
   // The device's half: returns one report's payload, in the column of its ticket.
   StatusOr<std::string> Randomize(LeafLabel value, uint32_t column, PrivateRandom& random) const;
@@ -129,6 +154,12 @@ class LocalMechanism {
   // has room_bytes() reserved, so that free memory reveals nothing about the row.
   Status Randomize(LeafLabel value, uint32_t column, PrivateRandom& random,
                    std::string& payload) const;
+
+  // The same for a number, whose label is an end of the range. Estimates of labels are then
+  // unbiased for places: label 1 counts as the place, label 0 as the rest of 1. The place is
+  // rounded down to a multiple of 2^-53.
+  Status RandomizeNumber(LeafNumber value, uint32_t column, PrivateRandom& random,
+                         std::string& payload) const;
 
   // Bytes of a payload; if that varies, of one with little noise.
   virtual size_t payload_bytes() const = 0;
@@ -162,6 +193,9 @@ class LocalMechanism {
   // NoiseVariance::label in variance, hits apart. It exceeds 1 if Variance() is an average over
   // rows (docs/research/mechanisms.md#break-downs).
   virtual double WorstVarianceRatio() const { return 1; }
+  // The variance of one report's margin, label 1 less label 0, about a number at `place`; its mean
+  // is 2 place - 1. For two classes.
+  virtual double MarginVariance(double place) const;
   virtual Influence MaxInfluence() const = 0;
   // The `a` of docs/research/mechanisms.md#amplification, for the worst pair of rows in the worst
   // column: at most 1 / (exp(epsilon) + 1), which holds for every mechanism. With a lower value
@@ -178,6 +212,9 @@ class LocalMechanism {
                                                 std::string_view payload) const = 0;
   StatusOr<double> OutputProbability(LeafLabel value, uint32_t column,
                                      std::string_view payload) const;
+  // The probability that RandomizeNumber(value, column) writes `payload`.
+  virtual StatusOr<double> NumberProbability(LeafNumber value, uint32_t column,
+                                             std::string_view payload) const;
 
  protected:
   LocalMechanism(MechanismKind kind, Budget epsilon, Domain domain)
@@ -186,6 +223,7 @@ class LocalMechanism {
   Status CheckValue(LeafLabel value) const;
   Status CheckColumn(uint32_t column) const;
   Status CheckInput(LeafLabel value, uint32_t column) const;
+  Status CheckNumber(LeafNumber value, uint32_t column) const;
   // The value at `cell` = leaf * classes + label.
   LeafLabel ValueOf(size_t cell) const;
 
@@ -193,6 +231,9 @@ class LocalMechanism {
   // Randomize() for a checked value and column; `payload` still has its old content.
   virtual Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
                        std::string& payload) const = 0;
+  // The same for a number. Rounds it to an end at random, and hides which.
+  virtual Status WriteNumber(LeafNumber value, uint32_t column, PrivateRandom& random,
+                             std::string& payload) const;
 
   MechanismKind kind_;
   Budget epsilon_;
@@ -207,7 +248,7 @@ inline constexpr uint64_t kMaxEpsilonNanos = 1'000'000'000'000;    // 1000
 inline constexpr size_t kMaxCells = size_t{1} << 22;
 
 // InvalidArgument: epsilon out of the bounds above, no leaf, fewer than two classes, too many
-// cells; more than two classes for a margins-only mechanism.
+// cells; more than two classes for a margins-only mechanism; what window_response.h refuses.
 StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
                                                              const Budget& epsilon,
                                                              const Domain& domain);

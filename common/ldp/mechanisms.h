@@ -27,6 +27,7 @@ MechanismOr MakeDirect(const Budget& epsilon, const Domain& domain);
 MechanismOr MakeHadamardResponse(const Budget& epsilon, const Domain& domain);
 MechanismOr MakeLocalHashing(const Budget& epsilon, const Domain& domain);
 MechanismOr MakeSignedHadamard(const Budget& epsilon, const Domain& domain);
+MechanismOr MakeWindowResponse(const Budget& epsilon, const Domain& domain);
 
 struct MechanismEntry {
   MechanismKind kind;
@@ -44,6 +45,7 @@ inline constexpr std::array kMechanisms = {
     MechanismEntry{MechanismKind::kHadamardResponse, "hadamard_response", &MakeHadamardResponse},
     MechanismEntry{MechanismKind::kLocalHashing, "local_hashing", &MakeLocalHashing},
     MechanismEntry{MechanismKind::kSignedHadamard, "signed_hadamard", &MakeSignedHadamard},
+    MechanismEntry{MechanismKind::kWindowResponse, "window_response", &MakeWindowResponse},
 };
 
 }  // namespace coppice

@@ -7,13 +7,10 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
-#include "common/privacy/exp_bound.h"
+#include "common/ldp/keep_rate.h"
 
 namespace coppice {
 namespace {
-
-constexpr int kKeepBits = 62;
-constexpr uint64_t kAlwaysKept = uint64_t{1} << kKeepBits;  // probability 1
 
 uint32_t SymbolIn(std::string_view payload) {
   uint32_t symbol = 0;
@@ -25,29 +22,19 @@ uint32_t SymbolIn(std::string_view payload) {
 
 }  // namespace
 
-uint64_t SymbolResponse::KeepRate(const Budget& epsilon, uint32_t symbols) {
-  const absl::uint128 one = absl::uint128(1) << kExpBits;
-  const absl::uint128 gain = ExpLowerBound(epsilon, 1) - one;
-  const absl::uint128 whole = gain + one * symbols;
-  // floor(2^62 gain / whole), 31 digits at a time: whole is below 2^93, so that the products fit.
-  constexpr int kDigits = kKeepBits / 2;
-  const absl::uint128 high = (gain << kDigits) / whole;
-  const absl::uint128 rest = (gain << kDigits) % whole;
-  return absl::Uint128Low64((high << kDigits) + (rest << kDigits) / whole);
-}
-
 SymbolResponse::SymbolResponse(MechanismKind kind, const Budget& epsilon, const Domain& domain,
                                const Shape& shape)
     : LocalMechanism(kind, epsilon, domain),
       shape_(shape),
       bytes_(static_cast<size_t>(std::bit_width(shape.symbols - 1) + 7) / 8),
-      keep_rate_(KeepRate(epsilon, shape.symbols)),
-      keep_(std::ldexp(static_cast<double>(keep_rate_), -kKeepBits)),
-      q_(std::ldexp(static_cast<double>(kAlwaysKept - keep_rate_), -kKeepBits) / shape.symbols) {}
+      keep_rate_(KeepRate(epsilon, 1, shape.symbols)),
+      keep_(std::ldexp(static_cast<double>(keep_rate_), -kKeepRateBits)),
+      q_(std::ldexp(static_cast<double>(kKeepAlways - keep_rate_), -kKeepRateBits) /
+         shape.symbols) {}
 
 StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t column,
                                               PrivateRandom& random) const {
-  COPPICE_ASSIGN_OR_RETURN(const bool kept, random.Bernoulli(keep_rate_, kAlwaysKept));
+  COPPICE_ASSIGN_OR_RETURN(const bool kept, random.Bernoulli(keep_rate_, kKeepAlways));
   if (kept) return SymbolOf(column, CellOf(value, domain()));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t any, random.UniformBelow(symbols()));
   return static_cast<uint32_t>(any);

@@ -20,17 +20,13 @@
 namespace coppice {
 
 // Guarantee  p = k + (1 - k) / symbols and q = (1 - k) / symbols for each other symbol, k = K
-//            / 2^62: the worst ratio is 1 + symbols K / (2^62 - K), and K is the largest whole
-//            number with which that is at most e / 2^60 <= exp(epsilon), e =
-//            ExpLowerBound(epsilon). So epsilon-LDP in every column. Neighbours: any value of the
-//            row for any other.
+//            / 2^62: the worst ratio is 1 + symbols K / (2^62 - K), which K = KeepRate() of one
+//            kept symbol holds to exp(epsilon). So epsilon-LDP in every column. Neighbours: any
+//            value of the row for any other.
 // Source     Kairouz, Oh, Viswanath 2014 (k-ary randomized response);
 //            docs/research/mechanisms.md#symbol_response.
 class SymbolResponse : public LocalMechanism {
  public:
-  // The K above. `symbols` must be at least 2.
-  static uint64_t KeepRate(const Budget& epsilon, uint32_t symbols);
-
   uint32_t columns() const final { return shape_.columns; }
   uint32_t symbols() const { return shape_.symbols; }
   // The symbol that a report of `cell` (leaf * classes + label) would have without noise.

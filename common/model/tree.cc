@@ -150,6 +150,30 @@ StatusOr<Tree> Tree::Create(std::vector<Node> nodes, const Schema& schema) {
   return tree;
 }
 
+StatusOr<Tree> Tree::WithCentres(LeafCentres centres) const {
+  if (centres.of_leaf.size() != num_leaves()) {
+    return InvalidArgumentError(
+        StrCat("centres: must be ", num_leaves(), ", one a leaf, are ", centres.of_leaf.size()));
+  }
+  for (size_t leaf = 0; leaf < centres.of_leaf.size(); ++leaf) {
+    if (!std::isfinite(centres.of_leaf[leaf])) {
+      return InvalidArgumentError(StrCat("centres[", leaf, "]: must be finite"));
+    }
+  }
+  if (!std::isfinite(centres.half_range) || !(centres.half_range > 0)) {
+    return InvalidArgumentError("half_range: must be finite and above 0");
+  }
+  Tree tree = *this;
+  tree.centres_ = std::move(centres);
+  return tree;
+}
+
+Tree Tree::WithoutCentres() const {
+  Tree tree = *this;
+  tree.centres_.reset();
+  return tree;
+}
+
 Status Tree::CheckFits(const Schema& schema) const { return CheckNodes(nodes_, schema); }
 
 void Tree::Index() {

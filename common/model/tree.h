@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -52,6 +53,15 @@ inline constexpr uint32_t kNoParent = ~0u;
 // Errors     Create() treats its input as hostile: InvalidArgument on any index, cycle, unreachable
 //            node, feature, category, non-finite threshold or size out of range.
 // Threads    immutable after Create(); safe to share.
+// In a study of numbers: where the numbers of a leaf are expected. A device answers with the place
+// of its number between half_range below its leaf's centre and half_range above it.
+struct LeafCentres {
+  std::vector<double> of_leaf;
+  double half_range = 0;
+
+  friend bool operator==(const LeafCentres&, const LeafCentres&) = default;
+};
+
 class Tree {
  public:
   // A partition with a single cell.
@@ -59,6 +69,13 @@ class Tree {
   static StatusOr<Tree> Create(std::vector<Node> nodes, const Schema& schema);
   // InvalidArgument unless Create() would make this tree with this schema, too.
   Status CheckFits(const Schema& schema) const;
+
+  // This tree with centres. InvalidArgument unless there are as many as leaves, all are finite, and
+  // the range is finite and positive.
+  StatusOr<Tree> WithCentres(LeafCentres centres) const;
+  // Nothing if numbers are expected in one range, whatever the leaf.
+  const std::optional<LeafCentres>& centres() const { return centres_; }
+  Tree WithoutCentres() const;
 
   uint32_t num_leaves() const { return static_cast<uint32_t>(leaf_nodes_.size()); }
   uint32_t depth() const { return max_depth_; }  // depth of the deepest leaf; the root has depth 0
@@ -79,7 +96,9 @@ class Tree {
   // Node position of a leaf.
   uint32_t leaf_node(uint32_t leaf) const { return leaf_nodes_[leaf]; }
 
-  friend bool operator==(const Tree& a, const Tree& b) { return a.nodes_ == b.nodes_; }
+  friend bool operator==(const Tree& a, const Tree& b) {
+    return a.nodes_ == b.nodes_ && a.centres_ == b.centres_;
+  }
 
  private:
   Tree() = default;
@@ -88,6 +107,7 @@ class Tree {
   std::vector<Node> nodes_;
   std::vector<uint32_t> parents_, depths_, first_leaf_, end_leaf_;
   std::vector<uint32_t> leaf_nodes_;
+  std::optional<LeafCentres> centres_;
   uint32_t max_depth_ = 0;
 };
 

@@ -66,10 +66,11 @@ class JoinedForm final : public ReportForm {
           "\" of the row, and has no answer without: ", status.message(), "; nothing is sent"));
     }
     content.in_clear = row.id;
-    COPPICE_ASSIGN_OR_RETURN(const uint32_t label, DrawAnswer(question.terms, row, random));
-    return question.mechanism.Randomize({.leaf = 0, .label = label},
-                                        question.draw.Column(question.mechanism.columns()), random,
-                                        content.payload);
+    return RandomizeAnswer(question.terms,
+                           {.tree = question.tree,
+                            .mechanism = question.mechanism,
+                            .column = question.draw.Column(question.mechanism.columns())},
+                           row, random, content.payload);
   }
 };
 

@@ -21,10 +21,12 @@ class LabelForm final : public ReportForm {
     const Schema& schema = *question.terms.schema;
     schema.Fit(row.row);
     content.in_clear = EncodePublicValues(schema, question.tree, row.row);
-    COPPICE_ASSIGN_OR_RETURN(const uint32_t label, DrawAnswer(question.terms, row, random));
-    return question.mechanism.Randomize({.leaf = 0, .label = label},
-                                        question.draw.Column(question.mechanism.columns()), random,
-                                        content.payload);
+    return RandomizeAnswer(question.terms,
+                           {.tree = question.tree,
+                            .tree_leaf = question.tree.FindLeaf(row.row),
+                            .mechanism = question.mechanism,
+                            .column = question.draw.Column(question.mechanism.columns())},
+                           row, random, content.payload);
   }
 };
 

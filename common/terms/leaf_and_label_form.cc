@@ -21,11 +21,14 @@ class LeafAndLabelForm final : public ReportForm {
   Status Fill(const Question& question, LabelledRow row, PrivateRandom& random,
               Content content) const override {
     question.terms.schema->Fit(row.row);
-    COPPICE_ASSIGN_OR_RETURN(const uint32_t label, DrawAnswer(question.terms, row, random));
     const uint32_t leaf = question.tree.FindLeaf(row.row);
-    return question.mechanism.Randomize({.leaf = leaf, .label = label},
-                                        question.draw.Column(question.mechanism.columns()), random,
-                                        content.payload);
+    return RandomizeAnswer(question.terms,
+                           {.tree = question.tree,
+                            .tree_leaf = leaf,
+                            .mechanism = question.mechanism,
+                            .leaf = leaf,
+                            .column = question.draw.Column(question.mechanism.columns())},
+                           row, random, content.payload);
   }
 };
 

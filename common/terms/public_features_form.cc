@@ -32,12 +32,15 @@ class PublicFeaturesForm final : public ReportForm {
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
                              MakeMechanism(question.terms, static_cast<uint32_t>(leaves.size())));
     content.payload.reserve(mechanism->room_bytes());
-    COPPICE_ASSIGN_OR_RETURN(const uint32_t label, DrawAnswer(question.terms, row, random));
-    const auto own =
-        std::lower_bound(leaves.begin(), leaves.end(), question.tree.FindLeaf(row.row));
-    const LeafLabel value = {.leaf = static_cast<uint32_t>(own - leaves.begin()), .label = label};
-    return mechanism->Randomize(value, question.draw.Column(mechanism->columns()), random,
-                                content.payload);
+    const uint32_t leaf = question.tree.FindLeaf(row.row);
+    const auto own = std::lower_bound(leaves.begin(), leaves.end(), leaf);
+    return RandomizeAnswer(question.terms,
+                           {.tree = question.tree,
+                            .tree_leaf = leaf,
+                            .mechanism = *mechanism,
+                            .leaf = static_cast<uint32_t>(own - leaves.begin()),
+                            .column = question.draw.Column(mechanism->columns())},
+                           row, random, content.payload);
   }
 };
 

@@ -30,14 +30,21 @@ size_t ReportForm::MaxBytesInClear(const Terms& terms) const {
 }
 
 Status ReportForm::CheckMechanism(MechanismKind kind, const Budget& epsilon,
-                                  uint32_t classes) const {
-  if (!ShowsSomething()) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
-                           MakeLocalMechanism(kind, epsilon, {.leaves = 1, .classes = classes}));
-  if (!mechanism->adds_laplace_noise()) return OkStatus();
-  return InvalidArgumentError(
-      StrCat("mechanism: ", MechanismName(kind),
-             " is for studies without public features; take one whose reports are bits"));
+                                  const Schema& schema) const {
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<LocalMechanism> mechanism,
+      MakeLocalMechanism(kind, epsilon, {.leaves = 1, .classes = schema.num_outputs()}));
+  if (mechanism->window() && !(IsAboutLabelAlone() && schema.target())) {
+    return InvalidArgumentError(
+        StrCat("mechanism: ", MechanismName(kind),
+               " is for studies of numbers whose features are all public; take another"));
+  }
+  if (ShowsSomething() && mechanism->adds_laplace_noise()) {
+    return InvalidArgumentError(
+        StrCat("mechanism: ", MechanismName(kind),
+               " is for studies without public features; take one whose reports are bits"));
+  }
+  return OkStatus();
 }
 
 Status ReportForm::CheckAgrees(const Schema& study, const Schema& own) const {

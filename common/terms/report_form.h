@@ -75,8 +75,9 @@ class ReportForm {
     return IsAboutLabelAlone() ? Forest{Tree::SingleLeaf()} : forest;
   }
   // InvalidArgument unless reports of this form can be made and counted by the mechanism. Laplace
-  // noise serves only the form that shows nothing.
-  Status CheckMechanism(MechanismKind kind, const Budget& epsilon, uint32_t classes) const;
+  // noise serves only the form that shows nothing, a mechanism with a window only numbers in forms
+  // that are about the label alone.
+  Status CheckMechanism(MechanismKind kind, const Budget& epsilon, const Schema& schema) const;
 
   // ---- The device
 

@@ -61,6 +61,14 @@ Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
   return OkStatus();
 }
 
+Status ValidateWindow(const Terms& terms) {
+  COPPICE_ASSIGN_OR_RETURN(const auto mechanism, MakeMechanism(terms, 1));
+  if (mechanism->window() == terms.window) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("window: ", terms.window.has_value() ? "is not for" : "must be set for",
+             " the mechanism ", MechanismName(terms.mechanism)));
+}
+
 }  // namespace
 
 Status CheckRounding(const NumberRange& rounding, const Target& target) {
@@ -89,17 +97,43 @@ Status ValidateTerms(const Terms& terms) {
   if (!terms.joined_by.empty()) {
     COPPICE_RETURN_IF_ERROR(ValidateJoinedBy(terms.joined_by, *terms.schema));
   }
-  COPPICE_RETURN_IF_ERROR(ReportForm::Of(terms).CheckMechanism(terms.mechanism, terms.epsilon,
-                                                               terms.schema->num_outputs()));
+  COPPICE_RETURN_IF_ERROR(
+      ReportForm::Of(terms).CheckMechanism(terms.mechanism, terms.epsilon, *terms.schema));
+  COPPICE_RETURN_IF_ERROR(ValidateWindow(terms));
   if (terms.trees < 1 || terms.trees > kMaxTrees) {
     return InvalidArgumentError(StrCat("trees: must be 1 to ", kMaxTrees, ", are ", terms.trees));
   }
   return OkStatus();
 }
 
+namespace {
+
+// Every leaf's range, not only that of a device's own leaf: what a device declines must not depend
+// on its row.
+Status ValidateCentres(const Terms& terms, const Tree& tree) {
+  if (!tree.centres().has_value()) return OkStatus();
+  if (!terms.rounding.has_value()) {
+    return InvalidArgumentError("centres: are for numbers; this schema has classes");
+  }
+  if (!terms.joined_by.empty()) {
+    return InvalidArgumentError(
+        "centres: need the row's leaf; a device that is joined by an id does not look at features");
+  }
+  for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
+    const Status status = CheckRounding(AnswerRange(terms, tree, leaf), *terms.schema->target());
+    if (!status.ok()) {
+      return InvalidArgumentError(StrCat("centres[", leaf, "]: ", status.message()));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 // A Tree was checked when it was created, but possibly with another schema than these terms'.
 Status ValidateTree(const Terms& terms, const Tree& tree) {
   COPPICE_RETURN_IF_ERROR(tree.CheckFits(*terms.schema));
+  COPPICE_RETURN_IF_ERROR(ValidateCentres(terms, tree));
   const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_outputs()};
   if (uint64_t{domain.leaves} * domain.classes > kMaxCells) {
     return InvalidArgumentError(StrCat("has ", domain.leaves, " leaves of ", domain.classes,
@@ -107,6 +141,13 @@ Status ValidateTree(const Terms& terms, const Tree& tree) {
                                        " cells fit a report, so grow it less deep"));
   }
   return OkStatus();
+}
+
+NumberRange AnswerRange(const Terms& terms, const Tree& tree, uint32_t leaf) {
+  const std::optional<LeafCentres>& centres = tree.centres();
+  if (!centres.has_value()) return *terms.rounding;
+  return {.low = centres->of_leaf[leaf] - centres->half_range,
+          .high = centres->of_leaf[leaf] + centres->half_range};
 }
 
 TreesByIndex AllTrees(Forest forest) {
@@ -121,9 +162,12 @@ bool IsValidId(std::string_view id) {
          absl::c_all_of(id, [&](char c) { return is_alnum(c) || c == '-' || c == '_'; });
 }
 
+Domain DomainOf(const Terms& terms, uint32_t leaves) {
+  return {.leaves = leaves, .classes = terms.schema->num_outputs(), .window = terms.window};
+}
+
 StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves) {
-  const Domain domain{.leaves = leaves, .classes = terms.schema->num_outputs()};
-  return MakeLocalMechanism(terms.mechanism, terms.epsilon, domain);
+  return MakeLocalMechanism(terms.mechanism, terms.epsilon, DomainOf(terms, leaves));
 }
 
 StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,

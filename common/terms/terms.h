@@ -35,6 +35,8 @@ struct Terms {
   std::optional<NumberRange> rounding{};
   // The name of the id that a report shows instead of its features; empty: it shows the features.
   std::string joined_by{};
+  // Set if and only if the mechanism has a window; the device takes it as it is.
+  std::optional<Window> window{};
 
   uint32_t num_public_features() const {
     return static_cast<uint32_t>(schema->public_features().size());
@@ -49,6 +51,10 @@ Status CheckRounding(const NumberRange& rounding, const Target& target);
 // InvalidArgument unless a device can answer in `tree`: it fits the schema, and a report fits it.
 Status ValidateTree(const Terms& terms, const Tree& tree);
 
+// The range that a number of this leaf is cut to and placed in: its own around the leaf's centre,
+// or that of the terms. The terms must be about numbers.
+NumberRange AnswerRange(const Terms& terms, const Tree& tree, uint32_t leaf);
+
 // Trees of a study's forest by their index, from 0: the one that a device fetched, or all.
 using TreesByIndex = std::map<uint32_t, Tree>;
 TreesByIndex AllTrees(Forest forest);
@@ -57,6 +63,8 @@ TreesByIndex AllTrees(Forest forest);
 // digit.
 bool IsValidId(std::string_view id);
 
+// What a report about `leaves` leaves is about.
+Domain DomainOf(const Terms& terms, uint32_t leaves);
 // MakeMechanism() returns the mechanism for `leaves` leaves: those of a tree or, if features are
 // public, those that a row's public values allow. MakeMechanisms() returns one per tree, for all
 // its leaves, in the forest's order.

@@ -104,6 +104,8 @@ struct TreeMessage {
   std::vector<double> thresholds{};    // of numeric splits
   std::vector<uint32_t> categories{};  // of category splits
   std::vector<bool> missing_left{};    // of numeric and category splits
+  std::vector<double> centres{};       // of leaves, or none
+  double half_range = 0;
 };
 template <typename Fields>
 void ListFields(Fields& fields, TreeMessage& tree) {
@@ -113,6 +115,8 @@ void ListFields(Fields& fields, TreeMessage& tree) {
   fields.Each(3, "thresholds", {.most = kMaxNodes}, tree.thresholds);
   fields.Each(4, "categories", {.most = kMaxNodes}, tree.categories);
   fields.Each(5, "missing_left", {.most = kMaxNodes}, tree.missing_left);
+  fields.Each(6, "centres", {.most = kMaxNodes}, tree.centres);
+  fields.Number(7, "half_range", tree.half_range);
 }
 
 struct ForestMessage {
@@ -133,6 +137,13 @@ void ListFields(Fields& fields, NumberRange& range) {
   fields.Number(2, "high", range.high);
 }
 
+template <typename Fields>
+void ListFields(Fields& fields, Window& window) {
+  fields.Of("coppice.v1.Window");
+  fields.Number(1, "reach", window.reach);
+  fields.Number(2, "half_width", window.half_width);
+}
+
 struct TermsMessage {
   std::string study{};
   SchemaMessage schema{};
@@ -142,6 +153,7 @@ struct TermsMessage {
   Sha256Digest forest_root{};
   std::optional<NumberRange> rounding{};
   std::string joined_by{};
+  std::optional<Window> window{};
 };
 template <typename Fields>
 void ListFields(Fields& fields, TermsMessage& terms) {
@@ -154,6 +166,7 @@ void ListFields(Fields& fields, TermsMessage& terms) {
   fields.Exactly(6, "forest_root", terms.forest_root);
   fields.Message(7, "rounding", terms.rounding);
   fields.Text(8, "joined_by", terms.joined_by);
+  fields.Message(9, "window", terms.window);
 }
 
 struct ManifestMessage {

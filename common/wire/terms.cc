@@ -23,7 +23,8 @@ StatusOr<Terms> MakeTerms(TermsMessage message) {
               .epsilon = *epsilon,
               .mechanism = mechanism,
               .rounding = message.rounding,
-              .joined_by = std::move(message.joined_by)};
+              .joined_by = std::move(message.joined_by),
+              .window = message.window};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   return terms;
 }

@@ -88,7 +88,10 @@ StatusOr<Tree> MakeTree(TreeMessage message, const Schema& schema) {
   COPPICE_RETURN_IF_ERROR(
       FillColumn("missing_left", std::move(message.missing_left), SendsMissing, nodes,
                  [](Node& node, bool missing_left) { node.missing_left = missing_left; }));
-  return Tree::Create(std::move(nodes), schema);
+  COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(std::move(nodes), schema));
+  if (message.centres.empty() && message.half_range == 0) return tree;
+  return tree.WithCentres(
+      {.of_leaf = std::move(message.centres), .half_range = message.half_range});
 }
 
 StatusOr<Forest> MakeForest(ForestMessage message, const Schema& schema) {

@@ -22,15 +22,18 @@
 #include "common/privacy/openssl_random.h"
 #include "common/privacy/selection.h"
 #include "server/trainers/registry.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::DomainFor;
+
 constexpr Domain kDomain{.leaves = 2, .classes = 2};
 
 std::unique_ptr<LocalMechanism> Make(MechanismKind kind, const char* epsilon) {
-  return *MakeLocalMechanism(kind, *Budget::Parse(epsilon), kDomain);
+  return *MakeLocalMechanism(kind, *Budget::Parse(epsilon), DomainFor(kind, kDomain));
 }
 
 double LowerBound(const lab::AuditSubject& subject, uint64_t trials, uint32_t threads = 2) {

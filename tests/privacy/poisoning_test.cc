@@ -233,12 +233,14 @@ INSTANTIATE_TEST_SUITE_P(All, HonestReportTest,
 
 // Each honest report is refused with probability below 2^-90.
 TEST_P(HonestReportTest, PassesAndStaysWithinTheBound) {
-  const auto mechanism = *MakeLocalMechanism(GetParam(), *Budget::Parse("1"), kDomain);
+  const Domain domain = DomainFor(GetParam(), kDomain);
+  const auto mechanism = *MakeLocalMechanism(GetParam(), *Budget::Parse("1"), domain);
   const Influence bound = mechanism->MaxInfluence();
   OpenSslRandom random;
   for (uint32_t i = 0; i < 5000; ++i) {
     const uint32_t column = i % mechanism->columns();
-    const std::string payload = *mechanism->Randomize({.leaf = 3, .label = 1}, column, random);
+    const LeafLabel row = {.leaf = 3 % domain.leaves, .label = 1};
+    const std::string payload = *mechanism->Randomize(row, column, random);
     const StatusOr<Added> added = AddedBy(*mechanism, payload, column);
     ASSERT_OK(added);
     EXPECT_LE(added->total, bound.total * (1 + 1e-9));

@@ -16,11 +16,13 @@
 #include "common/privacy/delta.h"
 #include "common/privacy/openssl_random.h"
 #include "server/lab/measure_epsilon/audit.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::KindsForClasses;
 using ::coppice::testing::StatusIs;
 
 constexpr uint32_t kReports = 50;
@@ -68,7 +70,7 @@ TEST(ShuffledAuditTest, FindsMostOfTheClaimAndNeverMore) {
 // Other laws, with columns, several bits and integers. The victim's row and the others' are three
 // cells of four.
 TEST(ShuffledAuditTest, NoMechanismLosesMoreThanItsBatchClaims) {
-  for (const MechanismKind kind : AllMechanismKinds()) {
+  for (const MechanismKind kind : KindsForClasses()) {
     const auto mechanism =
         *MakeLocalMechanism(kind, *Budget::Parse("2"), {.leaves = 2, .classes = 2});
     const double found = LowerBound(*mechanism, lab::DealUniformly, 20'000);

@@ -1,7 +1,7 @@
 // A device whose row fits no study, as a neighbour of devices whose rows fit: a curator that
 // chooses classes and types tells nobody apart by more than epsilon. Silence is an output here.
 //
-// A mechanism joins by being in AllMechanismKinds().
+// A mechanism joins by being in KindsForClasses().
 
 #include <algorithm>
 #include <memory>
@@ -21,6 +21,7 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::IsLaplace;
+using ::coppice::testing::KindsForClasses;
 using ::coppice::testing::Law;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::ProvenLoss;
@@ -81,9 +82,7 @@ class UnfitRowTest : public ::testing::TestWithParam<MechanismKind> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, UnfitRowTest,
-                         ::testing::ValuesIn(AllMechanismKinds().begin(),
-                                             AllMechanismKinds().end()),
+INSTANTIATE_TEST_SUITE_P(All, UnfitRowTest, ::testing::ValuesIn(KindsForClasses()),
                          [](const auto& test) { return std::string(MechanismName(test.param)); });
 
 TEST_P(UnfitRowTest, IsToldFromNoOtherByMoreThanEpsilon) {

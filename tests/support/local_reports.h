@@ -13,10 +13,24 @@
 
 namespace coppice::testing {
 
-// Returns `domain`, with two classes for a mechanism that takes no other number.
+// Returns `domain`, with two classes for a mechanism that takes no other number, and one leaf
+// likewise.
 inline Domain DomainFor(MechanismKind kind, Domain domain) {
   if (kind == MechanismKind::kSignedHadamard) domain.classes = 2;
+  if (kind == MechanismKind::kWindowResponse) domain = {.leaves = 1, .classes = 2};
   return domain;
+}
+
+// The mechanisms of studies of classes and of private features: all but those that hide numbers
+// alone.
+inline std::vector<MechanismKind> KindsForClasses() {
+  std::vector<MechanismKind> kinds;
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    const auto of_label =
+        MakeLocalMechanism(kind, *Budget::Parse("1"), {.leaves = 1, .classes = 2});
+    if (!(*of_label)->window()) kinds.push_back(kind);
+  }
+  return kinds;
 }
 
 inline bool IsLaplace(MechanismKind kind) {

@@ -41,7 +41,11 @@ def check_mechanism(file):
         for _ in range(case.get("start", 0)):
             stream.below(1 << 16)
         column = device.draw(data(case, "ticket"), 1, mechanism.columns)[1]
-        payload = mechanism.randomize(case["leaf"], case["label"], column, stream)
+        if "place" in case:
+            mechanism.window = case["reach"], case["half_width"]
+            payload = mechanism.randomize_number(0, case["place"], column, stream)
+        else:
+            payload = mechanism.randomize(case["leaf"], case["label"], column, stream)
         made = (column, payload.hex(), stream.below(1 << 16))
         yield made == (case["column"], case["payload"], case["next_word"]), case
 

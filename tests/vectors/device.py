@@ -132,6 +132,9 @@ def read_terms(data):
     if message.all(7):
         ends = Message(message.data(7))
         terms["rounding"] = {"low": ends.double(1), "high": ends.double(2)}
+    if message.all(9):
+        window = Message(message.data(9))
+        terms["window"] = {"reach": window.number(1), "half_width": window.number(2)}
     return terms | ({"joined_by": message.text(8)} if message.all(8) else {})
 
 
@@ -251,17 +254,14 @@ def encode_value(feature, text):
     return number
 
 
-def draw_label(terms, row, stream):
-    schema, text = terms["schema"], row.get(terms["schema"]["label"], "")
-    if "target" not in schema:
-        classes = schema["classes"]
-        return classes.index(text) if text in classes else stream.below(len(classes))
-    number = read_number(text)
+def place_of(terms, row):
+    """Returns where the row's number lies between the ends of the terms' range; the middle if it has none."""
+    number = read_number(row.get(terms["schema"]["label"], ""))
     if math.isnan(number):
-        return stream.below(2)
+        return 0.5
     low, high = terms["rounding"]["low"], terms["rounding"]["high"]
-    number = clamp(clamp(number, schema["target"]["min"], schema["target"]["max"]), low, high)
-    return int(stream.below(1 << 53) < int((number - low) / (high - low) * 2**53))
+    bounds = terms["schema"]["target"]
+    return (clamp(clamp(number, bounds["min"], bounds["max"]), low, high) - low) / (high - low)
 
 
 def shown_values(features, nodes, row):
@@ -273,10 +273,17 @@ def shown_values(features, nodes, row):
     return b"".join(missing if math.isnan(row[i]) else struct.pack("<d", row[i] + 0.0) for i in public)
 
 
-def randomize(terms, leaves, place, label, ticket, stream):
-    outputs = len(terms["schema"]["classes"]) or 2
-    mechanism = MECHANISMS[terms["mechanism"]](terms["epsilon_nanos"], leaves, outputs)
-    return mechanism.randomize(place, label, draw(ticket, 1, mechanism.columns)[1], stream)
+def randomize(terms, leaves, leaf, row, ticket, stream):
+    """Hides the row's label, or its number, in one of so many leaves."""
+    classes, text = terms["schema"]["classes"], row.get(terms["schema"]["label"], "")
+    mechanism = MECHANISMS[terms["mechanism"]](terms["epsilon_nanos"], leaves, len(classes) or 2)
+    if "window" in terms:
+        mechanism.window = terms["window"]["reach"], terms["window"]["half_width"]
+    column = draw(ticket, 1, mechanism.columns)[1]
+    if "target" in terms["schema"]:
+        return mechanism.randomize_number(leaf, place_of(terms, row), column, stream)
+    label = classes.index(text) if text in classes else stream.below(len(classes))
+    return mechanism.randomize(leaf, label, column, stream)
 
 
 def make_report(terms, trees, row, ticket, stream):
@@ -286,14 +293,12 @@ def make_report(terms, trees, row, ticket, stream):
         shown = row.get(terms["joined_by"], "").encode()
         if not 1 <= len(shown) <= 64:
             raise Refused(INVALID, "the row has no id that the study can be joined by")
-        label = draw_label(terms, row, stream)
-        return number, randomize(terms, 1, 0, label, ticket, stream), shown
+        return number, randomize(terms, 1, 0, row, ticket, stream), shown
     features, nodes = terms["schema"]["features"], trees[number]
     encoded = [encode_value(feature, row.get(feature["name"], "")) for feature in features]
-    label = draw_label(terms, row, stream)
     leaves = find_leaves(nodes, encoded, {i for i, feature in enumerate(features) if feature["public"]})
     (own,) = find_leaves(nodes, encoded, range(len(features)))
-    payload = randomize(terms, len(leaves), leaves.index(own), label, ticket, stream)
+    payload = randomize(terms, len(leaves), leaves.index(own), row, ticket, stream)
     return number, payload, shown_values(features, nodes, encoded)
 
 

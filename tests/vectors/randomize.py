@@ -112,6 +112,17 @@ def lie_rate(nanos, divisor):
     return -(-(1 << 92) // ((1 << 60) + exp_lower_bound(nanos, divisor)))
 
 
+def keep_rate(nanos, kept, symbols):
+    x = (exp_lower_bound(nanos, 1) - (1 << 60)) * kept
+    return (x << 62) // (x + (symbols << 60))
+
+
+def round_to_a_step(place, steps, stream):
+    """Returns one of the two whole numbers nearest to place * steps, which is the mean."""
+    step, rest = divmod(int(place * 2**53) * steps, 1 << 53)
+    return step + (stream.below(1 << 53) < rest)
+
+
 def power_of_two_from(number):
     return 1 << (number - 1).bit_length()
 
@@ -128,6 +139,10 @@ class Mechanism:
 
     def prepare(self):
         pass
+
+    def randomize_number(self, leaf, place, column, stream):
+        """A number by its place between the ends of its range, 0 to 1: rounded to an end, which is the label."""
+        return self.randomize(leaf, round_to_a_step(place, 1, stream), column, stream)
 
     def bitmap(self, ones):
         return sum(1 << one for one in ones).to_bytes((self.cells + 7) // 8, "little")
@@ -215,8 +230,7 @@ class SubsetSelection(Mechanism):
 
 class Symbols(Mechanism):
     def randomize(self, leaf, label, column, stream):
-        x = exp_lower_bound(self.nanos, 1) - (1 << 60)
-        rate = (x << 62) // (x + (self.symbols << 60))
+        rate = keep_rate(self.nanos, 1, self.symbols)
         symbol = self.symbol(column, leaf * self.classes + label)
         if stream.below(1 << 62) >= rate:
             symbol = stream.below(self.symbols)
@@ -277,11 +291,23 @@ class SignedHadamard(Symbols):
         return (cell % 2 == 0) ^ (column & cell // 2).bit_count() % 2
 
 
+class WindowResponse(Mechanism):
+    window = (0, 0)  # reach and half width, as the terms state them
+
+    def randomize_number(self, leaf, place, column, stream):
+        reach, half_width = self.window
+        kept, symbols = 2 * half_width + 1, 2 * reach + 1
+        step = round_to_a_step(place, 2 * (reach - half_width), stream)
+        is_kept = stream.below(1 << 62) < keep_rate(self.nanos, kept, symbols)
+        near, anywhere = stream.below(kept), stream.below(symbols)
+        return bytes([step + near if is_kept else anywhere])
+
+
 # In the order of their numbers on the wire, from 1.
 NAMES = ["laplace_split", "laplace_joint", "symmetric_unary", "optimized_unary", "subset_selection",
-         "direct", "hadamard_response", "local_hashing", "signed_hadamard"]  # fmt: skip
+         "direct", "hadamard_response", "local_hashing", "signed_hadamard", "window_response"]  # fmt: skip
 MECHANISMS = dict(zip(NAMES, [LaplaceSplit, LaplaceJoint, SymmetricUnary, OptimizedUnary, SubsetSelection,
-                              Direct, HadamardResponse, LocalHashing, SignedHadamard]))  # fmt: skip
+                              Direct, HadamardResponse, LocalHashing, SignedHadamard, WindowResponse]))  # fmt: skip
 
 
 def varint(number):

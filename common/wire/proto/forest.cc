@@ -34,6 +34,10 @@ v1::Tree ToProto(const Tree& tree) {
     if (IsCategory(node)) proto.add_categories(static_cast<uint32_t>(node.threshold));
     if (SendsMissing(node)) proto.add_missing_left(node.missing_left);
   }
+  if (const std::optional<LeafCentres>& centres = tree.centres()) {
+    proto.mutable_centres()->Add(centres->of_leaf.begin(), centres->of_leaf.end());
+    proto.set_half_range(centres->half_range);
+  }
   return proto;
 }
 

@@ -42,6 +42,10 @@ v1::Terms ToProto(const Terms& terms) {
   proto.set_mechanism(ToProto(terms.mechanism));
   if (terms.rounding.has_value()) *proto.mutable_rounding() = ToProto(*terms.rounding);
   proto.set_joined_by(terms.joined_by);
+  if (terms.window.has_value()) {
+    proto.mutable_window()->set_reach(terms.window->reach);
+    proto.mutable_window()->set_half_width(terms.window->half_width);
+  }
   return proto;
 }
 

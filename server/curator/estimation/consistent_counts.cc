@@ -25,7 +25,15 @@ struct MarginMoments {
   double there = 0;
 };
 
+// A number half-way between the middle of its range and an end stands for all numbers where their
+// moments differ.
 MarginMoments MomentsOf(const LocalMechanism& mechanism) {
+  if (mechanism.window()) {
+    constexpr double kPlace = 0.75;
+    constexpr double kSquare = 0.25;  // of the margin there
+    const double moment = mechanism.MarginVariance(kPlace) + kSquare;
+    return {.elsewhere = moment, .there = moment};
+  }
   const auto classes = static_cast<double>(mechanism.domain().classes);
   std::vector<NoiseVariance> noise;
   double more = 0;  // extra in the row's own leaf
@@ -61,18 +69,14 @@ int64_t RoundedUp(double value, double unit) {
 
 }  // namespace
 
-MechanismsBySize::MechanismsBySize(MechanismKind kind, const Budget& epsilon, uint32_t most_leaves,
-                                   uint32_t classes)
-    : kind_(kind), epsilon_(epsilon), classes_(classes), by_leaves_(most_leaves + size_t{1}) {}
+MechanismsBySize::MechanismsBySize(MechanismKind kind, const Budget& epsilon, const Domain& largest)
+    : kind_(kind), epsilon_(epsilon), largest_(largest), by_leaves_(largest.leaves + size_t{1}) {}
 
 StatusOr<std::shared_ptr<MechanismsBySize>> MechanismsBySize::Create(MechanismKind kind,
                                                                      const Budget& epsilon,
-                                                                     uint32_t most_leaves,
-                                                                     uint32_t classes) {
-  const Domain largest = {.leaves = most_leaves, .classes = classes};
+                                                                     const Domain& largest) {
   COPPICE_RETURN_IF_ERROR(MakeLocalMechanism(kind, epsilon, largest).status());
-  return std::shared_ptr<MechanismsBySize>(
-      new MechanismsBySize(kind, epsilon, most_leaves, classes));
+  return std::shared_ptr<MechanismsBySize>(new MechanismsBySize(kind, epsilon, largest));
 }
 
 const LocalMechanism& MechanismsBySize::For(uint32_t leaves) {
@@ -80,7 +84,9 @@ const LocalMechanism& MechanismsBySize::For(uint32_t leaves) {
   std::unique_ptr<LocalMechanism>& made = by_leaves_[leaves];
   // A mechanism that can be made for the most leaves can be made for fewer.
   if (made == nullptr) {
-    made = *MakeLocalMechanism(kind_, epsilon_, {.leaves = leaves, .classes = classes_});
+    Domain domain = largest_;
+    domain.leaves = leaves;
+    made = *MakeLocalMechanism(kind_, epsilon_, domain);
   }
   return *made;
 }
@@ -191,7 +197,7 @@ StatusOr<PrivateCounts> ConsistentCounter::Counts(const TreeSums& sums,
   result.counts = Estimate(sums);
   const uint32_t classes = result.counts.classes;
   for (uint32_t k = 0; k < classes; ++k) {
-    result.noise.push_back(MechanismFor(leaves_).Variance(k));
+    result.noise.push_back(MechanismFor(most_leaves_).Variance(k));
   }
   ConsistentEvidence& evidence = result.consistent.emplace();
   evidence.reports = ReportsAbout(sums);
@@ -257,8 +263,10 @@ StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& forest,
   for (const Tree& tree : forest) {
     const uint32_t leaves = tree.num_leaves();
     const PublicCounts counts = CountPublicRows(tree, public_rows);
+    const Domain largest = {.leaves = static_cast<uint32_t>(MostConsistentLeaves(tree, schema)),
+                            .classes = schema.num_outputs()};
     COPPICE_ASSIGN_OR_RETURN(const auto mechanisms,
-                             MechanismsBySize::Create(kind, epsilon, leaves, schema.num_outputs()));
+                             MechanismsBySize::Create(kind, epsilon, largest));
     const std::vector<double> shares = ConsistentShares(tree, public_rows, counts.leaf);
     ConsistentEvidence& of_tree = expected.emplace_back();
     of_tree.reports.resize(leaves);

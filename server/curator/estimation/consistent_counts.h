@@ -41,22 +41,21 @@ namespace coppice::curator {
 // The mechanism of a study for every number of leaves, each made on first use.
 class MechanismsBySize {
  public:
-  // InvalidArgument if there is none for `most_leaves`.
+  // InvalidArgument if there is none for `largest`, which has the most leaves.
   static StatusOr<std::shared_ptr<MechanismsBySize>> Create(MechanismKind kind,
                                                             const Budget& epsilon,
-                                                            uint32_t most_leaves, uint32_t classes);
+                                                            const Domain& largest);
 
-  // From 1 to most_leaves.
+  // From 1 to the most leaves.
   const LocalMechanism& For(uint32_t leaves);
-  uint32_t classes() const { return classes_; }
+  uint32_t classes() const { return largest_.classes; }
 
  private:
-  MechanismsBySize(MechanismKind kind, const Budget& epsilon, uint32_t most_leaves,
-                   uint32_t classes);
+  MechanismsBySize(MechanismKind kind, const Budget& epsilon, const Domain& largest);
 
   const MechanismKind kind_;
   const Budget epsilon_;
-  const uint32_t classes_;
+  const Domain largest_;
   Mutex mutex_;
   std::vector<std::unique_ptr<LocalMechanism>> by_leaves_ ABSL_GUARDED_BY(mutex_);
 };

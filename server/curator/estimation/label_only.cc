@@ -291,6 +291,12 @@ std::vector<double> LabelMargins(const Schema& schema, const LocalMechanism& mec
   return margins;
 }
 
+double MoveMargin(double margin, const NumberRange& from, const NumberRange& to) {
+  constexpr double kMiddle = 0.5;
+  const double number = from.low + from.width() * (kMiddle + margin / kRangeDeviations);
+  return kRangeDeviations * ((number - to.low) / to.width() - kMiddle);
+}
+
 AdditiveForest NoOffset(uint32_t classes) {
   const LeafPrediction level = {.probabilities = std::vector<double>(classes, 1.0 / classes)};
   return {.forest = {Tree::SingleLeaf()}, .leaves = {{level}}};

@@ -56,6 +56,9 @@ double MarginScale(const Schema& schema);
 std::vector<double> LabelMargins(const Schema& schema, const LocalMechanism& mechanism,
                                  const Contribution& report);
 
+// The margin of a number in another range: as far from its middle, in its width, as the number is.
+double MoveMargin(double margin, const NumberRange& from, const NumberRange& to);
+
 struct LabelReports {
   const Table* rows = nullptr;  // public values; labels are ignored. Must outlive this.
   RowColumns margins;           // margins[column][report]

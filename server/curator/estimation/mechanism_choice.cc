@@ -35,12 +35,24 @@ double MarginInfluence(const Influence& influence, double classes) {
   return scale * 2 * influence.count * (classes - 1) / classes;
 }
 
-StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon, const Domain& domain) {
+// Half-way between the middle of the range and an end.
+constexpr double kUsualPlace = 0.75;
+
+double NoiseOf(const LocalMechanism& mechanism, bool is_number_alone) {
+  if (is_number_alone) return mechanism.MarginVariance(kUsualPlace);
+  std::vector<NoiseVariance> noise;
+  for (uint32_t k = 0; k < mechanism.domain().classes; ++k) noise.push_back(mechanism.Variance(k));
+  return MarginNoise(noise);
+}
+
+StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon, const Domain& domain,
+                              bool is_number_alone) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
                            MakeLocalMechanism(kind, epsilon, domain));
-  std::vector<NoiseVariance> noise;
-  for (uint32_t k = 0; k < domain.classes; ++k) noise.push_back(mechanism->Variance(k));
-  return TreeCost{.margin_noise = MarginNoise(noise),
+  if (mechanism->window() && !is_number_alone) {
+    return InvalidArgumentError(StrCat(MechanismName(kind), " hides numbers alone"));
+  }
+  return TreeCost{.margin_noise = NoiseOf(*mechanism, is_number_alone),
                   .payload_bytes = mechanism->payload_bytes(),
                   .margin_influence = MarginInfluence(mechanism->MaxInfluence(), domain.classes),
                   .two_sided_mass = mechanism->TwoSidedMass()};
@@ -70,19 +82,27 @@ std::string Why(const MechanismCost& chosen, const MechanismCost& quietest) {
 
 }  // namespace
 
-StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon, const Forest& forest,
-                               uint32_t classes) {
+ReportSubject ReportSubject::Of(const ReportForm& form, const Schema& schema,
+                                const Forest& forest) {
+  return {.forest = form.PayloadForest(forest),
+          .outputs = schema.num_outputs(),
+          .is_number_alone = form.IsAboutLabelAlone() && schema.target().has_value()};
+}
+
+StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
+                               const ReportSubject& subject) {
   absl::btree_map<uint32_t, TreeCost> by_leaves;  // trees of one size cost the same
   MechanismCost cost{.kind = kind, .epsilon = epsilon};
-  for (const Tree& tree : forest) {
+  for (const Tree& tree : subject.forest) {
     auto known = by_leaves.find(tree.num_leaves());
     if (known == by_leaves.end()) {
       COPPICE_ASSIGN_OR_RETURN(
           const TreeCost of_tree,
-          CostOfTree(kind, epsilon, {.leaves = tree.num_leaves(), .classes = classes}));
+          CostOfTree(kind, epsilon, {.leaves = tree.num_leaves(), .classes = subject.outputs},
+                     subject.is_number_alone));
       known = by_leaves.emplace(tree.num_leaves(), of_tree).first;
     }
-    cost.margin_noise += known->second.margin_noise / static_cast<double>(forest.size());
+    cost.margin_noise += known->second.margin_noise / static_cast<double>(subject.forest.size());
     cost.payload_bytes = std::max(cost.payload_bytes, known->second.payload_bytes);
     cost.margin_influence = std::max(cost.margin_influence, known->second.margin_influence);
     cost.two_sided_mass = std::max(cost.two_sided_mass, known->second.two_sided_mass);
@@ -90,12 +110,12 @@ StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon, const 
   return cost;
 }
 
-StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
-                                          uint32_t classes, size_t max_payload_bytes) {
+StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const ReportSubject& subject,
+                                          size_t max_payload_bytes) {
   std::vector<MechanismCost> costs;
   size_t smallest = std::numeric_limits<size_t>::max();
   for (const MechanismKind kind : AllMechanismKinds()) {
-    const StatusOr<MechanismCost> cost = CostOf(kind, epsilon, forest, classes);
+    const StatusOr<MechanismCost> cost = CostOf(kind, epsilon, subject);
     if (!cost.ok()) continue;
     smallest = std::min(smallest, cost->payload_bytes);
     if (max_payload_bytes == 0 || cost->payload_bytes <= max_payload_bytes) costs.push_back(*cost);

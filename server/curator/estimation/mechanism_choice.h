@@ -1,9 +1,10 @@
 // Chooses a study's mechanism for `auto`, by how much a report says about a label and how large it
 // is.
 //
-// The least noise in a leaf's margin decides, since the margin alone decides a label. Among those
-// within two fifths of it the smallest report wins, then the one with which a liar moves least.
-// Every input is public: epsilon, the shape of the forest and a limit on the payload.
+// The least noise in a leaf's margin decides, since the margin alone decides a label, or in a
+// number. Among those within two fifths of it the smallest report wins, then the one with which a
+// liar moves least. Every input is public: epsilon, the shape of the forest and a limit on the
+// payload.
 //
 // Errors     InvalidArgument if no mechanism fits the limit; the message has the smallest payload.
 // Source     docs/research/mechanisms.md#choice.
@@ -19,6 +20,8 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/model/tree.h"
 #include "common/privacy/budget.h"
+#include "common/schema/schema.h"
+#include "common/terms/report_form.h"
 
 namespace coppice::curator {
 
@@ -26,16 +29,28 @@ namespace coppice::curator {
 struct MechanismCost {
   MechanismKind kind = MechanismKind::kLaplaceSplit;
   Budget epsilon;
-  double margin_noise = 0;   // see MarginNoise(); mean over the trees
+  // See MarginNoise(); mean over the trees. Where reports are about a number alone, the variance of
+  // one that lies half-way between the middle of its range and an end.
+  double margin_noise = 0;
   size_t payload_bytes = 0;  // of the tree with the most leaves
   // The most that one report, honest or not, can add to the margin of a leaf.
   double margin_influence = 0;
   double two_sided_mass = 0;  // LocalMechanism::TwoSidedMass(), largest of all trees
 };
 
+// What payloads are about.
+struct ReportSubject {
+  Forest forest;
+  uint32_t outputs = 0;  // Schema::num_outputs()
+  bool is_number_alone = false;
+
+  // Of reports of this form in a study with this schema.
+  static ReportSubject Of(const ReportForm& form, const Schema& schema, const Forest& forest);
+};
+
 // InvalidArgument if the mechanism cannot serve the forest.
-StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon, const Forest& forest,
-                               uint32_t classes);
+StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
+                               const ReportSubject& subject);
 
 struct MechanismChoice {
   MechanismCost cost;
@@ -43,8 +58,8 @@ struct MechanismChoice {
 };
 
 // `max_payload_bytes`: 0 for no limit.
-StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
-                                          uint32_t classes, size_t max_payload_bytes);
+StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const ReportSubject& subject,
+                                          size_t max_payload_bytes);
 
 }  // namespace coppice::curator
 

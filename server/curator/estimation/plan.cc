@@ -280,14 +280,15 @@ Interval Planner::public_only() const {
 
 StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
                                       size_t max_payload_bytes) const {
+  const ReportForm& form = ReportForm::For(rows_.schema());
+  const ReportSubject subject = ReportSubject::Of(form, rows_.schema(), forest_);
   if (mechanism.has_value()) {
     // A study's terms require the same.
-    COPPICE_RETURN_IF_ERROR(
-        ReportForm::For(rows_.schema()).CheckMechanism(*mechanism, epsilon, basis_.classes()));
-    return CostOf(*mechanism, epsilon, forest_, basis_.classes());
+    COPPICE_RETURN_IF_ERROR(form.CheckMechanism(*mechanism, epsilon, rows_.schema()));
+    return CostOf(*mechanism, epsilon, subject);
   }
   COPPICE_ASSIGN_OR_RETURN(const MechanismChoice choice,
-                           ChooseMechanism(epsilon, forest_, basis_.classes(), max_payload_bytes));
+                           ChooseMechanism(epsilon, subject, max_payload_bytes));
   return choice.cost;
 }
 
@@ -328,7 +329,13 @@ StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mechanism
 StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> schema, double devices,
                                             const MechanismCost& cost,
                                             const CancelCheck& cancel) const {
-  if (!ReportForm::For(*schema).ShowsSomething()) return ForecastPrivate(devices, cost, cancel);
+  const ReportForm& form = ReportForm::For(*schema);
+  if (!form.ShowsSomething()) {
+    COPPICE_ASSIGN_OR_RETURN(
+        const MechanismCost of_forest,
+        CostOf(cost.kind, cost.epsilon, ReportSubject::Of(form, *schema, forest_)));
+    return ForecastPrivate(devices, of_forest, cancel);
+  }
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(std::vector<ConsistentEvidence> trees,
                            ExpectEvidence(forest_, rows_.WithSchema(std::move(schema)), cost.kind,
@@ -364,6 +371,8 @@ StatusOr<std::vector<FeatureWorth>> Planner::WorthOfPublicFeatures(
       if (feature != left_out) others.push_back(schema.features()[feature].name);
     }
     COPPICE_ASSIGN_OR_RETURN(Schema without, schema.WithPublicFeatures(others));
+    // Some mechanisms need all features public, and say nothing of what one of them is worth.
+    if (!ReportForm::For(without).CheckMechanism(cost.kind, cost.epsilon, without).ok()) continue;
     COPPICE_ASSIGN_OR_RETURN(
         const StudyForecast forecast,
         ForecastAs(std::make_shared<const Schema>(std::move(without)), devices, cost, cancel));

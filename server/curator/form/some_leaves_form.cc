@@ -11,11 +11,12 @@ namespace {
 
 // One counter a tree; they share mechanisms.
 StatusOr<std::vector<ConsistentCounter>> MakeCounters(const Terms& terms, const Forest& forest) {
+  const ReportForm& form = ReportForm::Of(terms);
   uint32_t most_leaves = 1;
-  for (const Tree& tree : forest) most_leaves = std::max(most_leaves, tree.num_leaves());
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<MechanismsBySize> mechanisms,
-                           MechanismsBySize::Create(terms.mechanism, terms.epsilon, most_leaves,
-                                                    terms.schema->num_outputs()));
+  for (const Tree& tree : forest) most_leaves = std::max(most_leaves, form.PayloadLeaves(tree));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::shared_ptr<MechanismsBySize> mechanisms,
+      MechanismsBySize::Create(terms.mechanism, terms.epsilon, DomainOf(terms, most_leaves)));
   std::vector<ConsistentCounter> counters;
   for (const Tree& tree : forest) counters.emplace_back(tree, terms.schema, mechanisms);
   return counters;

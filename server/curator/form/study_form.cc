@@ -31,11 +31,24 @@ StatusOr<std::unique_ptr<const StudyForm>> StudyForm::Make(std::shared_ptr<const
   return std::make_unique<const AllLeavesForm>(std::move(parts));
 }
 
+namespace {
+
+// Models hold no centres: those are for devices alone.
+std::shared_ptr<const Forest> WithoutCentres(const std::shared_ptr<const Forest>& forest) {
+  const auto has_centres = [](const Tree& tree) { return tree.centres().has_value(); };
+  if (std::none_of(forest->begin(), forest->end(), has_centres)) return forest;
+  Forest shapes;
+  for (const Tree& tree : *forest) shapes.push_back(tree.WithoutCentres());
+  return std::make_shared<const Forest>(std::move(shapes));
+}
+
+}  // namespace
+
 StudyForm::StudyForm(Parts parts)
     : report_(parts.report),
       terms_(std::move(parts.terms)),
       forest_(std::move(parts.forest)),
-      model_forest_(forest_),
+      model_forest_(WithoutCentres(forest_)),
       mechanisms_(std::move(parts.mechanisms)) {}
 
 size_t StudyForm::MaxPayloadBytes() const {

@@ -289,7 +289,8 @@ class Group {
                                                    ? AsBytes(candidate.id)
                                                    : batch.reports.public_values(candidate.report),
                               .payload = contribution.payload,
-                              .column = contribution.column});
+                              .column = contribution.column,
+                              .tree = candidate.tree});
     }
     if (!candidate.leaves.empty()) tally.trees[candidate.tree].leaves.push_back(candidate.leaves);
     return ReportOutcome::kAccepted;

@@ -29,6 +29,10 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition, bool se
     inputs.push_back(
         StrCat("the range that numbers are rounded within: ", range->low, " to ", range->high));
   }
+  if (const std::optional<Window>& window = definition.terms->window) {
+    inputs.push_back(StrCat("the window that numbers are hidden in: reach ", window->reach,
+                            ", half width ", window->half_width));
+  }
   const std::string in_clear = definition.form->InClearInWords();
   if (!in_clear.empty()) {
     inputs.push_back(in_clear);

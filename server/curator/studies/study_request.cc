@@ -120,10 +120,17 @@ StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
   const Schema& schema = spec.public_rows->schema();
   COPPICE_ASSIGN_OR_RETURN(
       const MechanismChoice choice,
-      ChooseMechanism(spec.epsilon, ReportForm::For(schema).PayloadForest(forest),
-                      schema.num_outputs(), spec.max_payload_bytes));
+      ChooseMechanism(spec.epsilon, ReportSubject::Of(ReportForm::For(schema), schema, forest),
+                      spec.max_payload_bytes));
   return MechanismDecision{.mechanism = choice.cost.kind,
                            .reason = size.empty() ? choice.why : StrCat(choice.why, "; ", size)};
+}
+
+// The window that suits the epsilon best, for a mechanism that has one.
+StatusOr<std::optional<Window>> WindowFor(MechanismKind mechanism, const StudySpec& spec) {
+  const Domain of_label = {.leaves = 1, .classes = spec.public_rows->schema().num_outputs()};
+  COPPICE_ASSIGN_OR_RETURN(const auto made, MakeLocalMechanism(mechanism, spec.epsilon, of_label));
+  return made->window();
 }
 
 // The forest as devices receive it.
@@ -154,6 +161,7 @@ StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(const MechanismDecision decision,
                            DecideMechanism(spec, partition, grown));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<Window> window, WindowFor(decision.mechanism, spec));
   COPPICE_ASSIGN_OR_RETURN(const Forest forest, OfferedForest(grown, partition, schema));
   PackedForest packed = PackForest(forest);
   const Terms terms{.study = id,
@@ -163,7 +171,8 @@ StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::
                     .epsilon = spec.epsilon,
                     .mechanism = decision.mechanism,
                     .rounding = rounding,
-                    .joined_by = spec.joined_by};
+                    .joined_by = spec.joined_by,
+                    .window = window};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   COPPICE_ASSIGN_OR_RETURN(
       StudyDefinition definition,

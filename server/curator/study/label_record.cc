@@ -47,7 +47,7 @@ Status AddStored(const storage::Store& store, std::string_view key,
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                            FeaturesOf(store, definition, report.public_values()));
   if (!row.has_value() || !mechanism.Check(report.payload()).ok() ||
-      report.column() >= mechanism.columns()) {
+      report.column() >= mechanism.columns() || report.tree() >= definition.forest->size()) {
     return storage::CorruptRecord(key, "holds a report that was never accepted");
   }
   if (wanted.where && !wanted.where->Holds(*row)) return OkStatus();
@@ -59,8 +59,13 @@ Status AddStored(const storage::Store& store, std::string_view key,
   } else {
     labels.rows.Append(*row, kUnlabelled);
   }
-  const std::vector<double> margins =
+  std::vector<double> margins =
       LabelMargins(schema, mechanism, {.payload = report.payload(), .column = report.column()});
+  const Tree& tree = (*definition.forest)[report.tree()];
+  if (tree.centres().has_value()) {
+    const NumberRange range = AnswerRange(*definition.terms, tree, tree.FindLeaf(*row));
+    margins[0] = MoveMargin(margins[0], range, *definition.terms->rounding);
+  }
   for (size_t k = 0; k < margins.size(); ++k) labels.margins[k].push_back(margins[k]);
   return OkStatus();
 }
@@ -74,6 +79,7 @@ std::string EncodeLabels(absl::Span<const LabelReport> reports) {
     stored.set_public_values(std::string(report.public_values));
     stored.set_payload(std::string(report.payload));
     stored.set_column(report.column);
+    stored.set_tree(report.tree);
   }
   return record.SerializeAsString();
 }

@@ -31,6 +31,7 @@ struct LabelReport {
   std::string_view public_values;
   std::string_view payload;
   uint32_t column = 0;
+  uint32_t tree = 0;
 };
 
 std::string EncodeLabels(absl::Span<const LabelReport> reports);

@@ -91,8 +91,9 @@ StatusOr<std::vector<curator::ConsistentCounter>> CountersOf(const SimulatedStud
                                                              uint32_t most_leaves) {
   COPPICE_ASSIGN_OR_RETURN(
       const std::shared_ptr<curator::MechanismsBySize> mechanisms,
-      curator::MechanismsBySize::Create(*study.mechanism, *options.epsilon, most_leaves,
-                                        public_rows.schema().num_outputs()));
+      curator::MechanismsBySize::Create(
+          *study.mechanism, *options.epsilon,
+          {.leaves = most_leaves, .classes = public_rows.schema().num_outputs()}));
   std::vector<curator::ConsistentCounter> counters;
   for (const Tree& tree : study.forest) {
     counters.emplace_back(tree, public_rows.shared_schema(), mechanisms);
@@ -299,15 +300,16 @@ StatusOr<Forest> GrowForest(const Table& public_rows, double devices,
 // The mechanism asked for, if reports of this form can be made with it, or the one that a curator
 // would choose.
 StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const ReportForm& form,
-                                     const Forest& forest, uint32_t classes) {
+                                     const Forest& forest, const Schema& schema) {
   std::optional<MechanismKind> kind = options.mechanism;
   if (!kind.has_value()) {
-    COPPICE_ASSIGN_OR_RETURN(const curator::MechanismChoice choice,
-                             curator::ChooseMechanism(*options.epsilon, form.PayloadForest(forest),
-                                                      classes, /*max_payload_bytes=*/0));
+    COPPICE_ASSIGN_OR_RETURN(
+        const curator::MechanismChoice choice,
+        curator::ChooseMechanism(*options.epsilon, curator::ReportSubject::Of(form, schema, forest),
+                                 /*max_payload_bytes=*/0));
     kind = choice.cost.kind;
   }
-  COPPICE_RETURN_IF_ERROR(form.CheckMechanism(*kind, *options.epsilon, classes));
+  COPPICE_RETURN_IF_ERROR(form.CheckMechanism(*kind, *options.epsilon, schema));
   return *kind;
 }
 
@@ -325,8 +327,8 @@ StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_
     CollectExactly(public_rows, private_rows, options, assignment, study);
     return study;
   }
-  COPPICE_ASSIGN_OR_RETURN(study.mechanism, MechanismFor(options, form, study.forest,
-                                                         public_rows.schema().num_outputs()));
+  COPPICE_ASSIGN_OR_RETURN(study.mechanism,
+                           MechanismFor(options, form, study.forest, public_rows.schema()));
   const auto collect = form.IsAboutLabelAlone() ? CollectLabels
                        : form.ShowsSomething()  ? CollectConsistent
                                                 : CollectAllLeaves;

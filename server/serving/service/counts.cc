@@ -75,9 +75,13 @@ curator::CountsRequest CountsRequestOf(const v1::GetCountsRequest& request) {
   return result;
 }
 
-// Numbers are counted under the end that devices rounded them to.
-std::vector<std::string> NamesOf(const Terms& terms) {
+// Numbers are counted under the end that devices rounded them to, or as if they had.
+std::vector<std::string> NamesOf(const Terms& terms, const Tree& tree) {
   if (!AnswersNumbers(terms)) return terms.schema->classes();
+  if (const std::optional<LeafCentres>& centres = tree.centres()) {
+    return {StrCat("rounded to ", centres->half_range, " below the leaf's centre"),
+            StrCat("rounded to ", centres->half_range, " above the leaf's centre")};
+  }
   return {StrCat("rounded to ", terms.rounding->low), StrCat("rounded to ", terms.rounding->high)};
 }
 
@@ -114,7 +118,7 @@ Status StudyHandlers::GetCounts(const Caller& caller, const v1::GetCountsRequest
   for (const curator::NodeCounts& node : counts.break_down.nodes) {
     *response->add_nodes() = NodeToProto(view, node);
   }
-  for (const std::string& name : NamesOf(*counts.terms)) response->add_class_names(name);
+  for (const std::string& name : NamesOf(*counts.terms, (*counts.forest)[asked.tree])) response->add_class_names(name);
   response->set_method(MethodOf(counts));
   return OkStatus();
 }

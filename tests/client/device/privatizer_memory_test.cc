@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/full_tree.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/taken_memory.h"
@@ -22,6 +23,7 @@ namespace {
 using ::coppice::testing::Categorical;
 using ::coppice::testing::CountsMemory;
 using ::coppice::testing::FullTree;
+using ::coppice::testing::KindsForClasses;
 using ::coppice::testing::MemoryTakenBy;
 using ::coppice::testing::Numeric;
 
@@ -86,7 +88,7 @@ class PrivatizerMemoryTest : public ::testing::Test {
 TEST_F(PrivatizerMemoryTest, NoRowTakesAny) {
   const Schema schema = *Schema::Create(Features(), "y", {"no", "yes"});
   // These cover tails past the table, sets sent as bits and as numbers, and long vectors.
-  for (const MechanismKind kind : AllMechanismKinds()) {
+  for (const MechanismKind kind : KindsForClasses()) {
     for (const char* epsilon : {"0.05", "1", "6"}) {
       for (const uint32_t levels : {0u, 3u, 10u}) {
         const Terms terms = TermsOf(kind, epsilon, schema);
@@ -101,6 +103,15 @@ TEST_F(PrivatizerMemoryTest, NoNumberTakesAny) {
   const Schema schema = *Schema::CreateRegression(Features(), "y", {.min = 0, .max = 100});
   Terms terms = TermsOf(MechanismKind::kLaplaceJoint, "0.5", schema);
   terms.rounding = NumberRange{.low = 0, .high = 100};
+  EXPECT_EQ(Taken(WithLeaves(terms, 5)), Nothing());
+}
+
+TEST_F(PrivatizerMemoryTest, NoNumberInAWindowTakesAny) {
+  const Schema schema = *Schema::CreateRegression(Features(), "y", {.min = 0, .max = 100});
+  Terms terms = TermsOf(MechanismKind::kWindowResponse, "2", schema.WithAllPublic());
+  terms.rounding = NumberRange{.low = 0, .high = 100};
+  terms.window = Window{.reach = 53, .half_width = 17};
+  terms.joined_by = "customer";
   EXPECT_EQ(Taken(WithLeaves(terms, 5)), Nothing());
 }
 

@@ -26,8 +26,11 @@ using ::coppice::testing::ValuesOf;
 // A randomizer: law[row][output].
 using Law = std::vector<std::vector<double>>;
 
+// With a window of few outputs, for enumeration.
 std::unique_ptr<LocalMechanism> Make(MechanismKind kind, const char* epsilon, Domain domain) {
-  return *MakeLocalMechanism(kind, *Budget::Parse(epsilon), DomainFor(kind, domain));
+  domain = DomainFor(kind, domain);
+  domain.window = Window{.reach = 3, .half_width = 1};
+  return *MakeLocalMechanism(kind, *Budget::Parse(epsilon), domain);
 }
 
 // Returns all payloads; for a Laplace mechanism on two cells those near the means, each with no

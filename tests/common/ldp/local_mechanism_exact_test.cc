@@ -130,7 +130,7 @@ TEST_P(FiniteReportExactTest, ProbabilitiesSumToOne) {
 // The check above must be able to fail: this mechanism claims less than it costs.
 TEST(LocalMechanismExactTwin, ALargerBudgetIsFoundOut) {
   for (const MechanismKind kind : AllMechanismKinds()) {
-    const Domain domain{2, 2};
+    const Domain domain = DomainFor(kind, {2, 2});
     const auto costs_two = *MakeLocalMechanism(kind, *Budget::Parse("2"), domain);
     const auto outputs = IsLaplace(kind) ? IntegerOutputs(4, -1, 2) : AcceptedPayloads(*costs_two);
     EXPECT_GT(WorstLoss(*costs_two, outputs), 1.9) << MechanismName(kind);

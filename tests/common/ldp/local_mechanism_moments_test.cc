@@ -101,7 +101,9 @@ std::vector<MechanismCase> RowByRowCases() {
           {kLocalHashing, "2", {3, 3}},
           {kSignedHadamard, "1", {1, 2}},
           {kSignedHadamard, "0.5", {4, 2}},
-          {kSignedHadamard, "3", {5, 2}}};
+          {kSignedHadamard, "3", {5, 2}},
+          {kWindowResponse, "1", {1, 2}},
+          {kWindowResponse, "4", {1, 2}}};
 }
 
 // Cases where some rows have more noise than others.

@@ -58,15 +58,18 @@ bool OutputsMatch(const LocalMechanism& sampled, const LocalMechanism& stated, L
 
 // False alarm < 1e-8: at most 10,000 frequent outputs at 1e-12.
 TEST_P(LocalMechanismStatTest, OutputsAreAsFrequentAsStated) {
-  const auto mechanism = *MakeLocalMechanism(GetParam(), *Budget::Parse("2"), {2, 2});
+  const Domain domain = DomainFor(GetParam(), {2, 2});
+  const auto mechanism = *MakeLocalMechanism(GetParam(), *Budget::Parse("2"), domain);
   EXPECT_TRUE(OutputsMatch(*mechanism, *mechanism, {0, 0}, random_));
-  EXPECT_TRUE(OutputsMatch(*mechanism, *mechanism, {1, 1}, random_));
+  EXPECT_TRUE(OutputsMatch(*mechanism, *mechanism, {domain.leaves - 1, 1}, random_));
 }
 
 TEST_P(LocalMechanismStatTest, MoreBudgetThanStatedIsFoundOut) {
-  const auto stated = *MakeLocalMechanism(GetParam(), *Budget::Parse("2"), {2, 2});
-  const auto sampled = *MakeLocalMechanism(GetParam(), *Budget::Parse("2.2"), {2, 2});
-  EXPECT_FALSE(OutputsMatch(*sampled, *stated, {1, 1}, random_));
+  Domain domain = DomainFor(GetParam(), {2, 2});
+  domain.window = Window{.reach = 5, .half_width = 2};  // few outputs, each of them frequent
+  const auto stated = *MakeLocalMechanism(GetParam(), *Budget::Parse("2"), domain);
+  const auto sampled = *MakeLocalMechanism(GetParam(), *Budget::Parse("2.2"), domain);
+  EXPECT_FALSE(OutputsMatch(*sampled, *stated, {domain.leaves - 1, 1}, random_));
 }
 
 enum class Path { kPayload, kInto, kAll };
@@ -127,13 +130,15 @@ TEST_P(LocalMechanismStatTest, EstimatesAreUnbiasedWithTheStatedVariance) {
   const double tolerance = 7 / std::sqrt(kCollections);
   const Domain domain = DomainFor(GetParam(), {2, 3});
   const uint32_t last = domain.classes - 1;
-  const std::vector<uint64_t> rows_of =
+  std::vector<uint64_t> rows_of =
       last == 2 ? std::vector<uint64_t>{0, 5, 0, 20, 3, 2} : std::vector<uint64_t>{0, 5, 20, 5};
+  if (domain.leaves == 1) rows_of = {25, 5};
   const auto mechanism = *MakeLocalMechanism(GetParam(), *Budget::Parse("1"), domain);
   for (const Path path : {Path::kPayload, Path::kInto, Path::kAll}) {
     for (const LeafLabel at : {LeafLabel{0, 0}, LeafLabel{1, 0}, LeafLabel{1, last}}) {
+      if (at.leaf >= domain.leaves) continue;
       const NoiseVariance one = mechanism->Variance(at.label);
-      const double in_leaf = at.leaf == 0 ? 5 : 25;
+      const double in_leaf = domain.leaves == 1 ? 30 : at.leaf == 0 ? 5 : 25;
       const auto in_cell = static_cast<double>(rows_of[at.leaf * domain.classes + at.label]);
       const auto of_all = [&](double elsewhere, double hit, double beside) {
         return 30 * elsewhere + in_cell * hit + (in_leaf - in_cell) * beside;

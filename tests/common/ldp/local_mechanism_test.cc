@@ -86,7 +86,7 @@ TEST_P(LocalMechanismTest, WhatItSendsItAccepts) {
     const auto mechanism = Make(epsilon);
     std::vector<int64_t> sums(mechanism->sum_size());
     for (int i = 0; i < 200; ++i) {
-      const LeafLabel value = {4, TheDomain().classes - 1};
+      const LeafLabel value = {TheDomain().leaves - 1, TheDomain().classes - 1};
       const uint32_t column = static_cast<uint32_t>(i) % mechanism->columns();
       ASSERT_OK_AND_ASSIGN(const std::string payload, mechanism->Randomize(value, column, random));
       EXPECT_OK(mechanism->Add(payload, column, absl::MakeSpan(sums)));
@@ -118,7 +118,8 @@ TEST_P(LocalMechanismTest, AddsManyAsItAddsEach) {
   std::vector<int64_t> one_by_one(mechanism->sum_size(), 3);
   for (uint32_t i = 0; i < 300; ++i) {
     const uint32_t column = i % mechanism->columns();
-    payloads.push_back(*mechanism->Randomize({i % 5, i % TheDomain().classes}, column, random));
+    payloads.push_back(
+        *mechanism->Randomize({i % TheDomain().leaves, i % TheDomain().classes}, column, random));
     ASSERT_OK(mechanism->Add(payloads.back(), column, absl::MakeSpan(one_by_one)));
   }
   std::vector<Contribution> reports;
@@ -133,7 +134,7 @@ TEST_P(LocalMechanismTest, AddsManyAsItAddsEach) {
 TEST_P(LocalMechanismTest, ABadPayloadLeavesTheSumsAlone) {
   OpenSslRandom random;
   const auto mechanism = Make("1");
-  const std::string good = *mechanism->Randomize({1, 1}, 0, random);
+  const std::string good = *mechanism->Randomize({TheDomain().leaves - 1, 1}, 0, random);
   std::vector<int64_t> sums(mechanism->sum_size(), 7);
   for (const std::string& bad : {std::string(), good.substr(1), good + '\0', good + good,
                                  std::string(good.size(), '\xff')}) {

@@ -9,12 +9,14 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/integer_payload.h"
 #include "common/privacy/openssl_random.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/scripted_draws.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::DomainFor;
 using ::coppice::testing::IsOk;
 using ::coppice::testing::ScriptedDraws;
 using ::coppice::testing::StatusIs;
@@ -30,6 +32,7 @@ TEST(MechanismLimitsTest, KindsKeepTheirStoredNumbers) {
   EXPECT_EQ(static_cast<int>(MechanismKind::kHadamardResponse), 7);
   EXPECT_EQ(static_cast<int>(MechanismKind::kLocalHashing), 8);
   EXPECT_EQ(static_cast<int>(MechanismKind::kSignedHadamard), 9);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kWindowResponse), 10);
 }
 
 Status Creation(const char* epsilon, Domain domain) {
@@ -80,9 +83,11 @@ TEST(MechanismLimitsTest, ThereIsOneColumnAndEveryCountUnlessItIsSaid) {
   const Plain plain({2, 3});
   EXPECT_EQ(plain.columns(), 1u);
   EXPECT_FALSE(plain.margins_only());
+  EXPECT_FALSE(plain.window().has_value());
   for (const MechanismKind kind : AllMechanismKinds()) {
-    const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {4, 2});
+    const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), DomainFor(kind, {4, 2}));
     EXPECT_EQ(mechanism->margins_only(), kind == MechanismKind::kSignedHadamard);
+    EXPECT_EQ(mechanism->window().has_value(), kind == MechanismKind::kWindowResponse);
   }
 }
 
@@ -183,6 +188,15 @@ TEST(FixedSizeLimitsTest, InfluenceIsWhatTheSetOrSymbolAllows) {
     EXPECT_NEAR(std::sqrt(mechanism->Variance(1).label), deviation, 5e-3 * deviation)
         << MechanismName(kind);
   }
+}
+
+// Of one leaf.
+TEST(FixedSizeLimitsTest, InfluenceIsWhatTheReachOfAWindowAllows) {
+  const auto mechanism =
+      *MakeLocalMechanism(MechanismKind::kWindowResponse, *Budget::Parse("1"), {1, 2});
+  EXPECT_NEAR(mechanism->MaxInfluence().count, 2.431, 0.001);
+  EXPECT_NEAR(mechanism->MaxInfluence().total, 3.861, 0.001);
+  EXPECT_NEAR(std::sqrt(mechanism->Variance(1).label), 1.13, 0.005);
 }
 
 TEST(LaplaceLimitsTest, NoiseIsTheSameWhereverTheRowIs) {

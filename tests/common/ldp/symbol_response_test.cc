@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "common/ldp/joint_counts.h"
+#include "common/ldp/keep_rate.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/status_matchers.h"
 
@@ -55,8 +56,7 @@ TEST(SymbolResponseTest, KeepsAsOftenAsTheBudgetAllows) {
                              {"20", 1u << 22, 4572159222326178134},
                              {"20", ~0u, 468068520829533307},
                              {"1000", 512, 4611681151671122488}}) {
-    EXPECT_EQ(SymbolResponse::KeepRate(*Budget::Parse(epsilon), symbols), rate)
-        << epsilon << " " << symbols;
+    EXPECT_EQ(KeepRate(*Budget::Parse(epsilon), 1, symbols), rate) << epsilon << " " << symbols;
   }
 }
 

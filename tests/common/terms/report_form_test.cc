@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -197,32 +198,124 @@ TEST(ReportFormTest, AnIdNeedsOfADevicesOwnSchemaTheLabelAlone) {
 
 TEST(ReportFormTest, LaplaceNoiseServesOnlyWhatShowsNothing) {
   const Budget epsilon = *Budget::FromNanos(1'000'000'000);
-  EXPECT_OK(ReportForm::LeafAndLabel().CheckMechanism(MechanismKind::kLaplaceJoint, epsilon, 2));
-  EXPECT_OK(ReportForm::PublicFeatures().CheckMechanism(MechanismKind::kDirect, epsilon, 2));
+  const Schema schema = VisitSchema({});
+  EXPECT_OK(
+      ReportForm::LeafAndLabel().CheckMechanism(MechanismKind::kLaplaceJoint, epsilon, schema));
+  EXPECT_OK(ReportForm::PublicFeatures().CheckMechanism(MechanismKind::kDirect, epsilon, schema));
   for (const ReportForm* form :
        {&ReportForm::PublicFeatures(), &ReportForm::LabelAlone(), &ReportForm::JoinedById()}) {
-    EXPECT_THAT(form->CheckMechanism(MechanismKind::kLaplaceJoint, epsilon, 2),
+    EXPECT_THAT(form->CheckMechanism(MechanismKind::kLaplaceJoint, epsilon, schema),
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr("without public features")));
   }
 }
 
-TEST(AnswerTest, ANumberBecomesAnEndWithItsMean) {
+// Ages are public, costs are hidden.
+Terms CostTerms(MechanismKind mechanism) {
   const Schema schema =
       *Schema::CreateRegression({Numeric("age", 0, 100)}, "cost", {.min = 0, .max = 100});
-  Terms terms = VisitTerms(MechanismKind::kDirect, {});
-  terms.schema = std::make_shared<const Schema>(schema);
+  Terms terms = VisitTerms(mechanism, {});
+  terms.schema = std::make_shared<const Schema>(schema.WithAllPublic());
   terms.rounding = NumberRange{.low = 20, .high = 60};
-  const auto mean_of = [&](double number) {
-    const Law<uint32_t> law = WalkAllBranches<uint32_t>({}, [&](PrivateRandom& random) {
-      return DrawAnswer(terms, {{10}, 0, number}, random);
-    });
-    return 20 * law.at(0) + 60 * law.at(1);
+  return terms;
+}
+
+TEST(ReportFormTest, AWindowServesOnlyNumbersAlone) {
+  const Budget epsilon = *Budget::FromNanos(1'000'000'000);
+  const auto check = [&](const ReportForm& form, const Schema& schema) {
+    return form.CheckMechanism(MechanismKind::kWindowResponse, epsilon, schema);
   };
-  EXPECT_NEAR(mean_of(30), 30, 1e-6);
-  EXPECT_NEAR(mean_of(59), 59, 1e-6);
-  EXPECT_NEAR(mean_of(-7), 20, 1e-6);
-  EXPECT_NEAR(mean_of(500), 60, 1e-6);
-  EXPECT_NEAR(mean_of(kMissingValue), 40, 1e-6);
+  const Schema numbers = *CostTerms(MechanismKind::kDirect).schema;
+  EXPECT_OK(check(ReportForm::LabelAlone(), numbers));
+  EXPECT_OK(check(ReportForm::JoinedById(), numbers));
+  const auto refused =
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("numbers whose features are all public"));
+  EXPECT_THAT(check(ReportForm::LeafAndLabel(), numbers), refused);
+  EXPECT_THAT(check(ReportForm::PublicFeatures(), numbers), refused);
+  EXPECT_THAT(check(ReportForm::LabelAlone(), VisitSchema({"age", "region"})), refused);
+}
+
+TEST(ReportFormTest, TermsStateTheWindowOfTheirMechanism) {
+  Terms terms = CostTerms(MechanismKind::kWindowResponse);
+  EXPECT_THAT(ValidateTerms(terms), StatusIs(StatusCode::kInvalidArgument,
+                                             HasSubstr("window: must be set for the mechanism")));
+  terms.window = Window{.reach = 5, .half_width = 2};
+  EXPECT_OK(ValidateTerms(terms));
+  EXPECT_EQ((*MakeMechanism(terms, 1))->window(), terms.window);
+  for (const Window window : {Window{0, 0}, Window{64, 1}, Window{5, 5}}) {
+    terms.window = window;
+    EXPECT_THAT(ValidateTerms(terms),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("window: reach must be")));
+  }
+  terms = CostTerms(MechanismKind::kDirect);
+  terms.window = Window{.reach = 5, .half_width = 2};
+  EXPECT_THAT(ValidateTerms(terms), StatusIs(StatusCode::kInvalidArgument,
+                                             HasSubstr("window: is not for the mechanism direct")));
+}
+
+class AnswerTest : public ::testing::TestWithParam<MechanismKind> {
+ protected:
+  AnswerTest() {
+    if (GetParam() == MechanismKind::kWindowResponse) terms_.window = Window{5, 2};
+    mechanism_ = *MakeMechanism(terms_, 1);
+  }
+
+  Law<std::string> LawOf(double number) const {
+    return WalkAllBranches<std::string>({}, [&](PrivateRandom& random) -> StatusOr<std::string> {
+      std::string payload;
+      const Status status = RandomizeAnswer(terms_, {.tree = tree_, .mechanism = *mechanism_},
+                                            {{10}, 0, number}, random, payload);
+      if (!status.ok()) return status;
+      return payload;
+    });
+  }
+
+  double MeanOf(double number) const {
+    double mean = 0;
+    for (const auto& [payload, p] : LawOf(number).probability) {
+      std::vector<int64_t> sums(mechanism_->sum_size());
+      EXPECT_OK(mechanism_->Add(payload, 0, absl::MakeSpan(sums)));
+      mean += p * mechanism_->Estimate(sums, 1).at(0, 1);
+    }
+    return 20 + 40 * mean;
+  }
+
+  const Tree tree_ = Tree::SingleLeaf();
+  Terms terms_ = CostTerms(GetParam());
+  std::unique_ptr<LocalMechanism> mechanism_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, AnswerTest,
+                         ::testing::Values(MechanismKind::kDirect, MechanismKind::kSignedHadamard,
+                                           MechanismKind::kWindowResponse),
+                         [](const auto& test) { return std::string(MechanismName(test.param)); });
+
+TEST_P(AnswerTest, HasTheNumberAsItsMean) {
+  const double margins_only = mechanism_->margins_only() ? 20 : 0;  // labels are halves of a margin
+  EXPECT_NEAR(MeanOf(30) + margins_only, 30, 1e-6);
+  EXPECT_NEAR(MeanOf(59) + margins_only, 59, 1e-6);
+  EXPECT_NEAR(MeanOf(-7) + margins_only, 20, 1e-6);
+  EXPECT_NEAR(MeanOf(500) + margins_only, 60, 1e-6);
+  EXPECT_NEAR(MeanOf(kMissingValue) + margins_only, 40, 1e-6);
+  EXPECT_NEAR(MeanOf(HUGE_VAL) + margins_only, 40, 1e-6) << "no number";
+}
+
+// Neighbours are any two numbers, and none.
+TEST_P(AnswerTest, NoTwoNumbersAreToldApartByMoreThanEpsilon) {
+  std::vector<Law<std::string>> laws;
+  for (const double number : {-1e9, 20.0, 33.3, 40.0, 52.0, 60.0, 1e9, kMissingValue}) {
+    laws.push_back(LawOf(number));
+  }
+  double worst = 0;
+  for (const Law<std::string>& one : laws) {
+    EXPECT_NEAR(one.total(), 1, 1e-9);
+    for (const Law<std::string>& other : laws) {
+      for (const auto& [payload, p] : one.probability) {
+        worst = std::max(worst, std::log(p / other.at(payload)));
+      }
+    }
+  }
+  EXPECT_LE(worst, 1 + kRounding);
+  EXPECT_GE(worst, 0.99);
 }
 
 }  // namespace

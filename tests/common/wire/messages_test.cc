@@ -21,6 +21,7 @@
 #include "coppice/v1/relay.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "tests/client/device/sample_study.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/taken_memory.h"
 
@@ -29,6 +30,7 @@ namespace {
 
 using ::coppice::testing::Categorical;
 using ::coppice::testing::FakeKey;
+using ::coppice::testing::KindsForClasses;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::PeakBytesOf;
 using ::coppice::testing::SampleManifest;
@@ -40,7 +42,7 @@ using ::testing::HasSubstr;
 
 std::vector<Terms> EveryKindOfTerms() {
   std::vector<Terms> all;
-  for (const MechanismKind kind : AllMechanismKinds()) {
+  for (const MechanismKind kind : KindsForClasses()) {
     all.push_back(SampleTerms());
     all.back().mechanism = kind;
   }
@@ -59,6 +61,10 @@ std::vector<Terms> EveryKindOfTerms() {
   number.schema = std::make_shared<const Schema>(
       *Schema::CreateRegression({Numeric("x", 0, 10)}, "y", {.min = -5, .max = 5, .unit = "mmHg"}));
   number.rounding = NumberRange{.low = -2, .high = 2};
+  all.push_back(number);
+  number.schema = std::make_shared<const Schema>(number.schema->WithAllPublic());
+  number.mechanism = MechanismKind::kWindowResponse;
+  number.window = Window{.reach = 53, .half_width = 17};
   all.push_back(number);
   return all;
 }

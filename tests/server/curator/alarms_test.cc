@@ -21,6 +21,7 @@ namespace {
 
 using ::coppice::testing::BinomialPlan;
 using ::coppice::testing::DomainFor;
+using ::coppice::testing::KindsForClasses;
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -89,8 +90,7 @@ using Raises = std::vector<std::string>;
 class HonestStudyTest : public ::testing::TestWithParam<std::tuple<MechanismKind, uint32_t>> {};
 
 INSTANTIATE_TEST_SUITE_P(All, HonestStudyTest,
-                         ::testing::Combine(::testing::ValuesIn(AllMechanismKinds().begin(),
-                                                                AllMechanismKinds().end()),
+                         ::testing::Combine(::testing::ValuesIn(KindsForClasses()),
                                             ::testing::Values(2u, 3u)),
                          [](const auto& test) {
                            return std::string(MechanismName(std::get<0>(test.param))) + "_" +
@@ -224,9 +224,7 @@ TEST_P(ColumnAlarmTest, OneInTwentyInColumnZeroIsSeen) {
 
 class TreeAlarmTest : public ::testing::TestWithParam<MechanismKind> {};
 
-INSTANTIATE_TEST_SUITE_P(All, TreeAlarmTest,
-                         ::testing::ValuesIn(AllMechanismKinds().begin(),
-                                             AllMechanismKinds().end()),
+INSTANTIATE_TEST_SUITE_P(All, TreeAlarmTest, ::testing::ValuesIn(KindsForClasses()),
                          [](const auto& test) { return std::string(MechanismName(test.param)); });
 
 TEST_P(TreeAlarmTest, OneInTwentyInOneTreeIsSeen) {

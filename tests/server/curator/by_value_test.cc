@@ -23,6 +23,7 @@ namespace {
 using ::coppice::testing::Categorical;
 using ::coppice::testing::DomainFor;
 using ::coppice::testing::IsLaplace;
+using ::coppice::testing::KindsForClasses;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
 using ::testing::AllOf;
@@ -181,7 +182,7 @@ TEST(FeatureValueTest, DifferentValuesHaveDifferentTexts) {
 
 std::vector<MechanismKind> KindsOfBits() {
   std::vector<MechanismKind> kinds;
-  for (const MechanismKind kind : AllMechanismKinds()) {
+  for (const MechanismKind kind : KindsForClasses()) {
     if (!IsLaplace(kind)) kinds.push_back(kind);
   }
   return kinds;
@@ -200,8 +201,8 @@ class SumsByValueTest : public ::testing::TestWithParam<MechanismKind> {
 
   ConsistentCounter CounterOf(const Tree& tree) const {
     return {tree, schema_,
-            *MechanismsBySize::Create(GetParam(), *Budget::Parse("1"), tree.num_leaves(),
-                                      schema_->num_classes())};
+            *MechanismsBySize::Create(GetParam(), *Budget::Parse("1"),
+                                      {tree.num_leaves(), schema_->num_classes()})};
   }
 
   static void Count(const ConsistentCounter& counter, const Row& row, const Contribution& report,

@@ -24,6 +24,7 @@ namespace {
 using ::coppice::testing::AcceptedPayloads;
 using ::coppice::testing::DomainFor;
 using ::coppice::testing::IsLaplace;
+using ::coppice::testing::KindsForClasses;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::ValuesOf;
 using ::testing::ElementsAre;
@@ -31,7 +32,7 @@ using ::testing::HasSubstr;
 
 std::vector<MechanismKind> KindsOfBits() {
   std::vector<MechanismKind> kinds;
-  for (const MechanismKind kind : AllMechanismKinds()) {
+  for (const MechanismKind kind : KindsForClasses()) {
     if (!IsLaplace(kind)) kinds.push_back(kind);
   }
   return kinds;
@@ -74,7 +75,7 @@ class ConsistentStudy {
         schema_(PublicRegion(classes_)),
         tree_(TreeByRegion(*schema_)),
         counter_(tree_, schema_,
-                 *MechanismsBySize::Create(kind, *Budget::Parse(epsilon), 5, classes_)),
+                 *MechanismsBySize::Create(kind, *Budget::Parse(epsilon), {5, classes_})),
         sums_{.sums = std::vector<int64_t>(counter_.sum_size())} {}
 
   uint32_t classes() const { return classes_; }

@@ -10,11 +10,13 @@
 #include "common/privacy/openssl_random.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/server/curator/evidence_builders.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::curator {
 namespace {
 
+using ::coppice::testing::KindsForClasses;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -216,7 +218,7 @@ TEST(EstimatorTest, MarginsTakeTheirMassesFromPublicRows) {
 
 TEST(EstimatorTest, SumsAndTheirCountsGiveTheSamePredictions) {
   OpenSslRandom random;
-  for (const MechanismKind kind : AllMechanismKinds()) {
+  for (const MechanismKind kind : KindsForClasses()) {
     ASSERT_OK_AND_ASSIGN(const auto mechanism, Mechanism(kind, 2, {2, 2}));
     TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = 50};
     for (uint32_t i = 0; i < 50; ++i) {

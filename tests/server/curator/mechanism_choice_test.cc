@@ -33,7 +33,7 @@ Forest ForestOf(uint32_t leaves, uint32_t trees = 2) {
 MechanismChoice Chosen(const std::string& epsilon, uint32_t leaves, uint32_t classes,
                        size_t max_payload = 0) {
   StatusOr<MechanismChoice> choice =
-      ChooseMechanism(*Budget::Parse(epsilon), ForestOf(leaves), classes, max_payload);
+      ChooseMechanism(*Budget::Parse(epsilon), {ForestOf(leaves), classes}, max_payload);
   EXPECT_TRUE(choice.ok()) << choice.status();
   return *std::move(choice);
 }
@@ -59,10 +59,10 @@ TEST(MechanismChoiceTest, NothingMuchQuieterIsPassedOver) {
     for (const uint32_t classes : {2u, 4u}) {
       const Budget budget = *Budget::Parse(epsilon);
       const Forest forest = ForestOf(30);
-      const MechanismChoice choice = *ChooseMechanism(budget, forest, classes, 0);
+      const MechanismChoice choice = *ChooseMechanism(budget, {forest, classes}, 0);
       EXPECT_THAT(choice.why, HasSubstr(std::string(MechanismName(choice.cost.kind))));
       for (const MechanismKind kind : AllMechanismKinds()) {
-        const auto cost = CostOf(kind, budget, forest, classes);
+        const auto cost = CostOf(kind, budget, {forest, classes});
         if (!cost.ok()) continue;
         EXPECT_LE(choice.cost.margin_noise, 1.4 * cost->margin_noise) << MechanismName(kind);
       }
@@ -72,7 +72,7 @@ TEST(MechanismChoiceTest, NothingMuchQuieterIsPassedOver) {
 
 TEST(MechanismChoiceTest, PayloadLimitIsKeptOrRefused) {
   EXPECT_LE(Chosen("5", 200, 3, 4).cost.payload_bytes, 4u);
-  EXPECT_OK(ChooseMechanism(*Budget::Parse("1"), ForestOf(200), 3, 1));
+  EXPECT_OK(ChooseMechanism(*Budget::Parse("1"), {ForestOf(200), 3}, 1));
   // direct needs two bytes for its 600 symbols; all mechanisms of one byte remain.
   EXPECT_EQ(Chosen("5", 200, 3, 1).cost.payload_bytes, 1u);
 }
@@ -81,16 +81,45 @@ TEST(MechanismChoiceTest, CostIsTheMeanOverTreesAndTheLargestPayload) {
   Forest forest = ForestOf(16, 1);
   forest.push_back(ForestOf(64, 1)[0]);
   const Budget epsilon = *Budget::Parse("2");
-  const MechanismCost both = *CostOf(MechanismKind::kDirect, epsilon, forest, 2);
-  const MechanismCost small = *CostOf(MechanismKind::kDirect, epsilon, ForestOf(16), 2);
-  const MechanismCost large = *CostOf(MechanismKind::kDirect, epsilon, ForestOf(64), 2);
+  const MechanismCost both = *CostOf(MechanismKind::kDirect, epsilon, {forest, 2});
+  const MechanismCost small = *CostOf(MechanismKind::kDirect, epsilon, {ForestOf(16), 2});
+  const MechanismCost large = *CostOf(MechanismKind::kDirect, epsilon, {ForestOf(64), 2});
   EXPECT_NEAR(both.margin_noise, (small.margin_noise + large.margin_noise) / 2, 1e-9);
-  EXPECT_EQ(CostOf(MechanismKind::kOptimizedUnary, epsilon, forest, 2)->payload_bytes, 16u);
+  EXPECT_EQ(CostOf(MechanismKind::kOptimizedUnary, epsilon, {forest, 2})->payload_bytes, 16u);
   EXPECT_EQ(both.margin_influence, large.margin_influence);
   EXPECT_EQ(both.two_sided_mass, small.two_sided_mass) << "more cells hide a row better";
   EXPECT_LT(large.two_sided_mass, small.two_sided_mass);
-  EXPECT_THAT(CostOf(MechanismKind::kSignedHadamard, epsilon, forest, 3),
+  EXPECT_THAT(CostOf(MechanismKind::kSignedHadamard, epsilon, {forest, 3}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("2 classes")));
+}
+
+ReportSubject NumberAlone() {
+  return {.forest = {Tree::SingleLeaf()}, .outputs = 2, .is_number_alone = true};
+}
+
+// Below epsilon 1.5 the window is quieter by too little to give a liar more for it.
+TEST(MechanismChoiceTest, NumbersAloneTakeAWindowWhereItIsMuchQuieter) {
+  for (const char* epsilon : {"0.25", "0.5", "1"}) {
+    EXPECT_NE(ChooseMechanism(*Budget::Parse(epsilon), NumberAlone(), 0)->cost.kind,
+              MechanismKind::kWindowResponse)
+        << epsilon;
+  }
+  for (const char* epsilon : {"1.5", "2", "4", "8"}) {
+    const MechanismChoice choice = *ChooseMechanism(*Budget::Parse(epsilon), NumberAlone(), 0);
+    EXPECT_EQ(choice.cost.kind, MechanismKind::kWindowResponse) << epsilon;
+    EXPECT_EQ(choice.cost.payload_bytes, 1u);
+  }
+  EXPECT_NEAR(ChooseMechanism(*Budget::Parse("4"), NumberAlone(), 0)->cost.margin_noise, 0.099,
+              0.001);
+}
+
+TEST(MechanismChoiceTest, AWindowIsForNumbersAlone) {
+  ReportSubject label_alone = NumberAlone();
+  label_alone.is_number_alone = false;
+  EXPECT_NE(ChooseMechanism(*Budget::Parse("4"), label_alone, 0)->cost.kind,
+            MechanismKind::kWindowResponse);
+  EXPECT_THAT(CostOf(MechanismKind::kWindowResponse, *Budget::Parse("4"), label_alone),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("hides numbers alone")));
 }
 
 }  // namespace

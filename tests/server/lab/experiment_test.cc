@@ -10,12 +10,14 @@
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/lab/synthetic.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::lab {
 namespace {
 
+using ::coppice::testing::KindsForClasses;
 using ::coppice::testing::SeededRandom;
 
 class ExperimentTest : public ::testing::Test {
@@ -98,7 +100,7 @@ TEST_F(ExperimentTest, LiarsNeedAnEpsilon) {
 }
 
 TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
-  for (const MechanismKind kind : AllMechanismKinds()) {
+  for (const MechanismKind kind : KindsForClasses()) {
     // The first drops half of the true bits at any epsilon; the second has a sign for all leaves.
     if (kind == MechanismKind::kOptimizedUnary || kind == MechanismKind::kSignedHadamard) continue;
     CollectOptions options;

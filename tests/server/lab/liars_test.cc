@@ -216,7 +216,7 @@ class ConsistentPusherTest : public ::testing::TestWithParam<MechanismKind> {
   }
 
   curator::ConsistentCounter CounterOf(MechanismKind kind) const {
-    return {tree_, schema_, *curator::MechanismsBySize::Create(kind, *Budget::Parse("1"), 4, 2)};
+    return {tree_, schema_, *curator::MechanismsBySize::Create(kind, *Budget::Parse("1"), {4, 2})};
   }
 
   // What a report adds to the estimates, weighed by worth over the public rows that allow it.
@@ -312,8 +312,8 @@ TEST(ConsistentPusherChoiceTest, IsTheLeafThatFewReportsAreAbout) {
   for (const double age : {10.0, 12.0, 40.0, 80.0, 81.0}) rows.Append(Row{age, 1}, 0);
   const curator::ConsistentCounter counter(
       tree, schema,
-      *curator::MechanismsBySize::Create(MechanismKind::kSignedHadamard, *Budget::Parse("1"), 1,
-                                         2));
+      *curator::MechanismsBySize::Create(MechanismKind::kSignedHadamard, *Budget::Parse("1"),
+                                         {1, 2}));
   ASSERT_OK_AND_ASSIGN(
       const ConsistentPusher pusher,
       ConsistentPusher::Create(counter, rows, curator::CountPublicRows(tree, rows),

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
 
 #include "absl/numeric/int128.h"
 #include "common/base/text.h"
+#include "common/ldp/keep_rate.h"
 #include "common/ldp/symbol_response.h"
 #include "common/privacy/exp_bound.h"
 #include "common/privacy/openssl_random.h"
@@ -29,6 +33,15 @@ void AppendWord(std::string& bytes, uint64_t word) {
   bytes.push_back(static_cast<char>((word >> 8) & 0xff));
 }
 
+bool HidesNumbers(MechanismKind kind) { return kind == MechanismKind::kWindowResponse; }
+
+// A number at an end, or anywhere between them.
+double PlaceOf(uint64_t number) {
+  constexpr uint64_t kEvery = 7;
+  if (number % kEvery < 2) return static_cast<double>(number % kEvery);
+  return std::fmod(0.61803398875 * static_cast<double>(number), 1);
+}
+
 // The row and the ticket follow from the number of cases before.
 Json Run(MechanismKind kind, const Case& one, uint64_t number) {
   const auto mechanism =
@@ -40,15 +53,26 @@ Json Run(MechanismKind kind, const Case& one, uint64_t number) {
   OpenSslRandom random;
   for (size_t i = 0; i < one.start; ++i) random.UniformBelow(kAnyWord).value();
   const uint32_t column = DrawOf(ticket).Column(mechanism->columns());
-  const std::string payload = *mechanism->Randomize(row, column, random);
+  std::string payload;
+  const Status made = HidesNumbers(kind)
+                          ? mechanism->RandomizeNumber({.leaf = 0, .place = PlaceOf(number)},
+                                                       column, random, payload)
+                          : mechanism->Randomize(row, column, random, payload);
+  if (!made.ok()) std::abort();
   const uint64_t next = *random.UniformBelow(kAnyWord);
   Json json = {{"epsilon_nanos", one.epsilon_nanos},
                {"leaves", one.domain.leaves},
-               {"classes", one.domain.classes},
-               {"leaf", row.leaf},
-               {"label", row.label},
-               {"ticket", Hex(ticket.ToBytes())},
-               {"column", column}};
+               {"classes", one.domain.classes}};
+  if (HidesNumbers(kind)) {
+    json["reach"] = mechanism->window()->reach;
+    json["half_width"] = mechanism->window()->half_width;
+    json["place"] = PlaceOf(number);
+  } else {
+    json["leaf"] = row.leaf;
+    json["label"] = row.label;
+  }
+  json["ticket"] = Hex(ticket.ToBytes());
+  json["column"] = column;
   if (!one.prefix.empty()) json["prefix"] = Hex(one.prefix);
   json["seed"] = Hex(one.seed);
   if (one.start > 0) json["start"] = one.start;
@@ -63,8 +87,10 @@ std::string SeedOf(uint64_t number) {
   return seed;
 }
 
-uint32_t ClassesFor(MechanismKind kind, uint32_t classes) {
-  return kind == MechanismKind::kSignedHadamard ? 2 : classes;
+Domain DomainFor(MechanismKind kind, Domain domain) {
+  if (kind == MechanismKind::kSignedHadamard) domain.classes = 2;
+  if (HidesNumbers(kind)) domain = {.leaves = 1, .classes = 2, .window = domain.window};
+  return domain;
 }
 
 void AddEveryday(MechanismKind kind, std::vector<Case>& cases) {
@@ -74,7 +100,7 @@ void AddEveryday(MechanismKind kind, std::vector<Case>& cases) {
     for (const Domain& domain : kDomains) {
       for (int stream = 0; stream < 3; ++stream) {
         cases.push_back({.epsilon_nanos = nanos,
-                         .domain = {domain.leaves, ClassesFor(kind, domain.classes)},
+                         .domain = DomainFor(kind, domain),
                          .seed = SeedOf(cases.size())});
       }
     }
@@ -88,16 +114,17 @@ void AddExtremes(MechanismKind kind, std::vector<Case>& cases) {
        std::vector<uint64_t>{10'000'000, 100'000'000, 1'098'612'289, 6'000'000'000}) {
     for (const Domain& domain : {Domain{2, 2}, Domain{33, 2}, Domain{11, 5}}) {
       cases.push_back({.epsilon_nanos = nanos,
-                       .domain = {domain.leaves, ClassesFor(kind, domain.classes)},
+                       .domain = DomainFor(kind, domain),
                        .seed = SeedOf(cases.size())});
     }
   }
   for (const Domain& domain : {Domain{2, 2}, Domain{500, 2}}) {
-    cases.push_back(
-        {.epsilon_nanos = 20'000'000'000, .domain = domain, .seed = SeedOf(cases.size())});
+    cases.push_back({.epsilon_nanos = 20'000'000'000,
+                     .domain = DomainFor(kind, domain),
+                     .seed = SeedOf(cases.size())});
   }
   cases.push_back({.epsilon_nanos = 1'500'000'000,
-                   .domain = {5000, ClassesFor(kind, 2)},
+                   .domain = DomainFor(kind, {5000, 2}),
                    .seed = SeedOf(cases.size())});
 }
 
@@ -107,7 +134,7 @@ void AddEdges(MechanismKind kind, std::vector<Case>& cases) {
   for (const size_t start : {8181, 8184, 8185, 8186, 8187, 8188, 8189}) {
     for (const Domain& domain : {Domain{9, 2}, Domain{4, 3}}) {
       cases.push_back({.epsilon_nanos = 1'000'000'000,
-                       .domain = {domain.leaves, ClassesFor(kind, domain.classes)},
+                       .domain = DomainFor(kind, domain),
                        .seed = SeedOf(cases.size()),
                        .start = start});
     }
@@ -117,28 +144,55 @@ void AddEdges(MechanismKind kind, std::vector<Case>& cases) {
                                    std::string(6, '\xff') + "\x7f" + std::string(25, '\xff')}) {
     for (const Domain& domain : {Domain{3, 2}, Domain{5, 3}, Domain{40, 2}}) {
       cases.push_back({.epsilon_nanos = 800'000'000,
-                       .domain = {domain.leaves, ClassesFor(kind, domain.classes)},
+                       .domain = DomainFor(kind, domain),
                        .seed = SeedOf(cases.size()),
                        .prefix = bytes});
     }
   }
 }
 
-// The largest number that keeps the true symbol, and the smallest that does not.
+// How often the mechanism keeps what is true, of 2^62; nothing if it draws no such number.
+std::optional<uint64_t> KeepRateOf(const LocalMechanism& mechanism) {
+  if (const auto window = mechanism.window()) {
+    return KeepRate(mechanism.epsilon(), 2 * window->half_width + 1, 2 * window->reach + 1);
+  }
+  const auto* const response = dynamic_cast<const SymbolResponse*>(&mechanism);
+  if (response == nullptr) return std::nullopt;
+  return KeepRate(mechanism.epsilon(), 1, response->symbols());
+}
+
+void AppendNumber(std::string& bytes, uint64_t number) {
+  for (int i = 0; i < 4; ++i) AppendWord(bytes, number >> (16 * i));
+}
+
+// The largest number that keeps the true symbol, and the smallest that does not. A number is
+// rounded before.
 void AddKeepRates(MechanismKind kind, std::vector<Case>& cases) {
-  for (const Domain& domain : {Domain{6, 2}, Domain{50, 2}}) {
+  for (const Domain& of_two : {Domain{6, 2}, Domain{50, 2}}) {
+    const Domain domain = DomainFor(kind, of_two);
     const Budget epsilon = *Budget::FromNanos(1'200'000'000);
-    const auto mechanism = *MakeLocalMechanism(kind, epsilon, domain);
-    const auto* const response = dynamic_cast<const SymbolResponse*>(mechanism.get());
-    if (response == nullptr) return;
-    const uint64_t rate = SymbolResponse::KeepRate(epsilon, response->symbols());
-    for (const uint64_t drawn : {rate - 1, rate}) {
+    const std::optional<uint64_t> rate = KeepRateOf(**MakeLocalMechanism(kind, epsilon, domain));
+    if (!rate) return;
+    for (const uint64_t drawn : {*rate - 1, *rate}) {
       std::string prefix;
-      for (int i = 0; i < 4; ++i) AppendWord(prefix, drawn >> (16 * i));
+      if (HidesNumbers(kind)) AppendNumber(prefix, 0);
+      AppendNumber(prefix, drawn);
       cases.push_back({.epsilon_nanos = epsilon.nanos(),
                        .domain = domain,
                        .seed = SeedOf(cases.size()),
                        .prefix = prefix});
+    }
+  }
+}
+
+// The narrowest and the widest windows, and others than the best.
+void AddWindows(MechanismKind kind, std::vector<Case>& cases) {
+  if (!HidesNumbers(kind)) return;
+  for (const Window window : {Window{1, 0}, Window{63, 0}, Window{63, 62}, Window{20, 9}}) {
+    for (const uint64_t nanos : std::vector<uint64_t>{10'000'000, 2'000'000'000, 20'000'000'000}) {
+      cases.push_back({.epsilon_nanos = nanos,
+                       .domain = {.leaves = 1, .classes = 2, .window = window},
+                       .seed = SeedOf(cases.size())});
     }
   }
 }
@@ -209,6 +263,7 @@ VectorFile MakeFile(MechanismKind kind) {
   AddEdges(kind, cases);
   AddKeepRates(kind, cases);
   AddUndecided(kind, cases);
+  AddWindows(kind, cases);
   std::vector<Json> rendered;
   for (const Case& one : cases) rendered.push_back(Run(kind, one, rendered.size()));
   const std::string name(MechanismName(kind));
@@ -219,8 +274,11 @@ VectorFile MakeFile(MechanismKind kind) {
       {"read", "docs/protocol.md#test-vectors"},
       {"units",
        "epsilon_nanos: billionths of epsilon. ticket, prefix, seed, payload: hexadecimal. start: "
-       "words of 16 bits that are drawn before. next_word: the word that is drawn after"},
-      {"neighbours", "any (leaf, label) for any other"},
+       "words of 16 bits that are drawn before. next_word: the word that is drawn after" +
+           std::string(HidesNumbers(kind) ? ". place: of the number in its range, from 0 to 1"
+                                          : "")},
+      {"neighbours",
+       HidesNumbers(kind) ? "any number for any other" : "any (leaf, label) for any other"},
       {"mechanism", name}};
   return {.name = name + ".json", .text = Render(header, {{"cases", rendered}})};
 }

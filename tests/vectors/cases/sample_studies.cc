@@ -102,6 +102,13 @@ SampleStudy PressureStudy(const std::string& name, const std::vector<std::string
   return MakeStudy(std::move(terms), {BroadTree(schema)});
 }
 
+SampleStudy WindowStudy() {
+  SampleStudy study = PressureStudy("number-alone", {"age", "visits", "region"},
+                                    {.low = 60, .high = 200}, MechanismKind::kWindowResponse);
+  study.terms.window = Window{.reach = 24, .half_width = 9};
+  return study;
+}
+
 SampleStudy JoinedStudy() {
   SampleStudy study = ClinicStudy("joined", {"age", "visits", "region"}, 1'000'000'000,
                                   MechanismKind::kSubsetSelection);
@@ -121,6 +128,7 @@ std::vector<SampleStudy> SampleStudies() {
       PressureStudy("number", {}, {.low = 71.5, .high = 190.25}, MechanismKind::kOptimizedUnary),
       PressureStudy("number-public", {"age", "region"}, {.low = 20, .high = 300},
                     MechanismKind::kSignedHadamard),
+      WindowStudy(),
   };
 }
 

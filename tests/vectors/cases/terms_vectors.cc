@@ -46,6 +46,9 @@ Json TermsCase(const Terms& terms) {
     values["rounding"] = {{"low", terms.rounding->low}, {"high", terms.rounding->high}};
   }
   if (!terms.joined_by.empty()) values["joined_by"] = terms.joined_by;
+  if (terms.window) {
+    values["window"] = {{"reach", terms.window->reach}, {"half_width", terms.window->half_width}};
+  }
   return {{"terms", Hex(bytes)}, {"fingerprint", ToHex(FingerprintOf(bytes))}, {"values", values}};
 }
 

@@ -24,7 +24,7 @@ export function StudyTerms({study}: StudyProps) {
     `What it sends (${nameOf(MechanismSchema, terms.mechanism)}): ${meaningOf(MechanismSchema, terms.mechanism)}`,
     shown === 0 ? 'Nothing of the row is sent in the clear.'
       : `${shown === features.length ? 'All features are' : `${countOf(shown, 'feature is', 'features are')}`} sent in the clear; the rest of the row and the label are hidden.`,
-    ...(terms.rounding ? [`It cuts the number to ${plain(terms.rounding.low)} to ${plain(terms.rounding.high)}, rounds it at random to one of the ends, and hides which.`] : []),
+    ...(terms.rounding ? [`It cuts the number to ${plain(terms.rounding.low)} to ${plain(terms.rounding.high)}, rounds it at random to ${terms.window ? `one of ${count(2 * (terms.window.reach - terms.window.halfWidth) + 1)} points between` : 'one of the ends'}, and hides which.`] : []),
     ...(terms.joinedBy === '' ? [] : [`It shows its ${terms.joinedBy} instead of its features, which the curator has already.`]),
     `Neighbours: ${study.neighbouring}.`,
   ];
