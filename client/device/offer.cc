@@ -71,7 +71,7 @@ StatusOr<TreesByIndex> OpenForest(const OfferMessage& offer, const Terms& terms)
 
 // All offers of a study have one length, whatever the ticket. Reading a tree takes many times its
 // bytes, so its length is looked at first.
-Status CheckRoom(const OfferMessage& offer, const OfferQuestion& question) {
+Status CheckHasRoom(const OfferMessage& offer, const OfferQuestion& question) {
   uint64_t bytes = offer.tree.size() + offer.tree_path.size();
   for (const std::string_view tree : offer.forest) bytes = std::max<uint64_t>(bytes, tree.size());
   if (bytes <= question.max_offer_bytes) return OkStatus();
@@ -159,7 +159,7 @@ StatusOr<Offer> OpenOffer(std::string_view response, const OfferQuestion& questi
     COPPICE_RETURN_IF_ERROR(CheckReportsFit(offer, *question.known));
     return offer;
   }
-  COPPICE_RETURN_IF_ERROR(CheckRoom(*message, question));
+  COPPICE_RETURN_IF_ERROR(CheckHasRoom(*message, question));
   COPPICE_ASSIGN_OR_RETURN(TreesByIndex trees,
                            OpenTrees(*message, question, terms, offer.tickets[0]));
   COPPICE_ASSIGN_OR_RETURN(offer.privatizer,

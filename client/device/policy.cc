@@ -18,6 +18,17 @@ bool HasColumn(const Schema& own, std::string_view name) {
 
 }  // namespace
 
+Status Policy::CheckLists() const {
+  for (const std::string& name : join_ids) {
+    if (!absl::c_linear_search(allowed_in_clear, name)) continue;
+    return InvalidArgumentError(StrCat(
+        "\"", Printable(name),
+        "\" is listed as a feature to be sent in the clear and as an id to join by: an id is "
+        "sent as it is, however coarse the feature is; leave it out of one of the lists"));
+  }
+  return OkStatus();
+}
+
 Status Policy::AllowsFetch(uint64_t waiting) const {
   if (opted_out) {
     return FailedPreconditionError(

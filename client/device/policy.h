@@ -75,6 +75,11 @@ struct Policy {
   // list above: the same name in it would let a curator that calls the feature an id have its text.
   std::vector<std::string> join_ids = {};
 
+  // InvalidArgument if a name is in both lists: it cannot be a feature, which is sent as coarse as
+  // the study's schema is, and an id, which is sent as it is. For the doors, which take the lists
+  // from an owner; a curator that calls the feature an id would have its text.
+  Status CheckLists() const;
+
   // OK if an offer may be fetched while `waiting` answers wait for delivery.
   Status AllowsFetch(uint64_t waiting) const;
 

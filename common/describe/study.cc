@@ -56,6 +56,9 @@ void AddTerms(const v1::Study& study, Description& json) {
     const v1::NumberRange& range = study.terms().rounding();
     json["rounding"] = {range.low(), range.high()};
   }
+  if (study.forest().trees_size() > 0 && study.forest().trees(0).half_range() > 0) {
+    json["half_range"] = study.forest().trees(0).half_range();
+  }
   if (study.terms().has_window()) {
     const v1::Window& window = study.terms().window();
     json["window"] = {{"reach", window.reach()}, {"half_width", window.half_width()}};

@@ -86,6 +86,7 @@ StatusOr<OpenedRequest> RequestOpener::Open(std::string_view encapsulated,
   OpenedRequest opened{.aead = aead_, .encapsulated = std::string(encapsulated)};
   COPPICE_ASSIGN_OR_RETURN(opened.content,
                            recipient_.Open(encapsulated, /*aad=*/"", ciphertext, &opened.secret));
+  opened.plaintext_bytes = opened.content.size();
   if (TakeContent(opened.content)) return opened;
   return InvalidArgumentError("ciphertext: opens, but is not padded as docs/protocol.md says");
 }

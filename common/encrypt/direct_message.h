@@ -50,13 +50,15 @@ StatusOr<SealedRequest> SealRequest(Aead aead, const SealingPublicKey& curator,
 // A message as the curator opened it.
 struct OpenedRequest {
   Aead aead = Aead::kAes128Gcm;
-  std::string content{};  // of the envelope
+  std::string content{};         // of the envelope
+  uint64_t plaintext_bytes = 0;  // of the envelope, padding included
   std::string encapsulated;
   MessageSecret secret{};
 };
 
 // Guarantee  returns only content that somebody sealed for this key in an envelope of a length that
-//            DirectPlaintextBytes() can have.
+//            DirectPlaintextBytes() can have. Whether it is the one of the study shows only once
+//            the content is read.
 // Errors     InvalidArgument: it does not open or is no such envelope, and the message says nothing
 //            of the content. Internal: OpenSSL fails.
 // Threads    not thread-safe.

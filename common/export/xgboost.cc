@@ -171,15 +171,23 @@ float FloatCut(double cut) {
 struct Split {
   float cut = kNothingBelow;
   bool is_category = false;
+  double category = 0;
   bool default_left = false;
   bool swaps = false;  // whether its left child is our right one
 };
 
 Split SplitOf(const Node& node, const Feature& feature) {
-  if (node.kind == SplitKind::kMissing) return {.default_left = true};
   if (node.kind == SplitKind::kCategory) {
-    return {.is_category = true, .default_left = !node.missing_left, .swaps = true};
+    return {.is_category = true,
+            .category = node.threshold,
+            .default_left = !node.missing_left,
+            .swaps = true};
   }
+  if (node.kind == SplitKind::kMissing && feature.type == FeatureType::kCategorical) {
+    // XGBoost dumps no cut of a categorical column. No value has this code, the one after "other".
+    return {.is_category = true, .category = feature.other() + 1.0, .swaps = true};
+  }
+  if (node.kind == SplitKind::kMissing) return {.default_left = true};
   // XGBoost does not clamp: a cut outside the bounds has all values on one side.
   if (node.threshold <= feature.min) return {.default_left = node.missing_left};
   if (node.threshold > feature.max) return {.default_left = !node.missing_left, .swaps = true};
@@ -234,7 +242,7 @@ class TreeText {
     feature_.push_back(node.feature);
     type_.push_back(split.is_category ? 1 : 0);
     default_left_.push_back(split.default_left ? 1 : 0);
-    if (split.is_category) AddCategory(place, node.threshold);
+    if (split.is_category) AddCategory(place, split.category);
     AddNumbers(tree, number, split);
   }
 

@@ -61,17 +61,6 @@ uint64_t JobBook::CountOpen(const std::string& owner) const {
   }));
 }
 
-models::ModelUse JobBook::ModelsToCome(const std::string& owner) const {
-  models::ModelUse use;
-  const MutexLock lock(mutex_);
-  for (const auto& [id, job] : jobs_) {
-    if (job->owner != owner || HasEnded(job->entry.info.state)) continue;
-    ++use.models;
-    use.bytes += job->entry.info.model_bytes;
-  }
-  return use;
-}
-
 JobEntry JobBook::EntryOf(const Job& job) const {
   const MutexLock lock(mutex_);
   return job.entry;

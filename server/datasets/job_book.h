@@ -32,10 +32,11 @@ struct Job {
   const std::string owner;  // the dataset's
   std::atomic<bool> cancel_asked{false};
 
-  // Jobs and its parts use these three under their change mutex. A job releases the first two when
+  // Jobs and its parts use these four under their change mutex. A job releases the first three when
   // it ends.
   DatasetUse use;
-  models::ModelClaim claim;
+  models::ModelClaim claim;  // of its model's id
+  models::ModelClaim room;   // in the owner's quota of models
   // The refund failed and may have reached the disk: the job must not begin any more.
   bool returning = false;
 
@@ -68,8 +69,6 @@ class JobBook {
                             absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
   // Counts the jobs of an owner that have not ended.
   uint64_t CountOpen(const std::string& owner) const;
-  // What their models may take.
-  models::ModelUse ModelsToCome(const std::string& owner) const;
   JobEntry EntryOf(const Job& job) const;
   JobInfo InfoOf(const Job& job) const { return EntryOf(job).info; }
 

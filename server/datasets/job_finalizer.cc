@@ -94,6 +94,7 @@ Status JobFinalizer::OkIfAlreadyWritten(const Job& job, JobState state,
 void JobFinalizer::Show(Job& job, JobInfo ended) {
   job.use = DatasetUse();
   job.claim = models::ModelClaim();
+  job.room = models::ModelClaim();
   book_.Update(job, std::move(ended));
 }
 

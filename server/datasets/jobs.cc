@@ -230,13 +230,6 @@ Status Jobs::CheckQuota(const std::string& owner, uint64_t most) const {
                                        " under way, and has: wait for one, or cancel it"));
 }
 
-Status Jobs::CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const {
-  const std::string owner = OwnerOf(request.spec.dataset);
-  const models::ModelUse open = book_.ModelsToCome(owner);
-  return models_.CheckQuota(owner, {.models = open.models + 1, .bytes = open.bytes + model_bytes},
-                            {.models = request.most_models, .bytes = request.most_model_bytes});
-}
-
 std::string Jobs::OwnerOf(const std::string& dataset) const {
   return datasets_.OwnerOf(dataset).value_or("");
 }
@@ -253,7 +246,10 @@ Status Jobs::CheckAccepting() const {
 StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request, const std::string& hash,
                                              DatasetUse use, JobPlan plan) const {
   const JobSpec& spec = request.spec;
-  COPPICE_RETURN_IF_ERROR(CheckModelQuota(request, plan.model_bytes));
+  COPPICE_ASSIGN_OR_RETURN(
+      models::ModelClaim room,
+      models_.Reserve(OwnerOf(spec.dataset), {.models = 1, .bytes = plan.model_bytes},
+                      {.models = request.most_models, .bytes = request.most_model_bytes}));
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id, request.may_draw));
   if (book_.Find(id).ok()) {
     return AlreadyExistsError(StrCat("job_id: there is a job ", id, " already"));
@@ -274,6 +270,7 @@ StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request, const st
                                    OwnerOf(spec.dataset));
   job->use = std::move(use);
   job->claim = std::move(claim);
+  job->room = std::move(room);
   return job;
 }
 
@@ -317,6 +314,9 @@ Status Jobs::QueueAgain(JobEntry entry) {
   }
   job->use = *std::move(use);
   job->claim = *std::move(claim);
+  COPPICE_ASSIGN_OR_RETURN(
+      job->room,
+      models_.Reserve(job->owner, {.models = 1, .bytes = job->entry.info.model_bytes}, {}));
   runner_.Enqueue(job);
   return OkStatus();
 }

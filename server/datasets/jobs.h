@@ -120,7 +120,6 @@ class Jobs {
 
   Status CheckAccepting() const;
   Status CheckQuota(const std::string& owner, uint64_t most) const;
-  Status CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const;
   // Empty if the dataset's record is lost.
   std::string OwnerOf(const std::string& dataset) const;
   // Returns the job that the request made, null if it made none. AlreadyExists if another request

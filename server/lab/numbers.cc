@@ -5,6 +5,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/randomized_rounding.h"
+#include "common/terms/report_form.h"
 #include "server/curator/partition/number_labels.h"
 #include "server/trainers/curves/training.h"
 
@@ -38,6 +39,12 @@ StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& op
       curator::ChooseRounding(*rows.public_rows, options.partition.use_labels));
   COPPICE_ASSIGN_OR_RETURN(Table cut, curator::CutNumbers(*rows.public_rows, *study.rounding));
   study.public_rows = std::make_shared<const Table>(std::move(cut));
+  if (options.epsilon && ReportForm::For(rows.public_rows->schema()).IsAboutLabelAlone()) {
+    COPPICE_ASSIGN_OR_RETURN(Table places,
+                             curator::CutNumbers(*rows.private_rows, *study.rounding));
+    study.private_rows = std::make_shared<const Table>(std::move(places));
+    return study;
+  }
   COPPICE_ASSIGN_OR_RETURN(Table rounded, RoundNumbers(*rows.private_rows, *study.rounding, noise));
   study.private_rows = std::make_shared<const Table>(std::move(rounded));
   return study;

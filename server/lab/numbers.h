@@ -19,7 +19,8 @@ namespace coppice::lab {
 
 // The rows of one repetition as a study uses them. For numbers, the public rows are cut to a range,
 // which is their schema's target, and each private row has one of two classes: the end of the range
-// to which its device rounded. Rows with classes are unchanged.
+// to which its device rounded. Where reports are about numbers alone, the private rows keep these,
+// cut to the range too, for a mechanism to hide. Rows with classes are unchanged.
 struct ReportedRows {
   std::shared_ptr<const Table> public_rows;
   std::shared_ptr<const Table> private_rows;

@@ -190,7 +190,7 @@ Messages MakeMessages(curator::Studies& studies, const curator::StudyInfo& study
       report.set_ticket(ticket.ToBytes());
       report.set_payload(payloads[made++ % payloads.size()]);
     }
-    messages.calls.emplace_back(key, message);
+    messages.calls.emplace_back(key, message, testing::ReportBytesOf(offer->manifest->bytes));
     messages.requests.push_back(messages.calls.back().request<v1::StreamReportsRequest>());
   }
   return messages;
@@ -282,13 +282,16 @@ int Main(int argc, char** argv) {
   count.Register(registry);
   service::WorkerPool pool(/*threads=*/1, /*max_waiting=*/16);
   service::MessageIntake intake;
-  rpc::Services services(
-      registry,
-      service::Lanes{
-          .pool = pool, .builds = pool, .previews = pool, .openings = pool, .intake = intake},
-      [](const grpc::CallbackServerContext&, std::string_view) {
-        return owners::Caller::Operator();
-      });
+  rpc::Services services(registry,
+                         service::Lanes{.pool = pool,
+                                        .builds = pool,
+                                        .previews = pool,
+                                        .plans = pool,
+                                        .openings = pool,
+                                        .intake = intake},
+                         [](const grpc::CallbackServerContext&, std::string_view) {
+                           return owners::Caller::Operator();
+                         });
   Server dropping =
       Serve([&](grpc::ServerBuilder& builder) { builder.RegisterService(&drop); }, flags.certs);
   Server counting =

@@ -57,6 +57,7 @@ class Curator {
                                         service::Lanes{.pool = pool_,
                                                        .builds = pool_,
                                                        .previews = pool_,
+                                                       .plans = pool_,
                                                        .openings = pool_,
                                                        .intake = intake_},
                                         [](const grpc::CallbackServerContext&, std::string_view) {

@@ -81,6 +81,7 @@ std::vector<testing::SealedReportsCall> MakeReadyReports(const std::string& serv
   const Privatizer privatizer =
       ValueOrExit(Privatizer::Create(offers.terms, offers.fingerprint, offers.trees));
   const LabelledRow row = {MiddleRow(*offers.terms.schema), 1};
+  const uint32_t report_bytes = ValueOrExit(collector.ReportBytesOf(study));
   OpenSslRandom random;
   std::vector<testing::SealedReportsCall> calls;
   v1::SealedReports message;
@@ -89,7 +90,7 @@ std::vector<testing::SealedReportsCall> MakeReadyReports(const std::string& serv
     for (const Ticket& ticket : ValueOrExit(collector.FetchTickets(study, wanted))) {
       AddReport(ValueOrExit(privatizer.Privatize(row, ticket, random)), message);
       if (++made < reports && static_cast<size_t>(message.reports_size()) < batch) continue;
-      calls.emplace_back(key, message);
+      calls.emplace_back(key, message, report_bytes);
       message.clear_reports();
     }
   }

@@ -9,16 +9,17 @@ machine can neither read, frame nor call it, and none of their calls is run. Exi
 import http.server
 import json
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 from chromium import Browser
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from eventually import eventually, http_port  # noqa: E402
 
 COPPICED = sys.argv[1]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -109,11 +110,7 @@ class ConsoleOrigins(unittest.TestCase):
                 [COPPICED, "--data-dir", cls.folder / "store", "--insecure", "--listen", "127.0.0.1:0", "--http-listen",
                  "127.0.0.1:0", "--console", assets.parent, "--log-level", "debug"], stderr=log)
         cls.addClassCleanup(cls.stop_daemon)
-        found = None
-        while found is None and cls.daemon.poll() is None:
-            time.sleep(0.05)
-            found = re.search(r" http .*port=(\d+)", cls.log())
-        cls.port = found.group(1)
+        cls.port = http_port(cls.daemon, cls.log)
         cls.curator = f"http://127.0.0.1:{cls.port}"
         cls.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OtherPage)
         threading.Thread(target=cls.pages.serve_forever, daemon=True).start()
@@ -180,13 +177,14 @@ class ConsoleOrigins(unittest.TestCase):
         self.browser.open(f"http://localhost:{self.pages.server_port}/")
         self.browser.events = []
         self.browser.value(f"void (location.href = '{self.curator}/')")
-        for _ in range(3000):
+
+        def is_there():
             try:
-                if self.browser.value("location.origin + typeof call") == self.curator + "function":
-                    break
+                return self.browser.value("location.origin + typeof call") == self.curator + "function"
             except RuntimeError:  # the navigation ended the question
-                pass
-            time.sleep(0.1)
+                return False
+
+        eventually(is_there)
         self.assertEqual(self.browser.value("call()"), 200)
 
     # The page has the very origin that the name now has: only the daemon can tell the difference.

@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from eventually import http_port  # noqa: E402
 
 COPPICED = sys.argv[1]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -69,11 +71,7 @@ class Origins(unittest.TestCase):
             cls.daemon = subprocess.Popen(
                 [COPPICED, "--data-dir", cls.folder / "store", "--insecure", "--listen", "127.0.0.1:0", "--http-listen",
                  "127.0.0.1:0", "--http-allow-origin", cls.origin(cls.allowed), "--log-level", "debug"], stderr=log)
-        found = None
-        while found is None and cls.daemon.poll() is None:
-            time.sleep(0.05)
-            found = re.search(r" http .*port=(\d+)", cls.log())
-        Page.curator = f"http://127.0.0.1:{found.group(1)}"
+        Page.curator = f"http://127.0.0.1:{http_port(cls.daemon, cls.log)}"
 
     @classmethod
     def tearDownClass(cls):

@@ -27,9 +27,6 @@ SETTLE_SECONDS = 100    # the daemon's time to close what the attackers left
 MAX_GROWTH_MIB = 600    # the daemon's resident memory, see docs/threat-model.md
 BOMB_MIB = 256          # decompressed
 MAX_BOMB_GROWTH_MIB = 64
-UNREAD_CONNECTIONS, UNREAD_CALLS = 12, 120  # per connection; each answer is above 2 MB
-MAX_UNREAD_GROWTH_MIB = 150
-UNREAD_SECONDS = 30     # in server/serving/access/method_table.cc, for GetOffer
 
 HOST, PORT = os.environ["COPPICE_SERVER"].rsplit(":", 1)
 DAEMON = os.environ["COPPICE_DAEMON_PID"]
@@ -40,8 +37,6 @@ WITHOUT_A_ROLE = [
     "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch",
     "/coppice.v1.StudyService/GetOffer", "/coppice.v1.StudyService/GetCuratorKeys", UNARY, STREAM]
 UNIMPLEMENTED = 12
-RESOURCE_EXHAUSTED = 8
-OFFER = "/coppice.v1.StudyService/GetOffer"
 
 TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
 TLS.set_alpn_protocols(["h2"])
@@ -311,78 +306,28 @@ def create_large_study():
     assert sum(len(tree) for tree in offer.forest) > 2 << 20, "the large study's forest is small"
 
 
-class SilentReader:
-    """A connection that asks for whole forests and opens no window for them."""
-
-    def __init__(self):
-        self.ended = {}     # time, by call
-        self.status = None  # of the first call; later ones refer to it in a coding that is not read here
-        self._writer = None
-
-    async def run(self):
-        reader, self._writer = await connect(tls=True)
-        name = b"studies/large"
-        request = b"\x0a" + bytes([len(name)]) + name + b"\x20\1"
-        message = b"\0" + len(request).to_bytes(4, "big") + request
-        no_window = b"\0\4\0\0\0\0"
-        self._writer.write(http2.PREFACE + http2.frame(http2.SETTINGS, 0, 0, no_window))
-        for stream in range(1, 2 * UNREAD_CALLS, 2):
-            self._writer.write(http2.call(stream, OFFER)
-                               + http2.frame(http2.DATA, http2.END_STREAM, stream, message))
-        try:
-            while len(self.ended) < UNREAD_CALLS:
-                head = await reader.readexactly(9)
-                payload = await reader.readexactly(int.from_bytes(head[:3], "big"))
-                kind, flags, stream = head[3], head[4], int.from_bytes(head[5:9], "big")
-                if kind == http2.SETTINGS and not flags & http2.ACK:
-                    self._writer.write(http2.frame(http2.SETTINGS, http2.ACK, 0))
-                elif kind == http2.PING and not flags & http2.ACK:
-                    self._writer.write(http2.frame(http2.PING, http2.ACK, 0, payload))
-                elif kind == http2.HEADERS and flags & http2.END_STREAM:
-                    self.status = self.status or http2.grpc_status(payload)
-                    self.ended.setdefault(stream, time.monotonic())
-                elif kind == http2.RST_STREAM:
-                    self.ended.setdefault(stream, time.monotonic())
-        except (OSError, EOFError):
-            pass
-
-    def leave(self):
-        if self._writer is not None:
-            self._writer.transport.abort()
-
-
-async def leave_answers_unread(problems):
-    """All calls must end, most of them refused at once, while the daemon's memory stays small."""
-    memory_before = memory_mib("VmHWM")
-    begin = time.monotonic()
-    readers = [SilentReader() for _ in range(UNREAD_CONNECTIONS)]
-    tasks = [asyncio.ensure_future(one.run()) for one in readers]
-    await asyncio.wait(tasks, timeout=UNREAD_SECONDS + LATE_SECONDS)
-    seconds = time.monotonic() - begin
-    for one in readers:
-        one.leave()
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    calls = UNREAD_CONNECTIONS * UNREAD_CALLS
-    ended = sum(len(one.ended) for one in readers)
-    at_once = begin + UNREAD_SECONDS / 2
-    refused = sum(end < at_once for one in readers for end in one.ended.values())
-    statuses = {one.status for one in readers}
-    growth = memory_mib("VmHWM") - memory_before
-    print(f"{calls} unread whole forests: {refused} refused, {ended} ended within {seconds:.0f} s; "
-          f"{growth:.0f} MiB more")
-    check(ended == calls, f"{calls - ended} calls with unread answers never ended", problems)
-    check(statuses == {RESOURCE_EXHAUSTED}, f"refused with {statuses}", problems)
-    check(refused >= calls // 2, f"only {refused} large answers were refused", problems)
-    check(growth < MAX_UNREAD_GROWTH_MIB, f"unread answers took {growth:.0f} MiB", problems)
-
-
 def wait_for_files(limit):
     end = time.monotonic() + SETTLE_SECONDS
     while open_files() > limit and time.monotonic() < end:
         time.sleep(0.2)
     return open_files()
+
+
+class HonestClient:
+    """A process that makes calls until it is told to stop."""
+
+    def __init__(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        self._process = subprocess.Popen([sys.executable, os.path.join(here, "honest_client.py")],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout.readline() == "ready\n", "the honest client did not begin"
+
+    def stop(self, problems):
+        """Returns its tally."""
+        tally = json.loads(self._process.communicate(input="stop\n")[0])
+        check(tally["calls"] >= 20, "the honest client hardly called", problems)
+        check(not tally["failures"], f"honest calls failed: {tally['failures'][:5]}", problems)
+        return tally
 
 
 def print_kinds(attackers):
@@ -398,23 +343,24 @@ def check(holds, problem, problems):
         problems.append(problem)
 
 
+def end(test, problems):
+    for problem in problems:
+        print(f"{test}: {problem}", file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
 def main():
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it reports each write that fails
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    here = os.path.dirname(os.path.abspath(__file__))
-    honest = subprocess.Popen([sys.executable, os.path.join(here, "honest_client.py")],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert honest.stdout.readline() == "ready\n", "the honest client did not begin"
+    honest = HonestClient()
     problems = []
     asyncio.run(bomb_each_method(problems))
-    create_large_study()
-    asyncio.run(leave_answers_unread(problems))
     files_before, memory_before = open_files(), memory_mib("VmHWM")
 
     attackers, most_files = asyncio.run(attack())
     files_after = wait_for_files(files_before + 20)
-    tally = json.loads(honest.communicate(input="stop\n")[0])
+    tally = honest.stop(problems)
     growth = memory_mib("VmHWM") - memory_before
 
     print_kinds(attackers)
@@ -429,13 +375,9 @@ def main():
     left = collections.Counter(a.kind for a in attackers
                                if a.kind in STALLS and a.seconds_until_closed is None)
     check(not left, f"stalled and never closed: {dict(left)}", problems)
-    check(tally["calls"] >= 20, "the honest client hardly called", problems)
-    check(not tally["failures"], f"honest calls failed: {tally['failures'][:5]}", problems)
     check(growth < MAX_GROWTH_MIB, f"memory grew by {growth:.0f} MiB", problems)
     check(files_after <= files_before + 20, f"{files_after} files stay open", problems)
-    for problem in problems:
-        print(f"hostile_connections.py: {problem}", file=sys.stderr)
-    sys.exit(1 if problems else 0)
+    end("hostile_connections.py", problems)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
-const {openEnvelope, sealReports} = require('./sealed.js');
+const {messageBytes, openEnvelope, sealReports} = require('./sealed.js');
 
 const STUDY = 'studies/from-node';
 const LEAF = 'SPLIT_KIND_LEAF';
@@ -162,9 +162,11 @@ async function main() {
   const report = unaryReport(checkedCells(definition, offer), offer.tickets[0]);
   const batch = {study: STUDY, fingerprint: offer.fingerprint, reports: [report]};
   const keys = await studies.ask('GetCuratorKeys', {});
+  const manifest = definition['coppice.v1.Manifest'].deserialize(offer.manifest.manifest);
+  const bytes = messageBytes(STUDY.slice('studies/'.length), manifest.report_bytes, 1);
   for (const outcome of [ACCEPTED, DUPLICATE]) {
     const sealed = sealReports(keys.direct_suite, keys.direct_key,
-      definition['coppice.v1.SealedReports'].serialize(batch));
+      definition['coppice.v1.SealedReports'].serialize(batch), bytes);
     const {keyId: key_id, encapsulated, ciphertext} = sealed;
     const answer = await reports.ask('SubmitReports', {key_id, encapsulated, ciphertext});
     assert.deepStrictEqual(sealed.open(answer.sealed_outcomes), [outcome]);

@@ -28,9 +28,14 @@ const extract = (suite, salt, label, input) => hmac(salt, 'HPKE-v1', suite, labe
 const expand = (suite, key, label, info, size) =>
   hmac(key, Buffer.from([0, size]), 'HPKE-v1', suite, label, info, ONE).subarray(0, size);
 
-// Seals a serialized SealedReports message for the curator's direct key. Returns the fields of the request,
-// and `open`, which returns the numbers of the outcomes in its answer.
-function sealReports(suite, key, message) {
+// The length that a message of reports is padded to, by the study's id and its manifest.
+function messageBytes(id, reportBytes, reports) {
+  return Math.ceil((4 + 44 + id.length + reports * (46 + reportBytes)) / 64) * 64;
+}
+
+// Seals a serialized SealedReports message for the curator's direct key, padded to `bytes`. Returns the fields
+// of the request, and `open`, which returns the numbers of the outcomes in its answer.
+function sealReports(suite, key, message, bytes) {
   assert.strictEqual(suite, 1, 'another suite');
   const spki = Buffer.concat([Buffer.from('302a300506032b656e032100', 'hex'), key]); // RFC 8410
   const curator = crypto.createPublicKey({key: spki, format: 'der', type: 'spki'});
@@ -51,7 +56,7 @@ function sealReports(suite, key, message) {
   const cipher = crypto.createCipheriv('aes-128-gcm', expand(SUITE, secret, 'key', context, 16),
     expand(SUITE, secret, 'base_nonce', context, 12));
 
-  const plaintext = Buffer.alloc(Math.ceil((message.length + 4) / 64) * 64);
+  const plaintext = Buffer.alloc(bytes);
   plaintext.writeUInt32BE(message.length);
   plaintext.set(message, 4);
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
@@ -69,4 +74,4 @@ function sealReports(suite, key, message) {
   return {keyId, encapsulated, ciphertext, open};
 }
 
-module.exports = {openEnvelope, sealReports};
+module.exports = {openEnvelope, messageBytes, sealReports};

@@ -57,20 +57,23 @@ class Message:
         return None if opened is None else list(opened)
 
 
-def sealed_reports(client, name, fingerprint, reports, report_bytes=8, key=None):
-    """A message of reports, sealed for the key of the curator at the other end of a ReflectedClient, unless `key` is
-    given: its suite and its 32 bytes. `name` is "studies/ID"."""
+def report_bytes_of(client, name):
+    """What a report of the study is padded to, by its manifest."""
+    signed = client.call(STUDIES, "GetManifest", name=name).manifest
+    return client.message("coppice.v1.Manifest", signed.manifest).report_bytes
+
+
+def sealed_reports(client, name, fingerprint, reports):
+    """A message of reports, sealed for the key of the curator at the other end of a ReflectedClient. `name` is
+    "studies/ID"."""
     client.describe(REPORTS)
     content = client.encoded("coppice.v1.SealedReports", study=name, fingerprint=fingerprint, reports=reports)
-    if key is None:
-        keys = client.call(STUDIES, "GetCuratorKeys")
-        key = keys.direct_suite, keys.direct_key
-    needed = max(message_bytes(name.removeprefix("studies/"), report_bytes, len(reports)),
-                 (len(content) + 4 + STEP - 1) // STEP * STEP)
-    return Message(*key, content, needed)
+    keys = client.call(STUDIES, "GetCuratorKeys")
+    size = message_bytes(name.removeprefix("studies/"), report_bytes_of(client, name), len(reports))
+    return Message(keys.direct_suite, keys.direct_key, content, size)
 
 
-def submit(client, name, fingerprint, reports, **more):
+def submit(client, name, fingerprint, reports):
     """Sends reports, and returns the numbers of their outcomes."""
-    message = sealed_reports(client, name, fingerprint, reports, **more)
+    message = sealed_reports(client, name, fingerprint, reports)
     return message.outcomes(client.call(REPORTS, "SubmitReports", **message.fields()).sealed_outcomes)

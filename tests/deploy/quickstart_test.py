@@ -16,10 +16,12 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from eventually import eventually  # noqa: E402
 
 BIN, SOURCE = map(pathlib.Path, sys.argv[1:3])
 LIST = "coppice.v1.StudyService/ListStudies"
@@ -89,11 +91,7 @@ class KeptQuickstart(unittest.TestCase):
                 os.kill(pid, signal.SIGTERM)
             except ProcessLookupError:
                 return
-            for _ in range(1500):
-                if not os.path.exists(f"/proc/{pid}/exe"):
-                    return
-                time.sleep(0.1)
-            self.fail("the daemon does not stop")
+            eventually(lambda: not os.path.exists(f"/proc/{pid}/exe"), lambda: "the daemon does not stop")
 
     def get(self, uses, path="", body=None, headers=None):
         context = ssl.create_default_context(cafile=uses["ca"])

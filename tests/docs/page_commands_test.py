@@ -11,10 +11,10 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 
 from commands_test import BINARIES, FENCE, ROOT, missing_package
+from eventually import port_of  # beside missing_package.py
 
 OWN_SCRIPT = {"README.md", "docs/tutorial.md", "docs/protocol.md"}
 DATA = pathlib.Path(os.environ.get("COPPICE_DATA_DIR", ROOT.parent / "shared/data"))
@@ -154,13 +154,8 @@ class Stage:
             self.daemon = subprocess.Popen(
                 [BINARIES / "coppiced", "--data-dir", "store", "--listen", "127.0.0.1:0", "--port-file", "port",
                  "--tls-cert", "certs/server.crt", "--tls-key", "certs/server.key"], cwd=self.folder, stderr=log)
-        port = self.folder / "port"
-        until = time.monotonic() + 60
-        while not port.exists() or not port.read_text(encoding="utf-8").strip():
-            if self.daemon.poll() is not None or time.monotonic() > until:
-                raise RuntimeError("coppiced does not start: " + (self.folder / "log").read_text(encoding="utf-8"))
-            time.sleep(0.05)
-        self.environment["COPPICE_SERVER"] = "127.0.0.1:" + port.read_text(encoding="utf-8").strip()
+        port = port_of(self.daemon, self.folder / "port", self.folder / "log")
+        self.environment["COPPICE_SERVER"] = f"127.0.0.1:{port}"
         self.environment["COPPICE_CA"] = str(self.folder / "certs/ca.crt")
         self.run(SET_UP)
         self.environment["RELAY_PIN"] = (self.folder / "pin").read_text(encoding="utf-8").split()[0]

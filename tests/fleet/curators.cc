@@ -9,6 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "common/base/text.h"
+#include "tests/support/eventually.h"
 #include "tests/support/free_port.h"
 
 namespace coppice::fleet_faults {
@@ -218,9 +219,8 @@ bool Curators::StopAll() {
   for (size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = *slots_[i];
     if (slot.process == nullptr) continue;
-    while (slot.process->Running() && absl::Now() < deadline) {
-      absl::SleepFor(absl::Milliseconds(10));
-    }
+    testing::Eventually([&] { return !slot.process->Running(); },
+                        absl::ToChronoNanoseconds(deadline - absl::Now()));
     if (slot.process->Running()) {
       complaint_ = StrCat("curator ", i, " does not end three minutes after SIGTERM");
       slot.process->Signal(SIGKILL);

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "absl/time/clock.h"
 #include "common/base/text.h"
 #include "server/store/postgres/connection.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::fleet_faults {
 namespace {
@@ -31,11 +31,9 @@ Database::Database(bool synchronous) {
   if (!synchronous) return;
   servers_[0]->Set("SET synchronous_standby_names = 'replica'");
   const std::string ready = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-  for (int i = 0; i < 15000; ++i) {
-    if (PostgresServer::Number(servers_[0]->Uri("postgres"), ready) == 1) return;
-    absl::SleepFor(absl::Milliseconds(20));
-  }
-  ADD_FAILURE() << "the replica does not become synchronous";
+  EXPECT_TRUE(testing::Eventually([&] {
+    return PostgresServer::Number(servers_[0]->Uri("postgres"), ready) == 1;
+  })) << "the replica does not become synchronous";
 }
 
 std::vector<std::string> Database::Sockets() const {

@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <chrono>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/integration/daemon.h"
@@ -48,14 +46,6 @@ class PolicyTest : public ::testing::Test {
     daemon_.more_flags = {"--policy", policy_};
     ASSERT_TRUE(daemon_.Start());
   }
-  // Sends SIGHUP and waits until the log says `text` once more.
-  void ReloadUntil(const std::string& text) {
-    const size_t size = daemon_.log().size();
-    daemon_.Signal(SIGHUP);
-    while (daemon_.log().find(text, size) == std::string::npos) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  }
   Outcome As(const std::string& name, std::vector<std::string> arguments) const {
     if (!name.empty()) {
       arguments.emplace_back("--token-file");
@@ -91,15 +81,15 @@ TEST_F(PolicyTest, ATokenIsRotatedWithoutARestart) {
   EXPECT_EQ(As("before", {"study", "list"}).exit_code, 0);
   EXPECT_EQ(As("after", {"study", "list"}).exit_code, 1);
   WritePolicy("{\"tokens\":[" + before + "," + after + "]}");
-  ReloadUntil("reloaded");
+  daemon_.ReloadUntil("reloaded");
   EXPECT_EQ(As("before", {"study", "list"}).exit_code, 0);
   EXPECT_EQ(As("after", {"study", "list"}).exit_code, 0);
   WritePolicy("{\"tokens\":[" + after + "]}");
-  ReloadUntil("reloaded");
+  daemon_.ReloadUntil("reloaded");
   EXPECT_THAT(As("before", {"study", "list"}).err, HasSubstr("not known here"));
   EXPECT_EQ(As("after", {"study", "list"}).exit_code, 0);
   WritePolicy("{");
-  ReloadUntil("not valid JSON");
+  daemon_.ReloadUntil("not valid JSON");
   EXPECT_EQ(As("after", {"study", "list"}).exit_code, 0);
   EXPECT_EQ(daemon_.Stop(), 0);
   for (const std::string& token : tokens_) EXPECT_THAT(daemon_.log(), Not(HasSubstr(token)));

@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -20,12 +19,14 @@
 #include "nlohmann/json.hpp"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/counter.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
 using ::coppice::testing::BinaryPath;
+using ::coppice::testing::Counter;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::RunProgram;
@@ -154,16 +155,9 @@ TEST_F(AuditTest, TellsWhoDidWhatInOrderAndNothingOfDevices) {
 }
 
 TEST_F(AuditTest, TellsOfReloadsAndOfStarts) {
-  const auto reload = [&](const std::string& text) {
-    const size_t size = daemon_.log().size();
-    daemon_.Signal(SIGHUP);
-    while (daemon_.log().find(text, size) == std::string::npos) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  };
-  reload("reloaded part=policy");
+  daemon_.ReloadUntil("reloaded part=policy");
   WritePolicy("{");
-  reload("kept part=policy");
+  daemon_.ReloadUntil("kept part=policy");
   WritePolicy(policy_text_);
   EXPECT_EQ(daemon_.Stop(), 0);
   ASSERT_TRUE(daemon_.Start());
@@ -179,7 +173,7 @@ TEST_F(AuditTest, AKilledDaemonHasToldOfEachAcknowledgedCall) {
   std::set<std::string> expected;
   for (int round = 0; round < 4; ++round) {
     std::map<std::string, Outcome> studies;
-    std::atomic<int> answered = 0;
+    Counter answered;
     std::atomic<bool> killed = false;
     const absl::Time began = absl::Now();
     std::thread caller([&] {
@@ -188,7 +182,7 @@ TEST_F(AuditTest, AKilledDaemonHasToldOfEachAcknowledgedCall) {
         studies[id] = As(
             "ops", {"study", "create", "--study", id, "--public", rows_ + "/public.csv", "--schema",
                     rows_ + "/schema.json", "--epsilon", "4", "--depth", "2", "--timeout", "10"});
-        ++answered;
+        answered.Raise();
         if (killed) return;
         const std::string job = "j" + std::to_string(round) + "-" + std::to_string(i);
         const Outcome charged =
@@ -196,11 +190,11 @@ TEST_F(AuditTest, AKilledDaemonHasToldOfEachAcknowledgedCall) {
                        "0.125", "--job", job, "--timeout", "10"});
         if (charged.exit_code == 0)
           expected.insert("lab ledger/charge datasets/d jobs/" + job + " OK");
-        ++answered;
+        answered.Raise();
       }
     });
     // The call that follows is cut off, each time at another part of its usual length.
-    while (answered <= round) absl::SleepFor(absl::Milliseconds(1));
+    answered.Await(round + 1);
     absl::SleepFor((absl::Now() - began) / (round + 1) * (0.5 + 0.15 * round));
     killed = true;
     daemon_.Kill();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -14,6 +13,7 @@
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
 #include "tests/support/collector.h"
+#include "tests/support/eventually.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -21,6 +21,7 @@ namespace {
 
 using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
+using ::coppice::testing::Eventually;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::RandomizedReports;
 using ::coppice::testing::RunProgram;
@@ -164,12 +165,12 @@ std::vector<std::filesystem::path> Tables(const Daemon& daemon) {
 }
 
 bool BecomesReady(const Daemon& daemon) {
-  for (int i = 0; i < 100; ++i) {
-    if (daemon.Coppice({"health"}).exit_code == 0) return true;
-    if (daemon.log().find("not ready") != std::string::npos) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // a real daemon
-  }
-  return false;
+  bool ready = false;
+  EXPECT_TRUE(Eventually([&] {
+    ready = daemon.Coppice({"health"}).exit_code == 0;
+    return ready || daemon.log().find("not ready") != std::string::npos;
+  }));
+  return ready;
 }
 
 TEST(BackupTest, AModelThatOutlivesReportsOfItsStudyDoesNotKeepTheDaemonFromBeingReady) {

@@ -144,6 +144,7 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
   ASSERT_TRUE(v1::StudyService::NewStub(channel)->GetCuratorKeys(&asking, {}, &keys).ok());
   const DirectKey key = testing::DirectKeyOf(keys);
 
+  ASSERT_OK_AND_ASSIGN(const uint32_t report_bytes, collector.ReportBytesOf("judged"));
   const auto submit = [&](const std::string& study, const std::string& fingerprint,
                           const std::vector<std::pair<std::string, std::string>>& reports) {
     grpc::ClientContext context;
@@ -156,7 +157,7 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
       report.set_payload(payload);
     }
     v1::SubmitReportsResponse response;
-    const testing::SealedReportsCall call(key, sealed);
+    const testing::SealedReportsCall call(key, sealed, report_bytes);
     const grpc::Status status = stub->SubmitReports(&context, call.request(), &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return call.Outcomes(response).value_or(std::vector<int>());

@@ -6,16 +6,15 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "common/base/text.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/eventually.h"
 #include "tests/support/free_port.h"
 
 namespace coppice {
@@ -38,9 +37,7 @@ class Stranger {
       if (word == "PORT") word = StrCat(port_);
     }
     process_ = std::make_unique<Process>(command);
-    while (!Answers() && process_->Running()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // a real process
-    }
+    EXPECT_TRUE(testing::Eventually([&] { return Answers() || !process_->Running(); }));
     EXPECT_TRUE(process_->Running()) << process_->err();
   }
   // Serves TLS with the certificate in `folder`.

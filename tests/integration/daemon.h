@@ -5,16 +5,17 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "client/device/grpc/connect.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/process.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::testing {
 
@@ -59,17 +60,24 @@ class Daemon {
     std::filesystem::remove(folder_ + "/port");
     std::vector<std::string> command = CommandLine("127.0.0.1:" + port_);
     command.insert(command.end(), more_flags.begin(), more_flags.end());
+    command.insert(command.begin(), environment_.begin(), environment_.end());
     process_ = std::make_unique<Process>(command);
-    while (!std::filesystem::exists(folder_ + "/port")) {
-      if (!process_->Running()) {
-        ADD_FAILURE() << "coppiced did not start: " << process_->err();
-        return false;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // real processes: nothing to fake
+    const bool ended = !Eventually(
+        [&] { return std::filesystem::exists(folder_ + "/port") || !process_->Running(); });
+    if (ended || !process_->Running()) {
+      ADD_FAILURE() << "coppiced did not start: " << process_->err();
+      return false;
     }
     port_ = ReadWhole(folder_ + "/port");
     port_.erase(port_.find_last_not_of('\n') + 1);
     return true;
+  }
+  // Puts its wall clock ahead from the next start on.
+  void MoveClock(absl::Duration by) {
+    const std::string file = folder_ + "/clock";
+    std::ofstream(file) << absl::ToInt64Seconds(by);
+    environment_ = {"/usr/bin/env", "LD_PRELOAD=" + BinaryPath("../tests/libcoppice_test_clock.so"),
+                    "COPPICE_TEST_CLOCK=" + file};
   }
   // Ends it as a crash does.
   void Kill() {
@@ -86,6 +94,12 @@ class Daemon {
   }
 
   void Signal(int signal) const { process_->Signal(signal); }
+  // Has it read its files again, and waits until its log says `text` once more.
+  void ReloadUntil(const std::string& text) const {
+    const size_t before = log().size();
+    Signal(SIGHUP);
+    EXPECT_TRUE(Eventually([&] { return log().find(text, before) != std::string::npos; })) << text;
+  }
   // Waits until it ends by itself; returns the exit code.
   int Wait() { return process_->Wait(); }
 
@@ -126,6 +140,7 @@ class Daemon {
   std::string data_dir_;
   std::string port_ = "0";
   std::vector<std::string> more_flags_;
+  std::vector<std::string> environment_;  // a program that sets it
   std::unique_ptr<Process> process_;
 };
 

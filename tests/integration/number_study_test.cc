@@ -129,6 +129,35 @@ TEST_F(NumberStudyTest, LearnsFromNumbersAloneWhereAllFeaturesArePublic) {
   EXPECT_LT(Evaluate("m")["rmse"], 300);
 }
 
+// A window of several bits instead of one: asked for, or chosen where epsilon is large.
+TEST_F(NumberStudyTest, HidesNumbersAloneInAWindow) {
+  nlohmann::json schema = nlohmann::json::parse(std::ifstream(Path("schema.json")));
+  for (auto& feature : schema["features"]) feature["public"] = true;
+  std::ofstream(Path("schema.json")) << schema;
+  ASSERT_EQ(Create({"--public", Path("public.csv"), "--mechanism", "window_response"}).exit_code,
+            0);
+  const auto study = daemon_.CoppiceJson({"study", "show", "--study", "rents"});
+  EXPECT_EQ(study["mechanism"], "window_response");
+  EXPECT_EQ(study["window"], (nlohmann::json{{"reach", 62}, {"half_width", 12}})) << "at epsilon 4";
+  EXPECT_EQ(Collect({"--show", "size,town"})["accepted"], 4000);
+  daemon_.Signal(SIGKILL);
+  ASSERT_TRUE(daemon_.Start());
+  daemon_.CoppiceJson({"model", "build", "--study", "rents", "--model", "m"});
+  EXPECT_LT(Evaluate("m")["rmse"], 300);
+  const Outcome verified = daemon_.Coppice({"model", "verify", "--model", "m"});
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("the window that numbers are hidden in: reach 62"));
+  EXPECT_EQ(daemon_.CoppiceJson({"study", "counts", "--study", "rents", "--depth", "1"})["reports"],
+            4000);
+}
+
+TEST_F(NumberStudyTest, RefusesAWindowWhereFeaturesArePrivate) {
+  const Outcome refused =
+      Create({"--public", Path("public.csv"), "--mechanism", "window_response"});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("numbers whose features are all public"));
+}
+
 TEST_F(NumberStudyTest, ShowsPublicFeaturesAndHidesTheRest) {
   WriteSchema("true");
   ASSERT_EQ(Create({"--public", Path("public.csv")}).exit_code, 0);

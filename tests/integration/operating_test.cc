@@ -3,16 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/integration/daemon.h"
 #include "tests/integration/http_page.h"
+#include "tests/support/eventually.h"
 
 namespace coppice {
 namespace {
@@ -33,6 +32,10 @@ using ::testing::HasSubstr;
 class OperatingTest : public ::testing::Test {
  protected:
   // Starts it with a metrics page, whose port is in the log before the daemon serves.
+  // The first round of checks may still run when the daemon serves.
+  void AwaitReady() const {
+    ASSERT_TRUE(testing::Eventually([&] { return daemon_.Coppice({"health"}).exit_code == 0; }));
+  }
   void Start() {
     daemon_.AddFlags({"--json", "--metrics-listen", "127.0.0.1:0"});
     ASSERT_TRUE(daemon_.Start());
@@ -107,11 +110,7 @@ TEST_F(OperatingTest, MetricsCountWhatHappened) {
 
 TEST_F(OperatingTest, IsReadyOnceChecksPassAndSaysSoToAProbe) {
   Start();
-  Outcome ready = daemon_.Coppice({"health"});
-  while (ready.exit_code != 0) {  // the first round may still run
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    ready = daemon_.Coppice({"health"});
-  }
+  AwaitReady();
   EXPECT_EQ(daemon_.Coppice({"health", "--alive"}).exit_code, 0);
   EXPECT_EQ(daemon_.Stop(), 0);
   EXPECT_EQ(daemon_.Coppice({"health", "--timeout", "1"}).exit_code, 1);
@@ -119,9 +118,7 @@ TEST_F(OperatingTest, IsReadyOnceChecksPassAndSaysSoToAProbe) {
 
 TEST_F(OperatingTest, StatusSaysHowTheDaemonIs) {
   Start();
-  while (daemon_.Coppice({"health"}).exit_code != 0) {  // the first round may still run
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
+  AwaitReady();
   const auto status = daemon_.CoppiceJson({"admin", "status"});
   EXPECT_EQ(status["serving"], true);
   EXPECT_EQ(status["store"], "rocksdb");

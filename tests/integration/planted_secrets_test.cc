@@ -90,7 +90,8 @@ class PlantedSecretsTest : public ::testing::Test {
     Sign(context);
     v1::SubmitReportsResponse response;
     const DirectKey key = DirectKeyNow();
-    const testing::SealedReportsCall call(key, reports);
+    const testing::SealedReportsCall call(key, reports,
+                                          testing::ReportBytesOf(offer_.manifest().manifest()));
     ASSERT_TRUE(stub->SubmitReports(&context, call.request(), &response).ok());
     EXPECT_THAT(call.Outcomes(response),
                 ::testing::Optional(::testing::ElementsAre(v1::REPORT_OUTCOME_BAD_TICKET,

@@ -2,17 +2,16 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/base/text.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/http_page.h"
+#include "tests/support/eventually.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temp_dir.h"
@@ -22,6 +21,7 @@ namespace {
 
 using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
+using ::coppice::testing::Eventually;
 using ::coppice::testing::GetPage;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::PostgresServer;
@@ -122,9 +122,7 @@ TEST_F(PostgresDaemonTest, ADaemonThatWasPausedWritesNothingOverItsSuccessor) {
                      "--schema", Path("rows/schema.json"), "--epsilon", "2"});
   EXPECT_NE(late.exit_code, 0);
   // Readiness writes to the store every few seconds.
-  for (int i = 0; i < 3000 && first.log().find("not ready") == std::string::npos; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
+  EXPECT_TRUE(Eventually([&] { return first.log().find("not ready") != std::string::npos; }));
   EXPECT_THAT(first.log(), AllOf(HasSubstr("not ready check=store"), HasSubstr("another daemon")));
   EXPECT_EQ(PostgresServer::Number(uri_, records), before);
   EXPECT_EQ(AcceptedBy(second), 1500);
@@ -139,21 +137,15 @@ TEST_F(PostgresDaemonTest, TheAlarmStaysWhileNoSynchronousReplicaIsThere) {
   Daemon daemon(folder_.path(), primary.NewDatabase());
   daemon.AddFlags({"--metrics-listen", "127.0.0.1:0"});
   ASSERT_TRUE(daemon.Start());
-  const auto await = [](const std::function<bool()>& is_so) {
-    for (int i = 0; i < 3000 && !is_so(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-    return is_so();
-  };
   const auto standby_missing = [&] {
     const int port = MetricsPort(daemon.log());
     return ValueOf(GetPage(port, "/metrics"), "coppice_standby_missing");
   };
-  ASSERT_TRUE(await([&] { return standby_missing() == 1; })) << daemon.log();
+  ASSERT_TRUE(Eventually([&] { return standby_missing() == 1; })) << daemon.log();
   EXPECT_THAT(daemon.log(), AllOf(HasSubstr("warning no synchronous standby"),
                                   HasSubstr("set synchronous_standby_names")));
   primary.Set("SET synchronous_standby_names = 'replica'");
-  EXPECT_TRUE(await([&] { return standby_missing() == 0; })) << daemon.log();
+  EXPECT_TRUE(Eventually([&] { return standby_missing() == 0; })) << daemon.log();
   EXPECT_THAT(daemon.log(), HasSubstr("synchronous standby is there"));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/integration/daemon.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {
@@ -18,6 +19,7 @@ namespace {
 
 using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
+using ::coppice::testing::Eventually;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::Process;
 using ::coppice::testing::ReadWhole;
@@ -142,10 +144,11 @@ TEST_F(PrivateFilesTest, ThePortFileFollowsNoLink) {
   for (const std::string& word : daemon.CommandLine("127.0.0.1:0")) command.push_back(word);
   Process process(command);
   // If the daemon followed a link, the port would end up in its target, or the link in its place.
-  while (!fs::is_regular_file(fs::symlink_status(port)) && ReadWhole(victim) == "precious\n") {
-    ASSERT_TRUE(process.Running()) << process.err();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // a real process: nothing to fake
-  }
+  EXPECT_TRUE(Eventually([&] {
+    return fs::is_regular_file(fs::symlink_status(port)) || ReadWhole(victim) != "precious\n" ||
+           !process.Running();
+  }));
+  ASSERT_TRUE(process.Running()) << process.err();
   EXPECT_EQ(ReadWhole(victim), "precious\n");
   EXPECT_GT(std::stoi(ReadWhole(port)), 0);
   EXPECT_EQ(fs::status(port).permissions(), perms(0644)) << "a port is no secret";

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "client/device/grpc/server_call.h"
@@ -42,19 +41,6 @@ class ReloadTest : public ::testing::Test {
     const std::string to = folder_.path() + "/certs/" + name;
     std::filesystem::copy_file(from + "/" + name, to + ".new");
     std::filesystem::rename(to + ".new", to);
-  }
-  // How often the log says `text`.
-  size_t Times(const std::string& text) const {
-    const std::string log = daemon_.log();
-    size_t times = 0;
-    for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) ++times;
-    return times;
-  }
-  // Sends SIGHUP and waits until the log says `text` once more.
-  void ReloadUntil(const std::string& text) {
-    const size_t before = Times(text);
-    daemon_.Signal(SIGHUP);
-    while (Times(text) == before) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   // Makes one call over a new connection that trusts `ca`.
   bool Reaches(const std::string& ca, const std::string& certs_of_client = "") const {
@@ -90,7 +76,7 @@ TEST_F(ReloadTest, ARenewedCertificateMeetsNewConnectionsWhileOldOnesGoOn) {
   const std::string renewed = MakeCertificates("renewed");
   for (const char* file : {"server.crt", "server.key", "ca.crt"}) Install(renewed, file);
   EXPECT_TRUE(Reaches(old_ca));  // no signal was sent yet
-  ReloadUntil("reloaded part=certificates");
+  daemon_.ReloadUntil("reloaded part=certificates");
   EXPECT_TRUE(Reaches(renewed + "/ca.crt"));
   EXPECT_FALSE(Reaches(old_ca));
   EXPECT_TRUE(List(*old_connection).ok());
@@ -100,12 +86,12 @@ TEST_F(ReloadTest, ABadPairIsRefusedAndTheOldOneStays) {
   ASSERT_TRUE(daemon_.Start());
   const std::string other = MakeCertificates("other");
   Install(other, "server.key");  // the certificate has another key
-  ReloadUntil("kept part=certificates");
+  daemon_.ReloadUntil("kept part=certificates");
   EXPECT_THAT(daemon_.log(), HasSubstr("does not belong to the certificate"));
   EXPECT_TRUE(Reaches(daemon_.ca()));
   // The pair is accepted once the certificate is there too.
   Install(other, "server.crt");
-  ReloadUntil("reloaded part=certificates");
+  daemon_.ReloadUntil("reloaded part=certificates");
   EXPECT_TRUE(Reaches(other + "/ca.crt"));
 }
 
@@ -118,7 +104,7 @@ TEST_F(ReloadTest, ClientsAreStillAskedForTheirCertificateByTheNewAuthority) {
 
   const std::string renewed = MakeCertificates("renewed");
   for (const char* file : {"server.crt", "server.key", "ca.crt"}) Install(renewed, file);
-  ReloadUntil("reloaded part=certificates");
+  daemon_.ReloadUntil("reloaded part=certificates");
   EXPECT_TRUE(Reaches(renewed + "/ca.crt", renewed));
   EXPECT_FALSE(Reaches(renewed + "/ca.crt"));
   EXPECT_FALSE(Reaches(renewed + "/ca.crt", first));
@@ -142,12 +128,12 @@ TEST_F(ReloadTest, TheLogLevelIsReadAgainFromTheFile) {
   EXPECT_THAT(daemon_.log(), Not(HasSubstr("ListStudies")));
 
   std::ofstream(config) << "log-level = \"debug\"\n";
-  ReloadUntil("reloaded part=log-level");
+  daemon_.ReloadUntil("reloaded part=log-level");
   ASSERT_TRUE(Reaches(daemon_.ca()));
   EXPECT_THAT(daemon_.log(), HasSubstr("ListStudies"));
 
   std::ofstream(config) << "log-level = \"loud\"\n";
-  ReloadUntil("kept part=log-level");
+  daemon_.ReloadUntil("kept part=log-level");
   EXPECT_EQ(daemon_.Stop(), 0);
 }
 

@@ -116,11 +116,6 @@ class SealedDaemonTest : public ::testing::Test {
     for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) ++times;
     return times;
   }
-  void ReloadUntil(const std::string& text) {
-    const size_t before = Times(text);
-    daemon_.Signal(SIGHUP);
-    while (Times(text) == before) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
 
   TempDir folder_;
   const std::string rows_ = folder_.path() + "/rows";
@@ -197,13 +192,13 @@ TEST_F(SealedDaemonTest, KeysRotateWhileItServes) {
   StartWithKeys();
   CreateDataset("d");
   const std::string second = Coppiced({"key-file", "--add", key_file_}).out.substr(0, 16);
-  ReloadUntil("reloaded part=key-file");
+  daemon_.ReloadUntil("reloaded part=key-file");
   EXPECT_THAT(daemon_.log(), HasSubstr("key rotated former_key=" + first_key_.substr(0, 16)));
   CreateDataset("e");
   // A file that lacks the key in use is not taken.
   const std::string good = ReadWhole(key_file_);
   std::ofstream(key_file_) << good.substr(65);
-  ReloadUntil("kept part=key-file");
+  daemon_.ReloadUntil("kept part=key-file");
   EXPECT_THAT(daemon_.log(), HasSubstr(second));
   // The new key alone opens the store.
   std::ofstream(key_file_) << good.substr(0, 65);

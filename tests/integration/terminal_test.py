@@ -16,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 import termios
-import time
 import unittest
 from fcntl import ioctl
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import missing_package  # noqa: E402
+from eventually import port_of  # noqa: E402
 
 BIN = pathlib.Path(os.environ["COPPICE_BIN_DIR"])
 SHARE = pathlib.Path(os.environ["COPPICE_SHARE_DIR"])
@@ -83,12 +83,8 @@ class DaemonTest(unittest.TestCase):
         cls.daemon = subprocess.Popen(
             [BIN / "coppiced", "--data-dir", cls.folder / "store", "--insecure", "--listen",
              "127.0.0.1:0", "--port-file", cls.folder / "port"], stderr=cls.log)
-        while not (cls.folder / "port").exists():
-            if cls.daemon.poll() is not None:
-                raise RuntimeError((cls.folder / "log").read_text())
-            time.sleep(0.01)
-        cls.server = ["--server", "127.0.0.1:" + (cls.folder / "port").read_text().strip(),
-                      "--insecure"]
+        port = port_of(cls.daemon, cls.folder / "port", cls.folder / "log")
+        cls.server = ["--server", f"127.0.0.1:{port}", "--insecure"]
         rows = cls.folder / "rows"
         run("coppice-lab", "synthesize", "--output-dir", rows, "--synthetic",
             "private=40000,public=30,test=20")

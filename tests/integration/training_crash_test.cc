@@ -22,12 +22,16 @@
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/counter.h"
+#include "tests/support/eventually.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::Counter;
 using ::coppice::testing::Daemon;
+using ::coppice::testing::Eventually;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
 using Clock = std::chrono::steady_clock;
@@ -195,10 +199,10 @@ TEST(TrainingCrashTest, SigkillAtRandomLeavesTheBooksRight) {
     const int enough = 1 + static_cast<int>(random() % 20);
     const double part = std::uniform_real_distribution<double>(0, 1)(random);
     const Clock::time_point began = Clock::now();
-    std::atomic<int> answers = 0;
+    Counter answers;
     std::atomic<bool> killed = false;
     std::thread killer([&] {
-      while (answers < enough) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      answers.Await(enough);
       std::this_thread::sleep_for((Clock::now() - began) * part / enough);
       killed = true;
       daemon.Kill();
@@ -208,8 +212,8 @@ TEST(TrainingCrashTest, SigkillAtRandomLeavesTheBooksRight) {
       ++number;
       if (client.Submit(number)) acknowledged.insert(number);
       if (random() % 4 == 0) client.Cancel(number);
-      ++answers;
-      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
+      answers.Raise();
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
     }
     killer.join();
     ASSERT_TRUE(daemon.Start());
@@ -220,9 +224,7 @@ TEST(TrainingCrashTest, SigkillAtRandomLeavesTheBooksRight) {
   // Queued jobs still run; then none is left open.
   Client client(daemon);
   for (const auto& [name, account] : AccountsOf(client.GetDataset())) {
-    while (client.GetJob(name).state() < v1::JOB_STATE_DONE) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    ASSERT_TRUE(Eventually([&] { return client.GetJob(name).state() >= v1::JOB_STATE_DONE; }));
   }
   CheckBooks(client, acknowledged);
   int done = 0;

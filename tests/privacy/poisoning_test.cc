@@ -15,10 +15,13 @@
 #include "common/ldp/subset_selection.h"
 #include "common/ldp/symbol_response.h"
 #include "common/privacy/openssl_random.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
+
+using ::coppice::testing::DomainFor;
 
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))  # for curator.py
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))  # for eventually.py
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 

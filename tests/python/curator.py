@@ -11,10 +11,11 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 
 import numpy as np
 import pandas as pd
+
+from eventually import eventually, port_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("COPPICE_BIN_DIR", ROOT / "build/release/bin"))
@@ -94,10 +95,7 @@ class Curator:
                  "--port-file", port_file, "--tls-cert", self.certs / "server.crt",
                  "--tls-key", self.certs / "server.key", "--policy", self.folder / "policy.json",
                  *self.flags], stderr=log)
-        while not port_file.exists() or not port_file.read_text().strip():
-            if self.daemon.poll() is not None:
-                raise RuntimeError((self.folder / "log").read_text())
-            time.sleep(0.02)
+        port_of(self.daemon, port_file, self.folder / "log")
 
     def stop(self):
         """End as a crash does: an orderly end waits for connections, up to ten seconds."""
@@ -160,8 +158,7 @@ class CuttingProxy:
             if self.cut_after is not None and passed > self.cut_after:
                 self.cuts += 1
                 break
-            while self.stall_after is not None and passed > self.stall_after:
-                time.sleep(0.02)
+            eventually(lambda up=passed: self.stall_after is None or up <= self.stall_after)
             server.sendall(piece)
         close(client, server)
 

@@ -197,15 +197,16 @@ class TestProcesses:
 
     def test_a_process_may_end_while_a_thread_fits(self):
         done = run(
-            "import threading, warnings, numpy as np, coppice, time\n"
+            "import threading, warnings, numpy as np, coppice\n"
             "warnings.simplefilter('ignore')\n"
             "rows = np.random.default_rng(1).random((200_000, 20))\n"
             "def fit():\n"
             "  while True:\n"
             "    coppice.PrivateTreeClassifier(epsilon=1, bounds=(0, 1), classes=[0, 1])"
-            ".fit(rows, rows[:, 0] > .5, progress=lambda done: None)\n"
+            ".fit(rows, rows[:, 0] > .5, progress=lambda done: fits.set())\n"
+            "fits = threading.Event()\n"
             "threading.Thread(target=fit, daemon=True).start()\n"
-            "time.sleep(.5)\n"
+            "fits.wait()\n"
         )
         assert done.returncode == 0, done.stderr
 

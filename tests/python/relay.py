@@ -4,9 +4,9 @@ import json
 import pathlib
 import subprocess
 import tempfile
-import time
 
 from curator import BIN, ROOT, SCHEMA, customers
+from eventually import eventually
 
 TICKETS = 1000  # the smallest batch there is
 
@@ -56,7 +56,7 @@ class Relay:
                  "--curator", self.curator.server, "--curator-ca", self.curator.ca, "--curator-key",
                  self.curator_key, "--curator-token-file", self.curator.folder / "relay.token",
                  *names, "--tickets", str(TICKETS), "--deal", "1h", "--collect", "2h"], stderr=log)
-        wait_until(self._is_ready, self.log)
+        eventually(self._is_ready, self.log)
 
     def _is_ready(self):
         if self.process.poll() is not None:
@@ -85,11 +85,3 @@ class Relay:
 
 def printed(command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def wait_until(holds, tell, seconds=600):
-    """Real processes: nothing to fake."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, tell()
-        time.sleep(0.05)

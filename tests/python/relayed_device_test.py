@@ -12,7 +12,8 @@ import pytest
 import coppice
 from coppice import Device, Journal, Policy, RelayedDevice
 from curator import Curator, customers
-from relay import TICKETS, Relay, wait_until
+from eventually import eventually
+from relay import TICKETS, Relay
 
 ROW = {"age": 30, "plan": "plus", "calls": 12.5, "left": "yes"}
 STUDY = "relayed"
@@ -303,7 +304,7 @@ def test_the_curator_counts_it(curator, relay, tmp_path):
         study.update(said)
         return said.get("accepted") == TICKETS and said.get("waiting") == 0
 
-    wait_until(is_counted, lambda: f"{study}\n{relay.log()}")
+    eventually(is_counted, lambda: f"{study}\n{relay.log()}")
     assert study["batches"] == 1 and not study["rejected"] and study["least_accepted"] == TICKETS
     curator.describe("study", "seal", "--study", COUNTED)
     curator.describe("model", "build", "--study", COUNTED, "--model", "tree")

@@ -190,6 +190,8 @@ class Runtimes(unittest.TestCase):
                 self.compare("xgboost, large" if is_large else "xgboost", sample,
                              sample.answers["single"], answers_of(booster, rows, sample))
                 self.check_contributions(booster, sample)
+                # A dump, by which people and other programs look at a model, names every split.
+                self.assertTrue(all(booster.get_dump()))
         self.assertGreater(compared, 10)
 
     def check_contributions(self, booster, sample):

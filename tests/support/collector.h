@@ -72,6 +72,17 @@ class Collector {
     return results;
   }
 
+  // What each report of the study is padded to, by its manifest.
+  StatusOr<uint32_t> ReportBytesOf(const std::string& study) const {
+    {
+      const std::lock_guard lock(memory_->mutex);
+      const auto seen = memory_->seen.OfStudy(study);
+      if (seen.has_value()) return seen->manifest.direct->report_bytes;
+    }
+    COPPICE_RETURN_IF_ERROR(FetchForest(study, 1).status());
+    return ReportBytesOf(study);
+  }
+
   // What SubmitReports would be sent with these reports, which must go together.
   StatusOr<DirectReports> Seal(absl::Span<const PrivateReport* const> reports) const {
     COPPICE_ASSIGN_OR_RETURN(const DirectKey key, CuratorsKey());
@@ -110,16 +121,6 @@ class Collector {
         carrier_->Carry({"/coppice.v1.StudyService/GetCuratorKeys", ProofRequest(challenge)}));
     COPPICE_ASSIGN_OR_RETURN(const CuratorProof proof, OpenProof(response, challenge));
     return proof.direct;
-  }
-
-  StatusOr<uint32_t> ReportBytesOf(const std::string& study) const {
-    {
-      const std::lock_guard lock(memory_->mutex);
-      const auto seen = memory_->seen.OfStudy(study);
-      if (seen.has_value()) return seen->manifest.direct->report_bytes;
-    }
-    COPPICE_RETURN_IF_ERROR(FetchForest(study, 1).status());
-    return ReportBytesOf(study);
   }
 
   std::shared_ptr<GrpcCarrier> carrier_;

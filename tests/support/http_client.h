@@ -123,6 +123,14 @@ class HttpClient {
     return response;
   }
 
+  // Reads until `text` has come, and keeps it for what reads next. False if the connection ends.
+  bool ReadUntil(std::string_view text) {
+    while (in_.find(text) == std::string::npos) {
+      if (!ReadMore()) return false;
+    }
+    return true;
+  }
+
   const std::string& peer_certificate() const { return peer_certificate_; }
 
  private:

@@ -20,6 +20,7 @@
 #include "common/base/text.h"
 #include "server/store/postgres/connection.h"
 #include "tests/integration/process.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice::testing {
@@ -114,10 +115,18 @@ class PostgresServer {
     return StrCat("postgresql:///", database, "?host=", StrJoin(hosts, ","),
                   "&port=", StrJoin(ports, ","), "&user=owner");
   }
-  // Changes a setting of the whole server at once.
+  // Changes a setting of the whole server. New sessions have it at once, and others after their
+  // next statement; the process that orders commits to wait for replicas learns of it a little
+  // later.
   void Set(const std::string& setting) {
-    Execute(Uri("postgres"), "ALTER SYSTEM " + setting);
-    Execute(Uri("postgres"), "SELECT pg_reload_conf()");
+    const std::string uri = Uri("postgres");
+    const auto loaded = [&] {
+      return Number(uri, "SELECT (extract(epoch FROM pg_conf_load_time()) * 1000000)::bigint");
+    };
+    Execute(uri, "ALTER SYSTEM " + setting);
+    const int64_t before = loaded();
+    Execute(uri, "SELECT pg_reload_conf()");
+    EXPECT_TRUE(Eventually([&] { return loaded() > before; }));
   }
 
   static void Execute(const std::string& uri, const std::string& sql) {

@@ -14,16 +14,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 import uuid
 
 import missing_package  # next to this file
+from eventually import eventually
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RUN_TEST = BUILD / "tests/run_test"
-PATIENCE_SECONDS = 300  # for a test that hangs; usual is a second
 POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin/initdb")
 
 
@@ -54,11 +53,7 @@ class MarkedTest:
         return found
 
     def wait_until(self, holds, what):
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not holds(self.names()):
-            if time.monotonic() > end:
-                raise AssertionError(f"{what}: {self.names()}")
-            time.sleep(0.05)
+        eventually(lambda: holds(self.names()), lambda: f"{what}: {self.names()}")
 
     def wait_for(self, server):
         self.wait_until(lambda names: server in names.values() or self.process.poll() is not None, f"no {server} runs")

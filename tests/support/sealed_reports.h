@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/text.h"
 #include "common/encrypt/direct_message.h"
 #include "common/terms/manifest.h"
 #include "coppice/v1/report.pb.h"
@@ -21,6 +22,12 @@ namespace coppice::testing {
 
 inline DirectKey DirectKeyOf(const seal::SealingKey& key) {
   return {.suite = static_cast<uint16_t>(seal::Aead::kAes128Gcm), .key = key.public_key()};
+}
+
+// What a report is padded to, by the bytes of its study's manifest.
+inline uint32_t ReportBytesOf(const std::string& manifest) {
+  v1::Manifest content;
+  return content.ParseFromString(manifest) ? content.report_bytes() : 0;
 }
 
 // The key that a curator's GetCuratorKeys tells of; its proof is not looked at.
@@ -33,12 +40,20 @@ inline DirectKey DirectKeyOf(const v1::GetCuratorKeysResponse& response) {
 // One message, by somebody who may seal anything: `content` need not be valid.
 class SealedReportsCall {
  public:
-  SealedReportsCall(const DirectKey& key, const v1::SealedReports& content)
-      : SealedReportsCall(key, content.SerializeAsString()) {}
-  // Pads to the next step of lengths.
-  SealedReportsCall(const DirectKey& key, const std::string& content)
+  // Pads as the study's devices do, by the `report_bytes` of its manifest. 0, for curators that do
+  // not look: to the next step of lengths.
+  SealedReportsCall(const DirectKey& key, const v1::SealedReports& content,
+                    uint32_t report_bytes = 0)
+      : SealedReportsCall(
+            key, content.SerializeAsString(),
+            report_bytes == 0
+                ? 0
+                : seal::DirectPlaintextBytes(StripPrefix(content.study(), "studies/"), report_bytes,
+                                             static_cast<uint64_t>(content.reports_size()))) {}
+  SealedReportsCall(const DirectKey& key, const std::string& content, uint64_t bytes = 0)
       : aead_(static_cast<seal::Aead>(key.suite)),
-        sealed_(*seal::SealRequest(aead_, key.key, content, (content.size() + 4 + 63) / 64 * 64)) {}
+        sealed_(*seal::SealRequest(aead_, key.key, content,
+                                   bytes > 0 ? bytes : (content.size() + 4 + 63) / 64 * 64)) {}
 
   // As a SubmitReportsRequest or a StreamReportsRequest.
   template <typename Request = v1::SubmitReportsRequest>

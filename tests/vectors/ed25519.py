@@ -1,4 +1,4 @@
-"""Ed25519 verification, RFC 8032, section 5.1, in whole numbers. For checking only: not in constant time."""
+"""Ed25519, RFC 8032, section 5.1, in whole numbers. For tests only: not in constant time."""
 
 import hashlib
 
@@ -55,6 +55,17 @@ BASE = decode((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
 def public_key(seed):
     scalar = int.from_bytes(hashlib.sha512(seed).digest()[:32], "little")
     return encode(multiply(scalar & (1 << 254) - 8 | 1 << 254, BASE))
+
+
+def sign(seed, message):
+    def digest(*parts):
+        return int.from_bytes(hashlib.sha512(b"".join(parts)).digest(), "little") % ORDER
+
+    half = hashlib.sha512(seed).digest()
+    scalar = int.from_bytes(half[:32], "little") & (1 << 254) - 8 | 1 << 254
+    nonce = digest(half[32:], message)
+    start = encode(multiply(nonce, BASE))
+    return start + ((nonce + digest(start, public_key(seed), message) * scalar) % ORDER).to_bytes(32, "little")
 
 
 def verify(key, message, signature):

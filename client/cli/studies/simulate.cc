@@ -37,7 +37,7 @@ struct SimulateFlags {
   std::optional<Budget> max_epsilon = *Budget::FromNanos(kMaxStudyEpsilonNanos);
   std::vector<std::string> allowed_in_clear;
   std::vector<std::string> join_ids;
-  std::vector<std::string> shown;  // by --show, which fills both
+  std::vector<std::string> shown;  // by --show
   std::string curator_key;
   bool demand_pin = false;
   uint64_t min_reports = 0;
@@ -198,6 +198,12 @@ std::vector<std::string> Joined(std::vector<std::string> names,
   return names;
 }
 
+// A joined study shows its id alone, so a script that shows several names means features. Of a
+// single one nobody can tell.
+std::vector<std::string> JoinIdsOf(const SimulateFlags& flags) {
+  return flags.shown.size() == 1 ? Joined(flags.join_ids, flags.shown) : flags.join_ids;
+}
+
 StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(SchemaFile own, CheckOwnRows(flags));
   auto devices = std::unique_ptr<SimulatedDevices>(new SimulatedDevices{
@@ -205,7 +211,7 @@ StatusOr<std::unique_ptr<SimulatedDevices>> OpenDevices(const SimulateFlags& fla
       .policy = {.max_epsilon = *flags.max_epsilon,
                  .own_schema = nullptr,
                  .allowed_in_clear = Joined(flags.allowed_in_clear, flags.shown),
-                 .join_ids = Joined(flags.join_ids, flags.shown)}});
+                 .join_ids = JoinIdsOf(flags)}});
   devices->policy.own_schema = devices->own.schema;
   COPPICE_ASSIGN_OR_RETURN(devices->offers, OfferPolicyOf(flags));
   // No random delay of sending: it hides one device's work, not that of many devices.
@@ -344,11 +350,17 @@ void AddCollectSimulate(const Command& collect) {
           .Takes("COLUMN,...");
   // As scripts know it that were written before there were two lists.
   const Flag shown = verb.Add("--show", flags->shown,
-                              "As --allow-in-clear and --allow-join-id together: take one of "
-                              "these instead, or a study may join by a feature")
+                              "As --allow-in-clear and, with a single name, as --allow-join-id "
+                              "too: take one of these instead, or a study may join by a feature")
                          .SplitAt(',')
                          .Takes("NAME,...")
                          .ForResearch();
+  verb.CheckFlags([flags] {
+    return Policy{.max_epsilon = *flags->max_epsilon,
+                  .allowed_in_clear = flags->allowed_in_clear,
+                  .join_ids = flags->join_ids}
+        .CheckLists();
+  });
   const Flag curator_key =
       AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
                        "Public key of the curator, as `coppice study key` prints it (default: the "

@@ -124,7 +124,7 @@ typedef struct {
   uint64_t max_epsilon_direct_nanos;
 
   /* Names of ids by which studies may join; NULL: none. A report shows what the row has in that
-   * column as it is, so never name a feature here. */
+   * column as it is, so never name a feature here: a name that is in `shows` too is refused. */
   const char* const* join_ids;
   size_t num_join_ids;
   /* What the device's own rows look like, the label among the columns; NULL: nothing is declared.
@@ -136,11 +136,11 @@ typedef struct {
 
 /* Sensible caps: epsilon 4 per report and 8 in all, 100 reports waiting, a journal of 256 kB, the
  * subject "this device", a pinned key required; offers of at most 1 MiB; through a relay
- * batches of at least 1,000 reports, a delay of at most 60 seconds. What stays to be set is journal_path,
- * curator_key and, to visit a relay, relay_key.
- * `size` is sizeof the struct. In C the macro says it; a program that loads the library by name
- * calls coppice_device_options_init_sized(), since the other one knows the struct as it was before
- * there were relays. */
+ * batches of at least 1,000 reports, a delay of at most 60 seconds. What stays to be set is
+ * journal_path, curator_key and, to visit a relay, relay_key. `size` is sizeof the struct. In C the
+ * macro says it; a program that loads the library by name calls
+ * coppice_device_options_init_sized(), since the other one knows the struct as it was before there
+ * were relays. */
 COPPICE_API void coppice_device_options_init_sized(coppice_device_options* options, size_t size);
 COPPICE_API void coppice_device_options_init(coppice_device_options* options);
 #define coppice_device_options_init(options) \

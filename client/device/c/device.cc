@@ -54,6 +54,7 @@ StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
                            ReadNames("shows", options.shows, options.num_shows));
   COPPICE_ASSIGN_OR_RETURN(policy.join_ids,
                            ReadNames("join_ids", options.join_ids, options.num_join_ids));
+  COPPICE_RETURN_IF_ERROR(policy.CheckLists());
   if (options.num_own_columns > 0) {
     COPPICE_ASSIGN_OR_RETURN(policy.own_schema,
                              ReadOwnSchema(options.own_columns, options.num_own_columns));

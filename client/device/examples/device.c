@@ -139,7 +139,7 @@ static int visit_once(coppice_device* device, char** arguments, int count) {
     return 1;
   }
   grpc_line* line = NULL;
-  char ca[16384];
+  static char ca[16384]; /* not on the stack, which is small on some devices */
   FILE* file = fopen(arguments[3], "r");
   if (file != NULL) {
     ca[fread(ca, 1, sizeof(ca) - 1, file)] = '\0';

@@ -38,14 +38,16 @@ Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_eps
                   std::vector<std::string> allowed_in_clear, std::vector<std::string> join_ids,
                   const std::vector<std::string>& shows) {
   allowed_in_clear.insert(allowed_in_clear.end(), shows.begin(), shows.end());
-  return {.max_epsilon = EpsilonOf(max_epsilon),
-          .max_epsilon_direct = BudgetOf(max_epsilon_direct),
-          .max_total_epsilon = BudgetOf(max_total_epsilon),
-          .opted_out = opted_out,
-          .max_waiting = max_waiting,
-          .own_schema = std::move(own_schema),
-          .allowed_in_clear = std::move(allowed_in_clear),
-          .join_ids = std::move(join_ids)};
+  Policy policy{.max_epsilon = EpsilonOf(max_epsilon),
+                .max_epsilon_direct = BudgetOf(max_epsilon_direct),
+                .max_total_epsilon = BudgetOf(max_total_epsilon),
+                .opted_out = opted_out,
+                .max_waiting = max_waiting,
+                .own_schema = std::move(own_schema),
+                .allowed_in_clear = std::move(allowed_in_clear),
+                .join_ids = std::move(join_ids)};
+  RaiseIfError(policy.CheckLists());
+  return policy;
 }
 
 void BindPolicy(py::module_& module) {

@@ -38,7 +38,7 @@ double MarginInfluence(const Influence& influence, double classes) {
 // Half-way between the middle of the range and an end.
 constexpr double kUsualPlace = 0.75;
 
-double NoiseOf(const LocalMechanism& mechanism, bool is_number_alone) {
+double MarginNoiseOf(const LocalMechanism& mechanism, bool is_number_alone) {
   if (is_number_alone) return mechanism.MarginVariance(kUsualPlace);
   std::vector<NoiseVariance> noise;
   for (uint32_t k = 0; k < mechanism.domain().classes; ++k) noise.push_back(mechanism.Variance(k));
@@ -52,7 +52,7 @@ StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon, const D
   if (mechanism->window() && !is_number_alone) {
     return InvalidArgumentError(StrCat(MechanismName(kind), " hides numbers alone"));
   }
-  return TreeCost{.margin_noise = NoiseOf(*mechanism, is_number_alone),
+  return TreeCost{.margin_noise = MarginNoiseOf(*mechanism, is_number_alone),
                   .payload_bytes = mechanism->payload_bytes(),
                   .margin_influence = MarginInfluence(mechanism->MaxInfluence(), domain.classes),
                   .two_sided_mass = mechanism->TwoSidedMass()};

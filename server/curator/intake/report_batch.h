@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,11 @@ class ReportBatch {
   std::string_view block() const { return bytes_; }
   size_t size() const { return reports_.size(); }
   bool empty() const { return reports_.empty(); }
+
+  // The length that the sealed message of these reports was padded to, if they came in one.
+  std::optional<uint64_t> message_bytes() const { return message_bytes_; }
+  void set_message_bytes(uint64_t bytes) { message_bytes_ = bytes; }
+
   std::string_view ticket(size_t i) const { return At(reports_[i].ticket); }
   std::string_view payload(size_t i) const { return At(reports_[i].payload); }
   // Empty where no features are public.
@@ -68,6 +74,7 @@ class ReportBatch {
 
   std::string bytes_;  // below 4 GiB, as messages are
   std::vector<Report> reports_;
+  std::optional<uint64_t> message_bytes_;
 };
 
 }  // namespace coppice::curator

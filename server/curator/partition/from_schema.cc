@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/schema/cut_between.h"
 #include "server/curator/partition/split_search.h"
 
 namespace coppice::curator {

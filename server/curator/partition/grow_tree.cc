@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/schema/cut_between.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/partition/split_search.h"

@@ -7,6 +7,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "server/curator/partition/find_leaves.h"
 
 namespace coppice::curator {
 
@@ -49,6 +50,53 @@ StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range) {
     cut.AppendTarget(row, std::clamp(public_rows.target(i), range.low, range.high));
   }
   return cut;
+}
+
+namespace {
+
+// The mean number of the rows in each leaf's bag, with one more row at the mean of all.
+std::vector<double> MeansOfBag(const Tree& tree, const Table& rows,
+                               absl::Span<const uint32_t> leaf_of, absl::Span<const uint32_t> drawn,
+                               double mean) {
+  std::vector<double> sum(tree.num_leaves(), mean), count(tree.num_leaves(), 1);
+  for (size_t i = 0; i < leaf_of.size(); ++i) {
+    sum[leaf_of[i]] += drawn[i] * rows.target(i);
+    count[leaf_of[i]] += drawn[i];
+  }
+  for (size_t leaf = 0; leaf < sum.size(); ++leaf) sum[leaf] /= count[leaf];
+  return sum;
+}
+
+}  // namespace
+
+Forest CentreOnNumbers(const Forest& forest, const Table& public_rows,
+                       const PartitionOptions& options) {
+  // A range is not much narrower than what the target's bounds could tell.
+  constexpr double kNarrowest = 1.0 / 1024;
+  const Target& target = *public_rows.schema().target();
+  const double mean = target.min + target.span() * MeanPlace(public_rows);
+  std::vector<std::vector<double>> centres;
+  double squares = 0, held_out = 0;
+  for (uint32_t t = 0; t < forest.size(); ++t) {
+    const std::vector<uint32_t> leaf_of = FindLeaves(forest[t], public_rows);
+    const std::vector<uint32_t> drawn = BagOf(public_rows.num_rows(), options, t);
+    const std::vector<double>& means =
+        centres.emplace_back(MeansOfBag(forest[t], public_rows, leaf_of, drawn, mean));
+    for (size_t i = 0; i < leaf_of.size(); ++i) {
+      if (drawn[i] > 0) continue;
+      squares += std::pow(public_rows.target(i) - means[leaf_of[i]], 2);
+      held_out += 1;
+    }
+  }
+  if (held_out == 0) return forest;
+  const double reach = kRangeDeviations / 2 * std::sqrt(squares / held_out);
+  Forest centred;
+  for (size_t t = 0; t < forest.size(); ++t) {
+    centred.push_back(
+        *forest[t].WithCentres({.of_leaf = std::move(centres[t]),
+                                .half_range = std::max(reach, kNarrowest * target.span())}));
+  }
+  return centred;
 }
 
 double PlaceOf(const Table& rows, size_t row) {

@@ -16,8 +16,10 @@
 
 #include "common/base/status.h"
 #include "common/model/model.h"
+#include "common/model/tree.h"
 #include "common/schema/schema.h"
 #include "common/table/table.h"
+#include "server/curator/partition/partition.h"
 
 namespace coppice::curator {
 
@@ -36,6 +38,19 @@ NumberRange ChooseRounding(const Table& public_rows, bool use_labels);
 // The rows with their numbers clamped to `range`, which becomes the target of their schema. Rows
 // with classes are returned unchanged.
 StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range);
+
+// The forest with the public numbers' means for its leaves' centres. Devices then answer with how
+// far their number is from those of public rows like theirs, which is less than how far it is from
+// the mean of all; and noise counts in the width of the range.
+//
+// A centre is the mean over its tree's bag, drawn towards the mean of all as by one more row. Half
+// of the range is two deviations from it of the rows that are in no bag of the tree: cuts were
+// chosen to fit the others, which are nearer than devices will be. Without such rows there are no
+// centres.
+//
+// `options` must be those that the forest was grown with, by the hybrid rule.
+Forest CentreOnNumbers(const Forest& forest, const Table& public_rows,
+                       const PartitionOptions& options);
 
 // The place of the row's number between the ends of the schema's target, from 0 to 1.
 double PlaceOf(const Table& rows, size_t row);

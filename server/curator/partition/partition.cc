@@ -117,14 +117,28 @@ std::string_view CriterionName(Criterion criterion) {
   return "";
 }
 
-StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
-                                    uint32_t tree, const CancelCheck& cancel) {
-  PublicRandom random(options.seed, tree);
+namespace {
+
+std::vector<uint32_t> DrawBag(size_t rows, const PartitionOptions& options, PublicRandom& random) {
   const bool bagged = options.trees > 1;
-  std::vector<uint32_t> drawn(rows.num_rows(), bagged ? 0 : 1);
+  std::vector<uint32_t> drawn(rows, bagged ? 0 : 1);
   if (bagged) {
     for (size_t i = 0; i < drawn.size(); ++i) ++drawn[random.Below(drawn.size())];
   }
+  return drawn;
+}
+
+}  // namespace
+
+std::vector<uint32_t> BagOf(size_t rows, const PartitionOptions& options, uint32_t tree) {
+  PublicRandom random(options.seed, tree);
+  return DrawBag(rows, options, random);
+}
+
+StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
+                                    uint32_t tree, const CancelCheck& cancel) {
+  PublicRandom random(options.seed, tree);
+  std::vector<uint32_t> drawn = DrawBag(rows.num_rows(), options, random);
   const HybridOptions of_tree = {.max_depth = options.max_depth,
                                  .min_leaf = options.min_leaf,
                                  .max_leaves = options.max_leaves,

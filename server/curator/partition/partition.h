@@ -55,11 +55,11 @@
 #include "common/base/status.h"
 #include "common/model/tree.h"
 #include "common/table/table.h"
+#include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
 
-class HybridRows;    // hybrid_grower.h
-class PublicRandom;  // public_random.h
+class HybridRows;  // hybrid_grower.h
 
 enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid };
 enum class Criterion { kGini, kEntropy };
@@ -98,6 +98,10 @@ struct BaggedTree {
 };
 StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
                                     uint32_t tree, const CancelCheck& cancel = {});
+
+// That bag again, of one tree among the options' trees: a function of its number, the seed and the
+// number of rows. A single tree draws each row once.
+std::vector<uint32_t> BagOf(size_t rows, const PartitionOptions& options, uint32_t tree);
 
 // One tree by one of the other rules (grow_tree.cc). InvalidArgument if it would have more than
 // kMaxNodes nodes.

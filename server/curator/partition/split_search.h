@@ -41,15 +41,6 @@ struct Split {
   double decrease = 0;
 };
 
-// The point half-way between two numbers with low < high. It lies in (low, high] even if no double
-// is left between them, and is rounded to 12 digits, for readers, where that moves it by less than
-// a billionth of the gap.
-double Midpoint(double low, double high);
-
-// The cut half-way between two values of `feature` with low < high. For a feature of whole numbers
-// it is "at most" a whole number.
-double CutBetween(const Feature& feature, double low, double high);
-
 // Threads    one at a time.
 class SplitSearch {
  public:

@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/encrypt/direct_message.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/intake/intake.h"
@@ -42,6 +43,22 @@ namespace {
 
 // The limiter's bucket that all studies share. No study has this id.
 constexpr std::string_view kAllStudies = "";
+
+// Refuses reports in a message of another length than a device of this study sends with as many: it
+// could be told apart on the way. Reports of other terms are stale, and were padded by those.
+Status CheckPadding(const Study& study, std::string_view fingerprint_bytes,
+                    const ReportBatch& reports) {
+  const Fingerprint& ours = study.definition().fingerprint;
+  const bool is_stale = fingerprint_bytes !=
+                        std::string_view(reinterpret_cast<const char*>(ours.data()), ours.size());
+  if (is_stale || !reports.message_bytes().has_value()) return OkStatus();
+  const auto report_bytes = static_cast<uint32_t>(ReportBytesOf(study.definition()));
+  const uint64_t padded = seal::DirectPlaintextBytes(study.id(), report_bytes, reports.size());
+  if (*reports.message_bytes() == padded) return OkStatus();
+  return InvalidArgumentError(StrCat("a message of ", reports.size(), " reports of study ",
+                                     study.id(), " is padded to ", padded, " bytes, and has ",
+                                     *reports.message_bytes()));
+}
 
 }  // namespace
 
@@ -250,7 +267,10 @@ void Studies::Submit(std::string_view id, std::string_view fingerprint_bytes, Re
   std::shared_ptr<Study> study = catalog_.Find(id);
   if (study == nullptr) done = CountUnknown(catalog_.WasDeleted(id), std::move(done));
   Submission batch;
-  if (study != nullptr) batch.refused = CheckTakesNow(*study, reports.size());
+  if (study != nullptr) {
+    batch.refused = CheckTakesNow(*study, reports.size());
+    batch.refused.Update(CheckPadding(*study, fingerprint_bytes, reports));
+  }
   if (batch.refused.ok()) {
     batch = JudgeReports(std::move(study), fingerprint_bytes, std::move(reports), authority_,
                          store_, now);

@@ -188,7 +188,8 @@ class StudyCalls {
   // are counted in the order of submission. After an error (the store failed) none may be assumed
   // counted, and the caller retries the same bytes. ResourceExhausted if too much is queued or too
   // many reports come per second. FailedPrecondition for a study that takes reports only from its
-  // relay.
+  // relay. InvalidArgument for reports whose message is not as long as those of the study's devices
+  // are: by its length it could be told apart.
   virtual void Submit(std::string_view id, std::string_view fingerprint_bytes, ReportBatch reports,
                       SubmitDone done) = 0;
 

@@ -26,8 +26,13 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition, bool se
   std::vector<std::string> inputs = {"the schema: bounds, vocabularies and classes",
                                      PartitionSource(definition), "the number of reports"};
   if (const std::optional<NumberRange>& range = definition.terms->rounding) {
+    const std::optional<LeafCentres>& centres = definition.forest->front().centres();
     inputs.push_back(
-        StrCat("the range that numbers are rounded within: ", range->low, " to ", range->high));
+        centres.has_value()
+            ? StrCat("the centres of the leaves that numbers are rounded around, within ",
+                     centres->half_range, " of them")
+            : StrCat("the range that numbers are rounded within: ", range->low, " to ",
+                     range->high));
   }
   if (const std::optional<Window>& window = definition.terms->window) {
     inputs.push_back(StrCat("the window that numbers are hidden in: reach ", window->reach,

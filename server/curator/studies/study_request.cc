@@ -133,12 +133,29 @@ StatusOr<std::optional<Window>> WindowFor(MechanismKind mechanism, const StudySp
   return made->window();
 }
 
-// The forest as devices receive it.
-StatusOr<Forest> OfferedForest(const Forest& grown, const PartitionOptions& partition,
-                               const Schema& schema) {
-  if (partition.by_feature.empty()) return grown;
-  COPPICE_ASSIGN_OR_RETURN(const uint32_t feature, FindByFeature(schema, partition.by_feature));
-  return PutValuesInFront(grown, schema, feature);
+// Whether devices place their numbers around centres of leaves. They must then look at all
+// features, the centres need public numbers, and the curator must keep reports to know whose range
+// each had. A range that the request states is kept. Of the copies of trees behind a feature's
+// values many leaves have no public row, and so no centre.
+bool HasCentres(const StudySpec& spec, const PartitionOptions& partition) {
+  const Schema& schema = spec.public_rows->schema();
+  return schema.target().has_value() && ReportForm::For(schema).IsAboutLabelAlone() &&
+         spec.joined_by.empty() && !spec.rounding.has_value() && partition.use_labels &&
+         !partition.from_schema && partition.by_feature.empty() &&
+         partition.rule == SplitRule::kHybrid;
+}
+
+// The forest as devices receive it. `rows` have their numbers cut to the range.
+StatusOr<Forest> OfferedForest(const Forest& grown, const StudySpec& spec,
+                               const PartitionOptions& partition, const Table& rows) {
+  Forest forest = grown;
+  if (!partition.by_feature.empty()) {
+    const Schema& schema = spec.public_rows->schema();
+    COPPICE_ASSIGN_OR_RETURN(const uint32_t feature, FindByFeature(schema, partition.by_feature));
+    COPPICE_ASSIGN_OR_RETURN(forest, PutValuesInFront(grown, schema, feature));
+  }
+  if (!HasCentres(spec, partition)) return forest;
+  return CentreOnNumbers(forest, rows, partition);
 }
 
 }  // namespace
@@ -162,7 +179,7 @@ StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::
   COPPICE_ASSIGN_OR_RETURN(const MechanismDecision decision,
                            DecideMechanism(spec, partition, grown));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Window> window, WindowFor(decision.mechanism, spec));
-  COPPICE_ASSIGN_OR_RETURN(const Forest forest, OfferedForest(grown, partition, schema));
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest, OfferedForest(grown, spec, partition, *rows));
   PackedForest packed = PackForest(forest);
   const Terms terms{.study = id,
                     .schema = spec.public_rows->shared_schema(),

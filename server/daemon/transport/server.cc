@@ -124,7 +124,7 @@ class DaemonServer::Parts {
   void Stop(absl::Duration grace) {
     health_.Stop();
     const absl::Time deadline = absl::Now() + grace;
-    for (service::WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
+    for (service::WorkerPool* pool : {&pool_, &builds_, &previews_, &plans_}) pool->Drain();
     admin_.Drain();
     curator_.studies.Drain();
     curator_.jobs.Drain(deadline);
@@ -198,6 +198,7 @@ class DaemonServer::Parts {
   // Long work makes only its own kind wait.
   service::WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
   service::WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
+  service::WorkerPool plans_{/*threads=*/1, kMaxWaitingPreviews};
   // Reads the policy that is in force at the time of the call.
   const owners::QuotaFinder quotas_ = [this](const std::string& owner) {
     return access_ == nullptr ? owners::Quota() : access_->policy()->QuotaOf(owner);
@@ -222,6 +223,7 @@ class DaemonServer::Parts {
   const service::Lanes lanes_{.pool = pool_,
                               .builds = builds_,
                               .previews = previews_,
+                              .plans = plans_,
                               .openings = openings_,
                               .intake = intake_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_), may_answer_};

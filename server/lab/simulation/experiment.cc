@@ -17,6 +17,7 @@
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/number_labels.h"
 #include "server/lab/simulation/liars.h"
 
 namespace coppice::lab {
@@ -177,11 +178,23 @@ Status CollectConsistent(const Table& public_rows, const Table& private_rows,
   return OkStatus();
 }
 
+// A class, or the place of a number in the range that is its schema's target.
+StatusOr<std::string> RandomizeLabel(const LocalMechanism& mechanism, const Table& rows, size_t row,
+                                     const Liars& liars, uint32_t column, PrivateRandom& noise) {
+  if (!rows.schema().target().has_value()) {
+    return mechanism.Randomize({.leaf = 0, .label = liars.LabelOf(row, rows)}, column, noise);
+  }
+  std::string payload;
+  COPPICE_RETURN_IF_ERROR(mechanism.RandomizeNumber(
+      {.leaf = 0, .place = curator::PlaceOf(rows, row)}, column, noise, payload));
+  return payload;
+}
+
 // For studies whose features are all public: each private row answers about its label.
 Status CollectLabels(const Table& public_rows, const Table& private_rows,
                      const CollectOptions& options, curator::PublicRandom& assignment,
                      PrivateRandom& noise, SimulatedStudy& study) {
-  const uint32_t classes = private_rows.schema().num_classes();
+  const uint32_t classes = private_rows.schema().num_outputs();
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::ConsistentCounter> counters,
                            CountersOf(study, public_rows, options, /*most_leaves=*/1));
   const LocalMechanism& mechanism = counters[0].MechanismFor(1);
@@ -205,8 +218,8 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
           report, pushers[t].Send({study.forest[t].FindLeaf(row)}, report.column, of_liars));
       if (report.public_row.has_value()) claims.emplace(i, *report.public_row);
     } else {
-      const LeafLabel value = {.leaf = 0, .label = liars.LabelOf(i, private_rows)};
-      COPPICE_ASSIGN_OR_RETURN(report.payload, mechanism.Randomize(value, report.column, noise));
+      COPPICE_ASSIGN_OR_RETURN(
+          report.payload, RandomizeLabel(mechanism, private_rows, i, liars, report.column, noise));
     }
     const Contribution sent = {.payload = report.payload, .column = report.column};
     const std::vector<double> margins =

@@ -22,6 +22,7 @@ constexpr Lane kInline = Lane::kInline;
 constexpr Lane kPool = Lane::kPool;
 constexpr Lane kBuilds = Lane::kBuilds;
 constexpr Lane kPreviews = Lane::kPreviews;
+constexpr Lane kPlans = Lane::kPlans;
 constexpr Lane kOpenings = Lane::kOpenings;
 
 constexpr absl::Duration kShort = kDefaultDeadline;
@@ -125,7 +126,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNothing},
     {"/coppice.v1.TrainingService/ListJobs",              kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kListOfDataset},
     {"/coppice.v1.TrainingService/MeasureCurve",          kAnalysts,  kPreviews, kStream,  kWhole,    kReads,   kPrivate,    kNothing},
-    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPreviews, kPreview, kSettings, kReads,   kPrivate,    kNamed, kPlannedJob},
+    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPlans,    kPreview, kSettings, kReads,   kPrivate,    kNamed, kPlannedJob},
     {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kSettings, kChanges, kPrivate,    kNamed, kNewJob},
     {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kBrief,    kReads,   kPrivateEnd, kNamed, kOwnJob},
     // gRPC's standard services, in our own versions.

@@ -41,6 +41,7 @@ enum class Lane : uint8_t {
   kPool,      // brief computations, or waiting for the disk
   kBuilds,    // making partitions and models, for up to an hour
   kPreviews,  // computations of seconds that change nothing
+  kPlans,     // plans of jobs, which are short and wait for no curve
   kOpenings,  // opening sealed messages of reports
 };
 

@@ -75,6 +75,8 @@ WorkerPool* Lanes::Of(std::string_view path) const {
       return &builds;
     case access::Lane::kPreviews:
       return &previews;
+    case access::Lane::kPlans:
+      return &plans;
     case access::Lane::kOpenings:
       return &openings;
     case access::Lane::kPool:

@@ -70,6 +70,7 @@ struct Lanes {
   WorkerPool& pool;
   WorkerPool& builds;
   WorkerPool& previews;
+  WorkerPool& plans;
   WorkerPool& openings;
   MessageIntake& intake;
 

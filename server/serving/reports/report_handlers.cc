@@ -30,6 +30,7 @@ void JudgeMessage(curator::StudyCalls& studies, const ResourceGuard& guard, cons
   if (!opened.ok()) return done(opened.status());
   StatusOr<SubmitRequest> reports = ReadSubmitRequest(std::move(opened->content));
   if (!reports.ok()) return done(ErrorInClear(reports.status()));
+  reports->reports.set_message_bytes(opened->plaintext_bytes);
   const std::string study = VisibleStudy(guard, caller, std::move(reports->study));
   studies.Submit(study, reports->fingerprint, std::move(reports->reports),
                  [sender = *std::move(opened),

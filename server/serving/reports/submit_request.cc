@@ -25,7 +25,7 @@ std::string_view TextInClear(StatusCode code) {
   switch (code) {
     case StatusCode::kInvalidArgument:
       return "the message opens, but does not hold what docs/protocol.md says: a study's name, a "
-             "fingerprint of 32 bytes, and 1 to 1000 reports";
+             "fingerprint of 32 bytes, and 1 to 1000 reports, padded to the length of the study's";
     case StatusCode::kFailedPrecondition:
       return "the reports' study takes reports from its relay alone: answer it through the relay";
     case StatusCode::kUnavailable:

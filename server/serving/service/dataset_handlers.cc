@@ -95,7 +95,7 @@ class UploadStream final : public StreamHandler {
   Mutex mutex_;
   v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // state after the last message
   bool changed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string dataset_ ABSL_GUARDED_BY(mutex_);  // from the last message that set it
+  std::string dataset_ ABSL_GUARDED_BY(mutex_);  // from the first message that named it
   bool complete_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -133,7 +133,14 @@ Status UploadStream::StoreRows() {
   if (complete_) return FieldError("complete", "nothing may follow the message that sets it");
   v1::UploadRowsRequest request;
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request));
-  if (!request.dataset().empty()) dataset_ = request.dataset();
+  if (!request.dataset().empty()) {
+    if (!dataset_.empty() && request.dataset() != dataset_) {
+      return FieldError("dataset", StrCat("was ", dataset_,
+                                          " in an earlier message; the rows of a stream are "
+                                          "of one dataset: open a stream for each"));
+    }
+    dataset_ = request.dataset();
+  }
   COPPICE_RETURN_IF_ERROR(guard_.Admit(caller_, request).status());
   COPPICE_ASSIGN_OR_RETURN(StoredRows stored, StoreRowsOf(request, dataset_, datasets_, quotas_));
   changed_ |= stored.changed;

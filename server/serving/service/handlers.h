@@ -155,10 +155,11 @@ class ModelHandlers {
   storage::Store& store_;
   curator::StudyCalls& studies_;
   models::Models& models_;
-  // The most bytes that the model may have. ResourceExhausted if the study's owner may have no more
-  // models.
-  StatusOr<uint64_t> MostBytes(const std::string& study,
-                               const v1::BuildModelRequest& request) const;
+  // The most bytes that the model may have, by the request and the curator.
+  StatusOr<uint64_t> MostBytes(const v1::BuildModelRequest& request) const;
+  // Keeps room for the model in its owner's quota, and lowers `most_bytes` to that.
+  // ResourceExhausted if the owner may have no more models.
+  StatusOr<models::ModelClaim> ReserveRoom(const std::string& study, uint64_t& most_bytes);
 
   models::Endpoints& endpoints_;
   const ResourceGuard& guard_;

@@ -54,8 +54,10 @@ Status ModelHandlers::BuildModel(const Caller& caller, const v1::BuildModelReque
   }
   COPPICE_ASSIGN_OR_RETURN(curator::EstimatorOptions options, EstimatorOf(request));
   const StatusOr<models::ModelSummary> before = models_.Describe(request.model_id());
+  models::ModelClaim room;  // until the model is there
   if (!before.ok()) {
-    COPPICE_ASSIGN_OR_RETURN(options.most_bytes, MostBytes(study, request));
+    COPPICE_ASSIGN_OR_RETURN(options.most_bytes, MostBytes(request));
+    COPPICE_ASSIGN_OR_RETURN(room, ReserveRoom(study, options.most_bytes));
   }
   COPPICE_ASSIGN_OR_RETURN(const std::string id,
                            models::IdOrRandom(request.model_id(), MayDraw(caller, {kModels})));
@@ -67,21 +69,26 @@ Status ModelHandlers::BuildModel(const Caller& caller, const v1::BuildModelReque
   return OkStatus();
 }
 
-StatusOr<uint64_t> ModelHandlers::MostBytes(const std::string& study,
-                                            const v1::BuildModelRequest& request) const {
+StatusOr<uint64_t> ModelHandlers::MostBytes(const v1::BuildModelRequest& request) const {
   if (request.max_model_bytes() > max_model_bytes_) {
     return FieldError("max_model_bytes",
                       StrCat("must be at most ", max_model_bytes_,
                              ", the curator's --max-model-bytes, is ", request.max_model_bytes()));
   }
-  const uint64_t most =
-      request.max_model_bytes() == 0 ? max_model_bytes_ : request.max_model_bytes();
+  return request.max_model_bytes() == 0 ? max_model_bytes_ : request.max_model_bytes();
+}
+
+// The model may take what its owner's quota has left, and counts with that while it is built.
+StatusOr<models::ModelClaim> ModelHandlers::ReserveRoom(const std::string& study,
+                                                        uint64_t& most_bytes) {
   const std::string owner = studies_.OwnerOf(study).value_or("");
   const owners::Quota quota = quotas_(owner);
-  COPPICE_RETURN_IF_ERROR(models_.CheckQuota(owner, {.models = 1, .bytes = 1},
-                                             {.models = quota.models, .bytes = quota.model_bytes}));
-  if (quota.model_bytes == 0) return most;
-  return std::min(most, quota.model_bytes - models_.UseOf(owner).bytes);
+  if (quota.model_bytes > 0) {
+    const uint64_t used = std::min(models_.UseOf(owner).bytes, quota.model_bytes - 1);
+    most_bytes = std::min(most_bytes, quota.model_bytes - used);
+  }
+  return models_.Reserve(owner, {.models = 1, .bytes = most_bytes},
+                         {.models = quota.models, .bytes = quota.model_bytes});
 }
 
 Status ModelHandlers::GetModel(const Caller& /*caller*/, const v1::GetModelRequest& request,

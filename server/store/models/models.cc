@@ -18,6 +18,22 @@ namespace {
 
 Status NoModel(std::string_view id) { return NotFoundError(StrCat("there is no model ", id)); }
 
+// Whether an owner that has `use` may have `added` besides.
+Status CheckQuota(const std::string& owner, const ModelUse& use, const ModelUse& added,
+                  const ModelUse& most) {
+  if (most.models != 0 && use.models + added.models > most.models) {
+    return ResourceExhaustedError(StrCat(owner, " may have ", most.models,
+                                         most.models == 1 ? " model" : " models",
+                                         ", jobs under way included, and has: delete one first"));
+  }
+  if (most.bytes != 0 && use.bytes + added.bytes > most.bytes) {
+    return ResourceExhaustedError(StrCat(
+        "the models of ", owner, " would have up to ", use.bytes + added.bytes,
+        " bytes, jobs under way included, and its quota is ", most.bytes, ": delete one first"));
+  }
+  return OkStatus();
+}
+
 Status InUse(std::string_view what) {
   return FailedPreconditionError(
       StrCat(what, "; serve another model there first, or delete the endpoint"));
@@ -268,29 +284,48 @@ std::vector<ModelSummary> Models::List(std::string_view source, const Page& page
   return summaries;
 }
 
+ModelUse Models::UseNow(const std::string& owner) const {
+  ModelUse use;
+  const auto add = [&](const StringMap<ModelUse>& part) {
+    const auto found = part.find(owner);
+    if (found == part.end()) return;
+    use.models += found->second.models;
+    use.bytes += found->second.bytes;
+  };
+  add(uses_);
+  add(to_come_);
+  return use;
+}
+
 ModelUse Models::UseOf(const std::string& owner) const {
   const MutexLock finding(owners_mutex_);
   FindNewOwners();
   const MutexLock lock(mutex_);
-  const auto found = uses_.find(owner);
-  return found == uses_.end() ? ModelUse() : found->second;
+  return UseNow(owner);
 }
 
-Status Models::CheckQuota(const std::string& owner, const ModelUse& added,
-                          const ModelUse& most) const {
-  if (most.models == 0 && most.bytes == 0) return OkStatus();
-  const ModelUse use = UseOf(owner);
-  if (most.models != 0 && use.models + added.models > most.models) {
-    return ResourceExhaustedError(StrCat(owner, " may have ", most.models,
-                                         most.models == 1 ? " model" : " models",
-                                         ", jobs under way included, and has: delete one first"));
+StatusOr<ModelClaim> Models::Reserve(const std::string& owner, const ModelUse& added,
+                                     const ModelUse& most) {
+  const MutexLock finding(owners_mutex_);
+  while (true) {
+    FindNewOwners();
+    const MutexLock lock(mutex_);
+    // One that was published meanwhile may have given its room back already.
+    if (!unowned_.empty()) continue;
+    COPPICE_RETURN_IF_ERROR(CheckQuota(owner, UseNow(owner), added, most));
+    ModelUse& to_come = to_come_[owner];
+    to_come.models += added.models;
+    to_come.bytes += added.bytes;
+    return ModelClaim([this, owner, added] { GiveBack(owner, added); });
   }
-  if (most.bytes != 0 && use.bytes + added.bytes > most.bytes) {
-    return ResourceExhaustedError(StrCat(
-        "the models of ", owner, " would have up to ", use.bytes + added.bytes,
-        " bytes, jobs under way included, and its quota is ", most.bytes, ": delete one first"));
-  }
-  return OkStatus();
+}
+
+void Models::GiveBack(const std::string& owner, const ModelUse& room) {
+  const MutexLock lock(mutex_);
+  ModelUse& to_come = to_come_[owner];
+  to_come.models -= room.models;
+  to_come.bytes -= room.bytes;
+  if (to_come.models == 0 && to_come.bytes == 0) to_come_.erase(owner);
 }
 
 void Models::FindNewOwners() const {

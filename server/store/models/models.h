@@ -82,10 +82,13 @@ class Models {
   // UseOf() is, and must give one source always the same owner.
   using OwnerFinder = std::function<std::string(const std::string& source)>;
   void FindOwnersBy(OwnerFinder owner_of) { owner_of_ = std::move(owner_of); }
-  // What `owner` has now. Costs no more the more models there are.
+  // What `owner` has now, and what room is kept for. Costs no more the more models there are.
   ModelUse UseOf(const std::string& owner) const;
-  // ResourceExhausted if `added` would take `owner` over `most`, where 0 means no limit.
-  Status CheckQuota(const std::string& owner, const ModelUse& added, const ModelUse& most) const;
+  // Keeps room for a model that `owner` is to have, until the claim ends: end it once the model is
+  // published, or is not to come. ResourceExhausted if `added` would take the owner over `most`,
+  // where 0 means no limit. However many ask at a time, the owner does not get more.
+  StatusOr<ModelClaim> Reserve(const std::string& owner, const ModelUse& added,
+                               const ModelUse& most);
 
   StatusOr<ModelClaim> Claim(std::string_view id);
 
@@ -142,6 +145,8 @@ class Models {
   StatusOr<std::optional<ModelInfo>> Read(const ModelSummary& summary, uint64_t number) const;
   bool IsThere(std::string_view id, uint64_t number) const;
   void FindNewOwners() const;
+  ModelUse UseNow(const std::string& owner) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void GiveBack(const std::string& owner, const ModelUse& room);
   // The model, unless its removal is claimed.
   ById::const_iterator Find(std::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `what` as in removals_.
@@ -159,6 +164,7 @@ class Models {
   // Ids of models whose owner has not been asked for, and what each owner has of the others.
   mutable std::vector<std::string> unowned_ ABSL_GUARDED_BY(mutex_);
   mutable StringMap<ModelUse> uses_ ABSL_GUARDED_BY(mutex_);
+  StringMap<ModelUse> to_come_ ABSL_GUARDED_BY(mutex_);  // by owner
   mutable ById models_ ABSL_GUARDED_BY(mutex_);
   StringSet claimed_ids_ ABSL_GUARDED_BY(mutex_);
   // Model and holder.

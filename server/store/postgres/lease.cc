@@ -22,11 +22,17 @@ constexpr int kRenewalsPerLength = 5;
 constexpr double kProvenShare = 0.9;
 
 // Continues to count while the machine is suspended, unlike CLOCK_MONOTONIC.
-absl::Duration BootTime() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return absl::DurationFromTimespec(now);
-}
+class BootTime final : public LeaseClock {
+ public:
+  absl::Duration Now() const override {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return absl::DurationFromTimespec(now);
+  }
+  bool WaitUntil(CondVar& changed, Mutex& mutex, absl::Duration time) const override {
+    return changed.WaitUntil(mutex, After(time - Now()));
+  }
+};
 
 // Renewals wait for synchronous replicas, as batches do: a primary that was paused while its
 // replica was promoted then proves nothing.
@@ -52,6 +58,11 @@ Status PrepareForFleet(Connection& session) {
 
 }  // namespace
 
+const LeaseClock& BootClock() {
+  static const BootTime clock;
+  return clock;
+}
+
 Lease::Lease(std::string uri, LeaseOptions options, std::unique_ptr<Connection> session,
              std::string server, int64_t epoch, absl::Duration taken)
     : uri_(std::move(uri)),
@@ -60,13 +71,13 @@ Lease::Lease(std::string uri, LeaseOptions options, std::unique_ptr<Connection> 
       session_(std::move(session)),
       server_(std::move(server)) {
   Prove(taken);
-  renewing_ = std::thread([this] { RenewUntilOver(); });
+  renewing_ = std::thread([this, taken] { RenewUntilOver(taken); });
 }
 
 Lease::~Lease() { StopRenewing(); }
 
 Status Lease::Check() const {
-  if (absl::ToInt64Nanoseconds(BootTime()) < proven_until_.load(std::memory_order_acquire)) {
+  if (absl::ToInt64Nanoseconds(clock_.Now()) < proven_until_.load(std::memory_order_acquire)) {
     return OkStatus();
   }
   const MutexLock lock(mutex_);
@@ -103,17 +114,18 @@ void Lease::StopRenewing() {
   if (renewing_.joinable()) renewing_.join();
 }
 
-bool Lease::SleepUntilRenewal() {
-  const auto deadline = After(options_.length / kRenewalsPerLength);
+bool Lease::SleepUntil(absl::Duration renewal) {
   const MutexLock lock(mutex_);
   while (!lost_ && !stopped_) {
-    if (!changed_.WaitUntil(mutex_, deadline)) break;
+    if (!clock_.WaitUntil(changed_, mutex_, renewal)) break;
   }
   return !lost_ && !stopped_;
 }
 
-void Lease::RenewUntilOver() {
-  while (SleepUntilRenewal()) {
+void Lease::RenewUntilOver(absl::Duration taken) {
+  absl::Duration began = taken;
+  while (SleepUntil(began + options_.length / kRenewalsPerLength)) {
+    began = clock_.Now();
     if (Renew() == Renewal::kLost) Lose("another curator has taken the lease");
   }
   {
@@ -130,7 +142,7 @@ Status Lease::Connect() {
   session_.reset();
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> session,
                            OpenLeaseSession(uri_, options_.length));
-  const absl::Duration opened = BootTime();
+  const absl::Duration opened = clock_.Now();
   COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*session));
   const bool proven = absl::ToInt64Nanoseconds(opened) < proven_until_.load();
   if (proven) {
@@ -151,11 +163,11 @@ std::string Lease::server() const {
 
 Lease::Renewal Lease::Renew() {
   if ((session_ == nullptr || !session_->IsAlive()) && !Connect().ok()) return Renewal::kFailed;
-  const absl::Duration sent = BootTime();
+  const absl::Duration sent = clock_.Now();
   const StatusOr<bool> ours = RenewLease(*session_, epoch_);
   if (!ours.ok()) return Renewal::kFailed;
   if (!*ours) return Renewal::kLost;
-  if (BootTime() >= settled_from_) Prove(sent);
+  if (clock_.Now() >= settled_from_) Prove(sent);
   return Renewal::kDone;
 }
 
@@ -176,7 +188,7 @@ LeaseCandidate::LeaseCandidate(std::string uri, LeaseOptions options,
     : uri_(std::move(uri)),
       options_(std::move(options)),
       session_(std::move(session)),
-      session_since_(BootTime()) {}
+      session_since_(clock_.Now()) {}
 
 LeaseCandidate::~LeaseCandidate() = default;
 
@@ -200,7 +212,7 @@ Status LeaseCandidate::Connect() {
   session_.reset();
   watched_.reset();
   COPPICE_ASSIGN_OR_RETURN(session_, OpenLeaseSession(uri_, options_.length));
-  session_since_ = BootTime();
+  session_since_ = clock_.Now();
   return OkStatus();
 }
 
@@ -230,7 +242,7 @@ Status LeaseCandidate::CheckLength(const OwnerRow& owner) const {
 
 // Reads the time after the answer, so that the answer includes every earlier renewal.
 bool LeaseCandidate::MayTake(const OwnerRow& owner) {
-  const absl::Duration now = BootTime();
+  const absl::Duration now = clock_.Now();
   if (watched_ == nullptr || watched_->epoch != owner.epoch || watched_->renewal != owner.renewal) {
     watched_ = std::make_unique<OwnerRow>(owner);
     watched_since_ = now;
@@ -247,7 +259,7 @@ StatusOr<std::unique_ptr<Lease>> LeaseCandidate::Take(const OwnerRow& owner) {
     COPPICE_RETURN_IF_ERROR(EndOtherLocks(*session_, owner.epoch, LocksToEnd::kWaitingForClient));
   }
   COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*session_));
-  const absl::Duration sent = BootTime();
+  const absl::Duration sent = clock_.Now();
   COPPICE_ASSIGN_OR_RETURN(const std::optional<int64_t> epoch,
                            TakeLease(*session_, owner, options_.address, options_.length));
   if (!epoch.has_value()) return nullptr;

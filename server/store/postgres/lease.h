@@ -31,12 +31,28 @@ namespace coppice::storage {
 class Connection;
 struct OwnerRow;
 
+// The clock by which leases are counted.
+//
+// Threads    safe to share.
+class LeaseClock {
+ public:
+  virtual ~LeaseClock() = default;
+  virtual absl::Duration Now() const = 0;
+  // Waits for `changed`, as CondVar::WaitUntil() does. False if `time` has come.
+  virtual bool WaitUntil(CondVar& changed, Mutex& mutex, absl::Duration time) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) = 0;
+};
+
+// CLOCK_BOOTTIME. Tests have a clock of their own, which they move.
+const LeaseClock& BootClock();
+
 struct LeaseOptions {
   std::string address;  // of this curator; not empty
   absl::Duration length = absl::Seconds(10);
   // Called at most once, from the renewing thread, when the lease is lost for good: another curator
   // has taken it, or GiveUp() was called. Must not release or destroy the lease.
   std::function<void()> on_lost{};
+  const LeaseClock* clock = &BootClock();  // outlives the candidate and its leases
 };
 
 struct Leader {
@@ -77,23 +93,24 @@ class Lease {
   Lease(std::string uri, LeaseOptions options, std::unique_ptr<Connection> session,
         std::string server, int64_t epoch, absl::Duration taken);
 
-  void RenewUntilOver();
+  void RenewUntilOver(absl::Duration taken);
   Renewal Renew();
   Status Connect();
   // Returns false if the lease is over.
-  bool SleepUntilRenewal() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool SleepUntil(absl::Duration renewal) ABSL_LOCKS_EXCLUDED(mutex_);
   void Prove(absl::Duration sent) ABSL_LOCKS_EXCLUDED(mutex_);
   void Lose(std::string_view why) const ABSL_LOCKS_EXCLUDED(mutex_);
   void StopRenewing() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string uri_;
   const LeaseOptions options_;
+  const LeaseClock& clock_ = *options_.clock;
   const int64_t epoch_;
   // Used by the renewing thread, and by Release() after that thread has ended.
   std::unique_ptr<Connection> session_;
   absl::Duration settled_from_ = absl::ZeroDuration();  // session_ proves the lease from then on
 
-  mutable std::atomic<int64_t> proven_until_ = 0;  // nanoseconds of the boot-time clock
+  mutable std::atomic<int64_t> proven_until_ = 0;  // nanoseconds of the clock
   mutable Mutex mutex_;
   mutable CondVar changed_;
   std::string server_ ABSL_GUARDED_BY(mutex_);
@@ -133,6 +150,7 @@ class LeaseCandidate {
 
   const std::string uri_;
   const LeaseOptions options_;
+  const LeaseClock& clock_ = *options_.clock;
   std::unique_ptr<Connection> session_;  // null after it was lost
   absl::Duration session_since_;
   std::unique_ptr<OwnerRow> watched_;  // null in a new session

@@ -66,9 +66,16 @@ Parameter DepthParameter(std::string default_value, std::string description) {
                           std::move(description));
 }
 
-uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema) {
+uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema,
+                 const EnsembleOptions& options) {
   if (settings.Has("depth")) return static_cast<uint32_t>(settings.Integer("depth"));
-  return static_cast<uint32_t>(std::min<size_t>(schema.num_features(), kMaxTrainedDepth));
+  auto depth = static_cast<uint32_t>(std::min<size_t>(schema.num_features(), kMaxTrainedDepth));
+  const auto fits = [&] {
+    const ModelShape shape{.trees = options.trees, .leaves = uint64_t{options.trees} << depth};
+    return MostModelBytes(shape, schema) <= kUsualModelBytes;
+  };
+  while (depth > 1 && !fits()) --depth;
+  return depth;
 }
 
 Parameter StructureParameter(std::string default_value) {

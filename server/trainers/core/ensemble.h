@@ -57,9 +57,6 @@ Parameter StructureParameter(std::string default_value);
 Parameter ScoreParameter(std::string default_value);
 StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema);
 
-// Returns the set depth, or as many levels as there are features, at most kMaxTrainedDepth.
-uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema);
-
 // InvalidArgument if the algorithm cannot do the schema's task, or a feature has too many
 // categories.
 Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
@@ -78,6 +75,14 @@ struct ModelShape {
 
 // The most bytes that a model of this shape takes as a message; 0 if the shape is not known.
 uint64_t MostModelBytes(const ModelShape& shape, const Schema& schema);
+
+// Returns the set depth. If none is set, as many levels as there are features, at most
+// kMaxTrainedDepth, and no more than a model of kUsualModelBytes has room for.
+uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema,
+                 const EnsembleOptions& options);
+// A little less than a daemon takes by default (63 MiB): a default must not be refused. Ten trees
+// of two classes and 16 levels take half of it; of nine classes they would take more.
+inline constexpr uint64_t kUsualModelBytes = uint64_t{60} << 20;
 
 // Warns of a model that is large as a message, and several times that as a file of text.
 std::vector<std::string> WarnOfSize(const ModelShape& shape, const Schema& schema);

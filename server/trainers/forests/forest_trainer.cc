@@ -8,7 +8,7 @@ namespace coppice::trainers {
 StatusOr<ForestConfig> ConfigureForest(const Schema& schema, const CheckedSettings& settings,
                                        const TrainOptions& options) {
   const EnsembleOptions ensemble = ReadEnsemble(settings);
-  const uint32_t depth = DepthOf(settings, schema);
+  const uint32_t depth = DepthOf(settings, schema, ensemble);
   COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
   COPPICE_ASSIGN_OR_RETURN(const BudgetShare tree,
                            ShareOfTree(ensemble, BudgetShare::Of(options.epsilon)));

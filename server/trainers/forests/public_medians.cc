@@ -147,8 +147,9 @@ class PublicMedianTrainer final : public ForestTrainer<PublicMedianConfig> {
 
 std::vector<Parameter> MedianParameters() {
   std::vector<Parameter> parameters = EnsembleParameters({.selects = false});
-  parameters.push_back(
-      DepthParameter("", "most levels of each tree, as many as there are features if not set"));
+  parameters.push_back(DepthParameter("",
+                                      "most levels of each tree, if not set as many as there are "
+                                      "features and the model has room for"));
   parameters.push_back(
       IntegerParameter("min_leaf", 0, 1'000'000'000, "",
                        "nodes of at most so many rows are leaves, which is public. If not set, as "

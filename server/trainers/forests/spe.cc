@@ -67,10 +67,11 @@ class SpeTrainer final : public ForestTrainer<SpeConfig> {
       .regression = true,
       .parameters = [] {
         std::vector<Parameter> parameters = EnsembleParameters({});
-        parameters.push_back(DepthParameter(
-            "",
-            "levels of each tree, as many as there are features if not set. Deeper trees tell "
-            "more rows apart, and have fewer rows and noisier splits in each node"));
+        parameters.push_back(
+            DepthParameter("",
+                           "levels of each tree, if not set as many as there are features and the "
+                           "model has room for. Deeper trees tell "
+                           "more rows apart, and have fewer rows and noisier splits in each node"));
         parameters.push_back(StructureParameter("0.5"));
         return parameters;
       }()};

@@ -83,8 +83,9 @@ class Sspe1Trainer final : public ForestTrainer<Sspe1Config> {
       .regression = false,
       .parameters = [] {
         std::vector<Parameter> parameters = EnsembleParameters({});
-        parameters.push_back(
-            DepthParameter("", "levels of each tree, as many as there are features if not set"));
+        parameters.push_back(DepthParameter("",
+                                            "levels of each tree, if not set as many as there are "
+                                            "features and the model has room for"));
         parameters.push_back(LabelledParameter());
         return parameters;
       }()};

@@ -25,7 +25,7 @@ struct Masses {
 };
 
 // A leaf while the tree grows.
-struct Leaf {
+struct TopDownLeaf {
   uint32_t node = 0;
   Cell cell;
   std::vector<uint32_t> rows;
@@ -38,9 +38,9 @@ struct Shares {
   BudgetShare votes;
 };
 
-class TreeGrower {
+class TopDownGrower {
  public:
-  TreeGrower(const WeighedRows& rows, const std::vector<FeatureBins>& bins)
+  TopDownGrower(const WeighedRows& rows, const std::vector<FeatureBins>& bins)
       : rows_(rows), bins_(bins) {
     nodes_.emplace_back();
     AddLeaf(0, Cell(bins), AllRows(rows.rows.num_rows()));
@@ -49,7 +49,7 @@ class TreeGrower {
   // Returns false if no leaf has a split.
   StatusOr<bool> Split(uint64_t mass_change, const BudgetShare& share, PrivateReleaser& releaser) {
     std::vector<int64_t> scores;
-    for (const Leaf& leaf : leaves_) {
+    for (const TopDownLeaf& leaf : leaves_) {
       scores.insert(scores.end(), leaf.drops.begin(), leaf.drops.end());
     }
     if (scores.empty()) return false;
@@ -66,7 +66,7 @@ class TreeGrower {
     WeakRule rule;
     rule.row_votes.resize(rows_.rows.num_rows());
     std::vector<int8_t> vote_of(nodes_.size());
-    for (const Leaf& leaf : leaves_) {
+    for (const TopDownLeaf& leaf : leaves_) {
       const Masses masses = MassesOf(leaf.rows);
       COPPICE_ASSIGN_OR_RETURN(const size_t chosen,
                                releaser.Select({masses.against, masses.with}, share, mass_change));
@@ -86,13 +86,13 @@ class TreeGrower {
   }
 
   void AddLeaf(uint32_t node, Cell cell, std::vector<uint32_t> rows) {
-    Leaf leaf{.node = node, .cell = std::move(cell), .rows = std::move(rows)};
+    TopDownLeaf leaf{.node = node, .cell = std::move(cell), .rows = std::move(rows)};
     const Masses all = MassesOf(leaf.rows);
     for (const uint32_t feature : leaf.cell.SplittableFeatures()) AddSplits(feature, all, leaf);
     leaves_.push_back(std::move(leaf));
   }
 
-  void AddSplits(uint32_t feature, const Masses& all, Leaf& leaf) const {
+  void AddSplits(uint32_t feature, const Masses& all, TopDownLeaf& leaf) const {
     std::vector<Masses> by_bin(bins_[feature].size());
     const absl::Span<const uint16_t> column = rows_.rows.column(feature);
     for (const uint32_t row : leaf.rows) by_bin[column[row]].Add(rows_.masses[row]);
@@ -110,7 +110,7 @@ class TreeGrower {
   }
 
   void SplitLeaf(size_t place, const BinSplit split) {
-    const Leaf parent = std::move(leaves_[place]);
+    const TopDownLeaf parent = std::move(leaves_[place]);
     leaves_.erase(leaves_.begin() + static_cast<std::ptrdiff_t>(place));
     std::vector<uint32_t> left, right;
     const absl::Span<const uint16_t> column = rows_.rows.column(split.feature);
@@ -139,7 +139,7 @@ class TreeGrower {
   const WeighedRows& rows_;
   const std::vector<FeatureBins>& bins_;
   std::vector<Node> nodes_;
-  std::vector<Leaf> leaves_;
+  std::vector<TopDownLeaf> leaves_;
 };
 
 class TopDown final : public WeakLearner {
@@ -156,7 +156,7 @@ class TopDown final : public WeakLearner {
   StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change, const BudgetShare& share,
                            PrivateReleaser& releaser) const override {
     COPPICE_ASSIGN_OR_RETURN(const Shares shares, DivideShare(share));
-    TreeGrower grower(rows, bins_);
+    TopDownGrower grower(rows, bins_);
     for (uint32_t split = 0; split < options_.splits; ++split) {
       COPPICE_ASSIGN_OR_RETURN(const bool found, grower.Split(mass_change, shares.split, releaser));
       if (!found) break;

@@ -99,11 +99,15 @@ TEST(PredictTest, PredictionIsDescribedInTheSchemasWords) {
   prediction.add_probabilities(0.75);
   prediction.set_standard_error(std::numeric_limits<double>::infinity());
   prediction.set_confidence(0.5);
+  prediction.set_low(-std::numeric_limits<double>::infinity());
+  prediction.set_high(std::numeric_limits<double>::infinity());
   const Schema schema = *SampleTerms().schema;
   EXPECT_EQ(JsonLine(DescribePrediction(0, prediction, schema, 0.5)),
             R"({"row":1,"label":"yes","probability":0.75,"low":0.0,"high":1.0,)"
             R"("standard_error":null,"confidence":0.5})");
   prediction.set_standard_error(0.05);
+  prediction.set_low(0.652);
+  prediction.set_high(0.848);
   const Json known = DescribePrediction(0, prediction, schema, 0.5);
   EXPECT_NEAR(known["low"].get<double>(), 0.652, 1e-9);
   EXPECT_NEAR(known["high"].get<double>(), 0.848, 1e-9);

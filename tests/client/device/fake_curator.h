@@ -79,22 +79,30 @@ inline SignedManifest Sign(const SigningKey& key, Manifest manifest, KeyChain en
   return {std::move(bytes), signature, key.public_key(), std::move(endorsements)};
 }
 
-// Offers FakeTerms(), and the tickets SampleTicket(0) and so on.
+// Offers FakeTerms(), unless it is given others, and the tickets SampleTicket(0) and so on.
 class FakeStudies final : public v1::StudyService::Service {
  public:
+  // Offers a study with this forest, whose root becomes the terms'.
+  void Offer(Terms with, const Forest& forest) {
+    packed = PackForest(forest);
+    terms = std::move(with);
+    terms.forest_root = packed.merkle.root;
+    manifest = Sign(FakeKey(), FakeManifest(terms));
+  }
+
   grpc::Status GetOffer(grpc::ServerContext*, const v1::GetOfferRequest* request,
                         v1::GetOfferResponse* response) override {
     tokens.assign(request->submission_tokens().begin(), request->submission_tokens().end());
-    const std::string terms = SerializeTerms(FakeTerms());
-    const Fingerprint fingerprint = FingerprintOf(terms);
+    const std::string bytes = SerializeTerms(terms);
+    const Fingerprint fingerprint = FingerprintOf(bytes);
     response->set_fingerprint(std::string(fingerprint.begin(), fingerprint.end()));
-    if (request->known_fingerprint() != response->fingerprint()) response->set_terms(terms);
+    if (request->known_fingerprint() != response->fingerprint()) response->set_terms(bytes);
     for (uint32_t i = 0; i < request->tickets(); ++i) {
       response->add_tickets(SampleTicket(static_cast<uint8_t>(i)).ToBytes());
     }
     const bool is_known = request->known_fingerprint() == response->fingerprint();
     if (!request->whole_forest()) {
-      const uint32_t tree = TreeOfTicket(SampleTicket(0), FakeTerms().trees);
+      const uint32_t tree = TreeOfTicket(SampleTicket(0), terms.trees);
       response->set_tree(MakeEnvelope(packed.trees[tree], kFakeTreeBytes));
       response->set_tree_path(MakeEnvelope(packed.merkle.paths[tree], kFakePathBytes));
     } else if (!is_known) {
@@ -126,7 +134,8 @@ class FakeStudies final : public v1::StudyService::Service {
   // Applied to every answer; set by tests.
   std::function<void(v1::GetOfferResponse&)> tamper = [](v1::GetOfferResponse&) {};
   std::vector<std::string> tokens;  // of the last request
-  const PackedForest packed = PackForest(FakeForest());
+  Terms terms = FakeTerms();
+  PackedForest packed = PackForest(FakeForest());
   SignedManifest manifest = Sign(FakeKey(), FakeManifest(FakeTerms()));
 };
 

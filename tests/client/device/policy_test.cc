@@ -123,6 +123,16 @@ TEST(PolicyTest, AFeatureThatMayBeSentInTheClearIsNoId) {
   EXPECT_EQ(policy.Allows(JoinedBy("postcode"), {}).code(), StatusCode::kFailedPrecondition);
 }
 
+TEST(PolicyTest, ANameIsInOneOfTheTwoListsAlone) {
+  Policy policy = AllowingAPostcode();
+  policy.join_ids = {"customer"};
+  EXPECT_OK(policy.CheckLists());
+  policy.join_ids.push_back("postcode");
+  EXPECT_THAT(policy.CheckLists(),
+              StatusIs(StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("\"postcode\""), HasSubstr("leave it out of one"))));
+}
+
 TEST(PolicyTest, AColumnOfTheDevicesOwnSchemaIsNoIdWhateverIsListed) {
   Policy policy{.max_epsilon = Epsilon(9)};
   policy.own_schema = std::make_shared<const Schema>(PostcodeSchema(/*is_public=*/false));

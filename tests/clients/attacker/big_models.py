@@ -1,9 +1,7 @@
 #!/usr/bin/python3
 """Jobs of next to no epsilon make models of millions of leaves: what they cost, and whether the daemon still starts."""
 
-import time
-
-from curator import DATASETS, MODELS, TRAINING, Curator, fill_dataset, make_token, outcome_of
+from curator import DATASETS, MODELS, TRAINING, Curator, await_job, fill_dataset, make_token, outcome_of
 
 FEATURES = [f"f{i}" for i in range(14)]
 MIB = 1 << 20
@@ -18,15 +16,6 @@ def submit(client, job, trees, depth=14, **spec):
         TRAINING, "SubmitJob", request_id=job, job_id=job,
         spec={"dataset": "datasets/rows", "algorithm": "rdt", "epsilon_nanos": 10**5,
               "settings": {"trees": str(trees), "depth": str(depth)}, **spec}))
-
-
-def await_end(client, job):
-    while True:
-        state = client.call(TRAINING, "GetJob", name=f"jobs/{job}").job.state
-        if state >= 3:
-            assert state == 3, f"job {job} ended in state {state}"
-            return
-        time.sleep(0.1)
 
 
 def spent(client):
@@ -57,13 +46,13 @@ def counts_for_the_quota():
         assert submit(client, "large", trees=4) == "RESOURCE_EXHAUSTED"
         for job in "ab":
             submit(client, job, trees=1, depth=2)
-            await_end(client, job)
+            await_job(client, job)
         charged = spent(client)
         assert submit(client, "c", trees=1, depth=2) == "RESOURCE_EXHAUSTED"
         assert spent(client) == charged
         client.call(MODELS, "DeleteModel", name="models/a")
         submit(client, "c", trees=1, depth=2)
-        await_end(client, "c")
+        await_job(client, "c")
         print("models count for their owner's quota")
 
 
@@ -80,9 +69,9 @@ def keeps_memory_and_start():
         jobs = [f"j{i}" for i in range(4)]
         for job in jobs:  # each of 131,072 leaves: some 6 MiB as a message, and 30 in memory
             submit(client, job, trees=8)
-            await_end(client, job)
+            await_job(client, job)
         submit(client, "larger", trees=40)  # 655,360 leaves do not fit into the cache
-        await_end(client, "larger")
+        await_job(client, "larger")
         starts = []
         for _ in range(STARTS):
             curator.stop()

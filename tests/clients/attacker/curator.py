@@ -7,23 +7,23 @@ import contextlib
 import ctypes
 import json
 import os
+import pathlib
 import random
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import grpc
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
-sys.path.insert(0, os.path.join(ROOT, "tests/clients"))
+sys.path[:0] = [os.path.join(ROOT, "tests/clients"), os.path.join(ROOT, "tests/support")]
 
+from eventually import eventually, port_of  # noqa: E402
 from reflected import ReflectedClient  # noqa: E402
 
 BIN = os.environ.get("COPPICE_BIN_DIR", os.path.join(ROOT, "build/release/bin"))
-START_SECONDS = 300
 PR_SET_PDEATHSIG = 1
 
 STUDIES = "coppice.v1.StudyService"
@@ -32,6 +32,7 @@ MODELS = "coppice.v1.ModelService"
 DATASETS = "coppice.v1.DatasetService"
 TRAINING = "coppice.v1.TrainingService"
 ADMIN = "coppice.v1.AdminService"
+DONE = 3  # of JobState; what is greater has failed
 
 
 def die_with_parent():
@@ -51,6 +52,17 @@ def make_token(name, roles, resources=()):
     if resources:
         entry["resources"] = list(resources)
     return re.search(r"coppice_[A-Za-z0-9_-]+", text).group(0), entry
+
+
+def await_job(client, job):
+    """Returns once the job has made its model."""
+
+    def has_ended():
+        told = client.call(TRAINING, "GetJob", name=f"jobs/{job}").job
+        assert told.state <= DONE, f"job {job} ended in state {told.state}: {told.reason}"
+        return told.state == DONE
+
+    eventually(has_ended, lambda: f"job {job} does not end")
 
 
 def outcome_of(call):
@@ -97,13 +109,8 @@ class Curator:
             command += ["--policy", f"{self.folder}/policy.json"]
         command += [flag.format(certs=self.certs) for flag in self._flags]
         self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, preexec_fn=die_with_parent)
-        end = time.monotonic() + START_SECONDS
-        while not (os.path.exists(port_file) and os.path.getsize(port_file)):
-            if self._process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError("coppiced does not serve: " + self.log()[-2000:])
-            time.sleep(0.05)
-        with open(port_file) as file:
-            self.address = f"127.0.0.1:{file.read().strip()}"
+        port = port_of(self._process, pathlib.Path(port_file), pathlib.Path(self.folder, "log"))
+        self.address = f"127.0.0.1:{port}"
 
     def stop(self):
         if self._process is not None and self._process.poll() is None:
@@ -116,11 +123,7 @@ class Curator:
         before = self.log().count("policy")
         self._write_policy()
         self._process.send_signal(signal.SIGHUP)
-        end = time.monotonic() + START_SECONDS
-        while self.log().count("policy") == before:
-            if time.monotonic() > end:
-                raise RuntimeError("coppiced does not read its policy again")
-            time.sleep(0.05)
+        eventually(lambda: self.log().count("policy") > before, lambda: "coppiced does not read its policy again")
 
     def client(self, token=None, certificate=None, options=()):
         everything = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1),

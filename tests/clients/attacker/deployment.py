@@ -3,9 +3,8 @@
 import json
 import os
 import subprocess
-import time
 
-from curator import BIN, START_SECONDS, die_with_parent
+from curator import BIN, die_with_parent, eventually
 
 DEVICES = 1000  # the smallest batch there is
 
@@ -18,13 +17,6 @@ def told(*command):
     done = run(*command)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done.stdout
-
-
-def wait_until(holds):
-    end = time.monotonic() + START_SECONDS
-    while not holds():
-        assert time.monotonic() < end, "it does not come to that"
-        time.sleep(0.1)
 
 
 def write_rows(folder):
@@ -62,10 +54,10 @@ class Deployment:
              "--port-file", port, "--admit-all", "--curator", self.curator.address, "--curator-ca",
              f"{self.curator.certs}/ca.crt", "--curator-key", self.key, "--study", "relayed", "--tickets", str(DEVICES),
              "--deal", "1h", "--collect", "2h"], stderr=subprocess.DEVNULL, preexec_fn=die_with_parent)
-        wait_until(lambda: os.path.exists(port) and os.path.getsize(port))
+        eventually(lambda: os.path.exists(port) and os.path.getsize(port))
         with open(port) as file:
             self.relay_address = "127.0.0.1:" + file.read().strip()
-        wait_until(lambda: run(f"{BIN}/coppice", "health", "--server", self.relay_address, "--insecure").returncode == 0)
+        eventually(lambda: run(f"{BIN}/coppice", "health", "--server", self.relay_address, "--insecure").returncode == 0)
 
     def simulate(self, study, journal, *flags):
         return run(f"{BIN}/coppice", "collect", "simulate", "--study", study, "--data", f"{self.folder}/rows.csv",

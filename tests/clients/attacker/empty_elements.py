@@ -18,6 +18,7 @@ from curator import STUDIES, Curator
 MIB = 2**20
 MOST_MIB = 600
 MESSAGE_BYTES = 62 * MIB
+PROBE_BYTES = 2 * MIB  # above the limits of nearly all methods
 AT_A_TIME = 2  # as many bodies stopped the HTTP port of a machine with two processors
 
 # What a sender may see: that the message is wrong or too large, or an answer. Never a broken connection.
@@ -134,9 +135,13 @@ def in_parallel(work, times):
     return results
 
 
-def limit_of(words):
-    told = re.search(r"larger than (\d+) bytes", words)
-    return int(told.group(1)) if told else MESSAGE_BYTES
+def limit_of(client, service, method):
+    """The size above which the method refuses messages, if that is below MESSAGE_BYTES."""
+    for size in (PROBE_BYTES, MESSAGE_BYTES):
+        told = re.search(r"larger than (\d+) bytes", send(client, service, method, bytes(size))[1])
+        if told:
+            return min(int(told.group(1)), MESSAGE_BYTES)
+    return MESSAGE_BYTES
 
 
 class Judge:
@@ -162,8 +167,7 @@ def attack_over_grpc(client, judge):
         if service.startswith("grpc."):
             continue  # below
         for method in client.describe(service).methods:
-            _, words = send(client, service, method, bytes(MESSAGE_BYTES))
-            size = limits[service, method.name] = min(limit_of(words), MESSAGE_BYTES)
+            size = limits[service, method.name] = limit_of(client, service, method)
             for what, body in hostile_bytes(method.input_type, size).items():
                 answered += judge.attack(f"{what} to {method.name}",
                                          lambda body=body: send(client, service, method, body)[0])

@@ -77,12 +77,17 @@ def main():
         # Whether the owner declared a schema, and whatever the list of ids says by mistake.
         for study in ("postcode", "age"):
             for flags in (("--allow-in-clear", "postcode,age"), (*own, "--allow-in-clear", "postcode,age"),
-                          (*own, "--allow-join-id", "postcode,age"), (*own, "--show", "postcode,age")):
+                          ("--show", "postcode,age"), (*own, "--allow-join-id", "postcode,age"),
+                          (*own, "--show", "postcode,age"), (*own, "--show", "postcode")):
                 declined = owner.answer(study, *flags)
                 assert declined.returncode == 1, (study, flags, declined.stdout)
                 assert "FAILED_PRECONDITION" in declined.stdout, declined.stdout
                 assert ADDRESS not in declined.stdout + declined.stderr
             assert owner.received(study) == 0, study
+
+        # No list of features is a list of ids too.
+        both = owner.answer("postcode", "--allow-in-clear", "postcode", "--allow-join-id", "postcode")
+        assert both.returncode == 2 and "leave it out of one" in both.stderr, (both.returncode, both.stderr)
 
         # An id that the owner lists still joins.
         joined = owner.answer("customer", *own, "--allow-join-id", "customer")

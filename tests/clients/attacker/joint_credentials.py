@@ -6,9 +6,8 @@ team-b has a trainer, and phones with a device's token. team-a has a trainer's c
 
 import hashlib
 import subprocess
-import time
 
-from curator import (ADMIN, DATASETS, MODELS, TRAINING, Curator, fill_dataset, make_token, outcome_of)
+from curator import (ADMIN, DATASETS, MODELS, TRAINING, Curator, await_job, fill_dataset, make_token, outcome_of)
 
 ROWS = 123
 REFUSALS = ("NOT_FOUND", "PERMISSION_DENIED", "UNAUTHENTICATED")
@@ -24,8 +23,7 @@ def certificate_entry(pem):
 def train(client, job, model):
     client.call(TRAINING, "SubmitJob", request_id=job, job_id=job, model_id=model,
                 spec={"dataset": "datasets/patients", "algorithm": "rdt", "epsilon_nanos": 10**8})
-    while outcome_of(lambda: client.call(MODELS, "GetModel", name=f"models/{model}")) == "NOT_FOUND":
-        time.sleep(0.1)
+    await_job(client, job)
 
 
 def sees_nothing(client):

@@ -63,21 +63,11 @@ class LeakedBounds(unittest.TestCase):
         for algorithm in ("auto", "spe", "logistic"):
             self.client.call(TRAINING, "SubmitJob", request_id=f"job-{algorithm}", job_id=algorithm, model_id=algorithm,
                              spec={"dataset": "datasets/known", "algorithm": algorithm, "epsilon_nanos": 10**9})
-            self.wait_for(algorithm)
+            curator.await_job(self.client, algorithm)
             model = self.client.call(MODELS, "GetModel", name=f"models/{algorithm}").model
             said = [text for text in model.certificate.public_inputs if "private rows" in text]
             self.assertEqual(said, ["bounds of columns salary, ward, ill were read from the private rows and are not "
                                     "covered by ε"])
-
-    def wait_for(self, job):
-        end = curator.time.monotonic() + curator.START_SECONDS
-        while True:
-            told = self.client.call(TRAINING, "GetJob", name=f"jobs/{job}").job
-            if told.state == 3:
-                return
-            self.assertLess(told.state, 3, told.reason)
-            self.assertLess(curator.time.monotonic(), end)
-            curator.time.sleep(0.1)
 
 
 if __name__ == "__main__":

@@ -7,73 +7,17 @@ It also watches the line to the curator: two offers, two reports of different tr
 """
 
 import json
-import os
 import struct
 import subprocess
-import sys
-from concurrent import futures
 
 import grpc
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from curator import BIN, Curator
+from lure import KEYS, OFFER, SUBMIT, Lure
 
-from curator import BIN, ROOT, Curator  # noqa: E402
-
-SUBMIT, KEYS, OFFER = "/SubmitReports", "/GetCuratorKeys", "/GetOffer"
 STUDY = "hiv-status-of-the-clinic"
 SHOWN = 7.25  # a public value, which a report has in the clear
 PEOPLE = ["ann", "bob"]
-
-
-class Lure:
-    """A server with a certificate that the device accepts. `lie` answers SubmitReports: with bytes, with a status, or,
-    if it returns None, as the curator does. All else is the curator's own answer, changed by `change`."""
-
-    def __init__(self, curator):
-        def read(name):
-            with open(f"{curator.certs}/{name}", "rb") as file:
-                return file.read()
-
-        self._to_curator = grpc.secure_channel(curator.address, grpc.ssl_channel_credentials(read("ca.crt")))
-        self.seen, self.answers, self.lie, self.change = [], [], lambda request: b"", lambda method, answer: answer
-        self._server = grpc.server(futures.ThreadPoolExecutor(4))
-        self._server.add_generic_rpc_handlers([self._handler()])
-        credentials = grpc.ssl_server_credentials([(read("server.key"), read("server.crt"))])
-        self.address = "127.0.0.1:%d" % self._server.add_secure_port("127.0.0.1:0", credentials)
-        self._server.start()
-
-    def _handler(self):
-        lure = self
-
-        class Handler(grpc.GenericRpcHandler):
-            def service(self, details):
-                return grpc.unary_unary_rpc_method_handler(
-                    lambda request, context: lure.answer(details.method, request, context))
-
-        return Handler()
-
-    def answer(self, method, request, context):
-        self.seen.append((method, request))
-        said = self.lie(request) if method.endswith(SUBMIT) else None
-        if isinstance(said, grpc.StatusCode):
-            context.abort(said, "the lure says so")
-        if said is not None:
-            return said
-        try:
-            answer = self._to_curator.unary_unary(method)(request, timeout=60)
-        except grpc.RpcError as error:
-            context.abort(error.code(), error.details())
-        self.answers.append((method, answer))
-        return self.change(method, answer)
-
-    def requests(self, method):
-        return [request for called, request in self.seen if called.endswith(method)]
-
-    def forget(self):
-        self.seen, self.answers = [], []
-
-    def stop(self):
-        self._server.stop(None)
 
 
 class Device:

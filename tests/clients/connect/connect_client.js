@@ -13,7 +13,7 @@ const {FileDescriptorSetSchema} = require('@bufbuild/protobuf/wkt');
 const {Code, ConnectError, createClient} = require('@connectrpc/connect');
 const node = require('@connectrpc/connect-node');
 const web = require('@connectrpc/connect-web');
-const {openEnvelope, sealReports} = require('../sealed.js');
+const {messageBytes, openEnvelope, sealReports} = require('../sealed.js');
 
 const TIMEOUT_MS = 30000; // per call; test machines are busy
 
@@ -99,8 +99,10 @@ async function run({id, transport}) {
   const batch = {study, fingerprint: offer.fingerprint, reports: [{ticket: offer.tickets[0], payload}]};
   const keys = await studies.getCuratorKeys({});
   const type = types.getMessage('coppice.v1.SealedReports');
+  const manifest = fromBinary(types.getMessage('coppice.v1.Manifest'), offer.manifest.manifest);
+  const bytes = messageBytes(study.slice('studies/'.length), manifest.reportBytes, 1);
   for (const outcome of [ACCEPTED, DUPLICATE]) {
-    const {open, ...request} = sealReports(keys.directSuite, keys.directKey, toBinary(type, create(type, batch)));
+    const {open, ...request} = sealReports(keys.directSuite, keys.directKey, toBinary(type, create(type, batch)), bytes);
     assert.deepStrictEqual(open((await reports.submitReports(request)).sealedOutcomes), [outcome]);
   }
 

@@ -118,6 +118,16 @@ TEST(XgboostTest, ACategoryGoesRight) {
   EXPECT_EQ(tree["split_conditions"][2], -3.0);
 }
 
+// XGBoost dumps no numeric split of a categorical column, as one below which there is nothing is.
+TEST(XgboostTest, AMissingCategoryIsApartByACategoryThatThereIsNot) {
+  const Json tree = TreeOf({.kind = SplitKind::kMissing, .feature = 2});
+  EXPECT_EQ(tree["split_type"][0], 1);
+  EXPECT_EQ(tree["categories"], Json::array({3}));  // two values, and other
+  EXPECT_EQ(tree["default_left"][0], 0);
+  EXPECT_EQ(tree["split_conditions"][1], 2.0);   // our right: all values
+  EXPECT_EQ(tree["split_conditions"][2], -3.0);  // our left: no value
+}
+
 TEST(XgboostTest, ChildrenAreSideBySide) {
   const Schema schema = ExportedSchema();
   Node root = NumericSplit(0, 0.5), left = NumericSplit(0, 0.2), right = NumericSplit(1, 50);

@@ -4,12 +4,10 @@
 #define COPPICE_TESTS_SERVER_CURATOR_BATCH_FIXTURE_H_
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include "server/curator/studies/studies.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/batch_maker.h"
+#include "tests/support/eventually.h"
 #include "tests/support/memory_store.h"
 
 namespace coppice::testing {
@@ -95,16 +94,13 @@ class BatchTest : public ::testing::Test {
 
   // Waits until no report waits to be opened, and returns the study as it is then.
   curator::StudyInfo AwaitCounted(const std::string& study = "one") {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(10);
-    for (;;) {
-      const curator::StudyInfo info = *studies_->Get(study);
-      if (info.relay->batches.waiting == 0) return info;
-      if (std::chrono::steady_clock::now() > until) {
-        ADD_FAILURE() << info.relay->batches.waiting << " reports are never opened";
-        return info;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    curator::StudyInfo info;
+    EXPECT_TRUE(Eventually([&] {
+      info = *studies_->Get(study);
+      return info.relay->batches.waiting == 0;
+    })) << info.relay->batches.waiting
+        << " reports are never opened";
+    return info;
   }
 
   size_t RecordsUnder(std::string_view prefix) { return RecordsUnder(store_, prefix); }

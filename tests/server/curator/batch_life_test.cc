@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/curator/spool/sealed_reports.h"
 #include "tests/server/curator/batch_fixture.h"
 #include "tests/support/crashing_store.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::curator {
 namespace {
@@ -36,7 +35,11 @@ class StallingStore final : public storage::Store {
   void KeepRefused() { kept_ = true; }
   size_t refused() const { return refused_; }
 
+  // How often a record of the spool was read.
+  size_t reads() const { return reads_; }
+
   StatusOr<std::optional<std::string>> Get(std::string_view key) const override {
+    if (StartsWith(key, "spool/")) ++reads_;
     return disk_.Get(key);
   }
   Status Apply(const storage::StoreBatch& batch) override {
@@ -62,6 +65,7 @@ class StallingStore final : public storage::Store {
   std::atomic<bool> stalled_{true};
   std::atomic<bool> kept_{false};
   std::atomic<size_t> refused_{0};
+  mutable std::atomic<size_t> reads_{0};
 };
 
 class BatchLifeTest : public BatchTest {
@@ -110,9 +114,8 @@ TEST_F(BatchLifeTest, ACrashAtAnyWriteLosesNoReportAndCountsNoneTwice) {
       Reopen(dying);
       DeliverAsFarAsItGoes([&] { return Deliver(first, 2); });
       DeliverAsFarAsItGoes([&] { return Deliver(second, 2); });
-      while (!dying.dead() && studies_->Get("one")->relay->batches.counted < 2) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      EXPECT_TRUE(Eventually(
+          [&] { return dying.dead() || studies_->Get("one")->relay->batches.counted == 2; }));
       was_reached |= dying.dead();
       Reopen(disk);
       for (const SealedBatch* batch : {&first, static_cast<const SealedBatch*>(&second)}) {
@@ -294,7 +297,7 @@ TEST_F(BatchLifeTest, ARetiredStudyKeepsTotalsOfWhatWasCountedAlone) {
 
 TEST_F(BatchLifeTest, TheOpenerStopsWhileTheStoreDoesNotWork) {
   ASSERT_OK(Deliver(HonestBatch(1, 6)));
-  while (stalling_.refused() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(Eventually([&] { return stalling_.refused() >= 2; }));
   studies_->Drain();
   EXPECT_EQ(RecordsUnder("spool/"), 2u);
   stalling_.Stall(false);
@@ -306,9 +309,10 @@ TEST_F(BatchLifeTest, TheOpenerStopsWhileTheStoreDoesNotWork) {
 TEST_F(BatchLifeTest, OnceItStopsTheOpenerWritesNothingAfterAWriteOfUnknownOutcome) {
   stalling_.KeepRefused();
   ASSERT_OK(Deliver(HonestBatch(1, 5), 1));
-  while (stalling_.refused() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(Eventually([&] { return stalling_.refused() > 0; }));
+  const size_t before = stalling_.reads();
   stalling_.Stall(false);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // others open their records
+  EXPECT_TRUE(Eventually([&] { return stalling_.reads() > before; })) << "others open records";
   studies_->Drain();
   Reopen(store_);
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 5 * unit_);
@@ -343,9 +347,7 @@ TEST_F(BatchLifeTest, ADamagedRecordWaitsAndIsTold) {
   stalling_.Stall(false);
   Reopen(store_);
   ASSERT_OK(Deliver(HonestBatch(2, 5)));
-  while (studies_->Get("one")->relay->batches.counted == 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  EXPECT_TRUE(Eventually([&] { return studies_->Get("one")->relay->batches.counted > 0; }));
   Status told;
   while (told.ok()) told = studies_->Sweep();
   EXPECT_THAT(told, StatusIs(StatusCode::kDataLoss, HasSubstr("spool/one/")));

@@ -272,5 +272,12 @@ TEST(LabelOnlyTest, ShapesMustMatch) {
               StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("shape")));
 }
 
+// A number of 35 is at the middle of 30 to 40, and three quarters of the way from 20 to 40.
+TEST(LabelMarginsTest, MoveToAnotherRange) {
+  EXPECT_NEAR(MoveMargin(0, {.low = 30, .high = 40}, {.low = 20, .high = 40}), 4 * 0.25, 1e-12);
+  EXPECT_NEAR(MoveMargin(1, {.low = 20, .high = 40}, {.low = 30, .high = 40}), 0, 1e-12);
+  EXPECT_NEAR(MoveMargin(2, {.low = -5, .high = 5}, {.low = -5, .high = 5}), 2, 1e-12);
+}
+
 }  // namespace
 }  // namespace coppice::curator

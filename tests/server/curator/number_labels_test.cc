@@ -20,6 +20,7 @@
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
+#include "server/curator/partition/hybrid_grower.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
@@ -255,6 +256,69 @@ TEST(NumberLabelsTest, RangesAreReadFromText) {
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr("LOW:HIGH")))
         << bad;
   }
+}
+
+// The numbers are 20 on the left and 60 on the right, give or take 5.
+TEST(CentresTest, AreTheMeansOfTheirLeavesBags) {
+  const Table rows = Steps(200, 3);
+  const PartitionOptions options = {.rule = SplitRule::kHybrid, .min_leaf = 20, .trees = 8};
+  const Forest grown = *GrowPartition(rows, options);
+  const Forest centred = CentreOnNumbers(grown, rows, options);
+  ASSERT_EQ(centred.size(), grown.size());
+  double squares = 0, held_out = 0;
+  for (uint32_t t = 0; t < centred.size(); ++t) {
+    EXPECT_EQ(centred[t].WithoutCentres(), grown[t]);
+    ASSERT_TRUE(centred[t].centres().has_value());
+    EXPECT_EQ(centred[t].centres()->half_range, centred[0].centres()->half_range);
+    const std::vector<uint32_t> drawn = BagOf(rows.num_rows(), options, t);
+    const std::vector<uint32_t> leaf_of = FindLeaves(grown[t], rows);
+    for (uint32_t leaf = 0; leaf < grown[t].num_leaves(); ++leaf) {
+      double sum = 100 * MeanPlace(rows), count = 1;
+      for (size_t i = 0; i < leaf_of.size(); ++i) {
+        if (leaf_of[i] != leaf) continue;
+        sum += drawn[i] * rows.target(i);
+        count += drawn[i];
+      }
+      EXPECT_NEAR(centred[t].centres()->of_leaf[leaf], sum / count, 1e-9);
+    }
+    for (size_t i = 0; i < leaf_of.size(); ++i) {
+      if (drawn[i] > 0) continue;
+      squares += std::pow(rows.target(i) - centred[t].centres()->of_leaf[leaf_of[i]], 2);
+      held_out += 1;
+    }
+  }
+  EXPECT_NEAR(centred[0].centres()->half_range, 2 * std::sqrt(squares / held_out), 1e-9);
+  EXPECT_LT(centred[0].centres()->half_range, 2 * 100 * PlaceDeviation(rows) / 2)
+      << "less than half of one range's";
+}
+
+TEST(CentresTest, BagsAreThoseThatTheForestWasGrownOn) {
+  const Table rows = Steps(50, 4);
+  const PartitionOptions options = {
+      .rule = SplitRule::kHybrid, .trees = 3, .seed = 9, .use_labels = true};
+  const HybridRows hybrid(rows, options.use_labels);
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    EXPECT_EQ(BagOf(rows.num_rows(), options, t), GrowBaggedTree(hybrid, options, t)->drawn);
+  }
+  EXPECT_EQ(BagOf(3, {.trees = 1}, 0), std::vector<uint32_t>(3, 1));
+}
+
+// Where every row was drawn nobody can say how far devices will be.
+TEST(CentresTest, NeedRowsThatNoBagHolds) {
+  const Table rows = Steps(30, 5);
+  const PartitionOptions options = {.rule = SplitRule::kHybrid, .trees = 1};
+  const Forest grown = *GrowPartition(rows, options);
+  EXPECT_FALSE(CentreOnNumbers(grown, rows, options)[0].centres().has_value());
+}
+
+TEST(CentresTest, HaveAWidthWhereAllNumbersAreTheSame) {
+  Table rows(StepSchema());
+  PublicRandom random(6);
+  for (int i = 0; i < 40; ++i) rows.AppendTarget(Row{random.Unit(), random.Unit()}, 7);
+  const PartitionOptions options = {.rule = SplitRule::kHybrid, .trees = 4};
+  const Forest centred = CentreOnNumbers(*GrowPartition(rows, options), rows, options);
+  EXPECT_NEAR(centred[0].centres()->half_range, 100.0 / 1024, 1e-12);
+  EXPECT_NEAR(centred[0].centres()->of_leaf[0], 7, 1e-9);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Each report is judged once, counted at most once, and never lost once it was accepted.
 
 #include <algorithm>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -100,6 +101,33 @@ TEST_P(ReportsTest, EveryRejectionHasItsOutcomeAndIsCounted) {
   EXPECT_EQ(CountOf(Now(), ReportOutcome::kBadPayload), 1u);
   EXPECT_EQ(CountOf(Now(), ReportOutcome::kStaleFingerprint), 8u);
   EXPECT_EQ(Received(Now()), 12u);
+}
+
+// A message of another length could be told apart on the way.
+TEST_P(ReportsTest, OneLengthOfTheirMessageIsTakenAlone) {
+  const auto reports = HonestReports(*studies_, study_, 3);
+  const auto send = [&](const std::string& fingerprint, uint64_t message_bytes) {
+    ReportBatch batch = BatchOf(reports);
+    batch.set_message_bytes(message_bytes);
+    std::promise<StatusOr<std::vector<ReportOutcome>>> done;
+    studies_->Submit("one", fingerprint, std::move(batch),
+                     [&](auto outcomes) { done.set_value(std::move(outcomes)); });
+    return done.get_future().get();
+  };
+  int taken = 0;
+  for (uint64_t bytes = 64; bytes <= 8192; bytes += 64) {
+    const auto outcomes = send(Bytes(study_.fingerprint), bytes);
+    if (outcomes.ok()) {
+      EXPECT_THAT(*outcomes, Each(kAccepted));
+      ++taken;
+    } else {
+      EXPECT_THAT(outcomes, StatusIs(StatusCode::kInvalidArgument, HasSubstr("is padded to")));
+    }
+    // Reports of other terms were padded by those.
+    EXPECT_THAT(*send(std::string(32, 'x'), bytes), Each(ReportOutcome::kStaleFingerprint));
+  }
+  EXPECT_EQ(taken, 1);
+  EXPECT_EQ(CountOf(Now(), kAccepted), 3u);
 }
 
 TEST_P(ReportsTest, BadPayloadDoesNotSpendItsTicket) {

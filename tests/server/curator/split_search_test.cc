@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <numeric>
 
 #include "tests/support/schemas.h"
@@ -103,20 +102,6 @@ TEST_F(SplitSearchTest, CategoriesByDecreaseOrByFrequency) {
   const Table table = MakeTable({{0, 0}, {0, 0}, {0, 0}, {0, 1}, {0, 2}}, {0, 1, 0, 0, 1});
   EXPECT_EQ(Search(table).BestCategory(1)->node.threshold, 2);
   EXPECT_EQ(Search(table).MostFrequentCategory(1)->node.threshold, 0);
-}
-
-TEST(MidpointTest, IsShortWhereThatChangesNothing) {
-  EXPECT_EQ(Midpoint(29.7, 29.9), 29.8);
-  EXPECT_EQ(Midpoint(0, 2.0 / 3), 0.333333333333);
-  const double low = 1e15, high = 1e15 + 1;  // 12 digits would leave the gap
-  EXPECT_EQ(Midpoint(low, high), 1e15 + 0.5);
-}
-
-TEST(MidpointTest, LiesAboveTheLowerNumberWithoutOverflow) {
-  EXPECT_EQ(Midpoint(1, 4), 2.5);
-  EXPECT_EQ(Midpoint(1e307, 1.7e308), 9e307);
-  const double next = std::nextafter(1.0, 2.0);
-  EXPECT_EQ(Midpoint(1, next), next);
 }
 
 }  // namespace

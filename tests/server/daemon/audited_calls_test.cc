@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
@@ -28,6 +27,7 @@
 #include "coppice/v1/training.pb.h"
 #include "server/serving/access/method_table.h"
 #include "tests/server/daemon/access_fixture.h"
+#include "tests/support/eventually.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::daemon {
@@ -97,12 +97,12 @@ class AuditedCallsTest : public TlsServerTest {
   }
   // Waits for `lines` lines: a refusal by the policy is entered after its answer.
   std::vector<std::string> AwaitLog(size_t lines) {
-    for (int i = 0; i < 1000; ++i) {
-      std::vector<std::string> log = Log();
-      if (log.size() >= lines) return log;
-      absl::SleepFor(absl::Milliseconds(5));
-    }
-    return Log();
+    std::vector<std::string> log;
+    coppice::testing::Eventually([&] {
+      log = Log();
+      return log.size() >= lines;
+    });
+    return log;
   }
 };
 

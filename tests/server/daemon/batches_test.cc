@@ -8,6 +8,7 @@
 #include "coppice/v1/batch.pb.h"
 #include "tests/server/daemon/owners_fixture.h"
 #include "tests/support/batch_maker.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::daemon {
 namespace {
@@ -71,7 +72,8 @@ TEST_F(BatchesTest, ARelayHandsOverPartsByEitherTransport) {
   ASSERT_TRUE(response.ParseFromString(answer));
   EXPECT_GE(response.state(), v1::BATCH_STATE_STORED);
   EXPECT_EQ(response.received(), 6u);
-  while (studies_->Get("a-9")->relay->batches.waiting > 0) absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_TRUE(coppice::testing::Eventually(
+      [&] { return studies_->Get("a-9")->relay->batches.waiting == 0; }));
   EXPECT_EQ(CountOf(*studies_->Get("a-9"), curator::ReportOutcome::kAccepted), 6u);
 }
 

@@ -8,10 +8,11 @@
 #include <string_view>
 #include <thread>
 
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/base/text.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "server/serving/access/method_table.h"
+#include "tests/support/eventually.h"
 
 namespace coppice::daemon {
 namespace {
@@ -103,7 +104,7 @@ class CallBoundsTest : public ::testing::Test {
 
   // An answer's bytes are released a little after its client has it.
   void WaitUntilReleased() {
-    while (bounds_.answers().bytes() > 0) absl::SleepFor(absl::Milliseconds(1));
+    EXPECT_TRUE(coppice::testing::Eventually([&] { return bounds_.answers().bytes() == 0; }));
   }
 
   ByteLoad answers_{kLarge * 3 / 2};

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/base/status.h"
 
 namespace coppice::daemon {
@@ -22,6 +22,7 @@ class StandbyAlarmTest : public ::testing::Test {
     return [this] {
       const MutexLock lock(mutex_);
       ++looks_;
+      looked_.NotifyAll();
       return status_;
     };
   }
@@ -32,16 +33,12 @@ class StandbyAlarmTest : public ::testing::Test {
   }
   // Waits until the result set last was looked at and judged.
   void AwaitLooks() {
-    for (;;) {
-      {
-        const MutexLock lock(mutex_);
-        if (looks_ >= 2) return;
-      }
-      absl::SleepFor(absl::Milliseconds(1));
-    }
+    const MutexLock lock(mutex_);
+    while (looks_ < 2) looked_.Wait(mutex_);
   }
 
   Mutex mutex_;
+  CondVar looked_;
   Status status_ ABSL_GUARDED_BY(mutex_);
   int looks_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -55,6 +55,11 @@ class FakeTrainer final : public trainers::Trainer {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return runs_ >= runs; });
   }
+  // Waits until a held Train() has told of its progress this many times in all.
+  void AwaitProgress(int times) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return progress_told_ >= times; });
+  }
   int runs() const {
     const std::lock_guard lock(mutex_);
     return runs_;
@@ -128,6 +133,8 @@ class FakeTrainer final : public trainers::Trainer {
         const Status go_on = progress(0.5);
         if (!go_on.ok()) return go_on;
         lock.lock();
+        ++progress_told_;
+        changed_.notify_all();
         changed_.wait_for(lock, std::chrono::milliseconds(1), [this] { return !held_; });
       }
       if (!status_.ok()) return status_;
@@ -154,6 +161,7 @@ class FakeTrainer final : public trainers::Trainer {
   bool plans_held_ = false;
   mutable int plans_waiting_ = 0;
   mutable int runs_ = 0;
+  mutable int progress_told_ = 0;
   mutable size_t rows_seen_ = 0;
   Status status_;
   uint64_t times_ = 1;

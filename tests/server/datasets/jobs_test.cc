@@ -12,6 +12,7 @@
 #include "server/datasets/central_keys.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "tests/server/datasets/central_fixture.h"
+#include "tests/support/eventually.h"
 #include "tests/support/memory_store.h"
 
 namespace coppice::central {
@@ -145,6 +146,11 @@ TEST_F(JobsTest, ModelsThatAreThereAndToComeCountForTheOwnersQuota) {
   EXPECT_OK(submit("b", 2, 1999)) << "and is smaller than it might have been";
   AwaitEnd(jobs(), "b");
   ASSERT_OK(central_.models->Delete(store_, "a"));
+  {
+    const auto built = central_.models->Reserve("", {.models = 1, .bytes = 1}, {});
+    EXPECT_EQ(submit("c", 2, 0).code(), StatusCode::kResourceExhausted)
+        << "a study's model is being built";
+  }
   EXPECT_OK(submit("c", 2, 0));
 }
 
@@ -427,7 +433,7 @@ TEST_F(JobsTest, ProgressIsToldNoMoreOftenThanAsked) {
   ASSERT_OK(jobs().Watch("j", recorder));
   trainer_.AwaitRuns(1);
   recorder->Await([](const JobInfo& job) { return job.progress > 0; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  trainer_.AwaitProgress(10);
   trainer_.Let();
   recorder->AwaitEnd();
   EXPECT_LE(recorder->told().size(), 4u);  // queued, running, once progress, done
@@ -594,12 +600,11 @@ TEST_F(JobsTest, DrainingLetsARunningJobEndBeginsNoOtherAndStopsWatchers) {
   const auto stopped = std::make_shared<Recorder>();
   ASSERT_OK(jobs().Watch("running", ended));
   ASSERT_OK(jobs().Watch("queued", stopped));
-  std::thread lets([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    trainer_.Let();
-  });
-  jobs().Drain(absl::Now() + absl::Minutes(1));
-  lets.join();
+  std::thread drain([this] { jobs().Drain(absl::InfiniteFuture()); });
+  EXPECT_TRUE(
+      Eventually([this] { return IsUnavailable(jobs().Submit(RequestOf("late")).status()); }));
+  trainer_.Let();
+  drain.join();
   EXPECT_EQ(ended->AwaitEnd().state, JobState::kDone);
   EXPECT_FALSE(ended->stopped());
   EXPECT_TRUE(stopped->stopped());

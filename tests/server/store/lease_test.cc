@@ -1,6 +1,7 @@
 #include "server/store/postgres/lease.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -13,13 +14,13 @@
 #include <thread>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/postgres/tables.h"
 #include "tests/integration/process.h"
+#include "tests/server/store/moved_clock.h"
 #include "tests/server/store/put.h"
 #include "tests/support/eventually.h"
 #include "tests/support/missing_package.h"
@@ -29,7 +30,9 @@
 namespace coppice::storage {
 namespace {
 
+using ::coppice::testing::Eventually;
 using ::coppice::testing::IsOk;
+using ::coppice::testing::MovedClock;
 using ::coppice::testing::PostgresServer;
 using ::coppice::testing::Process;
 using ::coppice::testing::Put;
@@ -45,20 +48,33 @@ using ::testing::Not;
 using ::testing::NotNull;
 using ::testing::Optional;
 
-constexpr absl::Duration kLength = absl::Seconds(1);
-constexpr absl::Duration kLook = absl::Milliseconds(50);
-// For what must come, and usually does within a second or two.
-constexpr absl::Duration kPatience = absl::Minutes(2);
+constexpr absl::Duration kLength = absl::Seconds(5);
+constexpr absl::Duration kTick = absl::Milliseconds(1);
+const absl::Duration kBetweenRenewals = kLength / 5;
+// For what comes when the clock has moved far enough, but not if a session was lost: half a second
+// on a slow machine.
+constexpr std::chrono::seconds kBeforeNextTry{3};
 
-// Tries again and again for `patience`. Errors mean that the database is away.
-std::unique_ptr<Lease> TakeWithin(LeaseCandidate& candidate, absl::Duration patience) {
-  const absl::Time deadline = absl::Now() + patience;
-  while (absl::Now() < deadline) {
-    auto lease = candidate.TryTake();
-    if (lease.ok() && *lease != nullptr) return *std::move(lease);
-    absl::SleepFor(kLook);
-  }
-  return nullptr;
+// Null also if the database does not answer.
+std::unique_ptr<Lease> TryTake(LeaseCandidate& candidate) {
+  auto lease = candidate.TryTake();
+  return lease.ok() ? *std::move(lease) : nullptr;
+}
+
+// Tries again and again, as the database or the former leader may need a moment.
+std::unique_ptr<Lease> Take(LeaseCandidate& candidate) {
+  std::unique_ptr<Lease> lease;
+  Eventually([&] {
+    lease = TryTake(candidate);
+    return lease != nullptr;
+  });
+  return lease;
+}
+
+std::unique_ptr<LeaseCandidate> JoinFleet(const std::string& uri, LeaseOptions options) {
+  auto candidate = LeaseCandidate::Join(uri, std::move(options));
+  EXPECT_OK(candidate);
+  return candidate.ok() ? *std::move(candidate) : nullptr;
 }
 
 class LeaseTest : public ::testing::Test {
@@ -71,22 +87,32 @@ class LeaseTest : public ::testing::Test {
 
   std::unique_ptr<LeaseCandidate> Join(const std::string& address,
                                        std::function<void()> on_lost = {}) const {
-    auto candidate =
-        LeaseCandidate::Join(uri_, {.address = address, .length = kLength, .on_lost = on_lost});
-    EXPECT_OK(candidate);
-    return candidate.ok() ? *std::move(candidate) : nullptr;
+    return JoinFleet(
+        uri_,
+        {.address = address, .length = kLength, .on_lost = std::move(on_lost), .clock = &clock_});
   }
-  std::unique_ptr<Lease> Lead(const std::string& address,
-                              std::function<void()> on_lost = {}) const {
-    return TakeWithin(*Join(address, std::move(on_lost)), kPatience);
+  // Takes the lease once the clock has moved by its length.
+  std::unique_ptr<Lease> Lead(const std::string& address, std::function<void()> on_lost = {}) {
+    const auto candidate = Join(address, std::move(on_lost));
+    EXPECT_THAT(TryTake(*candidate), IsNull()) << "it has just begun to watch";
+    clock_.Advance(kLength);
+    return Take(*candidate);
   }
-  // Whether Check() is OK within `patience`.
-  static bool ProvenWithin(const Lease& lease, absl::Duration patience) {
-    return Within(patience, [&] { return lease.Check().ok(); });
+  // Moves the clock to the leader's next renewal, and waits for it. Moves it on if that fails.
+  void PassRenewal() {
+    const int64_t before = Renewals();
+    for (int i = 0; i < 50; ++i) {
+      clock_.Advance(kBetweenRenewals);
+      if (Eventually([&] { return Renewals() > before; }, kBeforeNextTry)) return;
+    }
+    FAIL() << "the lease is not renewed";
   }
-  static bool Within(absl::Duration patience, const std::function<bool()>& is_so) {
-    return coppice::testing::Eventually(is_so, absl::ToChronoNanoseconds(patience));
+  // Moves the clock until a renewal proves the lease.
+  bool IsProven(const Lease& lease) {
+    for (int i = 0; i < 10 && !lease.Check().ok(); ++i) PassRenewal();
+    return Eventually([&] { return lease.Check().ok(); }, kBeforeNextTry);
   }
+  int64_t Renewals() const { return Number("SELECT renewal FROM coppice.coppice_owner"); }
   void Execute(const std::string& sql) const { PostgresServer::Execute(uri_, sql); }
   int64_t Number(const std::string& sql) const { return PostgresServer::Number(uri_, sql); }
   std::unique_ptr<Connection> Session() const {
@@ -104,16 +130,19 @@ class LeaseTest : public ::testing::Test {
 
   PostgresServer* server_ = nullptr;
   std::string uri_;
+  MovedClock clock_;
 };
 
 const auto kUnproven = StatusIs(StatusCode::kUnavailable, _);
 
 TEST_F(LeaseTest, IsTakenAfterOneLengthInASession) {
   const auto candidate = Join("a:1");
-  const absl::Time joined = absl::Now();
-  const auto lease = TakeWithin(*candidate, kPatience);
+  EXPECT_THAT(TryTake(*candidate), IsNull());
+  clock_.Advance(kLength - kTick);
+  EXPECT_THAT(TryTake(*candidate), IsNull());
+  clock_.Advance(kTick);
+  const auto lease = Take(*candidate);
   ASSERT_THAT(lease, NotNull());
-  EXPECT_GE(absl::Now() - joined, kLength);
   EXPECT_OK(lease->Check());
   EXPECT_EQ(candidate->leader().address, "a:1");
   EXPECT_EQ(candidate->leader().epoch, lease->epoch());
@@ -126,9 +155,12 @@ TEST_F(LeaseTest, IsKeptByRenewing) {
   std::atomic<int> lost = 0;
   const auto lease = Lead("a:1", [&] { ++lost; });
   const auto other = Join("b:1");
-  EXPECT_THAT(TakeWithin(*other, 4 * kLength), IsNull());
+  for (int i = 0; i < 20; ++i) {  // four lengths
+    ASSERT_THAT(TryTake(*other), IsNull());
+    PassRenewal();
+  }
   EXPECT_EQ(other->leader().address, "a:1");
-  EXPECT_TRUE(ProvenWithin(*lease, kPatience));
+  EXPECT_TRUE(IsProven(*lease));
   EXPECT_EQ(lost, 0);
 }
 
@@ -136,13 +168,13 @@ TEST_F(LeaseTest, IsKeptByRenewing) {
 TEST_F(LeaseTest, ACandidateOfAnotherLengthDoesNotLead) {
   const auto leader = Lead("leader");
   ASSERT_THAT(leader, NotNull());
-  ASSERT_OK_AND_ASSIGN(const auto hasty,
-                       LeaseCandidate::Join(uri_, {.address = "hasty", .length = kLength / 4}));
+  const auto hasty = JoinFleet(uri_, {.address = "hasty", .length = kLength / 4, .clock = &clock_});
   EXPECT_THAT(hasty->TryTake(),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("the same --lease-seconds")));
   EXPECT_EQ(hasty->leader().address, "leader");
   ASSERT_OK(leader->Release());
-  EXPECT_THAT(TakeWithin(*hasty, kPatience), NotNull());
+  clock_.Advance(kLength / 4);
+  EXPECT_THAT(Take(*hasty), NotNull());
 }
 
 TEST_F(LeaseTest, IsTakenAtOnceWhenReleased) {
@@ -151,11 +183,14 @@ TEST_F(LeaseTest, IsTakenAtOnceWhenReleased) {
   {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri_, *first));
     ASSERT_OK(Put(*store, "key", "value"));
-    ASSERT_THAT(TakeWithin(*other, 1.5 * kLength), IsNull());
+    for (int i = 0; i < 7; ++i) {
+      ASSERT_THAT(TryTake(*other), IsNull());
+      PassRenewal();
+    }
   }
   ASSERT_OK(first->Release());
   EXPECT_THAT(first->Check(), kUnproven);
-  const auto second = TakeWithin(*other, kPatience);
+  const auto second = Take(*other);
   ASSERT_THAT(second, NotNull());
   EXPECT_GT(second->epoch(), first->epoch());
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri_, *second));
@@ -166,8 +201,11 @@ TEST_F(LeaseTest, IsTakenAtOnceWhenReleased) {
 TEST_F(LeaseTest, IsNotTakenAtOnceInANewSession) {
   ASSERT_OK(Lead("a:1")->Release());
   const auto other = Join("b:1");
-  EXPECT_THAT(TakeWithin(*other, 0.8 * kLength), IsNull());
-  EXPECT_THAT(TakeWithin(*other, kPatience), NotNull());
+  EXPECT_THAT(TryTake(*other), IsNull());
+  clock_.Advance(kLength - kTick);
+  EXPECT_THAT(TryTake(*other), IsNull());
+  clock_.Advance(kTick);
+  EXPECT_THAT(Take(*other), NotNull());
 }
 
 // The former leader's machine is gone without a word, but the server still has its session.
@@ -178,26 +216,36 @@ TEST_F(LeaseTest, IsTakenFromADeadLeaderWhoseSessionStands) {
   // The session is even within a batch: a candidate that waited for it would wait for ever.
   ASSERT_OK(dead->RunScript("BEGIN; SELECT epoch FROM coppice.coppice_owner FOR KEY SHARE"));
   const auto other = Join("b:1");
-  ASSERT_THAT(TakeWithin(*other, 1.5 * kLength), IsNull());
-  const absl::Time died = absl::Now();
+  for (int i = 0; i < 7; ++i) {
+    PassRenewal();
+    ASSERT_THAT(TryTake(*other), IsNull());
+  }
   first.reset();
-  const auto second = TakeWithin(*other, kPatience);
+  clock_.Advance(kLength - kTick);
+  ASSERT_THAT(TryTake(*other), IsNull()) << "its last renewal was less than one length before";
+  clock_.Advance(kTick);
+  const auto second = Take(*other);
   ASSERT_THAT(second, NotNull());
-  EXPECT_GE(absl::Now() - died, 0.75 * kLength) << "the last renewal was a fifth before at most";
-  EXPECT_TRUE(Within(kPatience, [&] { return !dead->IsAlive(); }));
+  EXPECT_TRUE(Eventually([&] { return !dead->IsAlive(); }));
   ASSERT_OK(OpenPostgresStore(uri_, *second));
 }
 
 TEST_F(LeaseTest, ACandidatesNewSessionWatchesAnew) {
   auto first = Lead("a:1");
   const auto other = Join("b:1");
-  ASSERT_THAT(TakeWithin(*other, 0.3 * kLength), IsNull());
+  ASSERT_THAT(TryTake(*other), IsNull());
   first.reset();
-  ASSERT_THAT(TakeWithin(*other, 0.8 * kLength), IsNull());
+  clock_.Advance(kLength - kTick);
+  ASSERT_THAT(TryTake(*other), IsNull());
   EndSessions("%coppice_owner%");
-  const absl::Time ended = absl::Now();
-  ASSERT_THAT(TakeWithin(*other, kPatience), NotNull());
-  EXPECT_GE(absl::Now() - ended, kLength);
+  EXPECT_TRUE(Eventually([&] {  // the first look may be in the session that ended
+    const auto look = other->TryTake();
+    return look.ok() && *look == nullptr;
+  }));
+  clock_.Advance(kLength - kTick);
+  ASSERT_THAT(TryTake(*other), IsNull());
+  clock_.Advance(kTick);
+  EXPECT_THAT(Take(*other), NotNull());
 }
 
 TEST_F(LeaseTest, RenewingGoesOnInNewSessions) {
@@ -205,14 +253,17 @@ TEST_F(LeaseTest, RenewingGoesOnInNewSessions) {
   const auto lease = Lead("a:1", [&] { ++lost; });
   const auto other = Join("b:1");
   // One session after another, each once it has renewed.
-  const std::string renewals = "SELECT renewal FROM coppice.coppice_owner";
   for (int i = 0; i < 15; ++i) {
-    const int64_t before = Number(renewals);
+    const int64_t before = Renewals();
     EndSessions("UPDATE coppice.coppice_owner SET renewal%");
-    ASSERT_TRUE(Within(kPatience, [&] { return Number(renewals) > before; }));
+    ASSERT_TRUE(Eventually([&] {  // the first try may be in the session that ended
+      if (Renewals() > before) return true;
+      clock_.Advance(kBetweenRenewals / 10);
+      return false;
+    }));
     ASSERT_THAT(*other->TryTake(), IsNull());
   }
-  EXPECT_TRUE(ProvenWithin(*lease, kPatience));
+  EXPECT_TRUE(IsProven(*lease));
   EXPECT_EQ(lost, 0);
 }
 
@@ -223,12 +274,13 @@ TEST_F(LeaseTest, AStoreReadsAndWritesNothingWhileItsLeaseIsNotProven) {
   ASSERT_OK(Put(*store, "key", "first"));
   const auto blocker = Session();
   ASSERT_OK(blocker->RunScript("BEGIN; SELECT epoch FROM coppice.coppice_owner FOR UPDATE"));
-  ASSERT_TRUE(Within(kPatience, [&] { return !lease->Check().ok(); }));
+  clock_.Advance(kLength);
+  EXPECT_THAT(lease->Check(), kUnproven);
   EXPECT_THAT(store->Get("key").status(), kUnproven);
   EXPECT_THAT(store->Scan("", [](auto, auto) { return OkStatus(); }), kUnproven);
   EXPECT_THAT(Put(*store, "key", "second"), kUnproven);
   ASSERT_OK(blocker->RunScript("COMMIT"));
-  ASSERT_TRUE(ProvenWithin(*lease, kPatience));
+  ASSERT_TRUE(IsProven(*lease));
   EXPECT_THAT(*store->Get("key"), Optional(Eq("first")));
   EXPECT_OK(Put(*store, "key", "third"));
 }
@@ -242,7 +294,8 @@ TEST_F(LeaseTest, AFormerLeadersBatchIsRefusedWhateverItsLeaseSays) {
   Execute("UPDATE coppice.coppice_owner SET epoch = epoch + 1");
   EXPECT_FALSE(Put(*store, "key", "second").ok());
   EXPECT_EQ(Number("SELECT count(*) FROM coppice.coppice_records WHERE value = 'first'"), 1);
-  EXPECT_TRUE(Within(kPatience, [&] { return lost == 1; }));
+  clock_.Advance(kBetweenRenewals);
+  EXPECT_TRUE(Eventually([&] { return lost == 1; }));
   EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, HasSubstr("no longer leads")));
 }
 
@@ -255,7 +308,7 @@ TEST_F(LeaseTest, AStoreThatLostABatchGivesItsLeaseUp) {
   EndSessions("%");
   EXPECT_FALSE(Put(*store, "key", "second").ok());
   EXPECT_FALSE(Put(*store, "key", "third").ok());
-  EXPECT_TRUE(Within(kPatience, [&] { return lost == 1; }));
+  EXPECT_TRUE(Eventually([&] { return lost == 1; }));
   EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, HasSubstr("lacks a batch")));
   EXPECT_THAT(lease->Release(), StatusIs(StatusCode::kFailedPrecondition, _));
   EXPECT_EQ(lost, 1);
@@ -266,18 +319,20 @@ TEST_F(LeaseTest, IsLostIfItsEpochIsGone) {
   std::atomic<int> lost = 0;
   const auto lease = Lead("a:1", [&] { ++lost; });
   Execute("UPDATE coppice.coppice_owner SET epoch = epoch - 1");
-  EXPECT_TRUE(Within(kPatience, [&] { return lost == 1; }));
+  clock_.Advance(kBetweenRenewals);
+  EXPECT_TRUE(Eventually([&] { return lost == 1; }));
   EXPECT_THAT(lease->Check(), kUnproven);
-  absl::SleepFor(kLength);
-  EXPECT_EQ(lost, 1);
+  clock_.Advance(kLength);
   EXPECT_THAT(lease->Release(), StatusIs(StatusCode::kFailedPrecondition, _));
+  EXPECT_EQ(lost, 1) << "it renews no more";
 }
 
 TEST_F(LeaseTest, IsLostIfAnOperatorReleasesIt) {
   std::atomic<int> lost = 0;
   const auto lease = Lead("a:1", [&] { ++lost; });
   Execute("UPDATE coppice.coppice_owner SET address = ''");
-  EXPECT_TRUE(Within(kPatience, [&] { return lost == 1; }));
+  clock_.Advance(kBetweenRenewals);
+  EXPECT_TRUE(Eventually([&] { return lost == 1; }));
 }
 
 // Two curators take over from the same leader, each in a history that lacks the other.
@@ -302,11 +357,16 @@ TEST_F(LeaseTest, ALapsedLeaseCountsOneLengthAfterAnotherServerAnswers) {
   std::atomic<int> lost = 0;
   const auto lease = Lead("a:1", [&] { ++lost; });
   server_->Stop("fast");
-  ASSERT_TRUE(Within(kPatience, [&] { return !lease->Check().ok(); }));
-  const absl::Time answers = absl::Now();
+  clock_.Advance(kLength);
+  EXPECT_THAT(lease->Check(), kUnproven);
+  const absl::Duration answers = clock_.Now();
   server_->Start();
-  ASSERT_TRUE(ProvenWithin(*lease, kPatience));
-  EXPECT_GE(absl::Now() - answers, kLength);
+  while (clock_.Now() < answers + kLength - kBetweenRenewals) {
+    PassRenewal();
+    EXPECT_THAT(lease->Check(), kUnproven) << "it is renewed, but proves nothing yet";
+  }
+  ASSERT_TRUE(IsProven(*lease));
+  EXPECT_GE(clock_.Now(), answers + kLength);
   EXPECT_EQ(lost, 0);
 }
 
@@ -315,11 +375,21 @@ TEST_F(LeaseTest, IsNotProvenByAPrimaryWithoutItsReplica) {
   const auto lease = Lead("a:1", [&] { ++lost; });
   const auto other = Join("b:1");
   server_->Set("SET synchronous_standby_names = 'absent'");
-  EXPECT_TRUE(Within(kPatience, [&] { return !lease->Check().ok(); }));
-  EXPECT_THAT(TakeWithin(*other, 3 * kLength), IsNull());
+  // The server's processes apply the setting one after the other.
+  ASSERT_TRUE(Eventually([&] {
+    clock_.Advance(kBetweenRenewals);
+    return Number(
+               "SELECT count(*) FROM pg_stat_activity"
+               "  WHERE wait_event = 'SyncRep' AND datname = current_database()") > 0;
+  }));
+  clock_.Advance(kLength);
+  EXPECT_THAT(lease->Check(), kUnproven);
+  EXPECT_THAT(TryTake(*other), IsNull());
+  clock_.Advance(kLength);
+  EXPECT_THAT(TryTake(*other), IsNull());
   EXPECT_THAT(lease->Check(), kUnproven);
   server_->Set("RESET synchronous_standby_names");
-  EXPECT_TRUE(ProvenWithin(*lease, kPatience));
+  EXPECT_TRUE(IsProven(*lease));
   EXPECT_EQ(lost, 0);
 }
 
@@ -337,24 +407,30 @@ TEST_F(LeaseTest, ABatchThatWaitsForAReplicaIsLeftAlone) {
   const std::string waiting =
       "SELECT coalesce(min(pid), 0)::bigint FROM pg_stat_activity JOIN pg_locks USING (pid)"
       "  WHERE wait_event = 'SyncRep' AND locktype = 'advisory'";
-  EXPECT_TRUE(Within(kPatience, [&] { return Number(waiting) > 0; }));
+  EXPECT_TRUE(Eventually([&] { return Number(waiting) > 0; }));
   stop = true;
   const int64_t session = Number(waiting);
-  EXPECT_THAT(TakeWithin(*other, 6 * kLength), IsNull());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(TryTake(*other), IsNull());
+    clock_.Advance(kLength);
+  }
   EXPECT_EQ(Number(waiting), session);
   server_->Set("RESET synchronous_standby_names");
   writer.join();
-  EXPECT_TRUE(ProvenWithin(*lease, kPatience));
+  EXPECT_TRUE(IsProven(*lease));
 }
 
 TEST_F(LeaseTest, ASingleDaemonAndAFleetKeepApart) {
   ASSERT_OK_AND_ASSIGN(auto single, OpenPostgresStore(uri_));
   const auto candidate = Join("a:1");
-  EXPECT_THAT(TakeWithin(*candidate, 2 * kLength), IsNull());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(TryTake(*candidate), IsNull());
+    clock_.Advance(kLength);
+  }
   ASSERT_OK(Put(*single, "key", "value"));
   EXPECT_EQ(candidate->leader().address, "");
   single.reset();
-  auto lease = TakeWithin(*candidate, kPatience);
+  auto lease = Take(*candidate);
   ASSERT_THAT(lease, NotNull());
   const auto refused = StatusIs(StatusCode::kFailedPrecondition,
                                 AllOf(HasSubstr("a fleet works on it"), HasSubstr("a:1")));
@@ -399,8 +475,8 @@ TEST_F(LeaseTest, ABatchUnderWayKeepsNoRenewalWaiting) {
   const auto lease = Lead("a:1");
   const auto batch = Session();
   ASSERT_OK(batch->RunScript("BEGIN; SELECT epoch FROM coppice.coppice_owner FOR KEY SHARE"));
-  absl::SleepFor(2 * kLength);
-  EXPECT_TRUE(ProvenWithin(*lease, 0.5 * kLength));
+  for (int i = 0; i < 10; ++i) PassRenewal();
+  EXPECT_TRUE(Eventually([&] { return lease->Check().ok(); })) << "the clock stands still";
 }
 
 // Several candidates lead for a while; their leases end or are released, they lose their sessions
@@ -464,47 +540,57 @@ class Contender {
   const std::string role_;
 };
 
-void Contend(Contest& contest, const Contender& contender, int number, LeaseCandidate& candidate,
-             std::mt19937& random) {
-  auto lease = TakeWithin(candidate, kLength);
-  if (lease == nullptr) return;
-  contest.Lead(number, std::move(lease));
-  absl::SleepFor(absl::Milliseconds(random() % 1500));
-  const int end = static_cast<int>(random() % 3);
-  if (end == 0) {
-    contender.CutOff();
-    absl::SleepFor(2.5 * kLength);
-    contender.LetBack();
+constexpr int kContestedLeads = 30;
+
+// One curator of a contest, which runs in a thread of its own until there were enough leaders.
+void Contend(Contest& contest, int number, const Contender& contender, LeaseCandidate& candidate,
+             MovedClock& clock) {
+  std::mt19937 random(number);
+  while (contest.led() < kContestedLeads) {
+    std::unique_ptr<Lease> lease = TryTake(candidate);
+    if (lease == nullptr) {
+      clock.Await(clock.Now() + kLength / 20);
+      continue;
+    }
+    contest.Lead(number, std::move(lease));
+    clock.Await(clock.Now() + kLength * (random() % 1500) / 1000);
+    const int end = static_cast<int>(random() % 3);
+    if (end == 0) {
+      contender.CutOff();
+      clock.Await(clock.Now() + 2.5 * kLength);
+      contender.LetBack();
+    }
+    const std::shared_ptr<Lease> mine = contest.End(number);
+    if (end == 1) mine->Release().IgnoreError();
   }
-  const std::shared_ptr<Lease> mine = contest.End(number);
-  if (end == 1) mine->Release().IgnoreError();
 }
 
 TEST_F(LeaseTest, AtMostOneLeaseIsProvenAtATime) {
   constexpr int kCurators = 3;
   Contest contest(kCurators);
-  std::atomic<bool> done = false;
+  std::vector<Contender> contenders;
+  std::vector<std::unique_ptr<LeaseCandidate>> candidates;
+  for (int number = 0; number < kCurators; ++number) {
+    contenders.emplace_back(uri_, number);
+    candidates.push_back(
+        JoinFleet(contenders.back().uri(),
+                  {.address = StrCat(number, ":1"), .length = kLength, .clock = &clock_}));
+    ASSERT_THAT(candidates.back(), NotNull());
+  }
+  std::atomic<int> contending = kCurators;
   std::vector<std::thread> threads;
   for (int number = 0; number < kCurators; ++number) {
     threads.emplace_back([&, number] {
-      std::mt19937 random(number);
-      const Contender contender(uri_, number);
-      const auto candidate = LeaseCandidate::Join(
-          contender.uri(), {.address = StrCat(number, ":1"), .length = kLength});
-      ASSERT_OK(candidate);
-      while (!done) Contend(contest, contender, number, **candidate, random);
+      Contend(contest, number, contenders[number], *candidates[number], clock_);
+      --contending;
     });
   }
   std::mt19937 random(7);
-  const absl::Time end = absl::Now() + 20 * kLength;
-  while (absl::Now() < end || contest.led() < 5) {  // else hardly anything was tried
-    for (int i = 0; i < 50; ++i) {
-      contest.ExpectAtMostOneLeads();
-      absl::SleepFor(absl::Milliseconds(2));
-    }
-    if (random() % 10 == 0) EndSessions(random() % 2 == 0 ? "UPDATE%" : "SELECT%");
+  while (contending > 0) {
+    for (int i = 0; i < 5; ++i) contest.ExpectAtMostOneLeads();
+    clock_.Advance(kLength * (random() % 100) / 5000);
+    if (random() % 100 == 0) EndSessions(random() % 2 == 0 ? "UPDATE%" : "SELECT%");
   }
-  done = true;
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -515,23 +601,24 @@ TEST(LeaseSourceTest, ReadsNoWallClock) {
                             Not(HasSubstr("system_clock"))));
 }
 
-// A child process that leads, reads and writes in a loop, and prints the results.
+// A child process that leads, reads and writes in a loop, and prints the results. It and its
+// successor go by the machine's clock.
 constexpr char kChildUri[] = "COPPICE_TEST_LEASE_URI";
+constexpr absl::Duration kChildLength = absl::Seconds(1);
+
+std::unique_ptr<Lease> SucceedTheChild(const std::string& uri) {
+  return Take(*JoinFleet(uri, {.address = "b:1", .length = kChildLength}));
+}
 
 TEST(LeaseChild, DISABLED_LeadsReadsAndWrites) {
   const char* const uri = std::getenv(kChildUri);
   ASSERT_NE(uri, nullptr);
-  ASSERT_OK_AND_ASSIGN(
-      const auto candidate,
-      LeaseCandidate::Join(uri, {.address = "child:1", .length = kLength, .on_lost = [] {
-                                   std::cout << "lost" << std::endl;
-                                   std::_Exit(75);
-                                 }}));
-  std::unique_ptr<Lease> lease;
-  while (lease == nullptr) {
-    absl::SleepFor(kLook);
-    ASSERT_OK_AND_ASSIGN(lease, candidate->TryTake());
-  }
+  const auto candidate =
+      JoinFleet(uri, {.address = "child:1", .length = kChildLength, .on_lost = [] {
+                        std::cout << "lost" << std::endl;
+                        std::_Exit(75);
+                      }});
+  const auto lease = Take(*candidate);
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri, *lease));
   ASSERT_OK(Put(*store, "key", "child"));
   for (;;) {
@@ -550,10 +637,10 @@ TEST_F(LeaseTest, APausedLeaderReadsAndWritesNothingOverItsSuccessor) {
     for (std::string_view one : StrSplit(child.out(), '\n')) count += one == line;
     return count;
   };
-  ASSERT_TRUE(Within(kPatience, [&] { return lines("read child") > 20 && lines("wrote") > 20; }))
+  ASSERT_TRUE(Eventually([&] { return lines("read child") > 20 && lines("wrote") > 20; }))
       << child.out();
   child.Signal(SIGSTOP);
-  const auto lease = Lead("b:1");
+  const auto lease = SucceedTheChild(uri_);
   ASSERT_THAT(lease, NotNull());
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri_, *lease));
   ASSERT_OK(Put(*store, "key", "successor"));
@@ -567,16 +654,16 @@ TEST_F(LeaseTest, APausedLeaderReadsAndWritesNothingOverItsSuccessor) {
   EXPECT_EQ(lines("read successor"), 0);
   EXPECT_EQ(lines("lost"), 1);
   EXPECT_THAT(*store->Get("key"), Optional(Eq("successor")));
-  EXPECT_TRUE(ProvenWithin(*lease, kPatience));
+  EXPECT_TRUE(Eventually([&] { return lease->Check().ok(); }));
 }
 
 TEST_F(LeaseTest, AKilledLeaderIsFollowedWithAllThatItWrote) {
   setenv(kChildUri, uri_.c_str(), 1);
   Process child({std::filesystem::read_symlink("/proc/self/exe"), "--gtest_filter=LeaseChild.*",
                  "--gtest_also_run_disabled_tests"});
-  ASSERT_TRUE(Within(kPatience, [&] { return child.out().find("wrote") != std::string::npos; }));
+  ASSERT_TRUE(Eventually([&] { return StrContains(child.out(), "wrote"); }));
   child.Signal(SIGKILL);
-  const auto lease = Lead("b:1");
+  const auto lease = SucceedTheChild(uri_);
   ASSERT_THAT(lease, NotNull());
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri_, *lease));
   EXPECT_THAT(*store->Get("key"), Optional(Eq("child")));

@@ -9,12 +9,12 @@
 #include <thread>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/store/store_format.h"
 #include "tests/server/store/put.h"
+#include "tests/support/counter.h"
 #include "tests/support/eventually.h"
 #include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
@@ -23,6 +23,7 @@
 namespace coppice::storage {
 namespace {
 
+using ::coppice::testing::Counter;
 using ::coppice::testing::IsOk;
 using ::coppice::testing::PostgresServer;
 using ::coppice::testing::Put;
@@ -183,12 +184,11 @@ struct Disturbances {
 // Apply() said of each batch holds.
 void ExpectToldIsFound(Store& store, const Disturbances& planned,
                        const std::function<void()>& disturb) {
-  std::atomic<int> acknowledged = 0;
+  Counter acknowledged;
   std::atomic<bool> done = false;
   std::thread disturber([&] {
     for (int i = 0; i < planned.times; ++i) {
-      const int enough = acknowledged + planned.batches_before_each;
-      while (acknowledged < enough) absl::SleepFor(absl::Microseconds(100));
+      acknowledged.Await(acknowledged.value() + planned.batches_before_each);
       disturb();
     }
     done = true;
@@ -200,7 +200,7 @@ void ExpectToldIsFound(Store& store, const Disturbances& planned,
       batch.Put(StrCat("batch/", told.size(), "/", part), std::string(2000, 'v'));
     }
     told.push_back(store.Apply(batch).ok());
-    if (told.back()) ++acknowledged;
+    if (told.back()) acknowledged.Raise();
   }
   disturber.join();
   ASSERT_OK(Put(store, "after", "")) << "it goes on";
@@ -268,7 +268,12 @@ TEST_F(PostgresStoreTest, ACancelledWaitForAReplicaIsNoAcknowledgement) {
   server_->Set("SET synchronous_standby_names = 'absent'");
   const std::string waiting =
       "pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()";
-  // The server applies the setting some time after it was told.
+  // A commit's wait, by when its statement began; zero while none waits.
+  const auto wait = [&] {
+    return PostgresServer::Number(
+        uri_, "SELECT coalesce(max(extract(epoch FROM query_start) * 1000000), 0)::bigint FROM " +
+                  waiting);
+  };
   std::atomic<int> written = 0;
   std::atomic<bool> stop = false;
   std::thread writer([&] {
@@ -276,9 +281,10 @@ TEST_F(PostgresStoreTest, ACancelledWaitForAReplicaIsNoAcknowledgement) {
   });
   WaitFor(waiting);
   const int before = written;
+  const int64_t cancelled = wait();
   PostgresServer::Execute(uri_, "SELECT pg_cancel_backend(pid) FROM " + waiting);
-  absl::SleepFor(absl::Milliseconds(300));
-  WaitFor(waiting);  // the look-up, which waits for the replica too
+  // The look-up waits for the replica too.
+  EXPECT_TRUE(coppice::testing::Eventually([&] { return wait() > cancelled; }));
   EXPECT_EQ(written, before);
   stop = true;
   server_->Set("RESET synchronous_standby_names");
@@ -297,11 +303,9 @@ TEST_F(PostgresStoreTest, SessionsThatWouldLoseCommitsAreRefused) {
   EXPECT_THAT(Open().status(), StatusIs(StatusCode::kFailedPrecondition, _));
   PostgresServer::Execute(uri_, "ALTER ROLE owner RESET synchronous_commit");
   server_->Set("SET fsync = off");
-  absl::SleepFor(absl::Milliseconds(200));
   EXPECT_THAT(Open().status(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("fsync = off")));
   server_->Set("RESET fsync");
   server_->Set("SET synchronous_commit = off");
-  absl::SleepFor(absl::Milliseconds(200));
   EXPECT_OK(Open()) << "a default is overridden";
   server_->Set("RESET synchronous_commit");
 }

@@ -1,6 +1,7 @@
 // Stores and leases in a PostgreSQL with a real replica, and over TLS.
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
@@ -16,6 +16,7 @@
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/store_format.h"
 #include "tests/integration/process.h"
+#include "tests/server/store/moved_clock.h"
 #include "tests/server/store/put.h"
 #include "tests/support/eventually.h"
 #include "tests/support/free_port.h"
@@ -29,6 +30,7 @@ namespace {
 
 using ::coppice::testing::Eventually;
 using ::coppice::testing::IsOk;
+using ::coppice::testing::MovedClock;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::PostgresServer;
 using ::coppice::testing::Put;
@@ -43,7 +45,10 @@ using ::testing::HasSubstr;
 using ::testing::NotNull;
 using ::testing::Optional;
 
-constexpr absl::Duration kLeaseLength = absl::Seconds(2);
+constexpr absl::Duration kLeaseLength = absl::Seconds(5);
+
+constexpr char kCommitsWaiting[] =
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 class ReplicasTest : public ::testing::Test {
  protected:
@@ -67,11 +72,16 @@ class ReplicasTest : public ::testing::Test {
     primary_->Stop("immediate");
     replica_->Promote();
   }
-  static std::unique_ptr<Lease> Lead(const std::string& uri, const std::string& address,
-                                     std::function<void()> on_lost = {}) {
-    const auto candidate = LeaseCandidate::Join(
-        uri, {.address = address, .length = kLeaseLength, .on_lost = std::move(on_lost)});
+  // Takes the lease once the clock has moved by its length.
+  std::unique_ptr<Lease> Lead(const std::string& uri, const std::string& address,
+                              std::function<void()> on_lost = {}) {
+    const auto candidate = LeaseCandidate::Join(uri, {.address = address,
+                                                      .length = kLeaseLength,
+                                                      .on_lost = std::move(on_lost),
+                                                      .clock = &clock_});
     EXPECT_OK(candidate);
+    EXPECT_OK((*candidate)->TryTake());
+    clock_.Advance(kLeaseLength);
     std::unique_ptr<Lease> taken;
     EXPECT_TRUE(Eventually([&] {
       auto lease = (*candidate)->TryTake();
@@ -80,7 +90,17 @@ class ReplicasTest : public ::testing::Test {
     }));
     return taken;
   }
+  void MoveToRenewal() { clock_.Advance(kLeaseLength / 5); }
+  // Moves the clock from one renewal to the next until `holds` does.
+  bool OnceRenewed(const std::function<bool()>& holds) {
+    for (int i = 0; i < 100; ++i) {
+      if (Eventually(holds, std::chrono::seconds(1))) return true;
+      MoveToRenewal();
+    }
+    return false;
+  }
 
+  MovedClock clock_;
   std::unique_ptr<PostgresServer> primary_, replica_;
   std::string uri_;   // of the primary alone
   std::string both_;  // of whichever server is primary
@@ -144,7 +164,10 @@ TEST_F(ReplicasTest, ALostTakeoverIsNoticed) {
   primary_->Stop("immediate");
   replica_->Start();
   replica_->Promote();
-  EXPECT_TRUE(Eventually([&] { return lost == 1; }));
+  EXPECT_TRUE(Eventually([&] {
+    MoveToRenewal();
+    return lost == 1;
+  }));
   EXPECT_THAT(lease->Check(), StatusIs(StatusCode::kUnavailable, _));
 }
 
@@ -155,7 +178,7 @@ TEST_F(ReplicasTest, ALeaderGoesOnAfterAFailover) {
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_, *lease));
   ASSERT_OK(Put(*store, "key", "value"));
   LosePrimary();
-  ASSERT_TRUE(Eventually([&] { return Put(*store, "after", "value").ok(); }));
+  ASSERT_TRUE(OnceRenewed([&] { return Put(*store, "after", "value").ok(); }));
   EXPECT_THAT(*store->Get("key"), Optional(Eq("value")));
   EXPECT_EQ(lost, 0);
 }
@@ -173,13 +196,14 @@ TEST_F(ReplicasTest, APrimaryThatWasPausedProvesNothing) {
   ASSERT_THAT(successor, NotNull());
   EXPECT_FALSE(former->Check().ok());
   primary_->Resume();
-  const absl::Time end = absl::Now() + 3 * kLeaseLength;
-  while (absl::Now() < end) {
-    ASSERT_FALSE(former->Check().ok());
-    ASSERT_FALSE(store->Get("key").ok());
-    absl::SleepFor(absl::Milliseconds(5));
-  }
-  EXPECT_OK(successor->Check());
+  // A renewal of the former leader's reaches the former primary, and waits there for a replica.
+  ASSERT_TRUE(Eventually([&] {
+    MoveToRenewal();
+    return PostgresServer::Number(uri_, kCommitsWaiting) > 0;
+  }));
+  EXPECT_FALSE(former->Check().ok());
+  EXPECT_FALSE(store->Get("key").ok());
+  EXPECT_TRUE(OnceRenewed([&] { return successor->Check().ok(); }));
 }
 
 // A batch that is acknowledged while no daemon has the store open may be lost with the primary, and
@@ -224,9 +248,9 @@ TEST_F(ReplicasTest, ALeaderLeavesAPrimaryThatStandsStill) {
   ASSERT_TRUE(Eventually([&] { return read > 10; }));
   primary_->Pause();
   replica_->Promote();
-  absl::SleepFor(kLeaseLength);
+  clock_.Advance(kLeaseLength);
   read = 0;
-  EXPECT_TRUE(Eventually([&] { return read > 10; }));
+  EXPECT_TRUE(OnceRenewed([&] { return read > 10; }));
   done = true;
   writer.join();
   reader.join();
@@ -244,12 +268,17 @@ TEST_F(ReplicasTest, CommitsWaitForAReplicaThatIsAwayAndAreSettledOnce) {
     EXPECT_OK(Put(*store, "key", "value"));
     returned = true;
   });
-  const std::string waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-  ASSERT_TRUE(Eventually([&] { return PostgresServer::Number(uri_, waiting) >= 1; }));
-  PostgresServer::Execute(uri_,
-                          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                          "  WHERE wait_event = 'SyncRep'");
-  absl::SleepFor(absl::Seconds(1));
+  // The session that waits; zero if there is none.
+  const auto session = [&] {
+    return PostgresServer::Number(uri_,
+                                  "SELECT coalesce(max(pid), 0)::bigint FROM pg_stat_activity"
+                                  "  WHERE wait_event = 'SyncRep'");
+  };
+  ASSERT_TRUE(Eventually([&] { return session() > 0; }));
+  const int64_t first = session();
+  PostgresServer::Execute(uri_, StrCat("SELECT pg_terminate_backend(", first, ")"));
+  EXPECT_TRUE(Eventually([&] { return session() > 0 && session() != first; }))
+      << "the look-up waits too";
   EXPECT_FALSE(returned);
   replica_->Start();
   writer.join();

@@ -219,6 +219,19 @@ TEST_P(TrainerTest, NoModelIsLargerThanItsPlanSays) {
   }
 }
 
+TEST_P(TrainerTest, NoDefaultMakesAModelThatACuratorRefuses) {
+  if (!info().is_private || !info().classification) GTEST_SKIP() << "is not offered for classes";
+  constexpr uint64_t kMostOfACurator = uint64_t{63} << 20;
+  for (const uint32_t classes : {2, 10, 26}) {
+    std::vector<std::string> names;
+    for (uint32_t i = 0; i < classes; ++i) names.push_back(StrCat("class ", i));
+    const Schema schema = *Schema::Create(NumericFeatures(64), "y", std::move(names));
+    const StatusOr<uint64_t> most = trainer().MostModelBytes(schema, Options("1"));
+    if (!most.ok()) continue;  // two classes alone
+    EXPECT_LE(*most, kMostOfACurator) << classes << " classes";
+  }
+}
+
 TEST_P(TrainerTest, ALargeModelIsWarnedOf) {
   const auto warns = [&](const Settings& settings) {
     const auto warnings = trainer().Warnings(*MixedClasses(), Options("1", settings));

@@ -62,6 +62,21 @@ test('numbers are clamped to the target', async () => {
   assert.equal(notes.clampedTargets, 1);
 });
 
+test('numbers are read as their columns write them', async () => {
+  const {schema, format} = parseSchemaFile(JSON.stringify({label: 'price', target_min: 0, target_max: 1e6, number_format: '$1,234.5',
+    features: [{name: 'size', type: 'numeric', min: 0, max: 1e6, number_format: '1.234,5'}]}));
+  const columns: number[] = [], targets: number[] = [];
+  const table = (text: string) => readTable(new Blob([text]), schema, {labels: 'required', format, onBlock: block => {
+    columns.push(...block.columns[0]!);
+    targets.push(...block.targets);
+  }});
+  await table('size;price\n1.234,5;$1,200\n;7\n');
+  assert.deepEqual(columns, [1234.5, NaN]);
+  assert.deepEqual(targets, [1200, 7]);
+  // Plain decimals would be read as a thousand times as much, or as little.
+  await assert.rejects(table('size;price\n12.5;7\n'), {message: 'line 2: column "size" must be a number written as 1.234,5'});
+});
+
 const WRONG: [string, string, RegExp][] = [
   ['a missing column', 'age,left\n1,no\n', /^line 1: column "plan" of the schema is missing from the header; its columns: age, left$/],
   ['another delimiter', 'age|plan|left\n1|plus|no\n', /its one column: age\|plan\|left \(a comma, semicolon or tab must stand/],

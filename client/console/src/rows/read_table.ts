@@ -7,6 +7,7 @@ import type {Schema} from 'proto/schema_pb';
 import {CsvReader} from './csv';
 import {classEncoder, encodeTarget, fieldEncoder, type EncodedField} from './encode';
 import {InputError, listOf} from './errors';
+import {formatText, plainNumber} from './number_format';
 import type {TableFormat} from './schema_file';
 
 /** The number of fields that were changed on reading. */
@@ -85,8 +86,8 @@ class TableSink {
       const role = this.#roles[c]!;
       if (role.kind === 'ignored') continue;
       const text = this.#missing.has(fields[c]!) ? '' : fields[c]!;
-      if (role.kind === 'feature') block.columns[role.feature]![row] = this.#feature(role.feature, text, line);
-      else this.#label(text, row, line);
+      if (role.kind === 'feature') block.columns[role.feature]![row] = this.#feature(role.feature, this.#plain(this.schema.features[role.feature]!.name, text, line), line);
+      else this.#label(this.#plain(this.schema.label, text, line), row, line);
     }
     ++this.rows;
     if (++block.rows === this.#blockRows) this.#endBlock();
@@ -129,6 +130,15 @@ class TableSink {
     const why = lastLine > line ? `; it goes on to line ${lastLine}: is a quote left open?`
       : fields > this.#roles.length ? '; a field that holds the delimiter must be quoted' : '';
     throw new InputError(`line ${line}: the row has ${fields} fields, the header ${this.#roles.length} columns${why}`);
+  }
+
+  /** A number that its column writes in another way, as a plain decimal. */
+  #plain(column: string, text: string, line: number): string {
+    const format = this.options.format?.numbers?.get(column);
+    if (format === undefined || text === '') return text;
+    const plain = plainNumber(text, format);
+    if (plain === null) throw new InputError(`line ${line}: column "${column}" must be a number written as ${formatText(format)}`);
+    return plain;
   }
 
   #feature(feature: number, text: string, line: number): number {

@@ -18,7 +18,15 @@ test('marks in the schema what was or may have been read from private rows', () 
   for (const origin of ['declared', 'from public rows']) assert.deepEqual(marked(origin, origin).fromRows, []);
 });
 
-test('refuses what it does not know of bounds, and numbers that it would not read', () => {
+test('refuses what it does not know of bounds', () => {
   assert.throws(() => marked('guessed', 'declared'), InputErrors);
-  assert.throws(() => marked('declared', 'declared', {number_format: '1,234.5'}), InputErrors);
+});
+
+test('takes how numbers are written, of numbers alone', () => {
+  assert.deepEqual([...marked('declared', 'declared', {number_format: '1.234,5 EUR'}).format.numbers!], [['age', {prefix: '', suffix: 'EUR', body: '1.234,5'}]]);
+  const wrong = (change: object) => assert.throws(() => parseSchemaFile(JSON.stringify({label: 'ill', classes: ['no', 'yes'],
+    features: [{name: 'job', type: 'categorical', values: ['clerk']}], ...change})), InputErrors);
+  wrong({number_format: '1,234.5'});
+  wrong({features: [{name: 'job', type: 'categorical', values: ['clerk'], number_format: '1,234.5'}]});
+  wrong({features: [{name: 'age', type: 'numeric', min: 0, max: 1, number_format: 'thousands'}]});
 });

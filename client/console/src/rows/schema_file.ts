@@ -6,12 +6,15 @@ import {FeatureSchema, SchemaSchema, type Feature, type Schema} from 'proto/sche
 import type {Delimiter} from './csv';
 import {visible} from '../parts/text';
 import {InputErrors, listOf} from './errors';
+import {parseNumberFormat, type NumberFormat} from './number_format';
 
 /** How a table's file is written; not part of a study or a dataset. */
 export interface TableFormat {
   delimiter: Delimiter;
   /** Texts that stand for a missing value, in addition to the empty one. */
   missing: string[];
+  /** Of the columns whose numbers are not plain decimals, by name. */
+  numbers?: ReadonlyMap<string, NumberFormat>;
 }
 
 export interface SchemaFile {
@@ -51,6 +54,7 @@ function isMisspelling(name: string, meant: string): boolean {
 class SchemaParser {
   readonly errors: string[] = [];
   readonly fromRows: string[] = [];
+  readonly #numbers = new Map<string, NumberFormat>();
   #missing: string[] = [];
 
   parse(text: string): SchemaFile {
@@ -59,7 +63,7 @@ class SchemaParser {
     const format = this.#format(root);
     const label = this.#text(root, 'label', 'the schema');
     this.#checkNotes(root, 'the schema');
-    const answers = this.#answers(root);
+    const answers = this.#answers(root, label);
     const features = this.#features(root);
     this.#checkDistinct([...features.map(feature => feature.name), label], 'feature or label name');
     if (this.errors.length > 0) throw new InputErrors(this.errors);
@@ -127,8 +131,13 @@ class SchemaParser {
     if (object.bounds !== undefined && !ORIGINS.includes(object.bounds as string)) {
       this.errors.push(`${where}: "bounds" must be ${ORIGINS.map(origin => `"${origin}"`).join(' or ')}`);
     }
+  }
+
+  #takeNumberFormat(object: Json, column: string, where: string): void {
     if (object.number_format === undefined) return;
-    this.errors.push(`${where}: "number_format" is read by the coppice command and not here: use that, or write plain decimals`);
+    const format = parseNumberFormat(this.#text(object, 'number_format', where));
+    if (typeof format === 'string') this.errors.push(`${where}: "number_format": ${format}`);
+    else this.#numbers.set(column, format);
   }
 
   #checkDistinct(names: readonly string[], what: string): void {
@@ -147,7 +156,7 @@ class SchemaParser {
     if (root.missing !== undefined) this.#missing = this.#texts(root, 'missing', 'the schema');
     if (this.#missing.length > MOST_MISSING) this.errors.push(`"missing" lists ${this.#missing.length} texts; ${MOST_MISSING} are the most`);
     this.#checkDistinct(this.#missing, 'text of "missing"');
-    return {delimiter: isKnown ? delimiter : '', missing: this.#missing};
+    return {delimiter: isKnown ? delimiter : '', missing: this.#missing, numbers: this.#numbers};
   }
 
   #checkMissing(values: readonly string[], where: string): void {
@@ -156,16 +165,17 @@ class SchemaParser {
     }
   }
 
-  #answers(root: Json): {classes: string[]} | {target: {min: number; max: number; unit: string}} {
+  #answers(root: Json, label: string): {classes: string[]} | {target: {min: number; max: number; unit: string}} {
     const hasTarget = root.target_min !== undefined || root.target_max !== undefined;
     if (hasTarget && root.classes !== undefined) this.errors.push('the schema needs "classes", or "target_min" and "target_max", not both');
     if (hasTarget) {
       const min = this.#number(root, 'target_min', 'the schema'), max = this.#number(root, 'target_max', 'the schema');
       if (!(min < max) || !Number.isFinite(max - min)) this.errors.push('the schema: "target_min" must be less than "target_max"');
       this.#flag(root, 'integer', 'the schema');
+      this.#takeNumberFormat(root, label, 'the schema');
       return {target: {min, max, unit: this.#unit(root, 'the schema')}};
     }
-    for (const name of ['integer', 'unit']) {
+    for (const name of ['integer', 'unit', 'number_format']) {
       if (root[name] !== undefined) this.errors.push(`the schema has the member "${name}", which is for numbers alone`);
     }
     const classes = this.#texts(root, 'classes', 'the schema');
@@ -206,7 +216,7 @@ class SchemaParser {
     }
     const isPublic = this.#flag(object, 'public', where);
     const type = this.#text(object, 'type', where);
-    if (type === 'numeric') return create(FeatureSchema, {name, isPublic, fromPrivateRows, type: {case: 'numeric', value: this.#numeric(object, where)}});
+    if (type === 'numeric') return create(FeatureSchema, {name, isPublic, fromPrivateRows, type: {case: 'numeric', value: this.#numeric(object, name, where)}});
     if (type !== 'categorical') {
       if (type !== '') this.errors.push(`${where}: type must be "numeric" or "categorical", not "${type}"`);
       return create(FeatureSchema, {name});
@@ -214,7 +224,7 @@ class SchemaParser {
     return create(FeatureSchema, {name, isPublic, fromPrivateRows, type: {case: 'categorical', value: {values: this.#values(object, where)}}});
   }
 
-  #numeric(object: Json, where: string): {min: number; max: number; unit: string; integer: boolean} {
+  #numeric(object: Json, name: string, where: string): {min: number; max: number; unit: string; integer: boolean} {
     const min = this.#number(object, 'min', where), max = this.#number(object, 'max', where);
     const integer = this.#flag(object, 'integer', where);
     if (min > max) this.errors.push(`${where}: min must not exceed max`);
@@ -223,11 +233,12 @@ class SchemaParser {
     if (integer && !(isWhole(min) && isWhole(max))) {
       this.errors.push(`${where} has whole numbers only: min and max must be whole, and at most 2^53 from zero`);
     }
+    this.#takeNumberFormat(object, name, where);
     return {min, max, integer, unit: this.#unit(object, where)};
   }
 
   #values(object: Json, where: string): string[] {
-    for (const name of ['integer', 'unit']) {
+    for (const name of ['integer', 'unit', 'number_format']) {
       if (object[name] !== undefined) this.errors.push(`${where} has the member "${name}", which is for numbers alone`);
     }
     const values = this.#texts(object, 'values', where);

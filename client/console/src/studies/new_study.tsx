@@ -46,17 +46,24 @@ interface Draft {
   rows: PublicRows | null;
   withoutRows: boolean;
   withoutLabels: boolean;
+  acceptLeak: boolean;
 }
 
 /** What the daemon is asked to make, without its names. */
-function requestOf({schema, rows, withoutRows, withoutLabels}: Draft) {
+function requestOf({schema, rows, withoutRows, withoutLabels, acceptLeak}: Draft) {
   const ignoreLabels = withoutRows || withoutLabels;
   return {
     schema: schema!.schema,
     publicRows: rows?.rows ?? [],
     ...(schema!.schema.target === undefined ? {publicLabels: rows?.labels ?? []} : {publicNumbers: rows?.numbers ?? []}),
     partition: {ignoreLabels, fromSchema: withoutRows}, // the curator chooses the rest
+    acceptLeak,
   };
+}
+
+/** Whether the schema shows, or may show, something of private rows. */
+function leaks({schema}: Draft): boolean {
+  return schema !== null && schema.fromRows.length > 0;
 }
 
 function parseStudyEpsilon(text: string): bigint | null {
@@ -65,7 +72,7 @@ function parseStudyEpsilon(text: string): bigint | null {
 }
 
 export function NewStudy() {
-  const [draft, setDraft] = useState<Draft>({schema: null, rows: null, withoutRows: false, withoutLabels: false});
+  const [draft, setDraft] = useState<Draft>({schema: null, rows: null, withoutRows: false, withoutLabels: false, acceptLeak: false});
   const isReady = draft.schema !== null && (draft.withoutRows || draft.rows !== null);
   return <Page title="New study" kind="Studies" kindHref={href('studies')} lead="A schema and a few public rows make a partition. Devices answer in it, one randomized report each.">
     <Inputs draft={draft} onDraft={setDraft}/>
@@ -93,7 +100,7 @@ function Inputs({draft, onDraft}: {draft: Draft; onDraft: (change: (before: Draf
     chosenSchema.current = file;
     setSchemaName(file);
     setSchemaErrors([]);
-    again({schema: null});
+    again({schema: null, acceptLeak: false});
     if (file === null) return;
     try {
       const schema = await readSchemaFile(file);
@@ -136,6 +143,8 @@ function Inputs({draft, onDraft}: {draft: Draft; onDraft: (change: (before: Draf
     {read.running && <Progress label="Reading the rows"/>}
     <Failure error={read.error}/>
     {draft.schema !== null && <Summary schema={draft.schema} rows={draft.withoutRows ? null : draft.rows}/>}
+    {leaks(draft) && <CheckField label="Take them as they are" checked={draft.acceptLeak} onChecked={acceptLeak => onDraft(before => ({...before, acceptLeak}))}
+      hint="What they tell is outside of every ε, and the certificates of the models say so."/>}
   </Section>;
 }
 
@@ -151,8 +160,8 @@ function Summary({schema: {schema, fromRows}, rows}: {schema: SchemaFile; rows: 
     ]}/>
     {notes.length > 0 && <Remark>In the public rows: {notes.join(', ')}.</Remark>}
     {fromRows.length > 0 && <Notice kind="warning" title="Some bounds may have been read from private rows">
-      <p>Those of <Names texts={fromRows} most={8}/>. That leaks, and the curator refuses it: write what is known without looking at the rows, and mark it "declared",
-        or "from public rows" if everybody may see the rows that they were read from.</p></Notice>}
+      <p>Those of <Names texts={fromRows} most={8}/>. Bounds are public, so this leaks what is in the rows. Write what is known without looking at them, and mark it
+        "declared", or "from public rows" if everybody may see the rows that they were read from.</p></Notice>}
   </>;
 }
 
@@ -207,7 +216,8 @@ function Creation({draft, suggestion}: {draft: Draft; suggestion: bigint | null}
       settings: {...(minReports === undefined ? {} : {minReports: BigInt(minReports!)}), expiresUnixSeconds: BigInt(endsAt), retentionDays: retentionDays!, requireSubmissionToken: withTokens}}, {signal});
     go('studies', idOf(study!.name));
   });
-  const problem = id.trim() !== '' && !ID.test(id.trim()) ? 'A name has 1 to 63 of a-z, 0-9, - and _.' : nanos === null ? 'Epsilon is a number from 0.01 to 20.'
+  const problem = leaks(draft) && !draft.acceptLeak ? 'Declare the bounds that may have been read from private rows, or accept that they leak.'
+    : id.trim() !== '' && !ID.test(id.trim()) ? 'A name has 1 to 63 of a-z, 0-9, - and _.' : nanos === null ? 'Epsilon is a number from 0.01 to 20.'
     : minReports === null ? 'The fewest reports are a whole number.' : expectedDevices === null ? 'The expected devices are a whole number.'
       : endsAt !== 0 && !(endsAt * 1000 > Date.now()) ? 'The end must be in the future.' : retentionDays === null ? 'Days are a whole number.' : null;
   const rows = useMemo(() => draft.rows?.rows.length ?? 0, [draft]);

@@ -18,13 +18,14 @@ function boundsOf({type}: Feature) {
 
 export function StudyTerms({study}: StudyProps) {
   const {terms, partition, settings} = study, schema = terms.schema, features = schema?.features ?? [];
+  const halfRange = study.forest?.trees[0]?.halfRange;
   const shown = features.filter(feature => feature.isPublic).length;
   const sends = [
     `A device answers once, at epsilon ${epsilon(terms.epsilonNanos)}. It draws a ticket, which draws one of ${count(terms.trees)} trees, and looks up the leaf that its row comes to.`,
     `What it sends (${nameOf(MechanismSchema, terms.mechanism)}): ${meaningOf(MechanismSchema, terms.mechanism)}`,
     shown === 0 ? 'Nothing of the row is sent in the clear.'
       : `${shown === features.length ? 'All features are' : `${countOf(shown, 'feature is', 'features are')}`} sent in the clear; the rest of the row and the label are hidden.`,
-    ...(terms.rounding ? [`It cuts the number to ${plain(terms.rounding.low)} to ${plain(terms.rounding.high)}, rounds it at random to ${terms.window ? `one of ${count(2 * (terms.window.reach - terms.window.halfWidth) + 1)} points between` : 'one of the ends'}, and hides which.`] : []),
+    ...(terms.rounding ? [`It cuts the number to ${halfRange ? `at most ${plain(halfRange)} from its leaf's centre` : `${plain(terms.rounding.low)} to ${plain(terms.rounding.high)}`}, rounds it at random to ${terms.window ? `one of ${count(2 * (terms.window.reach - terms.window.halfWidth) + 1)} points between` : 'one of the ends'}, and hides which.`] : []),
     ...(terms.joinedBy === '' ? [] : [`It shows its ${terms.joinedBy} instead of its features, which the curator has already.`]),
     `Neighbours: ${study.neighbouring}.`,
   ];

@@ -8,25 +8,21 @@
 #include "client/device/c/coppice_device.h"
 #include "client/device/c/handles.h"
 #include "common/base/text.h"
-#include "tests/client/device/c/scripted_curator.h"
-#include "tests/client/device/kept_answers.h"
+#include "tests/client/device/c/c_device_fixture.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/taken_memory.h"
-#include "tests/support/temp_dir.h"
 
 namespace coppice {
 namespace {
 
-using ::coppice::testing::Carry;
+using ::coppice::testing::CDeviceFixture;
 using ::coppice::testing::FakeKey;
 using ::coppice::testing::FakeManifest;
 using ::coppice::testing::FakeTerms;
-using ::coppice::testing::KeptAnswers;
 using ::coppice::testing::MemoryTakenBy;
 using ::coppice::testing::ScriptedServices;
 using ::coppice::testing::Sign;
 using ::coppice::testing::Sized;
-using ::coppice::testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -34,87 +30,20 @@ using ::testing::StrEq;
 
 constexpr uint64_t kNanos = 1'000'000'000;
 
-class CDeviceTest : public ::testing::Test {
+class CDeviceTest : public CDeviceFixture {
  protected:
-  CDeviceTest() {
-    coppice_device_options_init(&options_);
-    path_ = dir_.path() + "/journal";
-    options_.journal_path = path_.c_str();
-    options_.curator_key = key_.data();
-    options_.clock = [](void* now) { return *static_cast<int64_t*>(now); };
-    options_.clock_context = &now_;
-    coppice_visit_options_init(&visit_options_);
-    visit_options_.curator = "curator:1";
-    visit_options_.study = "sample";
-    visit_options_.context = this;
-    visit_options_.review = [](void* self, const coppice_terms* terms) {
-      auto* test = static_cast<CDeviceTest*>(self);
-      test->events_.push_back("review");
-      test->reviewed_ = coppice_terms_study(terms);
-      return test->agrees_;
-    };
-    visit_options_.read_row = [](void* self, const coppice_terms* terms, coppice_row* row) {
-      auto* test = static_cast<CDeviceTest*>(self);
-      test->events_.push_back("read");
-      test->fill_(terms, row);
-    };
-  }
-  ~CDeviceTest() override { Close(); }
+  CDeviceTest() { visit_options_.curator = "curator:1"; }
 
-  void Close() {
-    coppice_device_close(device_);
-    device_ = nullptr;
-  }
-  int32_t Open() {
-    Close();
-    return coppice_device_open(&options_, &device_, &error_);
-  }
-  // One visit from its beginning to its end; what taking the first response said.
-  coppice_error Visit() {
-    coppice_visit* visit = nullptr;
-    if (coppice_visit_open(device_, &visit_options_, &visit, &error_) != COPPICE_OK) return error_;
-    const coppice_error first = Carry(visit, curator_);
-    outcome_ = Sized<coppice_outcome>();
-    EXPECT_EQ(coppice_visit_get_outcome(visit, &outcome_), COPPICE_OK);
-    coppice_visit_close(visit);
-    return first;
-  }
-  coppice_device_state State() {
-    auto state = Sized<coppice_device_state>();
-    EXPECT_EQ(coppice_device_get_state(device_, &state, &error_), COPPICE_OK) << error_.text;
-    return state;
-  }
-  v1::SealedReports Sent(size_t number) const {
-    v1::SealedReports request;
-    EXPECT_TRUE(request.ParseFromString(curator_.reports.requests.at(number)));
-    return request;
-  }
+  coppice_error Visit() { return VisitAt(curator_); }
 
-  TempDir dir_;
-  std::string path_;
-  const PublicKey key_ = FakeKey(1).public_key();
-  int64_t now_ = 5000;
-  coppice_device_options options_;
-  coppice_visit_options visit_options_;
-  coppice_device* device_ = nullptr;
-  coppice_error error_{};
-  coppice_outcome outcome_{};
   ScriptedServices curator_;
-  std::vector<std::string> events_;
-  std::string reviewed_;
-  int32_t agrees_ = 1;
-  std::function<void(const coppice_terms*, coppice_row*)> fill_ = [](const coppice_terms*,
-                                                                     coppice_row* row) {
-    coppice_row_set_number(row, "x", 3);
-    coppice_row_set_text(row, "y", "yes", 3);
-  };
 };
 
 TEST_F(CDeviceTest, FetchesReviewsReadsAnswersProvesAndDelivers) {
   ASSERT_EQ(Open(), COPPICE_OK) << error_.text;
   EXPECT_EQ(Visit().code, COPPICE_OK);
   EXPECT_THAT(curator_.calls, ElementsAre("GetOffer", "GetCuratorKeys", "SubmitReports"));
-  EXPECT_THAT(events_, ElementsAre("review", "read"));
+  EXPECT_THAT(*asked_, ElementsAre("review", "read"));
   EXPECT_EQ(reviewed_, "sample");
   EXPECT_EQ(outcome_.answer.code, COPPICE_OK);
   EXPECT_EQ(outcome_.answered_now, 1);
@@ -131,40 +60,19 @@ TEST_F(CDeviceTest, FetchesReviewsReadsAnswersProvesAndDelivers) {
   EXPECT_EQ(outcome_.answered_now, 0);
 }
 
-// To the curator a device in C is any other one: its calls are those of the C++ client, byte by
-// byte.
-TEST_F(CDeviceTest, SendsMessagesAsTheProtocolHasThem) {
-  ASSERT_EQ(Open(), COPPICE_OK);
-  curator_.reports.failures = 1;  // so that the journal keeps the report
-  Visit();
-  v1::GetOfferRequest offer;
-  offer.set_name("studies/sample");
-  offer.set_tickets(1);
-  EXPECT_EQ(curator_.requests[0], offer.SerializeAsString());
-  Close();
-  const PrivateReport kept = KeptAnswers(path_).at(0).report;
-  v1::SealedReports reports;
-  reports.set_study("studies/sample");
-  reports.mutable_fingerprint()->assign(kept.fingerprint.begin(), kept.fingerprint.end());
-  v1::Report& report = *reports.add_reports();
-  report.set_ticket(kept.ticket.ToBytes());
-  report.set_payload(kept.payload);
-  EXPECT_EQ(curator_.reports.requests[0], reports.SerializeAsString());
-}
-
 TEST_F(CDeviceTest, DecliningComesBeforeTheRow) {
   options_.max_epsilon_nanos = kNanos;
   ASSERT_EQ(Open(), COPPICE_OK);
   EXPECT_EQ(Visit().code, COPPICE_FAILED_PRECONDITION);
   EXPECT_THAT(outcome_.answer.text, HasSubstr("at most 1"));
-  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_THAT(*asked_, IsEmpty());
 
   options_.max_epsilon_nanos = 4 * kNanos;
   ASSERT_EQ(Open(), COPPICE_OK);
   agrees_ = 0;
   EXPECT_EQ(Visit().code, COPPICE_FAILED_PRECONDITION);
   EXPECT_THAT(outcome_.answer.text, HasSubstr("own review"));
-  EXPECT_THAT(events_, ElementsAre("review"));
+  EXPECT_THAT(*asked_, ElementsAre("review"));
   EXPECT_EQ(State().answers, 0u);
 }
 
@@ -229,97 +137,7 @@ TEST_F(CDeviceTest, ShowsTheColumnsThatAreAskedFor) {
   };
   ASSERT_EQ(Open(), COPPICE_OK);
   EXPECT_EQ(Visit().code, COPPICE_OK);
-  EXPECT_THAT(events_, ElementsAre("review", "read"));
-}
-
-TEST_F(CDeviceTest, AnOwnerWhoOptedOutIsNotVisitedNorIsWhatWaitsSent) {
-  ASSERT_EQ(Open(), COPPICE_OK);
-  curator_.reports.failures = 1;
-  Visit();
-  ASSERT_EQ(coppice_device_opt_out(device_, 1, &error_), COPPICE_OK);
-  ASSERT_EQ(Open(), COPPICE_OK);
-  EXPECT_EQ(State().opted_out, 1);
-  curator_.calls.clear();
-  EXPECT_EQ(Visit().code, COPPICE_FAILED_PRECONDITION);
-  EXPECT_THAT(error_.text, HasSubstr("opted out"));
-  EXPECT_THAT(curator_.calls, IsEmpty());
-  ASSERT_EQ(coppice_device_opt_out(device_, 0, &error_), COPPICE_OK);
-  Visit();
-  EXPECT_EQ(outcome_.delivered, 1u);
-}
-
-TEST_F(CDeviceTest, OptingOutAndGivingUpEndWhatAnOpenVisitSends) {
-  ASSERT_EQ(Open(), COPPICE_OK);
-  curator_.reports.failures = 1;
-  Visit();
-  curator_.calls.clear();
-  auto call = Sized<coppice_call>();
-  const auto open_and_prove = [&] {
-    coppice_visit* visit = nullptr;
-    EXPECT_EQ(coppice_visit_open(device_, &visit_options_, &visit, &error_), COPPICE_OK);
-    EXPECT_EQ(coppice_visit_next(visit, &call, &error_), COPPICE_OK);
-    std::string response;
-    EXPECT_EQ(
-        curator_.Serve(call.method,
-                       {reinterpret_cast<const char*>(call.request), call.request_size}, response),
-        0);
-    EXPECT_EQ(coppice_visit_take(visit, reinterpret_cast<const uint8_t*>(response.data()),
-                                 response.size(), &error_),
-              COPPICE_OK);
-    EXPECT_EQ(coppice_visit_next(visit, &call, &error_), COPPICE_OK);
-    EXPECT_THAT(call.method, HasSubstr("SubmitReports"));
-    return visit;
-  };
-  coppice_visit* visit = open_and_prove();
-  ASSERT_EQ(coppice_device_opt_out(device_, 1, &error_), COPPICE_OK);
-  EXPECT_EQ(coppice_visit_next(visit, &call, &error_), COPPICE_FAILED_PRECONDITION);
-  EXPECT_THAT(error_.text, HasSubstr("opted out"));
-  coppice_visit_close(visit);
-  ASSERT_EQ(coppice_device_opt_out(device_, 0, &error_), COPPICE_OK);
-
-  visit = open_and_prove();
-  ASSERT_EQ(coppice_device_give_up(device_, "sample", &error_), COPPICE_OK);
-  EXPECT_EQ(coppice_visit_next(visit, &call, &error_), COPPICE_OK);
-  EXPECT_EQ(call.method, nullptr);
-  coppice_visit_close(visit);
-}
-
-// The averaging attacker: fresh tickets, fresh terms, and devices that start anew.
-TEST_F(CDeviceTest, AThousandVisitsSeeOneReport) {
-  ASSERT_EQ(Open(), COPPICE_OK);
-  curator_.reports.outcomes = {v1::REPORT_OUTCOME_UNKNOWN_STUDY};  // so that it keeps sending
-  for (int i = 0; i < 1000; ++i) {
-    curator_.studies.tamper = [i](v1::GetOfferResponse& response) {
-      (*response.mutable_tickets(0))[1] = static_cast<char>(i);
-    };
-    if (i % 100 == 99) {
-      ASSERT_EQ(Open(), COPPICE_OK);
-    }
-    Visit();
-  }
-  ASSERT_EQ(curator_.reports.requests.size(), 1000u);
-  for (const std::string& sent : curator_.reports.requests) {
-    EXPECT_EQ(sent, curator_.reports.requests[0]);
-  }
-  EXPECT_EQ(State().spent_epsilon_nanos, 2 * kNanos);
-}
-
-TEST_F(CDeviceTest, AnAnswerGoesToNoOtherCurator) {
-  ASSERT_EQ(Open(), COPPICE_OK);
-  curator_.reports.failures = 1;
-  Visit();
-  // Another key proves itself well, and its answers are not these.
-  curator_.studies.key = FakeKey(2);
-  curator_.studies.claimed = FakeKey(2).public_key();
-  visit_options_.study = nullptr;
-  Visit();
-  EXPECT_EQ(outcome_.of_other_curators, 1u);
-  EXPECT_EQ(curator_.reports.requests.size(), 1u);
-  // The right key is claimed by somebody who does not have it.
-  curator_.studies.claimed = FakeKey(1).public_key();
-  EXPECT_EQ(Visit().code, COPPICE_FAILED_PRECONDITION);
-  EXPECT_EQ(curator_.reports.requests.size(), 1u);
-  EXPECT_EQ(State().waiting, 1u);
+  EXPECT_THAT(*asked_, ElementsAre("review", "read"));
 }
 
 // Whatever bytes come, there is no crash, no answer that was not asked for, and the journal holds.
@@ -329,7 +147,7 @@ TEST_F(CDeviceTest, MangledResponsesAreRefusedAndNothingIsLost) {
   curator_.mangle = [&cut](std::string& response) { response.resize(response.size() - cut); };
   for (cut = 1; cut < 60; ++cut) {
     EXPECT_NE(Visit().code, COPPICE_OK) << cut;
-    EXPECT_THAT(events_, IsEmpty()) << cut;
+    EXPECT_THAT(*asked_, IsEmpty()) << cut;
   }
   size_t at = 0;
   curator_.mangle = [&at](std::string& response) { response[at % response.size()] ^= 0x41; };
@@ -370,6 +188,18 @@ TEST_F(CDeviceTest, AClockAheadOfTheEndOfAStudyIsNamedAsTheCause) {
   EXPECT_THAT(outcome_.answer.text, HasSubstr("check this device's clock"));
 }
 
+TEST_F(CDeviceTest, TellsHowManyAnswersWaitForOtherCurators) {
+  ASSERT_EQ(Open(), COPPICE_OK);
+  curator_.reports.failures = 1;
+  Visit();
+  curator_.studies.key = FakeKey(2);
+  curator_.studies.claimed = FakeKey(2).public_key();
+  visit_options_.study = nullptr;
+  Visit();
+  EXPECT_EQ(outcome_.of_other_curators, 1u);
+  EXPECT_EQ(State().waiting, 1u);
+}
+
 TEST_F(CDeviceTest, HistoryTellsTheOwnerWhatWasSpentOnWhat) {
   ASSERT_EQ(Open(), COPPICE_OK);
   curator_.reports.failures = 1;
@@ -389,19 +219,6 @@ TEST_F(CDeviceTest, HistoryTellsTheOwnerWhatWasSpentOnWhat) {
   EXPECT_EQ(coppice_device_give_up(device_, "sample", &error_), COPPICE_OK);
   EXPECT_EQ(State().waiting, 0u);
   EXPECT_EQ(State().spent_epsilon_nanos, 2 * kNanos);
-}
-
-TEST_F(CDeviceTest, AFullQueueFetchesNothingAndStillDelivers) {
-  options_.max_waiting = 1;
-  ASSERT_EQ(Open(), COPPICE_OK);
-  curator_.reports.failures = 1;
-  Visit();
-  curator_.calls.clear();
-  visit_options_.study = "another";
-  Visit();
-  EXPECT_EQ(outcome_.answer.code, COPPICE_RESOURCE_EXHAUSTED);
-  EXPECT_THAT(curator_.calls, ElementsAre("GetCuratorKeys", "SubmitReports"));
-  EXPECT_EQ(State().waiting, 0u);
 }
 
 TEST_F(CDeviceTest, ASubmissionTokenIsShown) {

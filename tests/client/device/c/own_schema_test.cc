@@ -113,6 +113,11 @@ TEST(COwnSchemaTest, IsReadWhenTheDeviceIsOpened) {
   options.num_join_ids = 1;
   EXPECT_EQ(coppice_device_open(&options, &device, &error), COPPICE_INVALID_ARGUMENT);
   EXPECT_THAT(error.text, HasSubstr("join_ids"));
+  const char* const name = "postcode";
+  options.join_ids = options.shows = &name;
+  options.num_shows = 1;
+  EXPECT_EQ(coppice_device_open(&options, &device, &error), COPPICE_INVALID_ARGUMENT);
+  EXPECT_THAT(error.text, HasSubstr("leave it out of one of the lists"));
   // A program that was built before there was any of it knows a shorter struct.
   options.struct_size = offsetof(coppice_device_options, join_ids);
   EXPECT_EQ(coppice_device_open(&options, &device, &error), COPPICE_OK) << error.text;

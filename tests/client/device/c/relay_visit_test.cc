@@ -22,15 +22,16 @@
 #include "common/base/text.h"
 #include "common/encrypt/report_seal.h"
 #include "common/privacy/openssl_random.h"
+#include "tests/client/device/c/c_device_fixture.h"
 #include "tests/client/device/c/scripted_relay.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/taken_memory.h"
-#include "tests/support/temp_dir.h"
 
 namespace coppice {
 namespace {
 
 using ::coppice::testing::Carry;
+using ::coppice::testing::CDeviceFixture;
 using ::coppice::testing::FakeDeal;
 using ::coppice::testing::FakeDealOffer;
 using ::coppice::testing::FakeKey;
@@ -47,7 +48,6 @@ using ::coppice::testing::SealedManifest;
 using ::coppice::testing::Sign;
 using ::coppice::testing::SignDeal;
 using ::coppice::testing::Sized;
-using ::coppice::testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -62,58 +62,20 @@ StatusOr<std::string> OpenSealed(const v1::SubmitSealedReportRequest& sent) {
   return opener->Open(*Ticket::FromBytes(sent.ticket()), sent.encapsulated(), sent.ciphertext());
 }
 
-class RelayVisitTest : public ::testing::Test {
+class RelayVisitTest : public CDeviceFixture {
  protected:
-  RelayVisitTest() {
-    coppice_device_options_init(&options_);
-    path_ = dir_.path() + "/journal";
-    options_.journal_path = path_.c_str();
-    options_.curator_key = key_.data();
+  RelayVisitTest() : CDeviceFixture(kDealNow) {
     options_.relay_key = relay_key_.data();
-    options_.clock = [](void* now) { return *static_cast<int64_t*>(now); };
-    options_.clock_context = &now_;
-    coppice_visit_options_init(&visit_options_);
     visit_options_.relay = "relay:8453";
-    visit_options_.study = "sample";
-    visit_options_.context = this;
-    visit_options_.review = [](void* self, const coppice_terms*) {
-      static_cast<RelayVisitTest*>(self)->relay_.calls.push_back("review");
-      return static_cast<RelayVisitTest*>(self)->agrees_;
-    };
-    visit_options_.read_row = [](void* self, const coppice_terms*, coppice_row* row) {
-      static_cast<RelayVisitTest*>(self)->relay_.calls.push_back("read");
-      static_cast<RelayVisitTest*>(self)->fill_(row);
-    };
+    asked_ = &relay_.calls;
   }
-  ~RelayVisitTest() override { Close(); }
 
-  void Close() {
-    coppice_device_close(device_);
-    device_ = nullptr;
-  }
-  // The same device after a restart.
-  int32_t Open() {
-    Close();
-    return coppice_device_open(&options_, &device_, &error_);
-  }
   // Another device, with a journal of its own.
   void OpenAnew() {
-    Close();
-    std::remove(path_.c_str());
+    RemoveJournal();
     relay_.calls.clear();
     relay_.relay.requests.clear();
     ASSERT_EQ(Open(), COPPICE_OK) << error_.text;
-  }
-  // One visit from its beginning to its end; what taking the first response said.
-  template <typename Services>
-  coppice_error VisitAt(Services& services) {
-    coppice_visit* visit = nullptr;
-    if (coppice_visit_open(device_, &visit_options_, &visit, &error_) != COPPICE_OK) return error_;
-    const coppice_error first = Carry(visit, services);
-    outcome_ = Sized<coppice_outcome>();
-    EXPECT_EQ(coppice_visit_get_outcome(visit, &outcome_), COPPICE_OK);
-    coppice_visit_close(visit);
-    return first;
   }
   coppice_error Visit() { return VisitAt(relay_); }
   // The calls of a visit with the time to wait before each; the last one is not carried.
@@ -159,39 +121,15 @@ class RelayVisitTest : public ::testing::Test {
     }
     ADD_FAILURE() << wanted << " is not asked for";
   }
-  coppice_outcome OutcomeOf(coppice_visit* visit) {
-    auto outcome = Sized<coppice_outcome>();
-    EXPECT_EQ(coppice_visit_get_outcome(visit, &outcome), COPPICE_OK);
-    return outcome;
-  }
-  coppice_device_state State() {
-    auto state = Sized<coppice_device_state>();
-    EXPECT_EQ(coppice_device_get_state(device_, &state, &error_), COPPICE_OK) << error_.text;
-    return state;
-  }
   void ChangeDeal(const std::function<void(RelayTerms&)>& change) {
     RelayTerms relay = PromisedTerms();
     change(relay);
     relay_.relay.offer = SignDeal(relay, Sign(FakeKey(), SealedManifest()));
   }
 
-  TempDir dir_;
-  std::string path_;
-  const PublicKey key_ = FakeKey().public_key();
   const PublicKey relay_key_ = RelayKey().public_key();
-  int64_t now_ = kDealNow;
-  coppice_device_options options_;
-  coppice_visit_options visit_options_;
-  coppice_device* device_ = nullptr;
-  coppice_error error_{};
-  coppice_outcome outcome_{};
   coppice_call call_ = Sized<coppice_call>();
   ScriptedRelay relay_;
-  int32_t agrees_ = 1;
-  std::function<void(coppice_row*)> fill_ = [](coppice_row* row) {
-    coppice_row_set_number(row, "x", 3);
-    coppice_row_set_text(row, "y", "yes", 3);
-  };
 };
 
 TEST_F(RelayVisitTest, AgreesThenTakesATicketThenReadsThenSends) {
@@ -314,24 +252,6 @@ TEST_F(RelayVisitTest, NothingDeclinesOnceThereIsATicket) {
   EXPECT_EQ(outcome_.stored, 1u);
 }
 
-TEST_F(RelayVisitTest, AFullQueueOrAnOwnerWhoOptedOutAsksForNothing) {
-  options_.max_waiting = 1;
-  OpenAnew();
-  relay_.relay.failures = 1;
-  Visit();
-  relay_.calls.clear();
-  visit_options_.study = "another";
-  Visit();
-  EXPECT_EQ(outcome_.answer.code, COPPICE_RESOURCE_EXHAUSTED);
-  EXPECT_THAT(relay_.calls, ElementsAre("SubmitSealedReport"));  // which empties it
-  EXPECT_EQ(State().waiting, 0u);
-
-  ASSERT_EQ(coppice_device_opt_out(device_, 1, &error_), COPPICE_OK);
-  relay_.calls.clear();
-  EXPECT_EQ(Visit().code, COPPICE_FAILED_PRECONDITION);
-  EXPECT_THAT(relay_.calls, IsEmpty());
-}
-
 // While the ticket is on its way nobody can decline for want of memory: it is there.
 TEST_F(RelayVisitTest, TooLittleMemoryDeclinesBeforeATicket) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -375,7 +295,7 @@ TEST_F(RelayVisitTest, NoTicketMakesItFallSilent) {
 // Else whose row makes the program throw would be seen by the ticket that stays empty.
 TEST_F(RelayVisitTest, ARowThatThrowsWhileItIsReadIsAnsweredAsFarAsItWasSet) {
   OpenAnew();
-  fill_ = [](coppice_row* row) {
+  fill_ = [](const coppice_terms*, coppice_row* row) {
     coppice_row_set_number(row, "x", 3);
     throw std::bad_alloc();
   };
@@ -416,7 +336,9 @@ TEST_F(RelayVisitTest, OptingOutEndsAVisitThatIsOpen) {
     EXPECT_THAT(relay_.relay.requests, IsEmpty());
   }
   EXPECT_EQ(State().waiting, 1u);
+  EXPECT_EQ(State().opted_out, 1);
   ASSERT_EQ(coppice_device_opt_out(device_, 0, &error_), COPPICE_OK);
+  EXPECT_EQ(State().opted_out, 0);
   Visit();
   EXPECT_EQ(outcome_.stored, 1u);
 }
@@ -470,7 +392,7 @@ TEST_F(RelayVisitTest, ACallbackCanNeitherUseNorCloseItsVisit) {
   OpenAnew();
   coppice_visit* visit = OpenVisit();
   bool asked = false;
-  fill_ = [&](coppice_row* row) {
+  fill_ = [&](const coppice_terms*, coppice_row* row) {
     asked = true;
     coppice_error error;
     auto call = Sized<coppice_call>();
@@ -578,16 +500,6 @@ TEST_F(RelayVisitTest, WhatIsACuratorsWaitsForIt) {
   EXPECT_EQ(State().waiting, 1u);
 }
 
-TEST_F(RelayVisitTest, ARelayedStudyIsDeclinedAtTheCurator) {
-  OpenAnew();
-  ScriptedServices curator;
-  curator.studies.manifest = Sign(FakeKey(), SealedManifest());
-  visit_options_.relay = nullptr;
-  visit_options_.curator = "curator:1";
-  EXPECT_EQ(VisitAt(curator).code, COPPICE_FAILED_PRECONDITION);
-  EXPECT_THAT(outcome_.answer.text, HasSubstr("answer through the relay"));
-}
-
 TEST_F(RelayVisitTest, MoreEpsilonMayGoThroughARelayThanToTheCurator) {
   options_.max_epsilon_direct_nanos = kEpsilonOne;
   OpenAnew();
@@ -600,20 +512,6 @@ TEST_F(RelayVisitTest, MoreEpsilonMayGoThroughARelayThanToTheCurator) {
   visit_options_.curator = nullptr;
   OpenAnew();
   EXPECT_EQ(Visit().code, COPPICE_OK) << outcome_.answer.text;
-}
-
-TEST_F(RelayVisitTest, HistoryForgetsASealedAnswerThatIsFinal) {
-  OpenAnew();
-  Visit();
-  std::vector<std::string> seen;
-  const auto note = [](void* to, const coppice_answer* answer) {
-    static_cast<std::vector<std::string>*>(to)->push_back(
-        StrCat(answer->study, " ", answer->delivered, " ", answer->sealed, " ",
-               std::string(reinterpret_cast<const char*>(answer->payload), answer->payload_size)));
-  };
-  ASSERT_EQ(coppice_device_history(device_, note, &seen, &error_), COPPICE_OK);
-  // What is final is forgotten.
-  EXPECT_THAT(seen, ElementsAre("sample 1 0 "));
 }
 
 // Whatever bytes come, there is no crash, no answer that was not asked for, and the journal holds.

@@ -19,6 +19,9 @@ class DoorInC final : public Door {
     given.curator_key = curator.data();
     given.relay_key = relay.data();
     given.max_send_delay_seconds = 0;
+    const char* const x = "x";
+    given.shows = &x;
+    given.num_shows = options.shows_x ? 1 : 0;
     given.max_epsilon_nanos = Budget::FromEpsilon(options.max_epsilon)->nanos();
     coppice_error error;
     EXPECT_EQ(coppice_device_open(&given, &device_, &error), COPPICE_OK) << error.text;

@@ -18,6 +18,7 @@ namespace coppice::testing {
 struct DoorOptions {
   std::string folder;  // of the journal, and of what else the door needs
   double max_epsilon = 4;
+  bool shows_x = false;  // whether the feature may be sent in the clear
 
   std::string journal() const { return folder + "/journal"; }
 };

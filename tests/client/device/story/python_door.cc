@@ -27,6 +27,7 @@ class DoorOfPython final : public Door {
                                            {"curator_key", ToPin(FakeKey().public_key())},
                                            {"relay_key", ToPin(RelayKey().public_key())},
                                            {"max_epsilon", options_.max_epsilon},
+                                           {"shows_x", options_.shows_x},
                                            {"study", study},
                                            {"row", row}};
     const std::string command = StrCat("python3 ", std::getenv("COPPICE_SOURCE_DIR"),

@@ -8,7 +8,7 @@ import coppice
 
 
 def make_device(asked, journal):
-    policy = coppice.Policy(asked["max_epsilon"])
+    policy = coppice.Policy(asked["max_epsilon"], allow_in_clear=["x"] if asked["shows_x"] else [])
     if asked["relayed"]:
         return coppice.RelayedDevice(
             asked["server"], policy, journal, relay_key=asked["relay_key"], curator_key=asked["curator_key"],

@@ -11,7 +11,9 @@ class InProcessDoor final : public Door {
  public:
   InProcessDoor(World& world, const DoorOptions& options, std::unique_ptr<Carrier> carrier)
       : world_(world),
-        policy_{.max_epsilon = *Budget::FromEpsilon(options.max_epsilon)},
+        policy_{.max_epsilon = *Budget::FromEpsilon(options.max_epsilon),
+                .allowed_in_clear =
+                    options.shows_x ? std::vector<std::string>{"x"} : std::vector<std::string>{}},
         store_(*JournalStore::Open(options.journal())),
         carrier_(std::move(carrier)) {}
 

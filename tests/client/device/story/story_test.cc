@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "coppice/v1/report.pb.h"
 #include "tests/client/device/kept_answers.h"
 #include "tests/client/device/story/door.h"
 #include "tests/support/status_matchers.h"
@@ -170,6 +171,71 @@ TEST_P(DeviceStory, KeepsAnAnswerForItsOwnCurator) {
   EXPECT_EQ(door_->Deliver().delivered, 0u);
   EXPECT_THAT(world_.Arrived(), SizeIs(1));
   EXPECT_EQ(Waiting(), 1u);
+  // Somebody claims to have the right key.
+  world_.curator.studies.claimed = testing::FakeKey().public_key();
+  Open();
+  EXPECT_EQ(door_->Deliver().delivered, 0u);
+  EXPECT_EQ(Waiting(), 1u);
+}
+
+Terms NumberTerms() {
+  Terms terms = testing::FakeTerms();
+  const Schema schema =
+      *Schema::CreateRegression({testing::Numeric("x", 0, 10)}, "y", {.min = 0, .max = 100});
+  terms.schema = std::make_shared<const Schema>(schema.WithAllPublic());
+  terms.mechanism = MechanismKind::kWindowResponse;
+  terms.rounding = NumberRange{.low = 20, .high = 60};
+  terms.window = Window{.reach = 12, .half_width = 4};
+  return terms;
+}
+
+// The fake forest with these centres in every tree.
+Forest ForestWithCentres(double left, double right) {
+  Forest forest;
+  for (const Tree& tree : testing::FakeForest()) {
+    forest.push_back(*tree.WithCentres({.of_leaf = {left, right}, .half_range = 10}));
+  }
+  return forest;
+}
+
+// Reports that show a feature go to the curator itself, never through a relay.
+TEST_P(DeviceStory, HidesANumberAroundItsLeafsCentreInOneByte) {
+  if (world_.is_relayed()) return;
+  world_.curator.studies.Offer(NumberTerms(), ForestWithCentres(30, 55));
+  options_.shows_x = true;
+  for (const TextRow& row : std::vector<TextRow>{{{"x", "3"}, {"y", "42.5"}}, {{"x", "9"}}, {}}) {
+    TempDir dir;
+    options_.folder = dir.path();
+    Open();
+    const Told told = door_->Visit(row);
+    EXPECT_TRUE(told.answered);
+    EXPECT_EQ(told.delivered, 1u);
+    Close();
+  }
+  const std::vector<std::string> arrived = world_.Arrived();
+  ASSERT_THAT(arrived, SizeIs(3));
+  for (const std::string& bytes : arrived) {
+    v1::SealedReports reports;
+    ASSERT_TRUE(reports.ParseFromString(bytes));
+    ASSERT_EQ(reports.reports_size(), 1);
+    ASSERT_THAT(reports.reports(0).payload(), SizeIs(1));
+    EXPECT_LE(reports.reports(0).payload()[0], 24);
+    EXPECT_THAT(reports.reports(0).public_values(), SizeIs(8));
+  }
+}
+
+// The centre of one leaf is out of bounds: devices of the other leaf decline, too.
+TEST_P(DeviceStory, DeclinesBadCentresWhateverTheRowIs) {
+  if (world_.is_relayed()) return;
+  world_.curator.studies.Offer(NumberTerms(), ForestWithCentres(30, 555));
+  options_.shows_x = true;
+  for (const TextRow& row :
+       std::vector<TextRow>{{{"x", "0"}, {"y", "42.5"}}, {{"x", "10"}, {"y", "42.5"}}}) {
+    Open();
+    EXPECT_FALSE(door_->Visit(row).answered);
+  }
+  EXPECT_THAT(world_.Arrived(), IsEmpty());
+  EXPECT_THAT(Kept(), IsEmpty());
 }
 
 std::vector<DoorKind> AllDoors() {

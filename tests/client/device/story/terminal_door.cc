@@ -21,9 +21,14 @@ class DoorOfTerminal final : public Door {
     };
     const std::string table = options_.folder + "/row.csv";
     std::ofstream(table) << "who,x,y\nme," << cell("x") << "," << cell("y") << "\n";
-    return Run({"collect", "simulate", "--study", "sample", "--data", table, "--id-column", "who",
-                "--curator-key", ToPin(FakeKey().public_key()), "--max-epsilon",
-                StrCat(options_.max_epsilon)});
+    std::vector<std::string> arguments = {"collect",       "simulate",
+                                          "--study",       "sample",
+                                          "--data",        table,
+                                          "--id-column",   "who",
+                                          "--curator-key", ToPin(FakeKey().public_key()),
+                                          "--max-epsilon", StrCat(options_.max_epsilon)};
+    if (options_.shows_x) arguments.insert(arguments.end(), {"--allow-in-clear", "x"});
+    return Run(std::move(arguments));
   }
   Told Deliver() override { return Run({"collect", "resume"}); }
 

@@ -66,8 +66,7 @@ TEST_F(ThreadsTest, EveryTicketIsDealtOnceAndEveryReportArrives) {
   EXPECT_EQ(std::adjacent_find(OnlyBatch().begin(), OnlyBatch().end()), OnlyBatch().end());
 }
 
-// A curator that answers nothing until its calls are cancelled, and then gives callers time to
-// notice that.
+// A curator that answers nothing until its calls are cancelled.
 class SilentCurator final : public CuratorCalls {
  public:
   StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest&) override {
@@ -77,13 +76,13 @@ class SilentCurator final : public CuratorCalls {
     return AwaitCancel();
   }
   void Cancel() override {
-    {
-      MutexLock lock(mutex_);
-      cancelled_ = true;
-      changed_.NotifyAll();
-    }
-    absl::SleepFor(absl::Milliseconds(200));
+    on_cancel_();
+    MutexLock lock(mutex_);
+    cancelled_ = true;
+    changed_.NotifyAll();
   }
+  // Before any call starts to be cancelled.
+  void OnCancel(std::function<void()> call) { on_cancel_ = std::move(call); }
   void AwaitCalls(int calls) {
     MutexLock lock(mutex_);
     while (calls_ < calls) changed_.Wait(mutex_);
@@ -100,6 +99,7 @@ class SilentCurator final : public CuratorCalls {
 
   Mutex mutex_;
   CondVar changed_;
+  std::function<void()> on_cancel_;
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
 };
@@ -116,7 +116,15 @@ TEST_F(ThreadsTest, StoppingIsNoReasonToWarn) {
   const auto curator = std::make_shared<SilentCurator>();
   ASSERT_OK_AND_ASSIGN(relay_, Relay::Open(options_, key_, curator, seams_));
   curator->AwaitCalls(2);
-  relay_.reset();
+  curator->OnCancel([this] {
+    for (const std::string& study : options_.studies) {
+      EXPECT_THAT(
+          relay_->TakeOffer(study, "", [](const auto&) { return OkStatus(); }).status().message(),
+          ::testing::HasSubstr("the relay is stopping"))
+          << "else " << study << " would think that its curator is gone";
+    }
+  });
+  relay_->Drain();
   EXPECT_THAT(said, ::testing::IsEmpty());
 }
 

@@ -41,7 +41,8 @@ class CentralServiceTest : public ::testing::Test {
     services_ = std::make_unique<rpc::Services>(registry_,
                                                 service::Lanes{.pool = pool_,
                                                                .builds = pool_,
-                                                               .previews = pool_,
+                                                               .previews = previews_,
+                                                               .plans = pool_,
                                                                .openings = pool_,
                                                                .intake = intake_},
                                                 find_caller);
@@ -127,6 +128,7 @@ class CentralServiceTest : public ::testing::Test {
                                        *central_.models, *endpoints_)(kind, id);
   }};
   service::WorkerPool pool_{2, 16};
+  service::WorkerPool previews_{1, 16};
   service::MessageIntake intake_;
   std::unique_ptr<service::DatasetHandlers> dataset_handlers_;
   std::unique_ptr<service::TrainingHandlers> training_handlers_;

@@ -118,6 +118,8 @@ TEST_F(DatasetServiceTest, WhatIsRefusedEndsTheStreamAndWhatCameBeforeStays) {
   EXPECT_THAT(Upload({Rows("d", 3, 3)}),
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("dataset")));
   EXPECT_THAT(Upload({}), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("dataset")));
+  EXPECT_THAT(Upload({Rows("datasets/d", 3, 0), Rows("datasets/other", 0, 3)}),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("of one dataset")));
   EXPECT_THAT(Upload({Rows("datasets/e", 0, 3)}),
               GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no dataset e")));
   EXPECT_THAT(Upload({Rows("datasets/d", 3, 0, true), Rows("", 3, 0, true)}),

@@ -87,6 +87,7 @@ class ServiceTest : public ::testing::Test {
         service::Lanes{.pool = pool_,
                        .builds = builds_,
                        .previews = previews_,
+                       .plans = plans_,
                        .openings = openings_,
                        .intake = intake_},
         [](const grpc::CallbackServerContext&, std::string_view) {
@@ -116,6 +117,7 @@ class ServiceTest : public ::testing::Test {
   service::MessageIntake intake_;
   service::WorkerPool builds_{1, 16};
   service::WorkerPool previews_{1, 16};
+  service::WorkerPool plans_{1, 16};
   service::WorkerPool openings_{1, 16};
   // A study has five tickets, and one more per second; time stands still.
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);

@@ -1,6 +1,7 @@
 #include "common/base/text.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/central_service_fixture.h"
+#include "tests/server/serving/service/load.h"
 
 namespace coppice::service {
 namespace {
@@ -34,13 +35,19 @@ class TrainingServiceTest : public CentralServiceTest {
     job_ = response.job();
     return status;
   }
-  grpc::Status Watch(const std::string& name, std::vector<v1::Job>& told) {
+  // Calls `begun` once the job was told of.
+  grpc::Status Watch(
+      const std::string& name, std::vector<v1::Job>& told,
+      const std::function<void()>& begun = [] {}) {
     grpc::ClientContext context;
     v1::WatchJobRequest request;
     request.set_name(name);
     const auto reader = training_->WatchJob(&context, request);
     v1::WatchJobResponse response;
-    while (reader->Read(&response)) told.push_back(response.job());
+    while (reader->Read(&response)) {
+      told.push_back(response.job());
+      if (told.size() == 1) begun();
+    }
     return reader->Finish();
   }
 
@@ -61,6 +68,16 @@ TEST_F(TrainingServiceTest, ListAlgorithmsDescribesThemWithTheirParameters) {
   EXPECT_EQ(algorithm.parameters(0).type(), v1::PARAMETER_TYPE_INTEGER);
   EXPECT_EQ(algorithm.parameters(0).max(), 9);
   EXPECT_EQ(algorithm.parameters(0).default_value(), "1");
+}
+
+// Whoever measures curves must not keep others from seeing what a job would cost.
+TEST_F(TrainingServiceTest, APreviewDoesNotWaitForCurves) {
+  const FullPool full(previews_, /*threads=*/1);
+  grpc::ClientContext context;
+  v1::PreviewJobRequest request;
+  *request.mutable_spec() = Spec();
+  v1::PreviewJobResponse response;
+  EXPECT_THAT(training_->PreviewJob(&context, request, &response), IsGrpcOk());
 }
 
 TEST_F(TrainingServiceTest, PreviewSaysWhetherItFitsAndWhyNot) {
@@ -175,12 +192,7 @@ TEST_F(TrainingServiceTest, WatchEndsWithTheJob) {
   ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
   trainer_.AwaitRuns(1);
   std::vector<v1::Job> told;
-  std::thread lets([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    trainer_.Let();
-  });
-  EXPECT_THAT(Watch("jobs/j", told), IsGrpcOk());
-  lets.join();
+  EXPECT_THAT(Watch("jobs/j", told, [this] { trainer_.Let(); }), IsGrpcOk());
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told.front().state(), v1::JOB_STATE_RUNNING);
   EXPECT_EQ(told.back().state(), v1::JOB_STATE_DONE);

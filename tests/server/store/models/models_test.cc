@@ -223,13 +223,33 @@ TEST_F(ModelsTest, ModelsCountForTheOwnerOfWhatTheyAreMadeFrom) {
   EXPECT_EQ(models_.UseOf("lab").models, 1u);
   models_.RemoveOf("studies/s");
   EXPECT_EQ(models_.UseOf("clinic").bytes, 0u);
-  EXPECT_OK(models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {}));
-  EXPECT_OK(
-      models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.models = 2, .bytes = 2 * bytes}));
-  EXPECT_THAT(models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.models = 1}),
+  const ModelUse one = {.models = 1, .bytes = bytes};
+  EXPECT_OK(models_.Reserve("lab", one, {}));
+  EXPECT_OK(models_.Reserve("lab", one, {.models = 2, .bytes = 2 * bytes}));
+  EXPECT_THAT(models_.Reserve("lab", one, {.models = 1}),
               StatusIs(StatusCode::kResourceExhausted, HasSubstr("lab may have 1 model")));
-  EXPECT_THAT(models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.bytes = 2 * bytes - 1}),
+  EXPECT_THAT(models_.Reserve("lab", one, {.bytes = 2 * bytes - 1}),
               StatusIs(StatusCode::kResourceExhausted, HasSubstr("its quota is")));
+}
+
+// Two who ask at the same time must not both get the last place.
+TEST_F(ModelsTest, RoomThatIsKeptForAModelIsNobodyElses) {
+  models_.FindOwnersBy([](const std::string&) { return "lab"; });
+  constexpr ModelUse kOne = {.models = 1, .bytes = 10};
+  constexpr ModelUse kMost = {.models = 2, .bytes = 1000};
+  ASSERT_OK_AND_ASSIGN(std::optional<ModelClaim> first, models_.Reserve("lab", kOne, kMost));
+  ASSERT_OK_AND_ASSIGN(const ModelClaim second, models_.Reserve("lab", kOne, kMost));
+  EXPECT_EQ(models_.UseOf("lab").models, 2u);
+  EXPECT_EQ(models_.UseOf("lab").bytes, 20u);
+  EXPECT_EQ(models_.Reserve("lab", kOne, kMost).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_OK(models_.Reserve("clinic", kOne, kMost));
+  // A model that is there takes the place of the room that was kept.
+  ASSERT_OK(models_.Save(store_, Info("a", "jobs/j")));
+  first.reset();
+  EXPECT_EQ(models_.UseOf("lab").models, 2u);
+  EXPECT_EQ(models_.Reserve("lab", kOne, kMost).status().code(), StatusCode::kResourceExhausted);
+  ASSERT_OK(models_.Delete(store_, "a"));
+  EXPECT_OK(models_.Reserve("lab", kOne, kMost));
 }
 
 TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {
