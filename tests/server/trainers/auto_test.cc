@@ -256,7 +256,7 @@ TEST(AutoTest, NumbersOfMostlyNumericTablesBeginWithLines) {
     table.AppendTarget(row, std::accumulate(row.begin(), row.end(), 0.0) / 12);
   }
   for (const uint64_t delta : {uint64_t{0}, kMillionth}) {
-    const Model model = Trained(table, "2", delta);
+    const Model model = Trained(table, "8", delta);
     EXPECT_THAT(model.certificate().diagnosis, HasSubstr("lines, then"));
     double squares = 0;
     for (size_t row = 0; row < 2'000; ++row) {
