@@ -203,6 +203,23 @@ TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts, bool weighted = 
   };
 }
 
+// Releases a visit to one column, whose weights fade.
+TinyRelease WalkVisit(const TinySchema& schema, const ShareOf& share_of,
+                      const MakeTask& make_task = Classes) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> StatusOr<std::string> {
+    const trainers::BinnedRows rows = RowsOf(schema, tiny);
+    const std::unique_ptr<trainers::BoostTask> task = make_task(rows);
+    trainers::PrivateReleaser releaser(random);
+    COPPICE_ASSIGN_OR_RETURN(const trainers::ColumnScores found,
+                             trainers::VisitColumn(rows, {.column = 0, .fades = true}, kUnit,
+                                                   share_of(claimed), *task, releaser));
+    std::string text;
+    for (const std::vector<double>& of_bin : found.weights) StrAppend(&text, ScoresText(of_bin));
+    return text;
+  };
+}
+
 // Releases what is bought before the first tree, given a number of rows that is known about as well
 // as a second count would be. The forest's budget is `forest` times the claim.
 TinyRelease WalkStart(uint32_t classes, double counted, double forest) {
@@ -273,6 +290,7 @@ std::vector<WalkedRelease> WalkedTrees() {
        WalkPasses(InEpsilon, trainers::kColumnPasses)},
       {"passes of two classes, weighted", "24", kRow, 1, 1e-7, 0.45,
        WalkPasses(InEpsilon, trainers::kColumnPasses, /*weighted=*/true)},
+      {"a visit", "8", kRow, 1, 1e-6, 0.3, WalkVisit(Nothing(), InEpsilon)},
       {"the odds of two classes", "2", kRow, 2, 1e-6, 0.6, WalkStart(2, 15, 1 / kStartOfTwo)},
       {"three classes of hardly any rows", "6", kRow, 1, 1e-7, 0.6, WalkStart(3, 1, 1)},
   };
@@ -322,6 +340,8 @@ std::vector<WalkedRelease> BrokenTrees() {
        WalkStump(OneColour(), InEpsilon, kMovingByHalf, kCategories, /*cuts=*/1, /*select=*/0.2)},
       {"tilted runs measured as if rows moved by half", "12", kRow, 1, 1e-6, 1,
        WalkStump(ThreeRuns(), InEpsilon, kMovingByHalf, kTilted, /*cuts=*/2, /*select=*/0.2)},
+      {"a visit measured as if rows moved by half", "8", kRow, 1, 1e-6, 1,
+       WalkVisit(Nothing(), InEpsilon, kMovingByHalf)},
       {"odds without the second number of rows", "2", kRow, 2, 1e-6, 1,
        WalkStart(2, 11, 1 / (kStartOfTwo - 0.05))},
       {"counts of three classes twice", "6", kRow, 1, 1e-7, 1, WalkStart(3, 1, 2)},

@@ -99,13 +99,14 @@ class Boosting {
     std::vector<TrainedTree> trees;
     COPPICE_RETURN_IF_ERROR(Start(*task, trees));
     if (start_.is_all) return trees;
-    BudgetShare forest = choice_.forest;
+    BudgetShare forest = choice_.after_visits();
     if (choice_.lines) {
       COPPICE_RETURN_IF_ERROR(Lines(*task, trees));
       forest = choice_.lines->trees;
     }
     if (choice_.passes) forest = choice_.passes->trees;
     task->WeightResiduals(choice_.rows);
+    if (choice_.visits) COPPICE_RETURN_IF_ERROR(Visit(*task, trees));
     COPPICE_RETURN_IF_ERROR(Grow(*task, forest, trees));
     if (choice_.passes) {
       COPPICE_RETURN_IF_ERROR(AddColumnPasses(schema_, rows_, choice_.passes->passes, *task,
@@ -148,6 +149,18 @@ class Boosting {
       shared_noise_.trees.push_back(static_cast<uint32_t>(trees.size()));
       COPPICE_RETURN_IF_ERROR(
           AddColumnTrees(schema_, column, rows_.bins()[column], fitted.lines[i], task, trees));
+    }
+    return OkStatus();
+  }
+
+  Status Visit(BoostTask& task, std::vector<TrainedTree>& trees) {
+    for (const uint32_t column : choice_.visits->columns) {
+      COPPICE_RETURN_IF_ERROR(progress_(0));
+      COPPICE_ASSIGN_OR_RETURN(const ColumnScores found,
+                               VisitColumn(rows_, {.column = column, .fades = true}, kResidualUnit,
+                                           choice_.visits->visit, task, releaser_));
+      COPPICE_RETURN_IF_ERROR(
+          AddColumnTrees(schema_, column, rows_.bins()[column], found, task, trees));
     }
     return OkStatus();
   }
@@ -209,7 +222,8 @@ class Boosting {
     COPPICE_ASSIGN_OR_RETURN(const BoostTree first,
                              ReleaseConstant(rows_, first_share, *task, releaser_));
     std::vector<TrainedTree> trees;
-    COPPICE_RETURN_IF_ERROR(Grow(*task, trees_share, trees));
+    if (choice_.lines) COPPICE_RETURN_IF_ERROR(Lines(*task, trees));
+    COPPICE_RETURN_IF_ERROR(Grow(*task, choice_.lines ? choice_.lines->trees : trees_share, trees));
     LastStep last;
     if (last_share) {
       COPPICE_ASSIGN_OR_RETURN(
@@ -296,7 +310,9 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     COPPICE_ASSIGN_OR_RETURN(BoostColumns columns, Columns(schema, Information(start)));
     const std::vector<Line> lines = PublicLines(schema, columns.bins);
     AutoChoice choice = ChooseForNumbers(start.rows, budgets);
-    if (!schema.target()) {
+    if (schema.target()) {
+      COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLinesForNumbers(choice, columns, lines));
+    } else {
       COPPICE_ASSIGN_OR_RETURN(choice, ChooseForClasses(start, budgets, schema, columns, lines));
     }
     COPPICE_ASSIGN_OR_RETURN(const Schema tree_schema, ExtendSchema(schema, columns.derived));
@@ -336,7 +352,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
         "the forest: a better number of rows and the classes' shares, where they decide something; "
         "moments and gradients of lines, where two classes have enough rows for them, or the "
         "middle "
-        "and the reach of numbers; then splits, "
+        "and the reach of numbers; sums by category of each column of very many; then splits, "
         "and sums at every node; and, with a delta, sums of every column in turn",
         budgets.delta_atto == 0
             ? "permute_and_flip, discrete_laplace"

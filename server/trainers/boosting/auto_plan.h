@@ -3,7 +3,8 @@
 // It first releases the number of rows, for a hundredth of epsilon. If its noise is large, a
 // twentieth of the rest buys a better one. Two classes with enough rows buy their odds. These
 // decide the trees' number and depth, whether lines come first and passes over columns last, what
-// is measured of a split, and whether delta is useful.
+// is measured of a split, and whether delta is useful. Classes visit each column of very many
+// categories before their trees, whatever the number of rows.
 //
 // Each of these decisions compares a signal with its noise: rows times epsilon tells by how many
 // deviations of the noise a split, a line or a column may rise above it. Where it would hardly
@@ -92,15 +93,26 @@ struct PassPlan {
   BudgetShare trees = BudgetShare::WithoutPrivacy();
 };
 
+// A visit to each column of too many categories to be split into all of them, and the share that
+// they leave for all else.
+struct VisitPlan {
+  std::vector<uint32_t> columns;
+  BudgetShare visit = BudgetShare::WithoutPrivacy();
+  BudgetShare rest = BudgetShare::WithoutPrivacy();
+};
+
 struct AutoChoice {
   double rows = 0;
   BudgetShare forest = BudgetShare::WithoutPrivacy();
   double rounds = 1;  // the levels of all trees together
   ChildDetail detail{};
+  std::optional<VisitPlan> visits{};
   std::optional<LinePlan> lines{};
   std::optional<PassPlan> passes{};
   bool constant = false;  // one number for all rows, if there are very few
 
+  // Of lines, trees and passes.
+  const BudgetShare& after_visits() const { return visits ? visits->rest : forest; }
   uint32_t depth() const;
   uint32_t trees() const;
   std::string InWords() const;
@@ -110,6 +122,11 @@ struct AutoChoice {
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets);
 // `left` is the rest of the forest's share.
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets, const BudgetShare& left);
+// Returns the lines of numbers that are not few, whose budget `choice` has: none in tables that are
+// not mostly numeric, or where noise would hide the moments. Follows from what `choice` does.
+StatusOr<std::optional<LinePlan>> ChooseLinesForNumbers(const AutoChoice& choice,
+                                                        const BoostColumns& columns,
+                                                        absl::Span<const Line> lines);
 // For classes.
 StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
                                       const Schema& schema, const BoostColumns& columns,

@@ -21,10 +21,6 @@ constexpr size_t kMaxSumsOfLevel = size_t{1} << 25;
 // For one node: splits in two alone lead to 8 nodes at the last level.
 constexpr size_t kMaxSumsOfNode = kMaxSumsOfLevel / 16;
 
-// A split into all of more categories would need a longer chain of questions than a tree may have
-// (kMaxModelDepth).
-constexpr uint32_t kMaxCategories = 64;
-
 // Rows per block: their nodes and residuals stay in the cache while column after column is added,
 // and their sums fit into 32 bits (residuals are at most 2^16 in size).
 constexpr size_t kBlock = 16'384;
@@ -258,7 +254,8 @@ std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins
       candidates.push_back({numeric ? SplitKind::kNumeric : SplitKind::kCategory, c, b});
     }
     candidates.push_back({SplitKind::kMissing, c, bins[c].missing()});
-    const bool splits_in_all = !numeric && bins[c].known > 1 && bins[c].known <= kMaxCategories &&
+    const bool splits_in_all = !numeric && bins[c].known > 1 &&
+                               bins[c].known <= kMaxSplitCategories &&
                                nodes * (bins[c].known + 1) <= most_children;
     if (splits_in_all) {
       candidates.push_back({SplitKind::kCategory, c, 0, true});

@@ -40,6 +40,10 @@ struct SplitCandidate {
   bool multiway = false;
 };
 
+// A split into all of more categories would need a longer chain of questions than a tree may have
+// (kMaxModelDepth).
+inline constexpr uint32_t kMaxSplitCategories = 64;
+
 // Returns the splits of a level with this many nodes, column after column. They include a split
 // into all categories at once only if few nodes can result: the schema bounds the memory, whatever
 // is chosen.

@@ -150,7 +150,8 @@ class TwoClasses final : public BoostTask {
   ResidualKind kind() const override {
     return {.range = halves(2),
             .sensitivity = {.l1 = halves(1), .l2_squared = halves(1) * halves(1)},
-            .multiway = 1};
+            .multiway = 1,
+            .line_step = 4};
   }
   void Fill(Residuals& residuals) const override {
     // A branch on the label would be mispredicted every other time.
@@ -219,7 +220,8 @@ class SeveralClasses final : public BoostTask {
     return {.outputs = classes_,
             .range = halves(4),
             .sensitivity = {.l1 = halves(2), .l2_squared = 2 * halves(1) * halves(1)},
-            .multiway = 2};
+            .multiway = 2,
+            .line_step = 2};
   }
   void Fill(Residuals& residuals) const override {
     std::vector<double> p(classes_);
@@ -293,7 +295,9 @@ class Numbers final : public BoostTask {
     return {.whole = unit_,
             .range = halves(4),
             .sensitivity = {.l1 = halves(2), .l2_squared = halves(2) * halves(2)},
-            .multiway = 1};
+            .multiway = 1,
+            .line_step = kNumberStep,
+            .line_ridge = 2};
   }
   void Fill(Residuals& residuals) const override {
     for (size_t row = 0; row < targets_.size(); ++row) {

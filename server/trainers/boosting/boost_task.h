@@ -49,6 +49,10 @@ struct ResidualKind {
   uint64_t range = 0;         // of selections
   Sensitivity sensitivity{};  // of measurements
   double multiway = 0;        // reduction of a split into B children, in (B - 2) noise scales
+  // For lines: by how much a score has to move to take away a residual of one unit where the loss
+  // curves most, and what is added to the moments' diagonal, in units of their noise.
+  double line_step = 1;
+  double line_ridge = 0.5;
 };
 
 // The measurement of a child: noisy sums of the positive and negative parts, one per output, and

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "server/trainers/core/noise_of_sums.h"
 
 namespace coppice::trainers {
@@ -146,6 +148,57 @@ std::vector<std::vector<OutputNoise>> NoiseOfWeights(const Measurement& measured
       releaser.NoiseOf(measured, weights,
                        [&] { return NoiseBySimulation(measured, weights(measured), smooth); }),
       outputs);
+}
+
+std::vector<double> FadingOf(const Measurement& measured, const BinGroups& groups,
+                             uint32_t outputs) {
+  std::vector<double> factors;
+  const double noise =
+      4 * groups.count * measured.scale * measured.scale;  // a variance is 2 scale^2
+  for (uint32_t output = 0; output < outputs; ++output) {
+    double squares = 0;
+    for (size_t at = output; at < measured.sums.size(); at += size_t{2} * outputs) {
+      const double difference =
+          static_cast<double>(measured.sums[at]) - static_cast<double>(measured.sums[at + outputs]);
+      squares += difference * difference;
+    }
+    factors.push_back(squares > noise ? 1 - noise / squares : 0);
+  }
+  return factors;
+}
+
+namespace {
+
+// The factors follow from the sums, and are taken as they are in the noise, like all that steers a
+// fit.
+void Fade(const std::vector<double>& factors, ColumnScores& scores) {
+  for (size_t bin = 0; bin < scores.weights.size(); ++bin) {
+    for (size_t output = 0; output < factors.size(); ++output) {
+      scores.weights[bin][output] *= factors[output];
+      scores.noise[bin][output] = Scaled(scores.noise[bin][output], factors[output]);
+    }
+  }
+}
+
+}  // namespace
+
+StatusOr<ColumnScores> VisitColumn(const BinnedRows& rows, const ColumnVisit& visit, int64_t unit,
+                                   const BudgetShare& share, BoostTask& task,
+                                   PrivateReleaser& releaser) {
+  const ResidualKind kind = task.kind();
+  Residuals residuals(kind.outputs, std::vector<int32_t>(rows.num_rows()));
+  task.Fill(residuals);
+  const BinGroups groups = GroupBins(rows.bins()[visit.column], visit.groups);
+  const absl::Span<const uint16_t> bins = rows.column(visit.column);
+  COPPICE_ASSIGN_OR_RETURN(
+      const Measurement measured,
+      releaser.Measure(SumByGroup(bins, groups, residuals), kind.sensitivity, share));
+  ColumnScores found(groups.of_bin.size(), kind.outputs);
+  found.weights = WeightsOf(measured, groups, kind.outputs, unit);
+  found.noise = NoiseOfWeights(measured, groups, kind.outputs, unit, releaser);
+  if (visit.fades) Fade(FadingOf(measured, groups, kind.outputs), found);
+  COPPICE_RETURN_IF_ERROR(task.Add(std::vector<uint32_t>(bins.begin(), bins.end()), found.weights));
+  return found;
 }
 
 }  // namespace coppice::trainers

@@ -24,6 +24,7 @@
 #include "common/base/status.h"
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/boosting/boost_task.h"
+#include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/private_releaser.h"
@@ -51,6 +52,27 @@ std::vector<std::vector<double>> WeightsOf(const Measurement& measured, const Bi
 std::vector<std::vector<OutputNoise>> NoiseOfWeights(const Measurement& measured,
                                                      const BinGroups& groups, uint32_t outputs,
                                                      int64_t unit, const PrivateReleaser& releaser);
+
+// Returns one factor per output, by which weights fade where noise explains the sums: 1 - 2 B
+// sigma^2 / sum over the B groups of (P - N)^2, and at least 0. It is James and Stein's (1961) for
+// B numbers that each have a noise of 2 sigma^2, so that a column of hundreds of categories, most
+// of which hold a few rows each, adds next to nothing if it says nothing.
+std::vector<double> FadingOf(const Measurement& measured, const BinGroups& groups,
+                             uint32_t outputs);
+
+struct ColumnVisit {
+  uint32_t column = 0;
+  uint32_t groups = 1;  // the most groups of a numeric column's bins
+  bool fades = false;   // whether weights are multiplied by FadingOf()
+};
+
+// Measures what the rows in each group of a column's bins still ask for, and adds the weights that
+// follow to the task's scores. Residuals count 1 as `unit`.
+//
+// Guarantee  costs its share: a row is in one group.
+StatusOr<ColumnScores> VisitColumn(const BinnedRows& rows, const ColumnVisit& visit, int64_t unit,
+                                   const BudgetShare& share, BoostTask& task,
+                                   PrivateReleaser& releaser);
 
 // Passes over all of a table's own columns, after the trees: nothing is selected, so Gaussian noise
 // grows only with the root of the number of columns. A visit measures the residuals of each cell,

@@ -14,7 +14,6 @@ namespace coppice::trainers {
 namespace {
 
 constexpr double kMomentShare = 0.4;  // of the lines' share; the rest pays for their gradients
-constexpr double kRidge = 0.5;        // in units of the noise
 constexpr double kMinPivot = 0.3;     // relative to the ridge: below it noise dominates
 // Bounds the values of a half-solved system, so that no sum overflows whatever noise does to the
 // moments. Meaningful rows and slopes stay far below it.
@@ -82,7 +81,7 @@ std::vector<int64_t> SumMoments(const BinnedRows& rows, absl::Span<const Line> l
   std::vector<int64_t> sums(count * (count + 1) / 2);
   Terms terms(rows, lines);
   for (size_t row = 0; row < rows.num_rows(); ++row) {
-    if (rows.labels()[row] == kUnlabelled) continue;
+    if (!rows.regression() && rows.labels()[row] == kUnlabelled) continue;
     const absl::Span<const int32_t> of_row = terms.Of(row);
     size_t at = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -113,7 +112,7 @@ double MomentNoise(double scale, uint64_t terms) {
   return 2 * std::sqrt(static_cast<double>(terms)) * deviation;
 }
 
-Curvature::Curvature(const Measurement& moments, uint64_t terms)
+Curvature::Curvature(const Measurement& moments, uint64_t terms, double ridge)
     : terms_(terms), moments_(terms * terms) {
   size_t at = 0;
   for (size_t i = 0; i < terms_; ++i) {
@@ -122,8 +121,8 @@ Curvature::Curvature(const Measurement& moments, uint64_t terms)
       moments_[i * terms_ + j] = moments_[j * terms_ + i] = moment;
     }
   }
-  double ridge = std::max(kRidge * MomentNoise(moments.scale, terms), 1.0);
-  while (!Factorize(ridge)) ridge *= 2;
+  double added = std::max(ridge * MomentNoise(moments.scale, terms), 1.0);
+  while (!Factorize(added)) added *= 2;
 }
 
 bool Curvature::Factorize(double ridge) {
@@ -223,7 +222,7 @@ class LineFit {
 
   size_t terms() const { return lines_.size() + 1; }
   // Returns a sum of residuals along a line, in units of the slopes that it asks for.
-  double SumUnit() const { return (kind_.outputs == 1 ? 4 : 2) / (unit_ * kLineUnit); }
+  double SumUnit() const { return kind_.line_step / (unit_ * kLineUnit); }
 
   Slopes SlopesOf(absl::Span<const int64_t> sums) const {
     Slopes slopes;
@@ -268,8 +267,9 @@ class LineFit {
   // Slopes are linear in the noise of their sums, and add up over the steps.
   std::vector<double> NoiseFactor() const {
     const double deviation = SumUnit() * scale_ * std::sqrt(2.0 * steps_);
-    // Each of two classes' outputs is half of the score.
-    const double of_output = kind_.outputs == 1 ? deviation / 2 : deviation;
+    // One score makes two outputs, which it moves as far in opposite directions.
+    const double of_output =
+        kind_.outputs == 1 ? deviation * std::abs(task_.Outputs({1.0})[0]) : deviation;
     std::vector<double> factor;
     for (size_t term = 0; term < terms(); ++term) {
       std::vector<double> one(terms());
@@ -302,7 +302,7 @@ StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> li
   COPPICE_ASSIGN_OR_RETURN(
       const Measurement moments,
       releaser.Measure(SumMoments(rows, lines), MomentSensitivity(terms), shares.moments));
-  LineFit fitting(rows, lines, Curvature(moments, terms), unit, task);
+  LineFit fitting(rows, lines, Curvature(moments, terms, task.kind().line_ridge), unit, task);
   for (uint32_t step = 0; step < shares.steps; ++step) {
     COPPICE_RETURN_IF_ERROR(fitting.Step(shares.step, releaser));
   }

@@ -6,7 +6,8 @@
 // method costs is its second derivatives, which change with every step; but for two classes those
 // of the logistic loss are never more than a quarter of the columns' moments (Boehning and Lindsay
 // 1988). So the moments are released once, and every step after that costs a gradient alone and,
-// noise apart, does not overshoot.
+// noise apart, does not overshoot. The loss of numbers has the same second derivative for all rows
+// whose residual is not cut, and none for the others.
 //
 // The terms of a row are the constant, kLineUnit, and for each line the place of the row's bin, a
 // whole number from -kLineUnit to kLineUnit that follows from the schema. A missing value has 0; a
@@ -69,7 +70,8 @@ double MomentNoise(double scale, uint64_t terms);
 // as they need to be trusted.
 class Curvature {
  public:
-  Curvature(const Measurement& moments, uint64_t terms);
+  // `ridge` is added to the diagonal, in units of the noise, and more of it until that suffices.
+  Curvature(const Measurement& moments, uint64_t terms, double ridge = 0.5);
 
   // Returns the slopes that would remove these sums of residuals if residuals fell linearly, each
   // clamped to [-kMaxSlope, kMaxSlope]: finite for any moments.
@@ -105,9 +107,9 @@ struct FittedLines {
   std::vector<double> noise_factor;  // of SharedNoise
 };
 
-// Fits the lines to a task of classes, whose residuals count 1 as `unit`, and adds them to its
-// scores. Takes Newton's steps against the largest curvature that a loss with these moments can
-// have (Boehning, Lindsay 1988): a quarter of them, or for softmax a half in each class.
+// Fits the lines to a task whose residuals count 1 as `unit`, and adds them to its scores. Takes
+// Newton's steps against the largest curvature that a loss with these moments can have (Boehning,
+// Lindsay 1988): a quarter of them, for softmax a half in each class, for numbers all of them.
 //
 // Guarantee  costs the moments' share and that of every step.
 StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,

@@ -136,13 +136,12 @@ class LogisticFit {
   LogisticFit(const BinnedRows& rows, PrivateReleaser& releaser)
       : rows_(rows),
         task_(ClassTask(rows.labels(), rows.num_classes(), kUnit)),
-        kind_(task_->kind()),
         releaser_(releaser),
-        residuals_(kind_.outputs, std::vector<int32_t>(rows.num_rows())),
-        constant_(1, kind_.outputs),
-        has_line_(rows.num_features()),
-        bin_of_(rows.num_rows()) {
-    for (const FeatureBins& bins : rows.bins()) columns_.emplace_back(bins.size(), kind_.outputs);
+        constant_(1, task_->kind().outputs),
+        has_line_(rows.num_features()) {
+    for (const FeatureBins& bins : rows.bins()) {
+      columns_.emplace_back(bins.size(), task_->kind().outputs);
+    }
   }
 
   Status FitLines(const std::vector<Line>& lines, const LineShares& shares) {
@@ -159,19 +158,11 @@ class LogisticFit {
   }
 
   Status FitColumn(uint32_t column, uint32_t groups, const BudgetShare& share) {
-    task_->Fill(residuals_);
-    const BinGroups grouped = GroupBins(rows_.bins()[column], groups);
     COPPICE_ASSIGN_OR_RETURN(
-        const Measurement measured,
-        releaser_.Measure(SumByGroup(rows_.column(column), grouped, residuals_), kind_.sensitivity,
-                          share));
-    ColumnScores found(grouped.of_bin.size(), kind_.outputs);
-    found.weights = WeightsOf(measured, grouped, kind_.outputs, kUnit);
-    found.noise = NoiseOfWeights(measured, grouped, kind_.outputs, kUnit, releaser_);
+        const ColumnScores found,
+        VisitColumn(rows_, {.column = column, .groups = groups}, kUnit, share, *task_, releaser_));
     columns_[column].Add(found);
-    const absl::Span<const uint16_t> bins = rows_.column(column);
-    std::copy(bins.begin(), bins.end(), bin_of_.begin());
-    return task_->Add(bin_of_, found.weights);
+    return OkStatus();
   }
 
   // Tree 0 is the constant; then come the columns' trees, in order.
@@ -189,14 +180,11 @@ class LogisticFit {
  private:
   const BinnedRows& rows_;
   std::unique_ptr<BoostTask> task_;
-  const ResidualKind kind_;
   PrivateReleaser& releaser_;
-  Residuals residuals_;
   ColumnScores constant_;
   std::vector<ColumnScores> columns_;
   std::vector<bool> has_line_;        // per column
   std::vector<double> noise_factor_;  // of the lines' shared noise
-  std::vector<uint32_t> bin_of_;      // scratch
 };
 
 class LogisticTrainer final : public TrainerFrame<LogisticConfig> {

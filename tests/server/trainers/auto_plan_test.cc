@@ -110,7 +110,7 @@ AutoChoice ChoiceFor(const ClassStart& start, const AutoBudgets& budgets, const 
 uint64_t CostOf(const AutoChoice& choice, const Schema& schema) {
   const BudgetShare& trees = choice.passes  ? choice.passes->trees
                              : choice.lines ? choice.lines->trees
-                                            : choice.forest;
+                                            : choice.after_visits();
   uint64_t sum = 0;
   const std::vector<LevelShares> levels = *SharesOfLevels(trees, choice);
   for (const LevelShares& level : levels) {
@@ -119,6 +119,7 @@ uint64_t CostOf(const AutoChoice& choice, const Schema& schema) {
   if (choice.passes) {
     sum += kColumnPasses * schema.num_features() * choice.passes->passes.visit.amount();
   }
+  if (choice.visits) sum += choice.visits->columns.size() * choice.visits->visit.amount();
   return sum;
 }
 
@@ -318,6 +319,45 @@ TEST(ChooseForClassesTest, PassesComeWithADeltaAndCategoriesAndRowsEnough) {
   EXPECT_TRUE(lines.lines.has_value());
   EXPECT_THAT(lines.InWords(), HasSubstr("lines, then"));
   EXPECT_THAT(lines.InWords(), Not(HasSubstr("passes")));
+}
+
+// `wide` features of 65 categories, which are too many to be split into all of them, then `narrow`
+// ones of 64.
+Schema WideAndNarrow(uint32_t wide, uint32_t narrow) {
+  std::vector<Feature> features;
+  for (uint32_t f = 0; f < wide + narrow; ++f) {
+    std::vector<std::string> values;
+    for (int v = 0; v < (f < wide ? 65 : 64); ++v) values.push_back(StrCat("v", v));
+    features.push_back(Categorical(StrCat("f", f), values));
+  }
+  return *Schema::Create(features, "label", {"no", "yes"});
+}
+
+TEST(ChooseForClassesTest, ColumnsOfManyCategoriesAreVisitedOnceEach) {
+  const auto share_of_visits = [](uint32_t wide, uint32_t narrow, uint64_t delta) {
+    const Schema schema = WideAndNarrow(wide, narrow);
+    const AutoBudgets budgets = BudgetsOf(schema, "1", delta);
+    const AutoChoice choice = ChoiceFor(EvenStart(5'000, budgets.forest), budgets, schema);
+    if (!choice.visits) return 0.0;
+    EXPECT_EQ(choice.visits->columns.size(), wide);
+    EXPECT_EQ(choice.visits->columns.back(), wide - 1);
+    EXPECT_THAT(choice.InWords(), HasSubstr(StrCat("each of ", wide, " columns of many")));
+    EXPECT_LE(CostOf(choice, schema), choice.forest.amount());
+    EXPECT_GT(static_cast<double>(CostOf(choice, schema)), 0.999 * choice.forest.amount());
+    return static_cast<double>(choice.visits->columns.size() * choice.visits->visit.amount()) /
+           static_cast<double>(choice.forest.amount());
+  };
+  for (const uint64_t delta : {uint64_t{0}, kSmallDelta}) {
+    EXPECT_EQ(share_of_visits(0, 4, delta), 0);
+    EXPECT_NEAR(share_of_visits(1, 3, delta), 0.15, 1e-4);
+    EXPECT_NEAR(share_of_visits(4, 10, delta), 0.4, 1e-4);
+    EXPECT_NEAR(share_of_visits(6, 0, delta), 0.8, 1e-4);
+  }
+  // A share that cannot be divided is no error: the count that led here has been drawn.
+  const Schema schema = WideAndNarrow(6, 0);
+  const AutoBudgets budgets = BudgetsOf(schema, "1");
+  const BudgetShare little = *budgets.forest.WithAmount(9);
+  EXPECT_FALSE(ChoiceFor(EvenStart(5, little), budgets, schema).visits.has_value());
 }
 
 TEST(ChooseForClassesTest, SlopesAreThoseOfTheOdds) {

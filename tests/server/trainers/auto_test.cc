@@ -200,7 +200,28 @@ TEST(AutoTest, ThousandsOfCategoriesAreSplitOneByOne) {
   Table table(schema);
   for (int i = 0; i < 6000; ++i) table.Append(Row{static_cast<double>(i % 3000)}, i % 2);
   const Model model = Trained(table, "50");
-  for (const Tree& tree : model.forest()) EXPECT_LE(tree.depth(), 4u);
+  constexpr size_t kTreesOfTheVisit = 12;  // of 256 categories each
+  ASSERT_GT(model.forest().size(), kTreesOfTheVisit);
+  for (size_t tree = kTreesOfTheVisit; tree < model.forest().size(); ++tree) {
+    EXPECT_LE(model.forest()[tree].depth(), 4u);
+  }
+}
+
+// 300 categories, of which every third says "yes": one by one they would take a hundred splits.
+TEST(AutoTest, LearnsWhatManyCategoriesSay) {
+  std::vector<std::string> values;
+  for (int v = 0; v < 300; ++v) values.push_back(StrCat("v", v));
+  const auto schema = std::make_shared<const Schema>(*Schema::Create(
+      {Categorical("code", values), Categorical("side", {"l", "r"})}, "label", {"no", "yes"}));
+  Table table(schema);
+  for (int i = 0; i < 30'000; ++i) {
+    table.Append({static_cast<double>(i % 300), static_cast<double>(i % 2)}, i % 3 == 0 ? 1 : 0);
+  }
+  for (const uint64_t delta : {uint64_t{0}, kMillionth}) {
+    const Model model = Trained(table, "2", delta);
+    EXPECT_THAT(model.certificate().diagnosis, HasSubstr("each of 1 columns of many categories"));
+    EXPECT_GT(Accuracy(model, table), 0.9);
+  }
 }
 
 TEST(AutoTest, PredictsNumbersOfWideDeclaredBounds) {
@@ -220,6 +241,32 @@ TEST(AutoTest, PredictsNumbersOfWideDeclaredBounds) {
     squares += off * off;
   }
   EXPECT_LT(std::sqrt(squares / 20'000), 4'000);  // 10,104 without the split
+}
+
+// The mean of twelve features, each of which says little.
+TEST(AutoTest, NumbersOfMostlyNumericTablesBeginWithLines) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::CreateRegression(NumericFeatures(12), "mean", Target{.min = 0, .max = 1}));
+  std::mt19937_64 engine(2);
+  std::uniform_real_distribution<> draw(0, 1);
+  Table table(schema);
+  for (size_t i = 0; i < 30'000; ++i) {
+    Row row(12);
+    for (double& x : row) x = draw(engine);
+    table.AppendTarget(row, std::accumulate(row.begin(), row.end(), 0.0) / 12);
+  }
+  for (const uint64_t delta : {uint64_t{0}, kMillionth}) {
+    const Model model = Trained(table, "8", delta);
+    EXPECT_THAT(model.certificate().diagnosis, HasSubstr("lines, then"));
+    double squares = 0;
+    for (size_t row = 0; row < 2'000; ++row) {
+      const Prediction prediction = model.Predict(table.row(row));
+      squares += std::pow(prediction.value - table.target(row), 2);
+      EXPECT_GT(prediction.value_error, 0);
+    }
+    EXPECT_LT(std::sqrt(squares / 2'000), 0.03);  // a deviation of .083 without a model
+    EXPECT_EQ(model.shared_noise().trees.size(), 13u);
+  }
 }
 
 // The target is 80 if the first feature is low, else 30.

@@ -7,6 +7,7 @@
 
 #include "server/trainers/boosting/boost_task.h"
 #include "tests/server/trainers/tables.h"
+#include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::trainers {
@@ -103,6 +104,65 @@ TEST(LineFitTest, NoRowMovesGradientsByMoreThanTheirSensitivityAndSomeDoByAll) {
     EXPECT_LE(most.l2_squared, bound.l2_squared);
     EXPECT_GT(static_cast<double>(most.l1), 0.999 * static_cast<double>(bound.l1)) << classes;
   }
+}
+
+TEST(LineFitTest, NoNumberMovesMomentsOrGradientsByMoreThanTheirSensitivityAndSomeDoByAll) {
+  const auto schema = std::make_shared<const Schema>(*Schema::CreateRegression(
+      {Numeric("x", 0, 1), Numeric("z", -2, 2)}, "price", {.min = 0, .max = 1}));
+  const std::vector<Line> lines = PublicLines(*schema, *PublicBins(*schema, kFineCuts));
+  const Sensitivity moments = MomentSensitivity(3);
+  Norms most_of_moments, most;
+  Sensitivity bound;
+  for (const double x : {0.0, 0.3, 1.0, kMissingValue}) {
+    for (const double z : {-2.0, 0.1, 2.0, kMissingValue}) {
+      for (const double price : {0.0, 0.4, 0.5, 1.0}) {
+        Table table(schema);
+        table.AppendTarget({x, z}, price);
+        const BinnedRows rows = Binned(table, kFineCuts);
+        const Norms of_moments = NormsOf(SumMoments(rows, lines));
+        const auto task = NumberTask(rows.targets(), kTargetSteps / 2.0, kTargetSteps / 8.0);
+        Residuals residuals(1, std::vector<int32_t>(1));
+        task->Fill(residuals);
+        const Norms norms = NormsOf(SumAlongLines(rows, lines, residuals));
+        bound = LineSensitivity(task->kind().sensitivity, 3);
+        most = {std::max(most.l1, norms.l1), std::max(most.l2_squared, norms.l2_squared)};
+        most_of_moments = {std::max(most_of_moments.l1, of_moments.l1),
+                           std::max(most_of_moments.l2_squared, of_moments.l2_squared)};
+      }
+    }
+  }
+  EXPECT_EQ(most.l1, bound.l1);
+  EXPECT_EQ(most.l2_squared, bound.l2_squared);
+  EXPECT_EQ(most_of_moments.l1, moments.l1);
+  EXPECT_EQ(most_of_moments.l2_squared, moments.l2_squared);
+}
+
+// Rows whose number is a line of two columns, all within the reach: one step finds it but for the
+// ridge, and the following ones the rest.
+TEST(LineFitTest, NumbersOnALineAreFoundWithoutNoise) {
+  const auto schema = std::make_shared<const Schema>(*Schema::CreateRegression(
+      {Numeric("x", 0, 1), Numeric("z", -2, 2)}, "price", {.min = 0, .max = 1}));
+  Table table(schema);
+  for (int i = 0; i < 2000; ++i) {
+    const double x = i % 40 / 39.0, z = i % 50 / 49.0 * 4 - 2;
+    table.AppendTarget({x, z}, 0.5 + 0.2 * (x - 0.5) - 0.05 * z);
+  }
+  const BinnedRows rows = Binned(table, 127);
+  const std::vector<Line> lines = PublicLines(*schema, rows.bins());
+  const auto task = NumberTask(rows.targets(), kTargetSteps / 2.0, kTargetSteps / 4.0);
+  SeededRandom random(1);
+  PrivateReleaser releaser(random);
+  const BudgetShare none = BudgetShare::WithoutPrivacy();
+  ASSERT_OK_AND_ASSIGN(const FittedLines fitted,
+                       FitLines(rows, lines, {.moments = none, .step = none, .steps = 8},
+                                kResidualUnit, *task, releaser));
+  EXPECT_NEAR(fitted.constant.weights[0][0], 0, 0.01);
+  // From the middle to the end x moves the number by .1 and z by .1, which are .4 of the reach.
+  EXPECT_NEAR(fitted.lines[0].weights[0][0], -0.4, 0.02);
+  EXPECT_NEAR(fitted.lines[1].weights[0][0], 0.4, 0.02);
+  Residuals residuals(1, std::vector<int32_t>(table.num_rows()));
+  task->Fill(residuals);
+  for (const int32_t residual : residuals[0]) EXPECT_LT(std::abs(residual), kResidualUnit / 10);
 }
 
 TEST(LineFitTest, RowsWithoutALabelCountNothing) {
