@@ -67,7 +67,10 @@ StatusOr<Budget> LeastEpsilon(const Model& model, const Promise& promise) {
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(certificate.mechanism));
   COPPICE_ASSIGN_OR_RETURN(const Budget local, Budget::FromNanos(certificate.epsilon_nanos));
   std::vector<uint32_t> leaves;
-  for (const Tree& tree : model.forest()) leaves.push_back(tree.num_leaves());
+  for (size_t t = 0; t < model.forest().size(); ++t) {
+    // Nobody reports about trees that were made from public data alone.
+    if (!model.is_public(t)) leaves.push_back(model.forest()[t].num_leaves());
+  }
   COPPICE_ASSIGN_OR_RETURN(const double mass,
                            LargestTwoSidedMass(kind, local, leaves, model.schema().num_outputs()));
   return EpsilonBound({promise.honest_reports, local, mass}, promise.delta_atto);

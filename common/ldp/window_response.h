@@ -1,7 +1,6 @@
 // `window_response`: a number, hidden among whole numbers. Of all mechanisms here it has the least
 // noise about a number from an epsilon of about 0.8 on: half of one bit's at epsilon 2, an eighth
-// at
-// 4. It has no use for classes.
+// of it at 4. It has no use for classes.
 //
 // A number is its place x in [-1, 1] between two public ends. It becomes a whole number j between
 // -J and J, J = reach - half_width: one of the two nearest to xJ, at random with that mean. With
@@ -37,11 +36,11 @@ Status CheckWindow(const Window& window);
 // over how its rounding falls: numbers are cut at the ends, so few lie there.
 Window BestWindow(const Budget& epsilon);
 
-// Guarantee  of G = 2 reach + 1 reports, those in the window, w = 2 half_width + 1, have
-// probability
-//            k / w + (1 - k) / G and all others (1 - k) / G, k = K / 2^62: the worst ratio is 1 + G
-//            K / (w (2^62 - K)), which K = KeepRate() of w kept symbols holds to exp(epsilon). The
-//            rounding mixes two such laws. So epsilon-LDP. Neighbours: any number for any other.
+// Guarantee  of G = 2 reach + 1 reports, each of the w = 2 half_width + 1 in the window has the
+//            probability k / w + (1 - k) / G and each other one (1 - k) / G, k = K / 2^62: the
+//            worst ratio is 1 + G K / (w (2^62 - K)), which K = KeepRate() of w kept symbols holds
+//            to exp(epsilon). The rounding mixes two such laws. So epsilon-LDP. Neighbours: any
+//            number for any other.
 // Errors     MakeWindowResponse(): InvalidArgument unless there are one leaf and two classes.
 // Source     Li, Wang, Lopuhaa-Zwakenberg, Li and Skoric 2020 (square wave); Wang and others 2019
 //            (piecewise); docs/research/mechanisms.md#window_response.

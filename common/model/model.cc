@@ -187,6 +187,18 @@ class Collapser {
 
 }  // namespace
 
+// By tree: whether none of its leaves has noise although other trees' leaves do.
+static std::vector<bool> FindPublicTrees(const std::vector<std::vector<LeafPrediction>>& leaves) {
+  std::vector<bool> is_public;
+  for (const std::vector<LeafPrediction>& of_tree : leaves) {
+    is_public.push_back(std::all_of(of_tree.begin(), of_tree.end(),
+                                    [](const LeafPrediction& leaf) { return leaf.noise.empty(); }));
+  }
+  const bool all = std::find(is_public.begin(), is_public.end(), false) == is_public.end();
+  if (all) is_public.assign(is_public.size(), false);
+  return is_public;
+}
+
 Model::Model(Schema schema, Schema tree_schema, Forest forest,
              std::vector<std::vector<LeafPrediction>> leaves, Certificate certificate,
              LeafKind leaf_kind, std::vector<DerivedFeature> derived, SharedNoise shared_noise)
@@ -197,7 +209,8 @@ Model::Model(Schema schema, Schema tree_schema, Forest forest,
       certificate_(std::move(certificate)),
       leaf_kind_(leaf_kind),
       derived_(std::move(derived)),
-      shared_noise_(std::move(shared_noise)) {}
+      shared_noise_(std::move(shared_noise)),
+      is_public_(FindPublicTrees(leaves_)) {}
 
 StatusOr<Model> Model::Create(Schema schema, Forest forest,
                               std::vector<std::vector<LeafPrediction>> leaves,

@@ -47,7 +47,8 @@ struct LeafPrediction {
   uint32_t label = 0;  // the class the leaf votes for
   // The node whose sums the leaf uses: the leaf's own, or the ancestor it was pruned to.
   uint32_t source_node = 0;
-  // Scores only: what noise has added, one per output; empty if it is not known.
+  // Scores only: what noise has added, one per output; empty if it is not known. A tree without any
+  // noise adds none if other trees of the model have noise: it was made from public data.
   std::vector<OutputNoise> noise{};
   double term = 0;  // the leaf's entry in the terms of its tree's shared noise
 
@@ -149,6 +150,8 @@ class Model {
   const std::vector<std::vector<LeafPrediction>>& leaves() const { return leaves_; }
   const Certificate& certificate() const { return certificate_; }
   LeafKind leaf_kind() const { return leaf_kind_; }
+  // Whether a tree adds no noise although others do: it was made from public data alone.
+  bool is_public(size_t tree) const { return is_public_[tree]; }
 
   // With one tree of probabilities, the label and probabilities of its leaf; otherwise the trees'
   // combined probabilities and the most probable class (the lower class on a tie). `row` must fit
@@ -173,6 +176,7 @@ class Model {
   LeafKind leaf_kind_;
   std::vector<DerivedFeature> derived_;
   SharedNoise shared_noise_;
+  std::vector<bool> is_public_;  // by tree
 };
 
 // A pruned tree in its smallest form: if all leaves below a node answer with the sums of the same

@@ -170,7 +170,7 @@ Prediction Model::PredictByScores(RowView row) const {
   for (size_t t = 0; t < forest_.size(); ++t) {
     const LeafPrediction& leaf = leaves_[t][forest_[t].FindLeaf(row)];
     for (size_t k = 0; k < sums.size(); ++k) sums[k] += leaf.probabilities[k];
-    is_known = is_known && !leaf.noise.empty();
+    is_known = is_known && (is_public_[t] || !leaf.noise.empty());
     for (size_t k = 0; k < leaf.noise.size(); ++k) {
       noise[k].mean += leaf.noise[k].mean;
       noise[k].variance += leaf.noise[k].variance;

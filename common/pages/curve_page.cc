@@ -104,6 +104,17 @@ std::string DeltaOf(const Json& curve) {
   return curve.contains("delta") ? StrCat("; δ = ", curve.value("delta", "")) : "";
 }
 
+// Says what stands in for `auto` without privacy, if that is on the page.
+std::string ReferenceOf(const Json& curve) {
+  for (const Json& series : curve["series"]) {
+    if (series.value("name", "") != "auto" || series["non_private"].is_null()) continue;
+    return Remark(
+        "No privacy: for auto this is ordinary gradient boosting with early stopping on the same "
+        "rows. Every other algorithm is run as it is, without its noise.");
+  }
+  return "";
+}
+
 // Says whom the ε of each series protects.
 std::string NeighboursOf(const Json& curve) {
   Json sentences = Json::array();
@@ -135,7 +146,7 @@ std::string CurvePage(const Json& curve) {
                                Plain(curve["repeats"]), DeltaOf(curve)),
        .body = StrCat(Section("What it buys", Sentences(curve["sentences"])),
                       Section("The curve", CurveDrawing(curve, ChartUse::kPart)),
-                      Section("The numbers", tables), NeighboursOf(curve),
+                      Section("The numbers", tables), ReferenceOf(curve), NeighboursOf(curve),
                       Remark(kAccuracyIsARelease))});
 }
 

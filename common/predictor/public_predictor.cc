@@ -148,26 +148,29 @@ size_t PublicPredictor::model_bytes() const {
   return bytes;
 }
 
-// A model has no base, so a tree of one leaf holds it.
-StatusOr<Model> PublicPredictor::ToModel(Certificate certificate) const {
-  Forest forest;
-  std::vector<std::vector<LeafPrediction>> leaves;
+ScoreForest PublicPredictor::ToForest() const {
+  ScoreForest result;
   const std::optional<Target>& target = schema_->target();
   std::vector<double> base = base_;
   if (target) base[0] -= target->min;
-  forest.push_back(Tree::SingleLeaf());
-  leaves.push_back({LeafOf(base, target, 0)});
+  result.forest.push_back(Tree::SingleLeaf());
+  result.leaves.push_back({LeafOf(base, target, 0)});
   for (const ScoreTree& tree : trees_) {
-    forest.push_back(tree.tree);
-    std::vector<LeafPrediction>& of_tree = leaves.emplace_back();
-    of_tree.reserve(tree.tree.num_leaves());
+    result.forest.push_back(tree.tree);
+    std::vector<LeafPrediction>& leaves = result.leaves.emplace_back();
+    leaves.reserve(tree.tree.num_leaves());
     for (uint32_t l = 0; l < tree.tree.num_leaves(); ++l) {
-      of_tree.push_back(LeafOf(absl::MakeConstSpan(tree.values).subspan(l * columns(), columns()),
-                               target, tree.tree.leaf_node(l)));
+      leaves.push_back(LeafOf(absl::MakeConstSpan(tree.values).subspan(l * columns(), columns()),
+                              target, tree.tree.leaf_node(l)));
     }
   }
-  return Model::Create(*schema_, std::move(forest), std::move(leaves), std::move(certificate),
-                       LeafKind::kScores);
+  return result;
+}
+
+StatusOr<Model> PublicPredictor::ToModel(Certificate certificate) const {
+  ScoreForest scores = ToForest();
+  return Model::Create(*schema_, std::move(scores.forest), std::move(scores.leaves),
+                       std::move(certificate), LeafKind::kScores);
 }
 
 }  // namespace coppice

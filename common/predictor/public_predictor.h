@@ -41,6 +41,12 @@ inline size_t ScoreColumns(const Schema& schema) {
 // Turns the log odds of one row into probabilities, in place.
 void Softmax(absl::Span<double> scores);
 
+// A forest whose leaves hold scores, as a model with LeafKind::kScores wants it.
+struct ScoreForest {
+  Forest forest;
+  std::vector<std::vector<LeafPrediction>> leaves;  // by tree; without standard errors
+};
+
 // The most bytes that the first `shown` of these nodes take as a tree of a model with LeafKind::
 // kScores, on the wire. A node whose children are not shown counts as a leaf.
 size_t ModelBytes(absl::Span<const Node> nodes, uint64_t shown, const Schema& schema);
@@ -72,6 +78,9 @@ class PublicPredictor {
   // certificate.
   size_t model_bytes() const;
 
+  // The base, as a tree of a single leaf, and the trees. A number's scores become those of the two
+  // ends of the target's range.
+  ScoreForest ToForest() const;
   // The same predictions as a model with LeafKind::kScores. A number's model cuts its answer to
   // the target's bounds.
   StatusOr<Model> ToModel(Certificate certificate) const;

@@ -314,9 +314,7 @@ Status Jobs::QueueAgain(JobEntry entry) {
   }
   job->use = *std::move(use);
   job->claim = *std::move(claim);
-  COPPICE_ASSIGN_OR_RETURN(
-      job->room,
-      models_.Reserve(job->owner, {.models = 1, .bytes = job->entry.info.model_bytes}, {}));
+  job->room = models_.KeepRoom(job->owner, {.models = 1, .bytes = job->entry.info.model_bytes});
   runner_.Enqueue(job);
   return OkStatus();
 }

@@ -20,6 +20,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
+#include "common/predictor/fitted_predictor.h"
 #include "common/privacy/budget.h"
 #include "server/lab/measure_epsilon/audit.h"
 #include "server/lab/rows.h"
@@ -152,6 +153,18 @@ struct PlanFlags {
 void AddPlanFlags(const Command& command, PlanFlags& flags);
 Status CheckPlanFlags(const PlanFlags& flags);
 Status RunPlan(const PlanFlags& flags);
+
+// coppice-lab public: what public rows alone predict, on a file of other rows. Nothing here is
+// private.
+struct PublicFlags {
+  std::string public_file, test_file, schema_file;
+  std::string predictions_file;  // empty: not written
+  PredictorOptions options;
+  bool strict = false;
+  bool json = false;
+};
+void AddPublicFlags(const Command& command, PublicFlags& flags);
+Status RunPublic(const PublicFlags& flags);
 
 // coppice-lab synthesize: writes the synthetic pair as files, for trying the daemon and the command
 // line: public.csv, private.csv, test.csv and schema.json, in a folder that is made if needed.

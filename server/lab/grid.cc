@@ -68,12 +68,15 @@ class Runner {
     Forest forest;  // empty: the study's
     ForestPredictions leaves;
     std::optional<double> alpha{};
+    std::optional<Model> model{};  // in the place of both
   };
 
   static StatusOr<Estimated> Estimate(SimulatedStudy& study, const Table& public_rows,
                                       const curator::EstimatorOptions& options) {
     Estimated result;
-    if (study.labels.has_value()) {
+    if (options.kind == curator::EstimatorKind::kCorrected) {
+      COPPICE_ASSIGN_OR_RETURN(result.model, EstimateCorrected(study, public_rows, options));
+    } else if (study.labels.has_value()) {
       COPPICE_ASSIGN_OR_RETURN(curator::LabelOnlyFit fit,
                                EstimateLabels(study, public_rows, options));
       result.forest = std::move(fit.model.forest);
@@ -116,6 +119,10 @@ class Runner {
             const NumberScores scores,
             ScoreNumbers(*reported.rounding, forest, std::move(estimated.leaves), *rows.test_rows));
         cell.numbers.Set(repetition, scores);
+        continue;
+      }
+      if (estimated.model.has_value()) {
+        cell.scores.Set(repetition, EvaluateClasses(*estimated.model, *rows.test_rows));
         continue;
       }
       cell.scores.Set(

@@ -27,6 +27,11 @@ constexpr char kAuto[] = "auto";
 // settings if these are asked for.
 bool TakesPaper(const LocalFlags& flags) { return !flags.paper.empty() || flags.grid; }
 
+// Whether reports are labels, for all that the flags say.
+bool LabelsAlone(const LocalFlags& flags) {
+  return flags.public_features == std::vector<std::string>{"all"};
+}
+
 // What the flags ask for; the curator chooses the rest, as it does for a study.
 StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
   curator::PartitionRequest asked = {.trees = flags.trees,
@@ -37,6 +42,9 @@ StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
     COPPICE_ASSIGN_OR_RETURN(asked.rule, curator::ParseSplitRule(flags.split_rule));
   } else if (TakesPaper(flags)) {
     asked.rule = curator::SplitRule::kMaxEdge;
+  } else if (flags.estimator == curator::EstimatorName(curator::EstimatorKind::kCorrected) &&
+             !flags.without_labels() && !LabelsAlone(flags)) {
+    asked.rule = curator::SplitRule::kRandomCut;
   }
   if (!flags.depths.empty()) asked.max_depth = flags.depths.front();
   if (!flags.min_leaves.empty()) asked.min_leaf = flags.min_leaves.front();
@@ -169,9 +177,11 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
           "--grid implies it")
       .OneOf({kPaper});
   command
-      .Add("--split-rule", flags.split_rule,
-           "max_edge, random_max_edge, cart or hybrid (default: as the curator chooses; max_edge "
-           "with --paper)")
+      .Add(
+          "--split-rule", flags.split_rule,
+          "max_edge, random_max_edge, cart, hybrid or random_cut (default: as the curator chooses; "
+          "random_cut with --estimator corrected, "
+          "max_edge with --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
       .ForResearch();
   command.Add("--criterion", flags.criterion, "gini or entropy")
@@ -193,7 +203,8 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .ForResearch();
   command
       .Add("--estimator", flags.estimator,
-           "weighted, prune or smooth (default: smooth; weighted with --lambda or --paper)")
+           "weighted, prune, smooth or corrected (default: smooth; weighted with --lambda or "
+           "--paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }));
   command
       .Add("--public-features", flags.public_features,
@@ -206,7 +217,8 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
            "to one of the ends (default: two standard deviations around the public mean; without "
            "labels, the target's bounds)")
       .Check(Accepted([](const std::string& text) { return ParseNumberRange(text); }));
-  command.Add("--evidence", flags.evidence, "what smooth uses: both, reports or public")
+  command
+      .Add("--evidence", flags.evidence, "what smooth and corrected use: both, reports or public")
       .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
       .ShowDefault();
   command
@@ -283,19 +295,20 @@ Status CheckLocalFlags(const LocalFlags& flags) {
   if (estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
       !flags.lambdas.empty()) {
     return InvalidArgumentError(
-        "--lambda is for --estimator weighted; prune finds its own and smooth has none");
+        "--lambda is for --estimator weighted; prune finds its own, and the others have none");
   }
-  const bool smooth = estimator == curator::EstimatorName(curator::EstimatorKind::kSmooth);
-  if (!smooth && (flags.evidence != curator::EvidenceName(curator::Evidence::kBoth))) {
-    return InvalidArgumentError("--evidence is for --estimator smooth");
+  COPPICE_ASSIGN_OR_RETURN(const curator::EstimatorKind kind, curator::ParseEstimator(estimator));
+  const bool takes_forest = curator::TakesForest(kind);
+  if (!takes_forest && (flags.evidence != curator::EvidenceName(curator::Evidence::kBoth))) {
+    return InvalidArgumentError("--evidence is for --estimator smooth or corrected");
   }
   const bool hybrid = rule == curator::SplitRuleName(curator::SplitRule::kHybrid);
-  if (flags.without_rows() && !smooth) {
-    return InvalidArgumentError("--public none needs --estimator smooth");
+  if (flags.without_rows() && !takes_forest) {
+    return InvalidArgumentError("--public none needs --estimator smooth or corrected");
   }
-  if (flags.without_labels() && !flags.without_rows() && !(smooth && hybrid)) {
+  if (flags.without_labels() && !flags.without_rows() && !(takes_forest && hybrid)) {
     return InvalidArgumentError(
-        "--public-labels none needs --split-rule hybrid and --estimator smooth");
+        "--public-labels none needs --split-rule hybrid and --estimator smooth or corrected");
   }
   if (!flags.attack.empty() && flags.epsilon == kNoPrivacy) {
     return InvalidArgumentError("--attack needs an --epsilon that is not inf");

@@ -35,6 +35,10 @@ int Main(int argc, const char* const* argv) {
                 AddCurveFlags, RunCurve, CheckCurveFlags,
                 "coppice-lab curve --data rows.csv --schema schema.json --algorithm auto,logistic "
                 "--epsilon 0.1,0.5,1,2,4 --output-dir curve");
+  AddLabCommand<PublicFlags>(line, "public", "accuracy of what public rows alone predict",
+                             AddPublicFlags, RunPublic, nullptr,
+                             "coppice-lab public --public public.csv --test test.csv --schema "
+                             "schema.json");
   AddLabCommand<SynthesizeFlags>(line, "synthesize",
                                  "write the synthetic pair to files, to try the daemon with",
                                  AddSynthesizeFlags, RunSynthesize, nullptr,

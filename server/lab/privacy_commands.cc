@@ -91,6 +91,15 @@ StatusOr<std::unique_ptr<LocalMechanism>> AuditedMechanism(const AuditFlags& fla
   return MakeLocalMechanism(kind, epsilon, {.leaves = flags.leaves, .classes = flags.classes});
 }
 
+// Reports of such a mechanism show features or an id beside it, by which they can be told apart.
+Status CheckShuffles(const LocalMechanism& mechanism) {
+  if (!mechanism.window()) return OkStatus();
+  return InvalidArgumentError(
+      StrCat(MechanismName(mechanism.kind()),
+             " is for reports that show features or an id, which shuffling does not hide; take "
+             "another mechanism"));
+}
+
 // `mechanism` is the flags' mechanism; null if they name none.
 StatusOr<Audited> ResolveAuditSubject(const AuditFlags& flags, const LocalMechanism* mechanism) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
@@ -101,6 +110,7 @@ StatusOr<Audited> ResolveAuditSubject(const AuditFlags& flags, const LocalMechan
     return Audited{std::move(subject), epsilon};
   }
   if (flags.reports == 0) return Audited{SubjectOf(*mechanism), epsilon};
+  COPPICE_RETURN_IF_ERROR(CheckShuffles(*mechanism));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, ShuffleDelta(flags.delta, flags.reports));
   COPPICE_ASSIGN_OR_RETURN(
       const Budget claimed,
@@ -136,6 +146,7 @@ StatusOr<double> MassAt(const AmplifyFlags& flags, const Budget& local) {
   const Domain domain{.leaves = flags.leaves, .classes = flags.classes};
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
                            MakeLocalMechanism(kind, local, domain));
+  COPPICE_RETURN_IF_ERROR(CheckShuffles(*mechanism));
   return mechanism->TwoSidedMass();
 }
 

@@ -29,6 +29,16 @@ void AddRunFlags(const Command& command, RunFlags& flags);
 Status CheckRunFlags(const RunFlags& flags);
 Status Run(const RunFlags& flags);
 
+// coppice-research rademacher: what margins promise of boosted one-rules, beside what these score.
+struct RademacherFlags {
+  lab::LocalFlags rows;  // only the flags for rows, repeats and seed are used
+  std::string epsilon = "1";
+  bool json = false;
+};
+void AddRademacherFlags(const Command& command, RademacherFlags& flags);
+Status CheckRademacherFlags(const RademacherFlags& flags);
+Status MeasureRademacher(const RademacherFlags& flags);
+
 // coppice-research methods: lists the methods and what each guarantees.
 struct MethodsFlags {
   bool json = false;

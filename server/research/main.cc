@@ -20,6 +20,13 @@ int Main(int argc, const char* const* argv) {
       "--grid");
   AddRunFlags(run_command, *run);
   run_command.Run([run] { return Run(*run); }, [run] { return CheckRunFlags(*run); });
+  const auto rademacher = std::make_shared<RademacherFlags>();
+  const Command rademacher_command = line.AddCommand(
+      "rademacher", "what margins promise of boosted one-rules, beside what these score",
+      "coppice-research rademacher --synthetic private=10000,public=10 --epsilon 1");
+  AddRademacherFlags(rademacher_command, *rademacher);
+  rademacher_command.Run([rademacher] { return MeasureRademacher(*rademacher); },
+                         [rademacher] { return CheckRademacherFlags(*rademacher); });
   const auto methods = std::make_shared<MethodsFlags>();
   const Command methods_command =
       line.AddCommand("methods", "the methods, and what each guarantees", "");

@@ -24,18 +24,23 @@
 
 namespace coppice::research {
 
+// The guarantee of a method whose paper claims one that this project cannot state.
+inline constexpr char kAsPublished[] = "as published; no guarantee is stated for it here";
+
 struct MethodInfo {
   std::string name;        // "phist"
   std::string summary;     // one line
   std::string source;      // the paper
-  std::string protects;    // "a row", "a label" or "nothing"
+  std::string protects;    // "a row", "a label", "nothing", or what its authors say
   std::string neighbours;  // which inputs the guarantee covers; empty if there is none
-  std::string guarantee;   // "epsilon-LDP", "(epsilon, delta)-LDP", "epsilon-DP" or "none"
+  std::string guarantee;   // "epsilon-LDP", "(epsilon, delta)-LDP", "epsilon-DP", "none", or
+                           // kAsPublished
   std::string sampler;     // how exact the noise is
   std::string setting;     // what is tuned, such as "depth"; empty if nothing is
   double default_setting = 0;
   std::vector<double> paper_settings{};
   bool whole_settings = true;
+  std::string reason{};  // why no guarantee is stated, if it is kAsPublished
 
   bool is_private() const { return protects != "nothing"; }
 };
@@ -103,6 +108,12 @@ const Method& PsgdLaplace();
 const Method& Ssrdt();
 // output_perturbation.cc
 const Method& Top();
+// smooth_trees.cc
+const Method& Srt();
+// objective_perturbation.cc
+const Method& DpLr();
+// bagged_teachers.cc
+const Method& DpBag();
 // our_trainer.cc
 const Method& Auto();
 

@@ -9,7 +9,8 @@ namespace coppice::research {
 
 absl::Span<const Method* const> AllMethods() {
   static const std::array kMethods = {&CtW(),   &CtQ(),         &Phist(), &Pglm(), &PsgdL(),
-                                      &PsgdN(), &PsgdLaplace(), &Ssrdt(), &Top(),  &Auto()};
+                                      &PsgdN(), &PsgdLaplace(), &Ssrdt(), &Top(),  &Srt(),
+                                      &DpLr(),  &DpBag(),       &Auto()};
   return kMethods;
 }
 

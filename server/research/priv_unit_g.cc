@@ -7,11 +7,11 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/research/gradient_noise.h"
+#include "server/research/real_draws.h"
 
 namespace coppice::research {
 namespace {
 
-constexpr uint64_t kUnitSteps = uint64_t{1} << 53;
 constexpr double kLogRootTwoPi = 0.91893853320467274178;
 
 double LogGaussianDensity(double x) { return -x * x / 2 - kLogRootTwoPi; }
@@ -19,29 +19,9 @@ double LogOnePlusExp(double x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
 
-// Draws uniformly among the midpoints of 2^53 equal parts of (0, 1).
-StatusOr<double> DrawUnit(PrivateRandom& random) {
-  COPPICE_ASSIGN_OR_RETURN(const uint64_t step, random.UniformBelow(kUnitSteps));
-  return (static_cast<double>(step) + 0.5) / static_cast<double>(kUnitSteps);
-}
-
 StatusOr<bool> DrawCoin(double probability, PrivateRandom& random) {
   return random.Bernoulli(static_cast<uint64_t>(probability * static_cast<double>(kUnitSteps)),
                           kUnitSteps);
-}
-
-// Draws standard Gaussians by Box and Muller.
-StatusOr<std::vector<double>> DrawGaussians(size_t count, PrivateRandom& random) {
-  std::vector<double> drawn;
-  while (drawn.size() < count) {
-    COPPICE_ASSIGN_OR_RETURN(const double u, DrawUnit(random));
-    COPPICE_ASSIGN_OR_RETURN(const double v, DrawUnit(random));
-    const double radius = std::sqrt(-2 * std::log(u)), angle = 2 * std::numbers::pi * v;
-    drawn.push_back(radius * std::cos(angle));
-    drawn.push_back(radius * std::sin(angle));
-  }
-  drawn.resize(count);
-  return drawn;
 }
 
 double Norm(absl::Span<const double> x) {

@@ -111,6 +111,7 @@ void AddGuarantee(const MethodInfo& info, const std::optional<Budget>& epsilon, 
   report["epsilon"] =
       info.is_private() && epsilon.has_value() ? Json(epsilon->epsilon()) : Json("none");
   report["guarantee"] = info.guarantee;
+  if (!info.reason.empty()) report["reason"] = info.reason;
   if (!info.neighbours.empty()) report["neighbours"] = info.neighbours;
   report["sampler"] = info.sampler;
   report["release"] = kNoRelease;
@@ -156,7 +157,8 @@ Status PrintMethods() {
   for (const Method* method : AllMethods()) {
     const MethodInfo& info = method->info();
     StrAppend(&text, absl::StrFormat("%-12s", info.name), "  ", info.summary, "; protects ",
-              info.protects, ", ", info.guarantee, "; ", info.sampler, "\n");
+              info.protects, ", ", info.guarantee,
+              info.reason.empty() ? "" : StrCat(" (", info.reason, ")"), "; ", info.sampler, "\n");
   }
   return Print(text);
 }
@@ -245,15 +247,12 @@ Status ListMethods(const MethodsFlags& flags) {
   Json methods = Json::object();
   for (const Method* method : AllMethods()) {
     const MethodInfo& info = method->info();
-    methods[info.name] = {{"summary", info.summary},
-                          {"source", info.source},
-                          {"protects", info.protects},
-                          {"neighbours", info.neighbours},
-                          {"guarantee", info.guarantee},
-                          {"sampler", info.sampler},
-                          {"setting", info.setting},
-                          {"default", info.default_setting},
-                          {"paper_settings", info.paper_settings}};
+    methods[info.name] = {
+        {"summary", info.summary},         {"source", info.source},
+        {"protects", info.protects},       {"neighbours", info.neighbours},
+        {"guarantee", info.guarantee},     {"reason", info.reason},
+        {"sampler", info.sampler},         {"setting", info.setting},
+        {"default", info.default_setting}, {"paper_settings", info.paper_settings}};
   }
   return Print(methods, /*json=*/true);
 }

@@ -15,9 +15,9 @@ namespace coppice::trainers {
 
 absl::Span<const Trainer* const> AllTrainers() {
   static const std::array kTrainers = {
-      &Auto(), &LazyBb(),   &DpBoost(),      &Spe(),       &Sspe1(), &Sspe2(),
-      &Pte(),  &DiPriMe(),  &MedianForest(), &Rdt(),       &Dpert(), &MaxTree(),
-      &Dpdf(), &Logistic(), &RandomForest(), &ExtraTrees()};
+      &Auto(), &LazyBb(),   &DpBoost(),      &Spe(),        &Sspe1(),           &Sspe2(),
+      &Pte(),  &DiPriMe(),  &MedianForest(), &Rdt(),        &Dpert(),           &MaxTree(),
+      &Dpdf(), &Logistic(), &RandomForest(), &ExtraTrees(), &GradientBoosting()};
   return kTrainers;
 }
 

@@ -149,6 +149,8 @@ def missing_for(command):
     tool = "gnuplot" if "scaling" in command else "jq"
     if ".sh" in command and shutil.which(tool) is None:
         return f"{tool} is not installed"
+    if "without_privacy" in command and subprocess.run(["/usr/bin/python3", "-c", "import sklearn"], capture_output=True, check=False).returncode:
+        return "python3-sklearn is not installed"
     if "boost_speed" in command and subprocess.run(["/usr/bin/python3", "-c", "import xgboost"], capture_output=True, check=False).returncode:
         return "python3-xgboost is not installed"
     return ""

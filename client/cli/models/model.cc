@@ -50,11 +50,10 @@ std::string CheckLambda(const std::string& text) {
 // Leaves to the curator what no flag says.
 void SetEstimator(const BuildFlags& flags, v1::BuildModelRequest& request) {
   if (flags.estimator == "prune") request.mutable_prune();
-  if (flags.estimator == "smooth" && !flags.evidence.empty()) {
-    request.mutable_smooth()->set_evidence(kEvidence.at(flags.evidence));
-  } else if (flags.estimator == "smooth") {
-    request.mutable_smooth();
-  }
+  const v1::Evidence evidence =
+      flags.evidence.empty() ? v1::EVIDENCE_UNSPECIFIED : kEvidence.at(flags.evidence);
+  if (flags.estimator == "smooth") request.mutable_smooth()->set_evidence(evidence);
+  if (flags.estimator == "corrected") request.mutable_corrected()->set_evidence(evidence);
   if (flags.estimator != "weighted") return;
   v1::WeightedEstimator& weighted = *request.mutable_weighted();
   double lambda = 0;
@@ -105,23 +104,27 @@ void AddBuild(const Command& noun) {
                       "coppice model build --study s-4f2a");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   const Flag estimator =
-      verb.Add("--estimator", flags->estimator,
-               "smooth: all trees as one, nothing to tune. The paper's: weighted by --lambda, or "
-               "prune (default: the one that another flag is for, or the curator's choice)")
-          .OneOf({"weighted", "prune", "smooth"});
+      verb.Add(
+              "--estimator", flags->estimator,
+              "smooth: all trees as one, nothing to tune. corrected: what the public rows predict, "
+              "corrected by the reports. The paper's: weighted by --lambda, or prune (default: the "
+              "one that another flag is for, or the curator's choice)")
+          .OneOf({"weighted", "prune", "smooth", "corrected"});
   const Flag lambda =
       verb.Add("--lambda", flags->lambda,
                "For weighted: how many private rows a public row counts as; 0 to inf (default: the "
                "curator's choice)")
           .Check(CheckLambda, "NUMBER");
-  const Flag evidence = verb.Add("--evidence", flags->evidence,
-                                 "For smooth: both; reports, if public labels cannot be trusted; "
-                                 "or public, to see what there is without reports (default: the "
-                                 "curator's choice)")
-                            .OneOf({"both", "reports", "public"});
+  const Flag evidence =
+      verb.Add("--evidence", flags->evidence,
+               "For smooth or corrected: both; reports, if public labels cannot be trusted; "
+               "or public, to see what there is without reports (default: the "
+               "curator's choice)")
+          .OneOf({"both", "reports", "public"});
   const Flag where =
       verb.Add("--where", flags->where,
-               "For smooth: use only the reports with this value of a public feature; FEATURE= "
+               "For smooth or corrected: use only the reports with this value of a public feature; "
+               "FEATURE= "
                "selects reports where it is missing. Needs a study by that feature (study create "
                "--by), or one whose features are all public")
           .Check(CheckWhere, "FEATURE=VALUE");
@@ -149,13 +152,14 @@ void AddBuild(const Command& noun) {
       }
       if (lambda.IsGiven()) flags->estimator = "weighted";
     }
-    const auto only_for = [&](const std::string& name, const Flag& flag) -> Status {
-      if (flags->estimator == name || !flag.IsGiven()) return OkStatus();
-      return InvalidArgumentError(StrCat(flag.name(), ": is for --estimator ", name, " only"));
-    };
-    COPPICE_RETURN_IF_ERROR(only_for("weighted", lambda));
+    if (flags->estimator != "weighted" && lambda.IsGiven()) {
+      return InvalidArgumentError("--lambda: is for --estimator weighted only");
+    }
+    if (flags->estimator == "smooth" || flags->estimator == "corrected") return OkStatus();
     for (const Flag& flag : {evidence, where, where_other}) {
-      COPPICE_RETURN_IF_ERROR(only_for("smooth", flag));
+      if (!flag.IsGiven()) continue;
+      return InvalidArgumentError(
+          StrCat(flag.name(), ": is for --estimator smooth or corrected only"));
     }
     return OkStatus();
   });

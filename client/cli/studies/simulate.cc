@@ -45,6 +45,12 @@ struct SimulateFlags {
   GatewayOptions gateway;
   bool strict = false;
   bool again = false;
+
+  Status Check() const {
+    return Policy{
+        .max_epsilon = *max_epsilon, .allowed_in_clear = allowed_in_clear, .join_ids = join_ids}
+        .CheckLists();
+  }
 };
 
 // In a folder of its own: a journal gets its name with its first record.
@@ -355,12 +361,6 @@ void AddCollectSimulate(const Command& collect) {
                          .SplitAt(',')
                          .Takes("NAME,...")
                          .ForResearch();
-  verb.CheckFlags([flags] {
-    return Policy{.max_epsilon = *flags->max_epsilon,
-                  .allowed_in_clear = flags->allowed_in_clear,
-                  .join_ids = flags->join_ids}
-        .CheckLists();
-  });
   const Flag curator_key =
       AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
                        "Public key of the curator, as `coppice study key` prints it (default: the "

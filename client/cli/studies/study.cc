@@ -112,7 +112,8 @@ void AddPartitionFlags(const Command& verb, CreateStudyFlags& flags) {
       {"max_edge", v1::SPLIT_RULE_MAX_EDGE},
       {"random_max_edge", v1::SPLIT_RULE_RANDOM_MAX_EDGE},
       {"cart", v1::SPLIT_RULE_CART},
-      {"hybrid", v1::SPLIT_RULE_HYBRID}};
+      {"hybrid", v1::SPLIT_RULE_HYBRID},
+      {"random_cut", v1::SPLIT_RULE_RANDOM_CUT}};
   const std::map<std::string, v1::Criterion> criteria = {{"gini", v1::CRITERION_GINI},
                                                          {"entropy", v1::CRITERION_ENTROPY}};
   AddChoice(verb, "--split-rule", flags.rule, rules,

@@ -83,7 +83,8 @@ Flag AddEpsilonsFlag(const Command& command, const std::string& flag, std::vecto
 // in time the flag that waits longer. Returns other statuses unchanged.
 Status WithHint(const Status& status);
 
-// Makes `command` run `run` on `flags`, once its flags are checked.
+// Makes `command` run `run` on `flags`, once its flags are checked: by their own Check(), too, if
+// they have one.
 template <typename Flags>
 void SetAction(const Command& command, std::shared_ptr<Flags> flags, Status (*run)(const Flags&)) {
   const auto check = [flags]() -> Status {
@@ -93,6 +94,7 @@ void SetAction(const Command& command, std::shared_ptr<Flags> flags, Status (*ru
                   }) {
       COPPICE_RETURN_IF_ERROR(CheckOutputFile(flags->output_file, flags->output));
     }
+    if constexpr (requires { flags->Check(); }) COPPICE_RETURN_IF_ERROR(flags->Check());
     if constexpr (requires { flags->server; }) return CheckServerFlags(flags->server);
     return OkStatus();
   };

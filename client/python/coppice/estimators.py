@@ -118,7 +118,8 @@ _DOCUMENTATION = """
     ----------
     epsilon : float, default 1.0
         Privacy of the whole model, for one row more or less (or, with algorithms that say so, one label
-        changed). `float("inf")` trains without privacy, for comparison.
+        changed). `float("inf")` trains without privacy, for comparison: with algorithm "auto" by
+        ordinary gradient boosting with early stopping, which is a strong learner and not "auto" without noise.
     delta : float, default 0.0
         With algorithms that make use of one.
     algorithm : str, default "auto"

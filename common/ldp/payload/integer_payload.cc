@@ -27,11 +27,11 @@ Status BadPayload(std::string_view why) {
   return InvalidArgumentError(StrCat("the payload ", why));
 }
 
-constexpr size_t kIntegersTogether = 16;
+constexpr size_t kStride = 16;
 
 bool AllSingleBytes(const uint8_t* bytes) {
   uint8_t all = 0;
-  for (size_t j = 0; j < kIntegersTogether; ++j) all = static_cast<uint8_t>(all | bytes[j]);
+  for (size_t j = 0; j < kStride; ++j) all = static_cast<uint8_t>(all | bytes[j]);
   return all < 0x80;
 }
 
@@ -91,9 +91,9 @@ std::string EncodeIntegers(absl::Span<const int32_t> values) {
 }
 
 void AppendIntegers(absl::Span<const int32_t> values, std::string& payload) {
-  std::array<char, kIntegersTogether * kMaxIntegerBytes> bytes;
+  std::array<char, kStride * kMaxIntegerBytes> bytes;
   while (!values.empty()) {
-    const absl::Span<const int32_t> block = PartOf(values, 0, kIntegersTogether);
+    const absl::Span<const int32_t> block = PartOf(values, 0, kStride);
     size_t size = 0;
     for (const int32_t value : block) {
       uint32_t code = ZigZag(value);
@@ -110,11 +110,11 @@ Status DecodeIntegers(std::string_view payload, absl::Span<int32_t> values) {
   const uint8_t* const end = next + payload.size();
   for (size_t i = 0; i < values.size();) {
     // Noise is small: usually the next integers take one byte each.
-    if (values.size() - i >= kIntegersTogether &&
-        end - next >= static_cast<ptrdiff_t>(kIntegersTogether) && AllSingleBytes(next)) {
-      for (size_t j = 0; j < kIntegersTogether; ++j) values[i + j] = UnZigZag(next[j]);
-      next += kIntegersTogether;
-      i += kIntegersTogether;
+    if (values.size() - i >= kStride && end - next >= static_cast<ptrdiff_t>(kStride) &&
+        AllSingleBytes(next)) {
+      for (size_t j = 0; j < kStride; ++j) values[i + j] = UnZigZag(next[j]);
+      next += kStride;
+      i += kStride;
       continue;
     }
     COPPICE_ASSIGN_OR_RETURN(const uint32_t code, NextCode(next, end));

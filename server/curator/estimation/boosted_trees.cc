@@ -11,7 +11,8 @@
 namespace coppice::curator {
 namespace {
 
-// The rows of a bin, then their sums by column. A histogram holds one after another, by bin.
+// The rows of a bin, then their sums by column, then those of curvatures, if there are any. A
+// histogram holds one after another, by bin.
 using BinTotals = std::vector<double>;
 
 BinTotals Plus(const BinTotals& a, absl::Span<const double> b) {
@@ -25,6 +26,9 @@ BinTotals Minus(const BinTotals& a, const BinTotals& b) {
   for (size_t i = 0; i < rest.size(); ++i) rest[i] -= b[i];
   return rest;
 }
+
+// Where a leaf's curvature is next to nothing its step would leave what the curvature holds for.
+constexpr double kMostNewtonStep = 1;
 
 struct BoostSplit {
   double gain = 0;  // 0: there is no split
@@ -42,8 +46,15 @@ struct OpenLeaf {
 
 class BoostedTreeGrower {
  public:
-  BoostedTreeGrower(const RowBins& bins, const BoostOptions& options, const RowColumns& left)
-      : bins_(bins), options_(options), left_(left), stride_(left.size() + 1) {}
+  // `curvatures` may be null: each row has 1.
+  BoostedTreeGrower(const RowBins& bins, const BoostOptions& options, const RowColumns& left,
+                    const RowColumns* curvatures = nullptr)
+      : bins_(bins),
+        options_(options),
+        left_(left),
+        curvatures_(curvatures),
+        columns_(left.size()),
+        stride_(columns_ * (curvatures == nullptr ? 1 : 2) + 1) {}
 
   StatusOr<BoostedTree> Grow(std::vector<uint32_t> rows) {
     OpenLeaf root{.rows = std::move(rows)};
@@ -66,9 +77,13 @@ class BoostedTreeGrower {
 
  private:
   double Score(absl::Span<const double> totals) const {
-    double squares = 0;
-    for (size_t k = 1; k < stride_; ++k) squares += totals[k] * totals[k];
-    return squares / (totals[0] + options_.ridge);
+    double score = 0;
+    for (size_t k = 1; k <= columns_; ++k) score += totals[k] * totals[k] / Divisor(totals, k);
+    return score;
+  }
+
+  double Divisor(absl::Span<const double> totals, size_t k) const {
+    return (curvatures_ == nullptr ? totals[0] : totals[columns_ + k]) + options_.ridge;
   }
 
   std::vector<BinTotals> HistogramsOf(const std::vector<uint32_t>& rows) const {
@@ -78,7 +93,9 @@ class BoostedTreeGrower {
       for (const uint32_t row : rows) {
         double* bin = &totals[bins_.bin(f, row) * stride_];
         bin[0] += 1;
-        for (size_t k = 1; k < stride_; ++k) bin[k] += left_[k - 1][row];
+        for (size_t k = 1; k <= columns_; ++k) bin[k] += left_[k - 1][row];
+        if (curvatures_ == nullptr) continue;
+        for (size_t k = 0; k < columns_; ++k) bin[columns_ + 1 + k] += (*curvatures_)[k][row];
       }
     }
     return histograms;
@@ -170,9 +187,10 @@ class BoostedTreeGrower {
   StatusOr<BoostedTree> Finish(const std::vector<OpenLeaf>& open) {
     std::vector<std::vector<double>> values(nodes_.size());
     for (const OpenLeaf& leaf : open) {
-      for (size_t k = 1; k < stride_; ++k) {
-        values[leaf.node].push_back(options_.rate * leaf.total[k] /
-                                    (leaf.total[0] + options_.ridge));
+      for (size_t k = 1; k <= columns_; ++k) {
+        const double value = options_.rate * leaf.total[k] / Divisor(leaf.total, k);
+        values[leaf.node].push_back(
+            curvatures_ == nullptr ? value : std::clamp(value, -kMostNewtonStep, kMostNewtonStep));
       }
     }
     BoostedTree result;
@@ -190,6 +208,8 @@ class BoostedTreeGrower {
   const RowBins& bins_;
   const BoostOptions& options_;
   const RowColumns& left_;
+  const RowColumns* const curvatures_;
+  const size_t columns_;
   const size_t stride_;
   std::vector<Node> nodes_;
 };
@@ -264,6 +284,13 @@ void RowBins::SetCategories(size_t feature) {
     const double value = rows_.value(i, feature);
     bin_[feature][i] = IsMissing(value) ? other + 1 : static_cast<uint32_t>(value);
   }
+}
+
+StatusOr<BoostedTree> GrowNewtonTree(const RowBins& bins, absl::Span<const uint32_t> subset,
+                                     const BoostOptions& options, const RowColumns& gradients,
+                                     const RowColumns& curvatures) {
+  BoostedTreeGrower grower(bins, options, gradients, &curvatures);
+  return grower.Grow({subset.begin(), subset.end()});
 }
 
 StatusOr<std::vector<BoostedTree>> Boost(const RowBins& bins, absl::Span<const uint32_t> subset,

@@ -6,9 +6,11 @@
 //
 // Every round grows one tree on the residuals of earlier rounds, best split first; its leaves hold
 // one number per column: rate * sum / (rows + ridge). All columns share the tree, and a split's
-// gain is summed over them, so columns that add up to zero still do. Numeric features are cut at
-// midpoints between at most kMaxBins groups of rows; a category is split from all others, and a
-// missing value goes where it gains most. Nothing is random: equal input gives equal trees.
+// gain is summed over them, so columns that add up to zero still do. For another loss than squares,
+// the residuals are its gradients, and its curvatures count in the place of rows (a Newton step).
+// Numeric features are cut at midpoints between at most kMaxBins groups of rows; a category is
+// split from all others, and a missing value goes where it gains most. Nothing is random: equal
+// input gives equal trees.
 //
 // Guarantee  post-processing of its input: costs no privacy.
 // Errors     what `cancel` returns.
@@ -71,6 +73,12 @@ struct BoostedTree {
   Tree tree = Tree::SingleLeaf();
   std::vector<std::vector<double>> values;  // values[leaf][column]
 };
+
+// One tree for the gradients and curvatures of some loss at the rows of `subset`, which must not be
+// empty: its leaves hold rate * sum of gradients / (sum of curvatures + ridge), cut to +-1.
+StatusOr<BoostedTree> GrowNewtonTree(const RowBins& bins, absl::Span<const uint32_t> subset,
+                                     const BoostOptions& options, const RowColumns& gradients,
+                                     const RowColumns& curvatures);
 
 // Returns trees whose sum fits `left` at the rows of `subset`, mean included, and subtracts their
 // predictions from `left` at all rows. Returns none for an empty subset.

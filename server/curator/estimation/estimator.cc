@@ -64,12 +64,12 @@ void AddPublicMasses(const PublicCounts& public_counts, uint64_t reports, LeafCo
 }  // namespace
 
 StatusOr<EstimatorKind> ParseEstimator(std::string_view name) {
-  for (const EstimatorKind kind :
-       {EstimatorKind::kWeighted, EstimatorKind::kPrune, EstimatorKind::kSmooth}) {
+  for (const EstimatorKind kind : {EstimatorKind::kWeighted, EstimatorKind::kPrune,
+                                   EstimatorKind::kSmooth, EstimatorKind::kCorrected}) {
     if (name == EstimatorName(kind)) return kind;
   }
   return InvalidArgumentError(
-      StrCat("unknown estimator '", name, "'; there are weighted, prune and smooth"));
+      StrCat("unknown estimator '", name, "'; there are weighted, prune, smooth and corrected"));
 }
 
 std::string_view EstimatorName(EstimatorKind kind) {
@@ -80,6 +80,8 @@ std::string_view EstimatorName(EstimatorKind kind) {
       return "prune";
     case EstimatorKind::kSmooth:
       return "smooth";
+    case EstimatorKind::kCorrected:
+      return "corrected";
   }
   return "";
 }
@@ -105,10 +107,10 @@ std::string_view EvidenceName(Evidence evidence) {
 
 std::string EstimatorOptions::ToString() const {
   if (kind == EstimatorKind::kWeighted) return StrCat("weighted lambda=", lambda);
-  if (kind == EstimatorKind::kSmooth) {
+  if (TakesForest(kind)) {
     const std::string of_value = where ? StrCat(" where ", where->ToString()) : "";
-    if (evidence == Evidence::kBoth) return StrCat("smooth", of_value);
-    return StrCat("smooth evidence=", EvidenceName(evidence), of_value);
+    if (evidence == Evidence::kBoth) return StrCat(EstimatorName(kind), of_value);
+    return StrCat(EstimatorName(kind), " evidence=", EvidenceName(evidence), of_value);
   }
   return min_depth == 1 ? "prune" : StrCat("prune min_depth=", min_depth);
 }
@@ -168,12 +170,13 @@ StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
                                                    const PublicCounts& public_counts,
                                                    const EstimatorOptions& options) {
   COPPICE_RETURN_IF_ERROR(CheckInput(tree, private_counts, public_counts, options));
-  if (options.kind == EstimatorKind::kSmooth) {
-    return InternalError("the smooth estimator takes a forest, not a tree");
+  if (TakesForest(options.kind)) {
+    return InternalError("the estimator takes a forest, not a tree");
   }
   if (private_counts.consistent.has_value()) {
     return InvalidArgumentError(
-        "a study with public features needs the smooth estimator: weighted and prune count every "
+        "a study with public features needs the smooth or the corrected estimator: weighted and "
+        "prune count every "
         "report in every leaf");
   }
   const NodeTable nodes(tree, private_counts.counts, public_counts);

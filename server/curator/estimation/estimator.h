@@ -1,5 +1,6 @@
 // Turns sums into a model, for any local mechanism: the paper's weighted estimator and LPCT-prune,
-// tree by tree. The smooth estimator, which takes a forest as one, is in smooth.h.
+// tree by tree. The smooth and the corrected estimator, which take a forest as one, are in smooth.h
+// and correction.h.
 //
 // The weighted estimator answers in a leaf with a ratio: the rows of a class over all rows, private
 // and public ones together, where each public row counts as lambda rows. Private sums are unbiased,
@@ -68,7 +69,7 @@ struct PrivateCounts {
   // Whether the sums say how many rows a leaf has. If not, the masses in `counts` are the public
   // rows', and only the margins between a leaf's classes are private.
   bool has_masses = true;
-  // Set where features are public. Only kSmooth uses it.
+  // Set where features are public. kSmooth and kCorrected use it.
   std::optional<ConsistentEvidence> consistent = std::nullopt;
 };
 
@@ -80,11 +81,16 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
 StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
                                      const PublicCounts& public_counts);
 
-enum class EstimatorKind { kWeighted, kPrune, kSmooth };
+enum class EstimatorKind { kWeighted, kPrune, kSmooth, kCorrected };
 StatusOr<EstimatorKind> ParseEstimator(std::string_view name);  // "weighted", ...
 std::string_view EstimatorName(EstimatorKind kind);
 
-// The evidence that kSmooth uses: the public labels, the reports, or both.
+// Whether the estimator takes all trees as one.
+inline bool TakesForest(EstimatorKind kind) {
+  return kind == EstimatorKind::kSmooth || kind == EstimatorKind::kCorrected;
+}
+
+// The evidence that such an estimator uses: the public labels, the reports, or both.
 enum class Evidence { kBoth, kReports, kPublic };
 StatusOr<Evidence> ParseEvidence(std::string_view name);  // "both", "reports", "public"
 std::string_view EvidenceName(Evidence evidence);
@@ -98,8 +104,8 @@ struct EstimatorOptions {
   // the tree's own), and the depth at which the walk up ends.
   uint32_t max_depth = 0;
   uint32_t min_depth = 1;
-  Evidence evidence = Evidence::kBoth;  // for kSmooth
-  // For kSmooth: use only the reports with this public value. All reports if unset.
+  Evidence evidence = Evidence::kBoth;  // for kSmooth and kCorrected
+  // For the same: use only the reports with this public value. All reports if unset.
   std::optional<FeatureValue> where = std::nullopt;
   // A larger model, as a message, is not kept; 0: any is. It changes nothing in the model.
   uint64_t most_bytes = 0;

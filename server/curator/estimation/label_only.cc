@@ -178,6 +178,24 @@ bool IsBetter(const Candidate& other, const Candidate& first, const std::vector<
   return gain > 2 * std::sqrt(apart * VarianceAlong(columns, noise));
 }
 
+RowColumns HeldOutOf(const Candidate& candidate, const LabelReports& reports,
+                     const std::vector<uint32_t>& folds) {
+  const size_t columns = reports.margins.size();
+  const uint32_t outputs = reports.rows->schema().num_outputs();
+  RowColumns result(columns);
+  std::vector<double> p(outputs);
+  for (size_t i = 0; i < folds.size(); ++i) {
+    for (size_t k = 0; k < columns; ++k) {
+      const double margin = reports.margins[k][i] - candidate.LeftOf(folds, k, i);
+      p[ClassOf(k, columns)] = 1.0 / outputs + margin / MarginScale(reports.rows->schema());
+    }
+    if (columns == 1) p[0] = 1 - p[1];
+    CutToProbabilities(p);
+    for (size_t k = 0; k < columns; ++k) result[k].push_back(p[ClassOf(k, columns)]);
+  }
+  return result;
+}
+
 bool KnowsNothing(const AdditiveForest& offset) {
   return offset.forest.size() == 1 && offset.forest[0].num_leaves() == 1;
 }
@@ -320,6 +338,7 @@ StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const LabelRepor
     fit.has_offset = !IsBetter(alone, best, folds, noise);
     if (!fit.has_offset) best = std::move(alone);
   }
+  fit.held_out = HeldOutOf(best, reports, folds);
   fit.model = std::move(best.offset);
   fit.alpha = best.alpha;
   if (fit.alpha == 0) return fit;

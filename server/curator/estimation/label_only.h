@@ -78,6 +78,9 @@ struct LabelOnlyFit {
   double alpha = 0;             // 0: the offset is the model
   bool has_offset = true;       // false: reports alone, by held-out error
   double noise_per_report = 0;  // v
+  // By column, then report: the probability of the column's class, or a number's place, by trees
+  // that were not boosted on the report.
+  RowColumns held_out{};
 };
 
 StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const LabelReports& reports,

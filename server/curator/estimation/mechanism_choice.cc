@@ -70,6 +70,15 @@ bool IsBetter(const MechanismCost& a, const MechanismCost& b, double least_noise
   return a.margin_noise < b.margin_noise;
 }
 
+// Up to this epsilon a correction is better off with one bit about the margin, where there is one.
+constexpr uint64_t kMostNanosOfOneBit = 1'000'000'000;
+
+bool Serves(MechanismKind kind, ReportPurpose purpose, const Budget& epsilon, uint32_t classes) {
+  if (purpose == ReportPurpose::kMargins) return true;
+  const bool wants_bit = classes == 2 && epsilon.nanos() <= kMostNanosOfOneBit;
+  return (kind == MechanismKind::kSignedHadamard) == wants_bit;
+}
+
 std::string Why(const MechanismCost& chosen, const MechanismCost& quietest) {
   std::string why = absl::StrFormat("%s: noise %.3g in a margin and %d byte%s a report",
                                     MechanismName(chosen.kind), chosen.margin_noise,
@@ -110,11 +119,17 @@ StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
   return cost;
 }
 
+ReportPurpose PurposeOf(SplitRule rule, bool labels_alone) {
+  return rule == SplitRule::kRandomCut && !labels_alone ? ReportPurpose::kCorrection
+                                                        : ReportPurpose::kMargins;
+}
+
 StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const ReportSubject& subject,
-                                          size_t max_payload_bytes) {
+                                          size_t max_payload_bytes, ReportPurpose purpose) {
   std::vector<MechanismCost> costs;
   size_t smallest = std::numeric_limits<size_t>::max();
   for (const MechanismKind kind : AllMechanismKinds()) {
+    if (!Serves(kind, purpose, epsilon, subject.outputs)) continue;
     const StatusOr<MechanismCost> cost = CostOf(kind, epsilon, subject);
     if (!cost.ok()) continue;
     smallest = std::min(smallest, cost->payload_bytes);

@@ -1,7 +1,5 @@
 #include "server/curator/estimation/smooth_basis.h"
 
-#include <lapacke.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -11,12 +9,10 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "server/curator/estimation/symmetric_eigen.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"
-
-// OpenBLAS's own function; null with another BLAS.
-extern "C" void openblas_set_num_threads(int threads) __attribute__((weak));
 
 namespace coppice::curator {
 namespace {
@@ -24,9 +20,6 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Directions with less than this of the largest eigenvalue carry rounding errors only: the prior
-// gives them less than 10^-12 of its largest variance.
-constexpr double kMinLambda = 1e-6;
 // Above kManyPublicRows, functions are evaluated at this many rows, evenly spaced. They serve for
 // forecasts and standard errors, which more rows would hardly change; memory and time grow with
 // their product with the rank.
@@ -45,26 +38,10 @@ std::vector<double> Copy(const VectorXd& values) {
   return std::vector<double>(values.begin(), values.end());
 }
 
-// Studies are fitted in parallel with each other and with calls; BLAS threads would compete.
-void KeepBlasOnTheCaller() {
-  if (openblas_set_num_threads == nullptr) return;
-  [[maybe_unused]] static const bool is_set = (openblas_set_num_threads(1), true);
-}
-
-// Keeps the eigenvectors with large enough eigenvalues, largest first. LAPACK's divide and conquer
-// takes a third of the time of Eigen's solver.
 Status Decompose(MatrixXd matrix, std::vector<double>& lambda, std::vector<double>& vectors) {
-  const auto size = static_cast<lapack_int>(matrix.rows());
-  VectorXd values(size);  // ascending
-  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, matrix.data(), size, values.data()) != 0) {
-    return InternalError("the eigen-decomposition of the forest did not converge");
-  }
-  const double least = kMinLambda * values[size - 1];
-  for (Eigen::Index j = size; j-- > 0 && values[j] >= least;) {
-    lambda.push_back(values[j]);
-    const auto column = matrix.col(j);
-    vectors.insert(vectors.end(), column.begin(), column.end());
-  }
+  COPPICE_ASSIGN_OR_RETURN(Eigenvectors found, DecomposeSymmetric(std::move(matrix)));
+  lambda = std::move(found.values);
+  vectors = std::move(found.vectors);
   return OkStatus();
 }
 
@@ -348,25 +325,6 @@ std::vector<double> SmoothBasis::Gram(const LeafValues& weights) const {
            scale.asDiagonal();
   }
   return std::vector<double>(gram.data(), gram.data() + gram.size());
-}
-
-StatusOr<std::shared_ptr<const SmoothBasis>> BasisCache::Get(const std::string& study,
-                                                             const Forest& forest,
-                                                             const Table& public_rows) {
-  ++uses_;
-  if (const auto known = bases_.find(study); known != bases_.end()) {
-    known->second.last_use = uses_;
-    return known->second.basis;
-  }
-  COPPICE_ASSIGN_OR_RETURN(SmoothBasis made, SmoothBasis::Create(forest, public_rows));
-  if (bases_.size() >= kMaxBases) {
-    bases_.erase(std::min_element(bases_.begin(), bases_.end(), [](const auto& a, const auto& b) {
-      return a.second.last_use < b.second.last_use;
-    }));
-  }
-  const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
-  bases_[study] = {.basis = basis, .last_use = uses_};
-  return basis;
 }
 
 }  // namespace coppice::curator

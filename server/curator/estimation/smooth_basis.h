@@ -27,7 +27,6 @@
 
 #include "absl/types/span.h"
 #include "common/base/status.h"
-#include "common/base/text.h"
 #include "common/model/tree.h"
 #include "common/table/table.h"
 
@@ -126,29 +125,6 @@ class SmoothBasis {
   size_t step_ = 1;
   std::vector<std::vector<double>> labels_;
   std::vector<double> label_squares_;
-};
-
-// Bases of studies that models were built from, by study id. Each is made for its study's first
-// model and kept; a full cache drops the least recently used one.
-//
-// Errors   those of SmoothBasis::Create().
-// Threads  one at a time.
-class BasisCache {
- public:
-  StatusOr<std::shared_ptr<const SmoothBasis>> Get(const std::string& study, const Forest& forest,
-                                                   const Table& public_rows);
-  void Forget(const std::string& study) { bases_.erase(study); }
-
-  static constexpr size_t kMaxBases = 16;  // each takes up to about 30 megabytes
-
- private:
-  struct CachedBasis {
-    std::shared_ptr<const SmoothBasis> basis;
-    uint64_t last_use = 0;  // the number of that call
-  };
-
-  StringMap<CachedBasis> bases_;
-  uint64_t uses_ = 0;  // calls of Get()
 };
 
 }  // namespace coppice::curator

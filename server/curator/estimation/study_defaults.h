@@ -48,6 +48,7 @@ struct PartitionChoice {
 };
 
 // The hybrid rule's forest, whose size the public rows decide, unless something else is asked for:
+// small trees of kCorrectionLeaves where the rule is random_cut,
 // a single tree by the paper's rule where depth, least leaf or trees are given without a rule.
 // Without labels only the hybrid rule has something to go by.
 PartitionChoice ChoosePartition(const PartitionRequest& request);

@@ -70,10 +70,10 @@ void SomeLeavesForm::AddAll(uint32_t tree, absl::Span<const Contribution> report
 
 Status SomeLeavesForm::CheckEstimator(const EstimatorOptions& options) const {
   COPPICE_RETURN_IF_ERROR(StudyForm::CheckEstimator(options));
-  if (options.kind == EstimatorKind::kSmooth) return OkStatus();
+  if (TakesForest(options.kind)) return OkStatus();
   return InvalidArgumentError(
       "estimator: the study has public features, so its reports are not about all leaves; take "
-      "smooth");
+      "smooth or corrected");
 }
 
 std::optional<uint32_t> SomeLeavesForm::by_feature() const {

@@ -136,6 +136,11 @@ StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows, const Part
   const size_t n = public_rows.num_rows();
   if (n == 0) return InvalidArgumentError("a partition needs at least one public row");
   PartitionOptions options = base;
+  if (base.rule == SplitRule::kRandomCut) {
+    // A fifth of the rows that an even leaf would have: an uneven cut may be the right one.
+    const size_t least = n / (5 * size_t{std::max(options.max_leaves, 1u)});
+    return Sized(options, {kMaxDepth, static_cast<uint32_t>(std::max<size_t>(least, 1))});
+  }
   options.rule = SplitRule::kHybrid;
   options.criterion = Criterion::kEntropy;
   options.max_leaves = 0;

@@ -8,8 +8,10 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/predictor/tree_grower.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/partition/hybrid_grower.h"
+#include "server/curator/partition/number_labels.h"
 #include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
@@ -21,7 +23,9 @@ Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
   if (options.max_depth > kMaxDepth) {
     return InvalidArgumentError(StrCat("max_depth must be from 0 to ", kMaxDepth));
   }
-  if (options.from_schema && (options.use_labels || options.rule == SplitRule::kCart)) {
+  const bool needs_labels =
+      options.rule == SplitRule::kCart || options.rule == SplitRule::kRandomCut;
+  if (options.from_schema && (options.use_labels || needs_labels)) {
     return InvalidArgumentError(
         "a partition without public rows has no labels: use hybrid, max_edge or random_max_edge");
   }
@@ -29,13 +33,26 @@ Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
     return InvalidArgumentError(
         "max_edge without public rows grows the same tree each time: use random_max_edge");
   }
-  const bool without_labels = !options.use_labels && !options.from_schema;
-  if (options.rule != SplitRule::kHybrid && (options.max_leaves != 0 || without_labels)) {
-    return InvalidArgumentError(
-        "a limit on the leaves and a partition without labels are for the hybrid rule");
+  if (options.rule != SplitRule::kHybrid && !options.use_labels && !options.from_schema) {
+    return InvalidArgumentError("a partition without labels needs the hybrid rule");
   }
-  if (public_rows.schema().target() && options.use_labels && options.rule != SplitRule::kHybrid) {
-    return InvalidArgumentError("partitions for numbers need the hybrid rule");
+  const bool is_level = options.rule == SplitRule::kHybrid || options.rule == SplitRule::kRandomCut;
+  if (!is_level && options.max_leaves != 0) {
+    return InvalidArgumentError(
+        "a limit on the leaves is for the rules hybrid and random_cut; limit max_depth");
+  }
+  if (!is_level && public_rows.schema().target() && options.use_labels) {
+    return InvalidArgumentError("partitions for numbers need the rule hybrid or random_cut");
+  }
+  if (options.rule == SplitRule::kRandomCut) {
+    if (options.max_leaves < 1 || options.max_leaves > kMaxDepth + 1) {
+      return InvalidArgumentError(
+          StrCat("random_cut needs a limit on the leaves, max_leaves, from 1 to ", kMaxDepth + 1));
+    }
+    if (options.max_depth != kMaxDepth) {
+      return InvalidArgumentError(
+          "max_depth is not for random_cut, whose trees max_leaves limits: leave it out");
+    }
   }
   if (options.min_leaf < 1) return InvalidArgumentError("min_leaf must be at least 1");
   if (options.trees < 1 || options.trees > kMaxTrees) {
@@ -48,6 +65,13 @@ Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
     return InvalidArgumentError("a partition takes fewer than 2^32 public rows");
   }
   return OkStatus();
+}
+
+std::vector<uint32_t> DrawBag(size_t rows, const PartitionOptions& options, PublicRandom& random) {
+  std::vector<uint32_t> drawn(rows, options.trees > 1 ? 0 : 1);
+  if (options.trees == 1) return drawn;
+  for (size_t i = 0; i < rows; ++i) ++drawn[random.Below(rows)];
+  return drawn;
 }
 
 Table Bootstrap(const Table& rows, PublicRandom& random) {
@@ -76,14 +100,49 @@ StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptions& op
   return forest;
 }
 
+// The places of numbers in their range; empty for classes.
+std::vector<double> PlacesOf(const Table& rows) {
+  std::vector<double> places;
+  if (!rows.schema().target()) return places;
+  for (size_t i = 0; i < rows.num_rows(); ++i) places.push_back(PlaceOf(rows, i));
+  return places;
+}
+
+StatusOr<Forest> GrowByRandomCuts(const Table& public_rows, const PartitionOptions& options,
+                                  const CancelCheck& cancel) {
+  const SortedFeatures features(public_rows);
+  const std::vector<double> places = PlacesOf(public_rows);
+  const std::vector<uint32_t> labels(public_rows.labels().begin(), public_rows.labels().end());
+  TreeTargets targets{.numbers = places, .columns = 1};
+  if (places.empty()) targets = {.labels = labels, .classes = public_rows.schema().num_classes()};
+  const GrowOptions grow = {
+      .rule = CutRule::kRandom,
+      .features_per_cell = static_cast<uint32_t>(public_rows.schema().num_features()),
+      .min_rows = options.min_leaf,
+      .max_leaves = options.max_leaves};
+  TreeGrower grower(features);
+  GrownTree grown;
+  Forest forest;
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    COPPICE_RETURN_IF_ERROR(cancel());
+    PublicRandom random(options.seed, t);
+    const std::vector<uint32_t> bag = DrawBag(public_rows.num_rows(), options, random);
+    grower.Grow(targets, bag, grow, random, grown);
+    COPPICE_ASSIGN_OR_RETURN(FinishedTree tree, FinishTree(grown.nodes, public_rows.schema()));
+    forest.push_back(std::move(tree.tree));
+  }
+  return forest;
+}
+
 }  // namespace
 
 StatusOr<SplitRule> ParseSplitRule(std::string_view name) {
-  for (const SplitRule rule :
-       {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart, SplitRule::kHybrid}) {
+  for (const SplitRule rule : {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart,
+                               SplitRule::kHybrid, SplitRule::kRandomCut}) {
     if (name == SplitRuleName(rule)) return rule;
   }
-  return InvalidArgumentError("split rule must be max_edge, random_max_edge, cart or hybrid");
+  return InvalidArgumentError(
+      "split rule must be max_edge, random_max_edge, cart, hybrid or random_cut");
 }
 
 std::string_view SplitRuleName(SplitRule rule) {
@@ -96,6 +155,8 @@ std::string_view SplitRuleName(SplitRule rule) {
       return "cart";
     case SplitRule::kHybrid:
       return "hybrid";
+    case SplitRule::kRandomCut:
+      return "random_cut";
   }
   return "";
 }
@@ -117,19 +178,6 @@ std::string_view CriterionName(Criterion criterion) {
   return "";
 }
 
-namespace {
-
-std::vector<uint32_t> DrawBag(size_t rows, const PartitionOptions& options, PublicRandom& random) {
-  const bool bagged = options.trees > 1;
-  std::vector<uint32_t> drawn(rows, bagged ? 0 : 1);
-  if (bagged) {
-    for (size_t i = 0; i < drawn.size(); ++i) ++drawn[random.Below(drawn.size())];
-  }
-  return drawn;
-}
-
-}  // namespace
-
 std::vector<uint32_t> BagOf(size_t rows, const PartitionOptions& options, uint32_t tree) {
   PublicRandom random(options.seed, tree);
   return DrawBag(rows, options, random);
@@ -150,6 +198,7 @@ StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptio
 StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
                                const CancelCheck& cancel) {
   COPPICE_RETURN_IF_ERROR(CheckOptions(public_rows, options));
+  if (options.rule == SplitRule::kRandomCut) return GrowByRandomCuts(public_rows, options, cancel);
   if (options.rule == SplitRule::kHybrid) return GrowHybrid(public_rows, options, cancel);
   Forest forest;
   for (uint32_t t = 0; t < options.trees; ++t) {

@@ -11,12 +11,16 @@
 //   hybrid           as cart by entropy while that reduces anything, then by the widest spread of
 //                    the features; it reads categories and missing values its own way, see
 //                    hybrid_grower.h
+//   random_cut       the best of one random cut per feature, breadth first
+//                    (common/predictor/tree_grower.h)
 //
 // The edge rules make cells that are nearly cubes whatever the labels are: after p cuts in d
 // features each side is about 2^(-p/d) of the whole, which is what the paper's rate of convergence
 // rests on, and labels only break ties. cart follows the labels alone: it ignores useless features,
 // and its best cells are better on real tables, but nothing is proved about it. hybrid does both,
-// the one after the other.
+// the one after the other. random_cut is for small trees that correct a predictor of their own
+// (estimation/correction.h): what these trees are asked is where that predictor is wrong, and many
+// trees that differ answer this better than trees that all follow the same few public labels.
 //
 // Edges are measured in the box of the public rows, scaled to [0,1] per feature; an edge with a
 // single public value is never cut. A cell is not split if it has fewer than two public rows or if
@@ -61,7 +65,7 @@ namespace coppice::curator {
 
 class HybridRows;  // hybrid_grower.h
 
-enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid };
+enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid, kRandomCut };
 enum class Criterion { kGini, kEntropy };
 
 StatusOr<SplitRule> ParseSplitRule(std::string_view name);  // "max_edge", ...
@@ -76,9 +80,11 @@ struct PartitionOptions {
   uint32_t min_leaf = 1;   // at least 1
   uint32_t trees = 1;      // 1..1024; if more than one, each on a bootstrap of the public rows
   uint64_t seed = 1;       // public randomness: ties, random edges, bootstraps
-  // Both only for kHybrid. max_leaves limits one tree (0: no limit). Without use_labels the
-  // partition is made from the features alone, for public rows with missing or untrusted labels.
+  // Limits one tree by kHybrid (0: no limit) or kRandomCut, which needs it instead of max_depth: a
+  // tree has fewer levels than leaves.
   uint32_t max_leaves = 0;
+  // Only for kHybrid: if false, the partition is made from the features alone, for public rows with
+  // missing or untrusted labels.
   bool use_labels = true;
   // There are no public rows, only those that stand for the schema (from_schema.h). Requires the
   // hybrid rule, or an edge rule, which then cuts the declared ranges, and no labels. A cell has no

@@ -438,6 +438,7 @@ Status Studies::Retire(Study& study) {
     return StoreLife(study, Retired(study.life().Get()), std::move(batch));
   }));
   bases_.Forget(study.id());
+  corrected_.Forget(study.id());
   return OkStatus();
 }
 
@@ -448,6 +449,7 @@ Status Studies::Erase(Study& study) {
   catalog_.Remove(study);
   models_.RemoveOf(MakeName(kStudies, id));
   bases_.Forget(id);
+  corrected_.Forget(id);
   manifests_->Forget(id);
   return OkStatus();
 }
@@ -455,6 +457,26 @@ Status Studies::Erase(Study& study) {
 StatusOr<std::string> Studies::ChooseId(const StudySpec& spec) const {
   if (!spec.id.empty()) COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(spec.id));
   return models::IdOrRandom(spec.id, spec.may_draw);
+}
+
+StatusOr<PublicBasis> Studies::BasisFor(const Study& study, const Table& public_rows,
+                                        const EstimatorOptions& options,
+                                        const CancelCheck& cancel) {
+  PublicBasis basis;
+  const Forest& forest = *study.form().model_forest();
+  // Labels are boosted from both.
+  if (options.kind == EstimatorKind::kSmooth ||
+      (options.kind == EstimatorKind::kCorrected && study.form().KeepsReports())) {
+    COPPICE_ASSIGN_OR_RETURN(basis.smooth, bases_.Get(study.id(), [&] {
+      return SmoothBasis::Create(forest, public_rows);
+    }));
+  }
+  if (options.kind == EstimatorKind::kCorrected) {
+    COPPICE_ASSIGN_OR_RETURN(basis.corrected, corrected_.Get(study.id(), [&] {
+      return CorrectedEstimator::Create(forest, study.definition().partition, public_rows, cancel);
+    }));
+  }
+  return basis;
 }
 
 StatusOr<models::ModelInfo> Studies::MakeModel(Study& study, const std::string& wanted,
@@ -467,12 +489,8 @@ StatusOr<models::ModelInfo> Studies::MakeModel(Study& study, const std::string& 
       study.life().Get();  // read before the sums: if it is sealed, they are final
   COPPICE_RETURN_IF_ERROR(study.CheckNoneWaits());
   COPPICE_RETURN_IF_ERROR(cancel());
-  std::shared_ptr<const SmoothBasis> basis;
-  if (options.kind == EstimatorKind::kSmooth) {
-    COPPICE_ASSIGN_OR_RETURN(basis, bases_.Get(study.id(), *study.form().model_forest(), rows));
-  }
-  COPPICE_ASSIGN_OR_RETURN(Model model,
-                           EstimateModel(store_, study, rows, basis.get(), options, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const PublicBasis basis, BasisFor(study, rows, options, cancel));
+  COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(store_, study, rows, basis, options, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
   models::ModelInfo info{.id = std::move(id),
                          .source = MakeName(kStudies, study.id()),

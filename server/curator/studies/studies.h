@@ -18,7 +18,9 @@
 #include "common/base/mutex.h"
 #include "common/base/rate_limiter.h"
 #include "common/base/status.h"
+#include "server/curator/estimation/corrected.h"
 #include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/estimation/study_cache.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/keys/direct_keys.h"
 #include "server/curator/keys/manifest_authority.h"
@@ -28,6 +30,7 @@
 #include "server/curator/studies/catalog.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/study_calls.h"
+#include "server/curator/studies/study_model.h"
 #include "server/store/models/models.h"
 #include "server/store/store.h"
 
@@ -141,6 +144,8 @@ class Studies final : public StudyCalls {
   Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   Status Erase(Study& study);
   StatusOr<std::string> ChooseId(const StudySpec& spec) const;
+  StatusOr<PublicBasis> BasisFor(const Study& study, const Table& public_rows,
+                                 const EstimatorOptions& options, const CancelCheck& cancel);
   StatusOr<models::ModelInfo> MakeModel(Study& study, const std::string& wanted,
                                         const EstimatorOptions& options, const CancelCheck& cancel);
 
@@ -155,7 +160,8 @@ class Studies final : public StudyCalls {
   Catalog catalog_;
   // As loaded at the start, which stays right because ids of studies are never reused.
   ModelsWithLostReports lost_reports_;
-  BasisCache bases_;
+  StudyCache<SmoothBasis> bases_;
+  StudyCache<CorrectedEstimator> corrected_;
   // Held across Create(), Seal(), RotateSealingKey(), Delete() and BuildModel(), so that taking a
   // name and adding or removing a study's data is one step. The committer never takes it.
   Mutex change_mutex_;

@@ -16,6 +16,7 @@
 #include "common/model/model.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/estimation/break_down.h"
+#include "server/curator/estimation/corrected_labels.h"
 #include "server/curator/estimation/label_only.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/by_value.h"
@@ -29,6 +30,7 @@ namespace {
 bool UsesPublicLabels(const EstimatorOptions& options) {
   switch (options.kind) {
     case EstimatorKind::kSmooth:
+    case EstimatorKind::kCorrected:
       return options.evidence == Evidence::kPublic;
     case EstimatorKind::kPrune:
       return true;
@@ -166,6 +168,21 @@ StatusOr<Model> EstimateForest(const StudyDefinition& definition,
   return AdditiveModel(*definition.form, forest, std::move(fit.leaves), std::move(certificate));
 }
 
+// Corrects the public predictor, of whose trees the model consists as well.
+StatusOr<Model> CorrectPredictor(const StudyDefinition& definition,
+                                 const std::vector<SharedSums>& sums, const Table& public_rows,
+                                 const CorrectedEstimator& estimator,
+                                 const EstimatorOptions& options, Certificate certificate,
+                                 const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
+                           CountsOfTrees(definition, sums, public_rows, cancel));
+  COPPICE_ASSIGN_OR_RETURN(CorrectedFit fit, estimator.Estimate(counts, options.evidence, cancel));
+  if (options.evidence == Evidence::kBoth) certificate.diagnosis = std::move(fit.diagnosis);
+  SetPromises(definition, *definition.form->model_forest(), certificate);
+  return Model::Create(*definition.terms->schema, std::move(fit.forest), std::move(fit.leaves),
+                       std::move(certificate), LeafKind::kScores);
+}
+
 StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
                                               const EstimatorOptions& options) {
   if (!options.where) return std::nullopt;
@@ -185,10 +202,43 @@ StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definition,
   return sums;
 }
 
-// For studies with all features public: boosts trees on the reports' labels over the public forest.
+// What boosting margins starts at: the public rows' answer by the study's forest, or nothing.
+StatusOr<AdditiveForest> MarginOffset(const StudyDefinition& definition,
+                                      const std::vector<SharedSums>& sums, const Table& public_rows,
+                                      const SmoothBasis& basis, Evidence evidence,
+                                      const CancelCheck& cancel) {
+  if (evidence != Evidence::kBoth) return NoOffset(definition.terms->schema->num_outputs());
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
+                           CountsOfTrees(definition, sums, public_rows, cancel));
+  const Forest& forest = *definition.form->model_forest();
+  COPPICE_ASSIGN_OR_RETURN(SmoothFit of_public,
+                           EstimateSmooth(basis, forest, counts, Evidence::kPublic, cancel));
+  return AdditiveForest{.forest = forest, .leaves = std::move(of_public.leaves)};
+}
+
+// Boosts trees on labels by the estimator that `options` name.
+StatusOr<LabelsFit> FitLabels(AdditiveForest offset, const LabelReports& reports,
+                              const PublicBasis& basis, const EstimatorOptions& options,
+                              const CancelCheck& cancel) {
+  if (options.kind == EstimatorKind::kCorrected) {
+    COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
+                             basis.corrected->PredictorFor(options.evidence));
+    return EstimateCorrectedLabels(predictor, std::move(offset), reports, cancel);
+  }
+  COPPICE_ASSIGN_OR_RETURN(LabelOnlyFit fit, EstimateLabelOnly(std::move(offset), reports, cancel));
+  return LabelsFit{.forest = std::move(fit.model.forest),
+                   .leaves = std::move(fit.model.leaves),
+                   .kind = LeafKind::kAdditive,
+                   .diagnosis = absl::StrFormat(
+                       "labels alone are private: trees boosted on them count with weight %.2f%s",
+                       fit.alpha, fit.has_offset ? "" : ", and public labels are left out")};
+}
+
+// For studies with all features public: boosts trees on the reports' labels over what public rows
+// say.
 StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& study,
                                    const std::vector<SharedSums>& sums, const Table& public_rows,
-                                   const SmoothBasis& basis, const EstimatorOptions& options,
+                                   const PublicBasis& basis, const EstimatorOptions& options,
                                    Certificate certificate, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
   const Schema& schema = *definition.terms->schema;
@@ -197,32 +247,25 @@ StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& stu
                            LoadLabels(store, study, certificate.reports, where));
   COPPICE_RETURN_IF_ERROR(CheckEnoughReportsWhere(study.Info(), options, labels.found));
   if (where) certificate.reports = labels.found;
-  AdditiveForest offset = NoOffset(schema.num_outputs());
-  if (options.evidence == Evidence::kBoth) {
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
-                             CountsOfTrees(definition, sums, public_rows, cancel));
-    const Forest& forest = *definition.form->model_forest();
-    COPPICE_ASSIGN_OR_RETURN(SmoothFit of_public,
-                             EstimateSmooth(basis, forest, counts, Evidence::kPublic, cancel));
-    offset = {.forest = forest, .leaves = std::move(of_public.leaves)};
-  }
-  const size_t offset_trees = offset.forest.size();
+  COPPICE_ASSIGN_OR_RETURN(
+      AdditiveForest offset,
+      MarginOffset(definition, sums, public_rows, *basis.smooth, options.evidence, cancel));
   const LabelReports reports = {.rows = &labels.rows, .margins = labels.margins};
-  COPPICE_ASSIGN_OR_RETURN(LabelOnlyFit fit, EstimateLabelOnly(std::move(offset), reports, cancel));
-  if (fit.model.forest.size() > kMaxTrees) {
-    return InvalidArgumentError(StrCat("estimator: the study's ", offset_trees,
-                                       " trees and those that are boosted ", "are more than ",
-                                       kMaxTrees, " that a model may have; take evidence reports"));
+  COPPICE_ASSIGN_OR_RETURN(LabelsFit fit,
+                           FitLabels(std::move(offset), reports, basis, options, cancel));
+  if (fit.forest.size() > kMaxTrees) {
+    return InvalidArgumentError(StrCat(
+        "estimator: the public rows' trees and those that are boosted are ", fit.forest.size(),
+        ", more than the ", kMaxTrees, " that a model may have; take evidence reports"));
   }
-  certificate.diagnosis =
-      absl::StrFormat("labels alone are private: trees boosted on them count with weight %.2f%s",
-                      fit.alpha, fit.has_offset ? "" : ", and public labels are left out");
+  certificate.diagnosis = std::move(fit.diagnosis);
   if (labels.rows.num_rows() < certificate.reports) {
     StrAppend(&certificate.diagnosis, "; learnt from the first ", labels.rows.num_rows(),
               " reports, which is what memory holds");
   }
-  return AdditiveModel(*definition.form, std::move(fit.model.forest), std::move(fit.model.leaves),
-                       std::move(certificate));
+  definition.form->PlaceInTargetBounds(fit.leaves);
+  return Model::Create(schema, std::move(fit.forest), std::move(fit.leaves), std::move(certificate),
+                       fit.kind);
 }
 
 }  // namespace
@@ -270,7 +313,7 @@ Status CheckSameModel(const models::ModelSummary& existing, std::string_view stu
 }
 
 StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
-                              const Table& public_rows, const SmoothBasis* basis,
+                              const Table& public_rows, const PublicBasis& basis,
                               const EstimatorOptions& options, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
   const SumsState state = StateOfSums(study);
@@ -283,14 +326,19 @@ StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
   for (const SharedSums& of_tree : sums) reports += of_tree->reports;
   Certificate certificate = MakeCertificate(definition, options, reports, state, batches);
   COPPICE_RETURN_IF_ERROR(definition.form->CheckEstimator(options));
+  const bool corrected = options.kind == EstimatorKind::kCorrected;
   if (definition.form->KeepsReports() && options.evidence != Evidence::kPublic) {
-    return EstimateFromLabels(store, study, sums, public_rows, *basis, options,
+    return EstimateFromLabels(store, study, sums, public_rows, basis, options,
                               std::move(certificate), cancel);
   }
   COPPICE_RETURN_IF_ERROR(CheckEnoughReportsWhere(study.Info(), options, reports));
+  if (corrected) {
+    return CorrectPredictor(definition, sums, public_rows, *basis.corrected, options,
+                            std::move(certificate), cancel);
+  }
   if (options.kind == EstimatorKind::kSmooth) {
-    return EstimateForest(definition, sums, public_rows, *basis, options, std::move(certificate),
-                          cancel);
+    return EstimateForest(definition, sums, public_rows, *basis.smooth, options,
+                          std::move(certificate), cancel);
   }
   return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);
 }

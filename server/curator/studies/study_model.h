@@ -4,12 +4,14 @@
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "common/base/cancel_check.h"
 #include "common/base/status.h"
 #include "common/model/model.h"
 #include "common/table/table.h"
+#include "server/curator/estimation/corrected.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/studies/study_calls.h"
@@ -53,13 +55,19 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
 // a reader verifies the promises; pruning may have taken leaves of those that devices answered in.
 void SetPromises(const StudyDefinition& definition, const Forest& forest, Certificate& certificate);
 
+// What an estimator that takes all trees as one needs of the study's model forest and public rows;
+// the others need neither.
+struct PublicBasis {
+  std::shared_ptr<const SmoothBasis> smooth = nullptr;
+  std::shared_ptr<const CorrectedEstimator> corrected = nullptr;
+};
+
 // Estimates `study` from its current sums, with a certificate of what the model cost and assumed.
-// Only kSmooth needs `basis`, made from the study's model forest and public rows. Calls `cancel`
-// before each tree and in between. `store` holds the reports where all features are public.
-// FailedPrecondition if fewer than the study's minimum of reports have the value that `options`
-// name.
+// Calls `cancel` before each tree and in between. `store` holds the reports where all features are
+// public. FailedPrecondition if fewer than the study's minimum of reports have the value that
+// `options` name.
 StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
-                              const Table& public_rows, const SmoothBasis* basis,
+                              const Table& public_rows, const PublicBasis& basis,
                               const EstimatorOptions& options, const CancelCheck& cancel);
 
 // Errors as Studies::GetPublicSide().

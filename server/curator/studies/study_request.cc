@@ -83,9 +83,10 @@ StatusOr<std::optional<NumberRange>> ResolveRounding(const StudySpec& spec) {
 StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec, const Table& public_rows,
                                             const CancelCheck& cancel) {
   if (!spec.choose_size) return spec.partition;
-  if (spec.partition.rule != SplitRule::kHybrid) {
+  if (spec.partition.rule != SplitRule::kHybrid && spec.partition.rule != SplitRule::kRandomCut) {
     return InvalidArgumentError(
-        "partition.choose_size: is for the hybrid rule; state max_depth and min_leaf for another");
+        "partition.choose_size: is for the rules hybrid and random_cut; state max_depth and "
+        "min_leaf for another");
   }
   const double devices =
       spec.expected_devices > 0 ? static_cast<double>(spec.expected_devices) : kDefaultReports;
@@ -118,10 +119,11 @@ StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
   if (spec.mechanism.has_value())
     return MechanismDecision{.mechanism = *spec.mechanism, .reason = size};
   const Schema& schema = spec.public_rows->schema();
+  const ReportForm& form = ReportForm::For(schema);
   COPPICE_ASSIGN_OR_RETURN(
       const MechanismChoice choice,
-      ChooseMechanism(spec.epsilon, ReportSubject::Of(ReportForm::For(schema), schema, forest),
-                      spec.max_payload_bytes));
+      ChooseMechanism(spec.epsilon, ReportSubject::Of(form, schema, forest), spec.max_payload_bytes,
+                      PurposeOf(partition.rule, form.IsAboutLabelAlone())));
   return MechanismDecision{.mechanism = choice.cost.kind,
                            .reason = size.empty() ? choice.why : StrCat(choice.why, "; ", size)};
 }

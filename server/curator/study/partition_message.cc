@@ -17,6 +17,8 @@ v1::SplitRule RuleToProto(SplitRule rule) {
       return v1::SPLIT_RULE_CART;
     case SplitRule::kHybrid:
       return v1::SPLIT_RULE_HYBRID;
+    case SplitRule::kRandomCut:
+      return v1::SPLIT_RULE_RANDOM_CUT;
   }
   return v1::SPLIT_RULE_UNSPECIFIED;
 }
@@ -31,6 +33,8 @@ StatusOr<SplitRule> ParseSplitRule(v1::SplitRule proto) {
       return SplitRule::kCart;
     case v1::SPLIT_RULE_HYBRID:
       return SplitRule::kHybrid;
+    case v1::SPLIT_RULE_RANDOM_CUT:
+      return SplitRule::kRandomCut;
     default:
       return FieldError("partition.rule", "must be set, to one that this version knows");
   }

@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 #include "common/terms/report_form.h"
 #include "server/curator/estimation/consistent_counts.h"
+#include "server/curator/estimation/corrected_labels.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/find_leaves.h"
@@ -299,15 +300,13 @@ Status CheckLiars(const CollectOptions& options, const ReportForm& form) {
       "--claim chosen: no feature is public; name some with --public-features");
 }
 
-StatusOr<Forest> GrowForest(const Table& public_rows, double devices,
-                            const CollectOptions& options) {
-  if (!options.choose_size) return curator::GrowPartition(public_rows, options.partition);
+StatusOr<curator::PartitionOptions> PartitionOf(const Table& public_rows, double devices,
+                                                const CollectOptions& options) {
+  if (!options.choose_size) return options.partition;
   const double information = options.epsilon.has_value()
                                  ? curator::ExpectedInformation(devices, *options.epsilon)
                                  : devices;
-  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionOptions partition,
-                           curator::ChooseForestSize(public_rows, options.partition, information));
-  return curator::GrowPartition(public_rows, partition);
+  return curator::ChooseForestSize(public_rows, options.partition, information);
 }
 
 // The mechanism asked for, if reports of this form can be made with it, or the one that a curator
@@ -318,8 +317,10 @@ StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Report
   if (!kind.has_value()) {
     COPPICE_ASSIGN_OR_RETURN(
         const curator::MechanismChoice choice,
-        curator::ChooseMechanism(*options.epsilon, curator::ReportSubject::Of(form, schema, forest),
-                                 /*max_payload_bytes=*/0));
+        curator::ChooseMechanism(
+            *options.epsilon, curator::ReportSubject::Of(form, schema, forest),
+            /*max_payload_bytes=*/0,
+            curator::PurposeOf(options.partition.rule, form.IsAboutLabelAlone())));
     kind = choice.cost.kind;
   }
   COPPICE_RETURN_IF_ERROR(form.CheckMechanism(*kind, *options.epsilon, schema));
@@ -335,7 +336,9 @@ StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_
   COPPICE_RETURN_IF_ERROR(CheckLiars(options, form));
   SimulatedStudy study;
   COPPICE_ASSIGN_OR_RETURN(
-      study.forest, GrowForest(public_rows, static_cast<double>(private_rows.num_rows()), options));
+      study.partition,
+      PartitionOf(public_rows, static_cast<double>(private_rows.num_rows()), options));
+  COPPICE_ASSIGN_OR_RETURN(study.forest, curator::GrowPartition(public_rows, study.partition));
   if (!options.epsilon.has_value()) {
     CollectExactly(public_rows, private_rows, options, assignment, study);
     return study;
@@ -372,18 +375,64 @@ StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& p
   return predictions;
 }
 
+// What boosting margins starts at.
+static StatusOr<curator::AdditiveForest> MarginOffset(SimulatedStudy& study,
+                                                      const Table& public_rows,
+                                                      const curator::EstimatorOptions& options) {
+  curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_outputs());
+  if (options.evidence == curator::Evidence::kReports) return offset;
+  curator::EstimatorOptions of_public = options;
+  of_public.kind = curator::EstimatorKind::kSmooth;
+  of_public.evidence = curator::Evidence::kPublic;
+  COPPICE_ASSIGN_OR_RETURN(offset.leaves, EstimateForest(study, public_rows, of_public));
+  offset.forest = study.forest;
+  return offset;
+}
+
+StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const Table& public_rows,
+                                  const curator::EstimatorOptions& options) {
+  if (study.corrected == nullptr) {
+    COPPICE_ASSIGN_OR_RETURN(
+        curator::CorrectedEstimator estimator,
+        curator::CorrectedEstimator::Create(study.forest, study.partition, public_rows));
+    study.corrected = std::make_shared<const curator::CorrectedEstimator>(std::move(estimator));
+  }
+  if (study.labels.has_value() && options.evidence != curator::Evidence::kPublic) {
+    COPPICE_ASSIGN_OR_RETURN(curator::AdditiveForest offset,
+                             MarginOffset(study, public_rows, options));
+    COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
+                             study.corrected->PredictorFor(options.evidence));
+    COPPICE_ASSIGN_OR_RETURN(
+        curator::LabelsFit fit,
+        curator::EstimateCorrectedLabels(predictor, std::move(offset), *study.labels));
+    return Model::Create(public_rows.schema(), std::move(fit.forest), std::move(fit.leaves), {},
+                         fit.kind);
+  }
+  COPPICE_ASSIGN_OR_RETURN(curator::CorrectedFit fit,
+                           study.corrected->Estimate(study.private_counts, options.evidence));
+  return Model::Create(public_rows.schema(), std::move(fit.forest), std::move(fit.leaves), {},
+                       LeafKind::kScores);
+}
+
+ClassScores EvaluateClasses(const Model& model, const Table& rows) {
+  ClassEvaluation evaluation(rows.schema().num_classes());
+  Row row;
+  for (size_t i = 0; i < rows.num_rows(); ++i) {
+    rows.CopyRow(i, row);
+    const Prediction prediction = model.Predict(row);
+    evaluation.Add(prediction.label, prediction.probabilities, rows.label(i));
+  }
+  return evaluation.Scores();
+}
+
 StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study, const Table& public_rows,
                                                const curator::EstimatorOptions& options) {
   if (options.kind != curator::EstimatorKind::kSmooth) {
-    return InvalidArgumentError("where all features are public, use --estimator smooth");
+    return InvalidArgumentError(
+        "where all features are public, use --estimator smooth or corrected");
   }
-  curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_outputs());
-  if (options.evidence != curator::Evidence::kReports) {
-    curator::EstimatorOptions of_public = options;
-    of_public.evidence = curator::Evidence::kPublic;
-    COPPICE_ASSIGN_OR_RETURN(offset.leaves, EstimateForest(study, public_rows, of_public));
-    offset.forest = study.forest;
-  }
+  COPPICE_ASSIGN_OR_RETURN(curator::AdditiveForest offset,
+                           MarginOffset(study, public_rows, options));
   if (options.evidence == curator::Evidence::kPublic) {
     return curator::LabelOnlyFit{.model = std::move(offset)};
   }

@@ -23,6 +23,7 @@
 #include "common/schema/schema.h"
 #include "common/table/table.h"
 #include "server/curator/estimation/alarms.h"
+#include "server/curator/estimation/corrected.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/label_only.h"
 #include "server/curator/estimation/smooth_basis.h"
@@ -49,9 +50,12 @@ struct CollectOptions {
 // The curator's side of a finished study, before any estimate.
 struct SimulatedStudy {
   Forest forest;
+  curator::PartitionOptions partition;                 // what it was grown by
   std::vector<curator::PrivateCounts> private_counts;  // one per tree
   std::vector<curator::PublicCounts> public_counts;    // one per tree
-  std::shared_ptr<const curator::SmoothBasis> basis;   // set by the first smooth estimate
+  // Set by the first estimate that needs them.
+  std::shared_ptr<const curator::SmoothBasis> basis;
+  std::shared_ptr<const curator::CorrectedEstimator> corrected;
   // Set if all features are public: the reports are labels, and private_counts count none.
   std::optional<curator::LabelReports> labels;
   std::shared_ptr<const Table> claimed_rows;  // the rows of `labels` if liars claim other values
@@ -72,6 +76,13 @@ StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_
 using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
 StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
                                            const curator::EstimatorOptions& options);
+
+// For kCorrected, whose model has other trees than the study, whatever the reports are about.
+StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const Table& public_rows,
+                                  const curator::EstimatorOptions& options);
+
+// The scores of any model of classes.
+ClassScores EvaluateClasses(const Model& model, const Table& rows);
 
 // For a study of labels; only kSmooth is supported.
 StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study, const Table& public_rows,

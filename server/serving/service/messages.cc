@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kDefaultPageSize = 100;
 constexpr uint32_t kMaxPageSize = 1000;
 
-StatusOr<curator::Evidence> ParseEvidence(v1::Evidence proto) {
+StatusOr<curator::Evidence> ParseEvidence(std::string_view field, v1::Evidence proto) {
   switch (proto) {
     case v1::EVIDENCE_UNSPECIFIED:
       return curator::Evidence::kBoth;
@@ -32,7 +32,7 @@ StatusOr<curator::Evidence> ParseEvidence(v1::Evidence proto) {
     case v1::EVIDENCE_PUBLIC:
       return curator::Evidence::kPublic;
     default:
-      return FieldError("smooth.evidence", "must be one that this version knows");
+      return FieldError(field, "must be one that this version knows");
   }
 }
 
@@ -308,7 +308,7 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
   std::optional<curator::FeatureValue> where;
   if (request.has_where()) {
     if (request.has_weighted() || request.has_prune()) {
-      return FieldError("where", "is for the smooth estimator alone");
+      return FieldError("where", "is for the smooth and the corrected estimator alone");
     }
     COPPICE_ASSIGN_OR_RETURN(where, ParseFeatureValue(request.where()));
   }
@@ -325,12 +325,19 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
     case v1::BuildModelRequest::ESTIMATOR_NOT_SET:  // the curator chooses
     case v1::BuildModelRequest::kSmooth: {
       COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
-                               ParseEvidence(request.smooth().evidence()));
+                               ParseEvidence("smooth.evidence", request.smooth().evidence()));
       return curator::EstimatorOptions{
           .kind = curator::EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)};
     }
+    case v1::BuildModelRequest::kCorrected: {
+      COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
+                               ParseEvidence("corrected.evidence", request.corrected().evidence()));
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kCorrected,
+                                       .evidence = evidence,
+                                       .where = std::move(where)};
+    }
   }
-  return FieldError("estimator", "must be weighted, prune or smooth");
+  return FieldError("estimator", "must be weighted, prune, smooth or corrected");
 }
 
 StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {

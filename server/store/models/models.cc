@@ -313,11 +313,20 @@ StatusOr<ModelClaim> Models::Reserve(const std::string& owner, const ModelUse& a
     // One that was published meanwhile may have given its room back already.
     if (!unowned_.empty()) continue;
     COPPICE_RETURN_IF_ERROR(CheckQuota(owner, UseNow(owner), added, most));
-    ModelUse& to_come = to_come_[owner];
-    to_come.models += added.models;
-    to_come.bytes += added.bytes;
-    return ModelClaim([this, owner, added] { GiveBack(owner, added); });
+    return Hold(owner, added);
   }
+}
+
+ModelClaim Models::KeepRoom(const std::string& owner, const ModelUse& added) {
+  const MutexLock lock(mutex_);
+  return Hold(owner, added);
+}
+
+ModelClaim Models::Hold(const std::string& owner, const ModelUse& added) {
+  ModelUse& to_come = to_come_[owner];
+  to_come.models += added.models;
+  to_come.bytes += added.bytes;
+  return ModelClaim([this, owner, added] { GiveBack(owner, added); });
 }
 
 void Models::GiveBack(const std::string& owner, const ModelUse& room) {

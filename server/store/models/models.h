@@ -89,6 +89,9 @@ class Models {
   // where 0 means no limit. However many ask at a time, the owner does not get more.
   StatusOr<ModelClaim> Reserve(const std::string& owner, const ModelUse& added,
                                const ModelUse& most);
+  // Keeps room that was promised before, so that no quota is asked, and nobody who owns what: a
+  // daemon that starts does not know that yet.
+  ModelClaim KeepRoom(const std::string& owner, const ModelUse& added);
 
   StatusOr<ModelClaim> Claim(std::string_view id);
 
@@ -146,6 +149,8 @@ class Models {
   bool IsThere(std::string_view id, uint64_t number) const;
   void FindNewOwners() const;
   ModelUse UseNow(const std::string& owner) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ModelClaim Hold(const std::string& owner, const ModelUse& added)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveBack(const std::string& owner, const ModelUse& room);
   // The model, unless its removal is claimed.
   ById::const_iterator Find(std::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -15,6 +15,9 @@
 // number of rows is enough to choose everything, and nothing is left to tune on private data.
 //
 // Source     docs/research/mechanisms.md#boosting has the recipe, its proof and its origin.
+// Without an epsilon it is not this algorithm without noise, which gives away for noise's sake what
+// nothing asks for then, but the reference of gradient_boosting.cc.
+//
 // Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. A hundredth of
 //            epsilon pays for a noisy number of rows, which decides everything else together with
 //            epsilon, delta, the schema and the task: see auto_plan.h. A tree is grown on residuals
@@ -296,6 +299,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
   StatusOr<Model> TrainAs(const AutoBudgets& budgets, const Table& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
+    if (!options.epsilon) return GradientBoosting().TrainWith(rows, options, releaser, progress);
     const Schema& schema = rows.schema();
     COPPICE_ASSIGN_OR_RETURN(const RowEstimate counted, CountRows(rows, budgets.count, releaser));
     ClassStart start{.rows = counted.rows(), .left = budgets.forest};
@@ -333,7 +337,8 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
                "the most frequent answer. A larger epsilon helps")};
   }
 
-  ModelShape ShapeOf(const AutoBudgets&, const Schema& schema) const override {
+  ModelShape ShapeOf(const AutoBudgets& budgets, const Schema& schema) const override {
+    if (!budgets.forest.is_private()) return MostOfGradientBoosting(schema);
     const StatusOr<BoostColumns> columns = Columns(schema, kAllInformation);
     if (!columns.ok()) return {};  // Configure() has refused it
     const uint64_t classes = schema.target() ? 1 : schema.num_classes();

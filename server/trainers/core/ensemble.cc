@@ -104,6 +104,11 @@ Status CheckTask(const AlgorithmInfo& info, const Schema& schema) {
   return PublicBins(schema, /*cuts=*/1).status();
 }
 
+Status CheckHasNoEpsilon(const AlgorithmInfo& info, const TrainOptions& options) {
+  if (!options.epsilon) return OkStatus();
+  return InvalidArgumentError(StrCat(info.name, " is not private: its epsilon can only be inf"));
+}
+
 Status CheckSize(const EnsembleOptions& options, uint32_t depth) {
   constexpr uint64_t kMaxLeaves = uint64_t{1} << 22;
   if (uint64_t{options.trees} << depth <= kMaxLeaves) return OkStatus();

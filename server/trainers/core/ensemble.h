@@ -61,6 +61,9 @@ StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& sche
 // categories.
 Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 
+// InvalidArgument if a reference without privacy is asked for an epsilon.
+Status CheckHasNoEpsilon(const AlgorithmInfo& info, const TrainOptions& options);
+
 // InvalidArgument if this many trees with this many levels would not fit into memory.
 Status CheckSize(const EnsembleOptions& options, uint32_t depth);
 

@@ -3,8 +3,9 @@
 // Control flow depends on private rows only through released values: no private count, range or
 // label decides what is done next. The running time of Train() is not protected.
 //
-// Without an epsilon it is the same algorithm without noise, which always takes the best candidate:
-// only coppice-lab uses that, for comparison. Its certificate lists no release.
+// Without an epsilon it is the same algorithm without noise, which always takes the best candidate;
+// `auto` is then gradient_boosting. Only coppice-lab, curves and Python use that, for comparison.
+// Its certificate lists no release.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_
 #define COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_

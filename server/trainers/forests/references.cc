@@ -69,10 +69,7 @@ class ReferenceTrainer final : public Trainer {
 
  private:
   StatusOr<CheckedSettings> Settings(const Schema& schema, const TrainOptions& options) const {
-    if (options.epsilon) {
-      return InvalidArgumentError(
-          StrCat(info_.name, " is not private: its epsilon can only be inf"));
-    }
+    COPPICE_RETURN_IF_ERROR(CheckHasNoEpsilon(info_, options));
     COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
     return CheckedSettings::Create(info_.parameters, options.settings);
   }

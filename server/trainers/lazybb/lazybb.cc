@@ -44,9 +44,9 @@
 namespace coppice::trainers {
 namespace {
 
-constexpr double kCountShare = 0.01;
-constexpr double kInformation = 6.5;     // of sqrt(n * epsilon), per round of a literal
-constexpr double kTreeInformation = 20;  // of a tree, which divides it among its splits
+constexpr double kVoteCountShare = 0.01;
+constexpr double kBoosterInformation = 6.5;  // of sqrt(n * epsilon), per round of a literal
+constexpr double kTreeInformation = 20;      // of a tree, which divides it among its splits
 constexpr uint32_t kMinRounds = 3, kMaxRounds = 99;
 // kappa, in thousandths; the second below kLittle of n * epsilon.
 constexpr uint32_t kDensity = 350, kDensityForLittle = 500;
@@ -345,7 +345,7 @@ StatusOr<LazyBbConfig> LazyBbTrainer::Configure(const Schema& schema,
   if (settings.Has("rounds")) {
     config.rounds = static_cast<uint32_t>(settings.Integer("rounds"));
   } else {
-    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(config.votes, kCountShare));
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(config.votes, kVoteCountShare));
     config.count = shares.part;
     config.votes = shares.rest;
   }
@@ -354,7 +354,7 @@ StatusOr<LazyBbConfig> LazyBbTrainer::Configure(const Schema& schema,
   config.cuts = static_cast<uint32_t>(settings.Integer("cuts"));
   if (settings.Choice("learner") == kOneRule) {
     config.rule = "a literal";
-    config.information = kInformation;
+    config.information = kBoosterInformation;
     if (settings.Choice("literals") == kBins) config.literals = NumericLiterals::kBins;
   } else {
     const TopDownOptions tree{.splits = static_cast<uint32_t>(settings.Integer("splits")),

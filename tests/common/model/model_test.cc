@@ -199,10 +199,33 @@ TEST(ScoreNoiseTest, AddsUpOverTheTreesToAnInterval) {
   EXPECT_THAT(prediction.standard_error, DoubleNear(p * (1 - p) * 0.5, 1e-12));
 }
 
+// Two leaves below and above 50, in one tree behind a tree of one leaf.
+StatusOr<Model> OfTwoTrees(LeafPrediction first, std::vector<LeafPrediction> second) {
+  for (uint32_t leaf = 0; leaf < 2; ++leaf) second[leaf].source_node = 1 + leaf;
+  return Model::Create(IncomeSchema(), {Tree::SingleLeaf(), Stump(50)},
+                       {{std::move(first)}, std::move(second)}, {}, LeafKind::kScores);
+}
+
+// A tree without any noise was made from public data, if others have noise.
+TEST(ScoreNoiseTest, PublicTreesAddNone) {
+  LeafPrediction silent = Score(1, {}, 0);
+  silent.noise.clear();
+  ASSERT_OK_AND_ASSIGN(const Model model,
+                       OfTwoTrees(Score(2, {.variance = 1}, 0), {silent, silent}));
+  EXPECT_FALSE(model.is_public(0));
+  EXPECT_TRUE(model.is_public(1));
+  EXPECT_THAT(model.Predict({20, 0}).score->error, DoubleNear(1, 1e-12));
+  ASSERT_OK_AND_ASSIGN(const Model quiet, OfTwoTrees(silent, {silent, silent}));
+  EXPECT_FALSE(quiet.is_public(1));
+  EXPECT_FALSE(quiet.Predict({20, 0}).score.has_value()) << "nothing is known of any tree";
+}
+
 TEST(ScoreNoiseTest, IsUnknownIfTheNoiseOfOneLeafIs) {
   LeafPrediction silent = Score(1, {}, 0);
   silent.noise.clear();
-  ASSERT_OK_AND_ASSIGN(const Model model, OfScores({Score(2, {.variance = 1}, 0), silent}));
+  ASSERT_OK_AND_ASSIGN(const Model model, OfTwoTrees(Score(2, {.variance = 1}, 0),
+                                                     {silent, Score(1, {.variance = 1}, 0)}));
+  EXPECT_TRUE(model.Predict({80, 0}).score.has_value());
   const Prediction prediction = model.Predict({20, 0});
   EXPECT_FALSE(prediction.score.has_value());
   EXPECT_EQ(prediction.standard_error, kInf);

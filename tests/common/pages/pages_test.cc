@@ -165,6 +165,7 @@ TEST(PagesTest, ACurveHasALineAColumnAndItsSentences) {
   EXPECT_THAT(page,
               ContainsRegex("<th scope=\"row\">no privacy</th><td class=\"n\">0.902 ± 0.002"));
   EXPECT_THAT(page, HasSubstr("always “no”"));
+  EXPECT_THAT(page, HasSubstr("for auto this is ordinary gradient boosting"));
   EXPECT_THAT(CurveDrawing(SampleCurve("answer"), ChartUse::kFile), HasSubstr("class=\"line s2\""));
 }
 
@@ -174,6 +175,7 @@ TEST(PagesTest, WithoutARunWithoutPrivacyNothingIsBeyondTheAxis) {
   EXPECT_THAT(CurveDrawing(curve, ChartUse::kPart), Not(HasSubstr("hollow")));
   EXPECT_THAT(CurvePage(curve),
               HasSubstr("<th scope=\"row\">no privacy</th><td class=\"n\">–</td>"));
+  EXPECT_THAT(CurvePage(curve), Not(HasSubstr("gradient boosting")));
 }
 
 TEST(PagesTest, APlanShowsTheGainWithItsOwnBand) {

@@ -108,29 +108,6 @@ TEST(FitPredictorTest, HeldOutScoresDoNotKnowTheLabelsOfTheirRows) {
   EXPECT_GT(fitted.held_out_loss, std::log(2) - 0.02);
 }
 
-TEST(FitPredictorTest, HeldOutScoresOfUniqueRowsDoNotDependOnTheirLabels) {
-  // Twenty rows far from all others. Wherever they are cut, no fit without them can separate their
-  // labels, which the served predictor can.
-  std::vector<Row> rows;
-  std::vector<uint32_t> labels;
-  PublicRandom random(5);
-  for (uint32_t i = 0; i < 200; ++i) {
-    const bool alone = i >= 180;
-    rows.push_back({alone ? 100.0 + i : random.Unit()});
-    labels.push_back(alone ? i % 2 : (rows.back()[0] > 0.5 ? 1 : 0));
-  }
-  const Table table = ClassTable({Numeric("x", 0, 400)}, 2, rows, labels);
-  const FittedPredictor fitted = FitOrDie(table);
-  const std::vector<double> served = fitted.predictor.ScoresOf(table);
-  int served_right = 0, held_out_right = 0;
-  for (size_t i = 180; i < 200; ++i) {
-    served_right += (served[2 * i + 1] > served[2 * i]) == (labels[i] == 1) ? 1 : 0;
-    held_out_right += (fitted.held_out[2 * i + 1] > fitted.held_out[2 * i]) == (labels[i] == 1);
-  }
-  EXPECT_GE(served_right, 17);
-  EXPECT_LE(held_out_right, 13);
-}
-
 TEST(FitPredictorTest, FoldsHaveTheirShareOfEveryClass) {
   const Table table = Diagonal(203, 6);
   const FittedPredictor fitted = FitOrDie(table);

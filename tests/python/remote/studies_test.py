@@ -57,7 +57,7 @@ def test_counts_by_node(study):
         study.counts(tree=1000)
 
 
-@pytest.mark.parametrize("estimator", ["smooth", "weighted", "prune"])
+@pytest.mark.parametrize("estimator", ["smooth", "corrected", "weighted", "prune"])
 def test_a_model_is_built(study, estimator):
     model = study.build_model(f"leavers-{estimator}", estimator=estimator)
     assert model.epsilon == 4.0
@@ -66,11 +66,11 @@ def test_a_model_is_built(study, estimator):
 
 
 def test_wrong_estimators(study):
-    with pytest.raises(ValueError, match="'smooth', 'weighted' or 'prune'"):
+    with pytest.raises(ValueError, match="'smooth', 'corrected', 'weighted' or 'prune'"):
         study.build_model(estimator="best")
     with pytest.raises(ValueError, match="evidence"):
         study.build_model(evidence="rumours")
-    with pytest.raises(ValueError, match="smooth estimator only"):
+    with pytest.raises(ValueError, match="smooth or corrected only"):
         study.build_model(estimator="prune", where=("plan", "plus"))
     with pytest.raises(remote.FailedPreconditionError):
         study.build_model(where=("plan", "plus"))

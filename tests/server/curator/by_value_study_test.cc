@@ -181,10 +181,11 @@ TEST_P(ByValueStudyTest, AModelOfAllReportsIsWhatAStudyWithoutValuesWouldMake) {
     of_by_plan.sums[t] = std::make_shared<const TreeSums>(std::move(sums_by_plan));
   }
   const Table rows = *PlanSpec(GetParam()).public_rows;
-  const SmoothBasis basis = *SmoothBasis::Create(*plain.forest, rows);
+  const auto basis = std::make_shared<const SmoothBasis>(*SmoothBasis::Create(*plain.forest, rows));
   const auto model_of = [&](StudySpec spec, const StudyProgress& progress) {
     const Study study(*MakeStudyDefinition(spec, "one", 1000, {}), progress);
-    return *EstimateModel(store_, study, rows, &basis, {.kind = EstimatorKind::kSmooth}, {});
+    return *EstimateModel(store_, study, rows, {.smooth = basis}, {.kind = EstimatorKind::kSmooth},
+                          {});
   };
   const Model expected = model_of(PlanSpec(GetParam()), of_plain);
   const Model model = model_of(ByPlan(GetParam()), of_by_plan);

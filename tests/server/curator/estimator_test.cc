@@ -156,8 +156,9 @@ TEST(EstimatorTest, NamesReadBackAndOthersAreListed) {
     ASSERT_OK_AND_ASSIGN(const EstimatorKind back, ParseEstimator(EstimatorName(kind)));
     EXPECT_EQ(back, kind);
   }
-  EXPECT_THAT(ParseEstimator("rough"), StatusIs(StatusCode::kInvalidArgument,
-                                                HasSubstr("there are weighted, prune and smooth")));
+  EXPECT_THAT(ParseEstimator("rough"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("there are weighted, prune, smooth and corrected")));
 }
 
 TEST(EstimatorTest, OptionsPrintWhatMatters) {

@@ -48,6 +48,21 @@ TEST(MechanismChoiceTest, TwoClassesTakeOneBitAtSmallEpsilon) {
   }
 }
 
+TEST(MechanismChoiceTest, CorrectionsTakeOneBitUpToEpsilonOneAndCellsAbove) {
+  const auto chosen = [](const char* epsilon, uint32_t classes) {
+    return ChooseMechanism(*Budget::Parse(epsilon), {ForestOf(16), classes}, 0,
+                           ReportPurpose::kCorrection)
+        ->cost.kind;
+  };
+  EXPECT_EQ(chosen("0.5", 2), MechanismKind::kSignedHadamard);
+  EXPECT_EQ(chosen("1", 2), MechanismKind::kSignedHadamard);
+  EXPECT_NE(chosen("1.000000001", 2), MechanismKind::kSignedHadamard);
+  EXPECT_NE(chosen("0.5", 3), MechanismKind::kSignedHadamard) << "it has none for three classes";
+  EXPECT_EQ(PurposeOf(SplitRule::kRandomCut, /*labels_alone=*/false), ReportPurpose::kCorrection);
+  EXPECT_EQ(PurposeOf(SplitRule::kRandomCut, /*labels_alone=*/true), ReportPurpose::kMargins);
+  EXPECT_EQ(PurposeOf(SplitRule::kHybrid, /*labels_alone=*/false), ReportPurpose::kMargins);
+}
+
 TEST(MechanismChoiceTest, LargeEpsilonTakesWhatNamesTheCell) {
   const MechanismChoice choice = Chosen("6", 40, 2);
   EXPECT_NE(choice.cost.kind, MechanismKind::kSignedHadamard);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -44,7 +45,8 @@ Table Corners() {
 }
 
 TEST(PartitionRulesTest, NamesReadBack) {
-  for (const SplitRule rule : {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart}) {
+  for (const SplitRule rule : {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart,
+                               SplitRule::kHybrid, SplitRule::kRandomCut}) {
     EXPECT_EQ(*ParseSplitRule(SplitRuleName(rule)), rule);
   }
   for (const Criterion criterion : {Criterion::kGini, Criterion::kEntropy}) {
@@ -225,6 +227,52 @@ TEST(PartitionRulesTest, DepthZeroAndASingleRowAreASingleLeaf) {
     EXPECT_EQ(Grow(Corners(), {.rule = rule, .max_depth = 0}), Tree::SingleLeaf());
     EXPECT_EQ(Grow(one, {.rule = rule}), Tree::SingleLeaf());
   }
+}
+
+// Rows on a line, of class a below 50 and b above.
+Table Line(size_t rows) {
+  Table table(std::make_shared<const Schema>(
+      *Schema::Create({Numeric("x", 0, 100), Numeric("z", 0, 1)}, "y", {"a", "b"})));
+  for (size_t i = 0; i < rows; ++i) {
+    const double x = 100.0 * static_cast<double>(i) / static_cast<double>(rows);
+    table.Append({x, 0.5}, x < 50 ? 0 : 1);
+  }
+  return table;
+}
+
+TEST(PartitionRulesTest, RandomCutsGrowSmallTreesThatFollowTheLabels) {
+  const PartitionOptions options = {.rule = SplitRule::kRandomCut,
+                                    .max_depth = kMaxDepth,
+                                    .min_leaf = 5,
+                                    .trees = 8,
+                                    .max_leaves = 6};
+  const Table rows = Line(100);
+  const Forest forest = *GrowPartition(rows, options);
+  for (uint32_t t = 0; t < forest.size(); ++t) {
+    EXPECT_GE(forest[t].num_leaves(), 2u);
+    EXPECT_LE(forest[t].num_leaves(), 6u);
+    const std::vector<uint32_t> bag = BagOf(rows.num_rows(), options, t);
+    std::vector<uint32_t> drawn(forest[t].num_leaves());
+    for (size_t i = 0; i < rows.num_rows(); ++i) drawn[forest[t].FindLeaf(rows.row(i))] += bag[i];
+    EXPECT_GE(*std::min_element(drawn.begin(), drawn.end()), 5u)
+        << "the bag is what the tree was grown on";
+    for (const Node& node : forest[t].nodes()) {
+      EXPECT_TRUE(node.kind == SplitKind::kLeaf || node.feature == 0) << "the other is constant";
+    }
+  }
+  EXPECT_EQ(forest, *GrowPartition(rows, options));
+  EXPECT_NE(forest[0], forest[1]);
+}
+
+TEST(PartitionRulesTest, RandomCutsNeedALimitOnLeavesAndLabels) {
+  const auto refused = [](PartitionOptions options, std::string_view message) {
+    options.rule = SplitRule::kRandomCut;
+    EXPECT_THAT(GrowPartition(Line(20), options).status(),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr(message)));
+  };
+  refused({.max_depth = kMaxDepth}, "max_leaves");
+  refused({.max_depth = 5, .max_leaves = 4}, "max_depth is not for random_cut");
+  refused({.max_depth = kMaxDepth, .max_leaves = 4, .use_labels = false}, "hybrid");
 }
 
 }  // namespace

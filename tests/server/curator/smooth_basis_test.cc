@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "server/curator/estimation/study_cache.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
@@ -159,16 +160,18 @@ TEST(SmoothBasisTest, RefusesWhatItCannotSolve) {
               StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("leaves")));
 }
 
-TEST(BasisCacheTest, DropsTheLeastRecentlyUsed) {
+TEST(StudyCacheTest, DropsTheLeastRecentlyUsed) {
   const Table rows = Rows(20, 2);
   const Forest forest = ForestOf(rows);
-  BasisCache cache;
+  StudyCache<SmoothBasis> cache;
   // Kept here too, so that no other basis can have its address.
   std::vector<std::shared_ptr<const SmoothBasis>> made;
-  const auto get = [&](size_t study) { return *cache.Get(StrCat(study), forest, rows); };
-  for (size_t i = 0; i < BasisCache::kMaxBases; ++i) made.push_back(get(i));
+  const auto get = [&](size_t study) {
+    return *cache.Get(StrCat(study), [&] { return SmoothBasis::Create(forest, rows); });
+  };
+  for (size_t i = 0; i < StudyCache<SmoothBasis>::kMaxValues; ++i) made.push_back(get(i));
   EXPECT_EQ(get(0), made[0]);
-  get(BasisCache::kMaxBases);
+  get(StudyCache<SmoothBasis>::kMaxValues);
   EXPECT_EQ(get(0), made[0]);
   EXPECT_EQ(get(2), made[2]);
   EXPECT_NE(get(1), made[1]) << "its last use was the longest ago";

@@ -36,6 +36,15 @@ TEST(StudyDefaultsTest, TakesTheHybridRuleWithoutLabelsWhateverElseIsAskedFor) {
   EXPECT_FALSE(choice.choose_size);
 }
 
+TEST(StudyDefaultsTest, GrowsSmallTreesByRandomCuts) {
+  const PartitionChoice choice = ChoosePartition({.rule = SplitRule::kRandomCut});
+  EXPECT_EQ(choice.options.trees, 64u);
+  EXPECT_EQ(choice.options.max_leaves, 16u);
+  EXPECT_TRUE(choice.choose_size);
+  EXPECT_EQ(ChoosePartition({.rule = SplitRule::kRandomCut, .max_leaves = 4}).options.max_leaves,
+            4u);
+}
+
 TEST(StudyDefaultsTest, KeepsWhatIsAskedFor) {
   const PartitionChoice choice = ChoosePartition({.rule = SplitRule::kCart,
                                                   .criterion = Criterion::kEntropy,

@@ -63,6 +63,13 @@ TEST(AmplifyCommandTest, JsonHasARowForEachPair) {
   EXPECT_LT(report["rows"][3]["epsilon"], report["rows"][1]["epsilon"]);
 }
 
+TEST(AmplifyCommandTest, ReportsThatShowSomethingAreNotAmplified) {
+  const AmplifyOutcome run = Amplify(
+      "--local-epsilon 2 --reports 10000 --mechanism window_response --leaves 1 --classes 2");
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_THAT(run.out, HasSubstr("which shuffling does not hide"));
+}
+
 TEST(AmplifyCommandTest, AMechanismOfManyCellsHasLessThanAny) {
   const json any =
       json::parse(Amplify("--local-epsilon 2 --reports 10000 --json").out, nullptr, false);

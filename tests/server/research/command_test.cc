@@ -57,8 +57,23 @@ TEST(ResearchCommandTest, EveryMethodSaysWhatItProtectsAndThatItIsNoRelease) {
     EXPECT_EQ(report["guarantee"], info["guarantee"]) << name;
     EXPECT_EQ(report["sampler"], info["sampler"]) << name;
     EXPECT_THAT(report["release"].get<std::string>(), HasSubstr("no release")) << name;
+    EXPECT_EQ(report.value("reason", ""), info["reason"]) << name;
     const bool is_private = info["protects"] != "nothing";
     EXPECT_EQ(report["epsilon"], is_private ? json(2.0) : json("none")) << name;
+  }
+}
+
+TEST(ResearchCommandTest, WhatIsAsPublishedSaysSoInEveryOutput) {
+  const json methods = RunJson("coppice-research methods");
+  const std::string listed = RunLine("coppice-research methods").out;
+  for (const std::string name : {"srt", "dp_lr", "dp_bag"}) {
+    const std::string reason = methods[name]["reason"];
+    const std::string text =
+        RunLine("coppice-research run --epsilon 1 --method " + name + " " + kSyntheticRows).out;
+    for (const std::string& output : {listed, text}) {
+      EXPECT_THAT(output, HasSubstr("as published; no guarantee is stated for it here")) << name;
+      EXPECT_THAT(output, HasSubstr(reason)) << name;
+    }
   }
 }
 

@@ -93,10 +93,11 @@ function Models({id, study, onReached}: StudyProps & {onReached: (model: string,
   </>;
 }
 
-type EstimatorName = 'smooth' | 'prune' | 'weighted';
+type EstimatorName = 'smooth' | 'corrected' | 'prune' | 'weighted';
 
 const ESTIMATORS: readonly (readonly [EstimatorName, string])[] = [
   ['smooth', 'smooth: all trees in one closed form, nothing to tune'],
+  ['corrected', 'corrected: what the public rows predict, corrected by the reports'],
   ['prune', 'prune: each leaf takes the first ancestor that is certain enough'],
   ['weighted', 'weighted: public rows count λ times as much as private ones'],
 ];

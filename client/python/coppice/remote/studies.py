@@ -139,7 +139,7 @@ class Studies:
             Where a number is predicted: what devices cut it to before they round it.
         joined_by : str
             The name of the id that devices show in place of their features; see `Study.join`.
-        split_rule : {"max_edge", "random_max_edge", "cart", "hybrid"}, optional
+        split_rule : {"max_edge", "random_max_edge", "cart", "hybrid", "random_cut"}, optional
             How cells are divided.
         criterion : {"gini", "entropy"}, optional
             What a split reduces.
@@ -395,15 +395,16 @@ class Study:
         ----------
         model_id : str, optional
             The id of the new model; the curator chooses one otherwise.
-        estimator : {"smooth", "weighted", "prune"}, optional
-            ``smooth`` treats all trees as one and needs no tuning; the others are the paper's. If
+        estimator : {"smooth", "corrected", "weighted", "prune"}, optional
+            ``smooth`` treats all trees as one and needs no tuning; ``corrected`` is what the public
+            rows predict, corrected by the reports; the others are the paper's. If
             not given, the one that `evidence` or `weight` is for, or else the curator's choice.
         evidence : {"both", "reports", "public"}, optional
-            For ``smooth``: what it goes by.
+            For ``smooth`` and ``corrected``: what they go by.
         weight : float, optional
             For ``weighted``, lambda: what one public row counts, in private ones; 0 to infinity.
         where : (feature, value), optional
-            For ``smooth``: goes by the reports with this public value alone; None: where it is
+            For these two: only the reports with this public value; None: where it is
             missing.
         where_other : str, optional
             The same for the reports whose value of this feature is not in the schema.
@@ -459,8 +460,10 @@ def _set_estimator(
     evidence: Optional[str],
     weight: Optional[float],
 ) -> None:
-    if estimator not in (None, "smooth", "weighted", "prune"):
-        raise ValueError(f"estimator={estimator!r}: must be 'smooth', 'weighted' or 'prune'")
+    if estimator not in (None, "smooth", "corrected", "weighted", "prune"):
+        raise ValueError(
+            f"estimator={estimator!r}: must be 'smooth', 'corrected', 'weighted' or 'prune'"
+        )
     if evidence not in (None, "both", "reports", "public"):
         raise ValueError(f"evidence={evidence!r}: must be 'both', 'reports' or 'public'")
     if estimator == "prune":
@@ -468,9 +471,11 @@ def _set_estimator(
     elif estimator == "weighted" or (estimator is None and weight is not None):
         given = {} if weight is None else {"lambda": weight}
         request.weighted.CopyFrom(model_pb2.WeightedEstimator(**given))
-    elif estimator == "smooth" or evidence is not None:
+    elif estimator in ("smooth", "corrected") or evidence is not None:
         word = "UNSPECIFIED" if evidence in (None, "both") else str(evidence).upper()
-        request.smooth.evidence = model_pb2.Evidence.Value("EVIDENCE_" + word)
+        chosen = request.corrected if estimator == "corrected" else request.smooth
+        chosen.evidence = model_pb2.Evidence.Value("EVIDENCE_" + word)
+        chosen.SetInParent()
 
 
 def _set_where(
@@ -482,8 +487,8 @@ def _set_where(
         return
     if where is not None and where_other is not None:
         raise ValueError("where, where_other: take one of them")
-    if request.WhichOneof("estimator") not in (None, "smooth"):
-        raise ValueError("where, where_other: are for the smooth estimator only")
+    if request.WhichOneof("estimator") not in (None, "smooth", "corrected"):
+        raise ValueError("where, where_other: are for estimator smooth or corrected only")
     if where_other is not None:
         request.where.feature, request.where.other = where_other, True
     elif where is not None:

@@ -252,6 +252,19 @@ TEST_F(ModelsTest, RoomThatIsKeptForAModelIsNobodyElses) {
   EXPECT_OK(models_.Reserve("lab", kOne, kMost));
 }
 
+// A daemon that starts queues its jobs again before anybody can say whose its models are.
+TEST_F(ModelsTest, RoomThatWasPromisedBeforeIsKeptWithoutAskingForOwners) {
+  bool may_ask = false;
+  models_.FindOwnersBy([&may_ask](const std::string&) {
+    EXPECT_TRUE(may_ask);
+    return "lab";
+  });
+  ASSERT_OK(models_.Save(store_, Info("a", "jobs/j")));
+  const ModelClaim room = models_.KeepRoom("lab", {.models = 1, .bytes = 10});
+  may_ask = true;
+  EXPECT_EQ(models_.UseOf("lab").models, 2u);
+}
+
 TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {
   storage::StoreBatch batch;
   batch.Put("other", "record");

@@ -1,0 +1,168 @@
+// The corrected estimator from public rows to a model.
+
+#include "server/curator/estimation/corrected.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/public_random.h"
+#include "common/privacy/openssl_random.h"
+#include "server/curator/partition/find_leaves.h"
+#include "server/curator/partition/forest_size.h"
+#include "tests/support/schemas.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::curator {
+namespace {
+
+using ::coppice::testing::Numeric;
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// The class is that of x's half with probability .9; `flipped` rows have the other one.
+Table Halves(size_t count, uint64_t seed, bool flipped = false) {
+  Table table(std::make_shared<const Schema>(
+      *Schema::Create({Numeric("x", 0, 1), Numeric("y", 0, 1)}, "label", {"low", "high"})));
+  PublicRandom random(seed);
+  for (size_t i = 0; i < count; ++i) {
+    const Row row = {random.Unit(), random.Unit()};
+    const bool high = (row[0] >= 0.5) != (random.Unit() < 0.1);
+    table.Append(row, high != flipped ? 1 : 0);
+  }
+  return table;
+}
+
+struct HalvesStudy {
+  explicit HalvesStudy(Table public_rows, bool use_labels = true) : rows(std::move(public_rows)) {
+    partition = {.rule = use_labels ? SplitRule::kRandomCut : SplitRule::kHybrid,
+                 .max_depth = use_labels ? kMaxDepth : 3,
+                 .min_leaf = use_labels ? 1u : 5u,
+                 .trees = 16,
+                 .max_leaves = use_labels ? 8u : 0u,
+                 .use_labels = use_labels};
+    forest = *GrowPartition(rows, partition);
+  }
+
+  void Ask(const Table& devices, const char* epsilon) {
+    OpenSslRandom random;
+    for (size_t t = 0; t < forest.size(); ++t) {
+      const auto mechanism = *MakeLocalMechanism(
+          MechanismKind::kSubsetSelection, *Budget::Parse(epsilon), {forest[t].num_leaves(), 2});
+      TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size())};
+      const std::vector<uint32_t> leaf_of = FindLeaves(forest[t], devices);
+      for (size_t i = t; i < devices.num_rows(); i += forest.size(), ++sums.reports) {
+        ASSERT_TRUE(
+            mechanism
+                ->RandomizeInto({leaf_of[i], devices.label(i)}, random, absl::MakeSpan(sums.sums))
+                .ok());
+      }
+      counts.push_back(*CountReports(*mechanism, sums, CountPublicRows(forest[t], rows)));
+    }
+  }
+
+  CorrectedEstimator Estimator() const {
+    return *CorrectedEstimator::Create(forest, partition, rows);
+  }
+  Model ModelOf(CorrectedFit fit) const {
+    return *Model::Create(rows.schema(), std::move(fit.forest), std::move(fit.leaves), {},
+                          LeafKind::kScores);
+  }
+
+  Table rows;
+  PartitionOptions partition;
+  Forest forest;
+  std::vector<PrivateCounts> counts;
+};
+
+double Accuracy(const Model& model) {
+  const Table test = Halves(1000, 99);
+  double hits = 0;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    hits += model.Predict(test.row(i)).label == (test.row(i)[0] < 0.5 ? 0u : 1u) ? 1 : 0;
+  }
+  return hits / 1000;
+}
+
+TEST(CorrectedTest, PublicEvidenceIsThePredictorAlone) {
+  const HalvesStudy study(Halves(100, 1));
+  const CorrectedFit fit = *study.Estimator().Estimate({}, Evidence::kPublic);
+  EXPECT_THAT(fit.diagnosis, IsEmpty());
+  EXPECT_GT(Accuracy(study.ModelOf(fit)), 0.9);
+}
+
+TEST(CorrectedTest, AnswersHaveTheErrorThatReportsLeave) {
+  HalvesStudy study(Halves(100, 1));
+  study.Ask(Halves(20'000, 2), "2");
+  const CorrectedFit fit = *study.Estimator().Estimate(study.counts, Evidence::kBoth);
+  const Prediction answer = study.ModelOf(fit).Predict(Row{0.8, 0.5});
+  EXPECT_EQ(answer.label, 1u);
+  EXPECT_GT(answer.standard_error, 0);
+  EXPECT_LT(answer.standard_error, 0.3);
+  EXPECT_LT(answer.low, answer.probabilities[1]);
+  EXPECT_GT(answer.high, answer.probabilities[1]);
+  EXPECT_THAT(fit.diagnosis, HasSubstr("weight"));
+}
+
+// Reports are few and noisy, or none: they must not make a good predictor worse.
+TEST(CorrectedTest, FewReportsDoNoHarm) {
+  HalvesStudy study(Halves(200, 1));
+  study.Ask(Halves(300, 2), "0.5");
+  const CorrectedEstimator estimator = study.Estimator();
+  const double alone = Accuracy(study.ModelOf(*estimator.Estimate({}, Evidence::kPublic)));
+  EXPECT_GE(Accuracy(study.ModelOf(*estimator.Estimate(study.counts, Evidence::kBoth))),
+            alone - 0.03);
+}
+
+TEST(CorrectedTest, ReportsUndoInvertedLabels) {
+  HalvesStudy study(Halves(100, 1, /*flipped=*/true));
+  study.Ask(Halves(50'000, 2), "4");
+  const CorrectedEstimator estimator = study.Estimator();
+  EXPECT_LT(Accuracy(study.ModelOf(*estimator.Estimate({}, Evidence::kPublic))), 0.2);
+  const CorrectedFit fit = *estimator.Estimate(study.counts, Evidence::kBoth);
+  EXPECT_GT(Accuracy(study.ModelOf(fit)), 0.85);
+  EXPECT_THAT(fit.diagnosis, HasSubstr("inverted"));
+}
+
+// With reports as the only evidence, public labels must not matter.
+TEST(CorrectedTest, ReportsAloneIgnoreLabels) {
+  HalvesStudy study(Halves(100, 1));
+  study.Ask(Halves(50'000, 2), "4");
+  HalvesStudy relabelled = study;
+  relabelled.rows = Table(study.rows.shared_schema());
+  for (size_t i = 0; i < study.rows.num_rows(); ++i) {
+    relabelled.rows.Append(study.rows.row(i), 1 - study.rows.label(i));
+  }
+  const CorrectedFit fit = *study.Estimator().Estimate(study.counts, Evidence::kReports);
+  EXPECT_GT(Accuracy(study.ModelOf(fit)), 0.9);
+  EXPECT_EQ(fit.leaves, relabelled.Estimator().Estimate(study.counts, Evidence::kReports)->leaves);
+}
+
+TEST(CorrectedTest, WithoutPublicLabelsReportsDecide) {
+  HalvesStudy study(Halves(100, 1), /*use_labels=*/false);
+  study.Ask(Halves(50'000, 2), "4");
+  const CorrectedFit fit = *study.Estimator().Estimate(study.counts, Evidence::kReports);
+  EXPECT_GT(Accuracy(study.ModelOf(fit)), 0.9);
+}
+
+TEST(CorrectedTest, SameReportsGiveTheSameModel) {
+  HalvesStudy study(Halves(100, 1));
+  study.Ask(Halves(5000, 2), "1");
+  EXPECT_EQ(study.Estimator().Estimate(study.counts, Evidence::kBoth)->leaves,
+            study.Estimator().Estimate(study.counts, Evidence::kBoth)->leaves);
+}
+
+TEST(CorrectedTest, RefusesNumbers) {
+  Table rows(std::make_shared<const Schema>(
+      *Schema::CreateRegression({Numeric("x", 0, 1)}, "y", Target{.min = 0, .max = 1})));
+  EXPECT_THAT(CorrectedEstimator::Create({Tree::SingleLeaf()}, PartitionOptions(), rows).status(),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("take smooth")));
+}
+
+}  // namespace
+}  // namespace coppice::curator
