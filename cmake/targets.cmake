@@ -116,8 +116,9 @@ function(coppice_room room)
     else()
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
     endif()
-    # Tests put sources of their own in the place of some of the kernel's, which a linker allows while each is by itself.
-    if((COPPICE_UNITY OR COPPICE_SANITIZER) AND NOT room STREQUAL "privacy")
+    # Each source of these two is by itself, so that a linker can take one without the others: tests put sources of their own
+    # in the place of some of the kernel's, and the C library takes trees without the words about them, which need Abseil.
+    if((COPPICE_UNITY OR COPPICE_SANITIZER) AND NOT room MATCHES "^(privacy|model)$")
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
     endif()
     if(COPPICE_FUZZES AND room IN_LIST COPPICE_PARSING_ROOMS)

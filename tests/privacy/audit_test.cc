@@ -32,11 +32,8 @@ using ::coppice::testing::DomainFor;
 
 constexpr Domain kDomain{.leaves = 2, .classes = 2};
 
-// With a window of few outputs, each of which is seen often enough to be told from others.
 std::unique_ptr<LocalMechanism> Make(MechanismKind kind, const char* epsilon) {
-  Domain domain = DomainFor(kind, kDomain);
-  domain.window = Window{.reach = 5, .half_width = 2};
-  return *MakeLocalMechanism(kind, *Budget::Parse(epsilon), domain);
+  return *MakeLocalMechanism(kind, *Budget::Parse(epsilon), DomainFor(kind, kDomain));
 }
 
 double LowerBound(const lab::AuditSubject& subject, uint64_t trials, uint32_t threads = 2) {

@@ -4,8 +4,9 @@
 // Three rules are tried. Boosting from the public predictor's scores (label_boosting.h) is taken
 // unless another has less squared error on held-out reports: boosting from no scores at all by more
 // than one standard error, which happens where reports are many and public rows misleading; and the
-// rule of label_only.h, which boosts margins, by more than two. It was the only one once, and wins
-// where held-out reports rarely say so; it is kept as long as they ever do.
+// rule of label_only.h, which boosts margins, by more than two. The last
+// is the estimator smooth's own rule, and a candidate here as long as held-out reports ever take
+// it.
 //
 // Guarantee  post-processing of randomized labels, of features in the clear and of public rows:
 //            costs no privacy, may be repeated.

@@ -26,7 +26,7 @@ constexpr std::array kShares = {0.25, 0.5, 0.75, 1.0};
 constexpr double kGuard = 2;  // in standard errors
 constexpr double kLeastCurvature = 1e-3;
 
-// In units of a report's noise: half or double of the ridge moved the log loss by .001.
+// In units of a report's noise. Found on the development sets; half and double were not measured.
 constexpr double kScoreRidge = 5;
 constexpr double kScoreMinLeaf = 10;
 constexpr double kScoreMinLeafReports = 20;

@@ -27,6 +27,7 @@ struct TreeCost {
   size_t payload_bytes = 0;
   double margin_influence = 0;
   double two_sided_mass = 0;
+  bool margins_only = false;
 };
 
 // c (V_k - U / K) moves most if one class of the leaf moves up as far as it can and another down.
@@ -55,7 +56,8 @@ StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon, const D
   return TreeCost{.margin_noise = MarginNoiseOf(*mechanism, is_number_alone),
                   .payload_bytes = mechanism->payload_bytes(),
                   .margin_influence = MarginInfluence(mechanism->MaxInfluence(), domain.classes),
-                  .two_sided_mass = mechanism->TwoSidedMass()};
+                  .two_sided_mass = mechanism->TwoSidedMass(),
+                  .margins_only = mechanism->margins_only()};
 }
 
 // Ranks by noise beyond the slack, then bytes, then a liar's influence, then noise; less is better.
@@ -73,10 +75,10 @@ bool IsBetter(const MechanismCost& a, const MechanismCost& b, double least_noise
 // Up to this epsilon a correction is better off with one bit about the margin, where there is one.
 constexpr uint64_t kMostNanosOfOneBit = 1'000'000'000;
 
-bool Serves(MechanismKind kind, ReportPurpose purpose, const Budget& epsilon, uint32_t classes) {
+bool Serves(const MechanismCost& cost, ReportPurpose purpose, uint32_t classes) {
   if (purpose == ReportPurpose::kMargins) return true;
-  const bool wants_bit = classes == 2 && epsilon.nanos() <= kMostNanosOfOneBit;
-  return (kind == MechanismKind::kSignedHadamard) == wants_bit;
+  const bool wants_bit = classes == 2 && cost.epsilon.nanos() <= kMostNanosOfOneBit;
+  return cost.margins_only == wants_bit;
 }
 
 std::string Why(const MechanismCost& chosen, const MechanismCost& quietest) {
@@ -115,6 +117,7 @@ StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
     cost.payload_bytes = std::max(cost.payload_bytes, known->second.payload_bytes);
     cost.margin_influence = std::max(cost.margin_influence, known->second.margin_influence);
     cost.two_sided_mass = std::max(cost.two_sided_mass, known->second.two_sided_mass);
+    cost.margins_only = known->second.margins_only;
   }
   return cost;
 }
@@ -129,9 +132,8 @@ StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const ReportSub
   std::vector<MechanismCost> costs;
   size_t smallest = std::numeric_limits<size_t>::max();
   for (const MechanismKind kind : AllMechanismKinds()) {
-    if (!Serves(kind, purpose, epsilon, subject.outputs)) continue;
     const StatusOr<MechanismCost> cost = CostOf(kind, epsilon, subject);
-    if (!cost.ok()) continue;
+    if (!cost.ok() || !Serves(*cost, purpose, subject.outputs)) continue;
     smallest = std::min(smallest, cost->payload_bytes);
     if (max_payload_bytes == 0 || cost->payload_bytes <= max_payload_bytes) costs.push_back(*cost);
   }

@@ -43,6 +43,7 @@ struct MechanismCost {
   // The most that one report, honest or not, can add to the margin of a leaf.
   double margin_influence = 0;
   double two_sided_mass = 0;  // LocalMechanism::TwoSidedMass(), largest of all trees
+  bool margins_only = false;  // LocalMechanism::margins_only()
 };
 
 // What payloads are about.

@@ -227,9 +227,13 @@ AuditSubject SubjectOf(const LocalMechanism& mechanism) {
                                  mechanism.Randomize(value, column, random));
         std::vector<int64_t> sums(mechanism.sum_size());
         COPPICE_RETURN_IF_ERROR(mechanism.Add(payload, column, absl::MakeSpan(sums)));
+        // The tails of Laplace noise are lumped, as each value of them is rare; other reports add
+        // to few sums by little, which is all shown.
+        const bool has_tails = mechanism.adds_laplace_noise();
         std::string summary;
         for (const int64_t sum : sums) {
-          summary.push_back(static_cast<char>('1' + std::clamp<int64_t>(sum, -1, 2)));
+          summary.push_back(
+              static_cast<char>('1' + (has_tails ? std::clamp<int64_t>(sum, -1, 2) : sum)));
         }
         return summary;
       }};
