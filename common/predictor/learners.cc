@@ -7,8 +7,7 @@
 namespace coppice {
 namespace {
 
-// Numbers of trees and the rate are customary values that no table was tuned for; half as many
-// trees cost .1 points at most (docs/research/mechanisms.md#public-predictor).
+// Customary values; what half or double of them would do was not measured.
 constexpr uint32_t kForestSize = 64;
 constexpr uint32_t kRounds = 100;
 constexpr double kRate = 0.1;
