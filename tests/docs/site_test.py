@@ -249,7 +249,7 @@ class TreeTest(unittest.TestCase):
         layers.write_text(layers.read_text() + "spare | server/spare | base | absl\n")
         built = build(self.root, self.root / "site")
         self.assertNotEqual(built.returncode, 0)
-        self.assertIn("architecture.svg", built.stdout)
+        self.assertIn("rooms.svg", built.stdout)
 
     def test_other_folders_are_not_replaced(self):
         built = build(self.root, self.root / "docs")
