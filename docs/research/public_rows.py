@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Compares what `coppice-lab public` learns from public rows alone with scikit-learn's learners.
 
     docs/research/public_rows.py --lab build/release/bin/coppice-lab --data DATA
@@ -238,7 +238,10 @@ def parse_arguments():
     parser.add_argument("--sets", nargs="+", default=CLASS_SETS + NUMBER_SETS)
     parser.add_argument("--max-model-bytes", type=int, default=1_000_000)
     parser.add_argument("--cache")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if os.environ.get("COPPICE_SMALLEST") == "1":  # smallest.sh says what for
+        options.sets, options.repeats = ["banknote", "abalone"], 2
+    return options
 
 
 def main():

@@ -149,8 +149,9 @@ def missing_for(command):
     tool = "gnuplot" if "scaling" in command else "jq"
     if ".sh" in command and shutil.which(tool) is None:
         return f"{tool} is not installed"
-    if "without_privacy" in command and subprocess.run(["/usr/bin/python3", "-c", "import sklearn"], capture_output=True, check=False).returncode:
-        return "python3-sklearn is not installed"
+    with_sklearn = "without_privacy" in command or "public_rows" in command
+    if with_sklearn and subprocess.run(["/usr/bin/python3", "-c", "import pandas, sklearn"], capture_output=True, check=False).returncode:
+        return "python3-pandas or python3-sklearn is not installed"
     if "boost_speed" in command and subprocess.run(["/usr/bin/python3", "-c", "import xgboost"], capture_output=True, check=False).returncode:
         return "python3-xgboost is not installed"
     return ""

@@ -97,7 +97,7 @@ StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& test,
 StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& rows,
                                             const PartitionOptions& partition, uint64_t seed,
                                             const CancelCheck& cancel) {
-  constexpr size_t kFolds = 10;  // models of 90 % of the rows are nearly as good as of all
+  constexpr size_t kHeldOutFolds = 10;  // models of 90 % of the rows are nearly as good as of all
   const size_t n = rows.num_rows();
   // A single row cannot be held out. Half right, or no error at all: there is nothing to go by.
   if (n < 2) return std::vector<double>{rows.schema().target() ? 0 : 0.5};
@@ -106,7 +106,7 @@ StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& r
   std::iota(order.begin(), order.end(), size_t{0});
   for (size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
   std::vector<double> scores;
-  const size_t folds = std::min(kFolds, n);
+  const size_t folds = std::min(kHeldOutFolds, n);
   for (size_t fold = 0; fold < folds; ++fold) {
     std::vector<size_t> train, test;
     for (size_t i = 0; i < n; ++i) (i % folds == fold ? test : train).push_back(order[i]);

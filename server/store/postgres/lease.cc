@@ -29,7 +29,8 @@ class BootTime final : public LeaseClock {
     clock_gettime(CLOCK_BOOTTIME, &now);
     return absl::DurationFromTimespec(now);
   }
-  bool WaitUntil(CondVar& changed, Mutex& mutex, absl::Duration time) const override {
+  bool WaitUntil(CondVar& changed, Mutex& mutex, absl::Duration time) const override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     return changed.WaitUntil(mutex, After(time - Now()));
   }
 };

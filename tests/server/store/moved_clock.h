@@ -17,7 +17,8 @@ class MovedClock final : public storage::LeaseClock {
     return now_;
   }
   // Whoever moves the clock does not know `changed`: this looks at the clock now and then.
-  bool WaitUntil(CondVar& changed, Mutex& mutex, absl::Duration time) const override {
+  bool WaitUntil(CondVar& changed, Mutex& mutex, absl::Duration time) const override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (Now() >= time) return false;
     changed.WaitUntil(mutex, After(absl::Milliseconds(1)));
     return Now() < time;
