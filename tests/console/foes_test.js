@@ -271,8 +271,8 @@ async function attack(curator) {
     setTimeout(reject, 3000);
   }));
   const popup = window.open(`${curator}/`);
-  await new Promise(resolve => setTimeout(resolve, 1500));
-  // The opener policy cuts the two apart: the window looks closed to the page that opened it.
+  // The opener policy cuts the two apart once the page comes: the window looks closed to the page that opened it.
+  for (let tries = 0; tries < 600 && popup !== null && !popup.closed; ++tries) await new Promise(resolve => setTimeout(resolve, 100));
   outcomes['a window of it'] = popup === null || popup.closed ? 'failed' : 'held';
   return outcomes;
 }
