@@ -191,7 +191,7 @@ TEST_F(RelayedJobTest, KilledRelaysAndCuratorsLoseAndRepeatNothing) {
 TEST_F(RelayedJobTest, ABatchThatIsTooSmallIsSeenByNobody) {
   StartRelay("2000", {"--deal", "4s", "--collect", "5s"});
   std::vector<std::string> line = SimulateLine();
-  line.insert(line.end(), {"--limit", "300"});
+  line.insert(line.end(), {"--limit", "30"});
   const Outcome simulated = RunProgram(line);
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
   ASSERT_TRUE(testing::Eventually([this] {
