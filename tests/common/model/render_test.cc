@@ -65,11 +65,11 @@ TEST(RenderTest, RefusesATreeThatTheModelDoesNotHave) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("0 to 0")));
 }
 
-// A chain of 490 levels, and below it a full tree: a file of a megabyte whose text would take a
-// hundred times as much.
+// A chain of 490 levels, and below it a full tree: a file of a few megabytes whose text would take
+// hundreds of times as much.
 Model DeepModel() {
   constexpr uint32_t kChain = 490;
-  constexpr uint32_t kLeaves = 1u << 14;
+  constexpr uint32_t kLeaves = 1u << 16;
   const Schema schema = *Schema::Create({Numeric("x", 0, 1)}, "y", {"a", "b"});
   std::vector<Node> nodes;
   for (uint32_t i = 0; i < kChain; ++i) {
