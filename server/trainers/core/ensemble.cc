@@ -66,12 +66,11 @@ Parameter DepthParameter(std::string default_value, std::string description) {
                           std::move(description));
 }
 
-uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema,
-                 const EnsembleOptions& options) {
+uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema, uint32_t trees) {
   if (settings.Has("depth")) return static_cast<uint32_t>(settings.Integer("depth"));
   auto depth = static_cast<uint32_t>(std::min<size_t>(schema.num_features(), kMaxTrainedDepth));
   const auto fits = [&] {
-    const ModelShape shape{.trees = options.trees, .leaves = uint64_t{options.trees} << depth};
+    const ModelShape shape{.trees = trees, .leaves = uint64_t{trees} << depth};
     return MostModelBytes(shape, schema) <= kUsualModelBytes;
   };
   while (depth > 1 && !fits()) --depth;

@@ -80,9 +80,8 @@ struct ModelShape {
 uint64_t MostModelBytes(const ModelShape& shape, const Schema& schema);
 
 // Returns the set depth. If none is set, as many levels as there are features, at most
-// kMaxTrainedDepth, and no more than a model of kUsualModelBytes has room for.
-uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema,
-                 const EnsembleOptions& options);
+// kMaxTrainedDepth, and no more than a model of so many trees has room for in kUsualModelBytes.
+uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema, uint32_t trees);
 // A little less than a daemon takes by default (63 MiB): a default must not be refused. Ten trees
 // of two classes and 16 levels take half of it; of nine classes they would take more.
 inline constexpr uint64_t kUsualModelBytes = uint64_t{60} << 20;

@@ -69,6 +69,7 @@ inline Manifest FakeManifest(const Terms& terms) {
           .min_reports = 100,
           .sequence = 2,
           .issued_unix_seconds = 1000,
+          .public_features = terms.num_public_features(),
           .direct = DirectSealing{.key = FakeDirect(), .report_bytes = kFakeReportBytes}};
 }
 

@@ -120,7 +120,7 @@ TEST(XgboostTest, ACategoryGoesRight) {
 
 // XGBoost dumps no numeric split of a categorical column, as one below which there is nothing is.
 TEST(XgboostTest, AMissingCategoryIsApartByACategoryThatThereIsNot) {
-  const Json tree = TreeOf({.kind = SplitKind::kMissing, .feature = 2});
+  const Json tree = TreeOf({.kind = SplitKind::kMissing, .feature = 2, .left = 1, .right = 2});
   EXPECT_EQ(tree["split_type"][0], 1);
   EXPECT_EQ(tree["categories"], Json::array({3}));  // two values, and other
   EXPECT_EQ(tree["default_left"][0], 0);

@@ -118,13 +118,13 @@ TEST_F(DatasetServiceTest, WhatIsRefusedEndsTheStreamAndWhatCameBeforeStays) {
   EXPECT_THAT(Upload({Rows("d", 3, 3)}),
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("dataset")));
   EXPECT_THAT(Upload({}), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("dataset")));
-  EXPECT_THAT(Upload({Rows("datasets/d", 3, 0), Rows("datasets/other", 0, 3)}),
+  EXPECT_THAT(Upload({Rows("datasets/d", 3, 1), Rows("datasets/other", 0, 3)}),
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("of one dataset")));
   EXPECT_THAT(Upload({Rows("datasets/e", 0, 3)}),
               GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no dataset e")));
-  EXPECT_THAT(Upload({Rows("datasets/d", 3, 0, true), Rows("", 3, 0, true)}),
+  EXPECT_THAT(Upload({Rows("datasets/d", 4, 0, true), Rows("", 4, 0, true)}),
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("nothing may follow")));
-  EXPECT_EQ(central_.datasets->Get("d")->rows, 3u);
+  EXPECT_EQ(central_.datasets->Get("d")->rows, 4u);
 }
 
 // The block of an UploadRows message as a call of its own.

@@ -90,7 +90,7 @@ TEST_F(ModelServiceTest, BuildRefusesAnInvalidValue) {
                 GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr(field)));
   };
   build_.mutable_where()->set_feature("plan");
-  expect_error("where: is for the smooth estimator");
+  expect_error("where: is for the smooth and the corrected estimator");
   build_.mutable_smooth();
   expect_error("where: must have a category, other or missing");
   build_.mutable_where()->set_other(false);
