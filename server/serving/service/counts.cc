@@ -118,7 +118,8 @@ Status StudyHandlers::GetCounts(const Caller& caller, const v1::GetCountsRequest
   for (const curator::NodeCounts& node : counts.break_down.nodes) {
     *response->add_nodes() = NodeToProto(view, node);
   }
-  for (const std::string& name : NamesOf(*counts.terms, (*counts.forest)[asked.tree])) response->add_class_names(name);
+  for (const std::string& name : NamesOf(*counts.terms, (*counts.forest)[asked.tree]))
+    response->add_class_names(name);
   response->set_method(MethodOf(counts));
   return OkStatus();
 }
