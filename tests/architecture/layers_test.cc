@@ -301,8 +301,8 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
                           file == "common/encrypt/hpke.cc" ||              // nonces of answers
                           file.rfind("client/device/grpc", 0) == 0;        // jitter
     EXPECT_TRUE(may_call || !calls_generator) << file;
-    const bool may_seed = file.rfind("server/curator/partition/public_random", 0) == 0 ||
-                          file.rfind("server/lab/", 0) == 0;
+    const bool may_seed =
+        file.rfind("common/base/public_random", 0) == 0 || file.rfind("server/lab/", 0) == 0;
     EXPECT_TRUE(may_seed || !std::regex_search(text, kPublic)) << file;
   }
 }
