@@ -56,7 +56,8 @@ class WindowResponse final : public LocalMechanism {
   Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                        absl::Span<int64_t> sums) const override;
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
-  // Of a number at an end, which is the most, or nearly (docs/research/mechanisms.md#break-downs).
+  // For a number at an end, where it is largest or nearly so
+  // (docs/research/mechanisms.md#break-downs).
   NoiseVariance Variance(uint32_t label) const override;
   double MarginVariance(double place) const override;
   Influence MaxInfluence() const override;

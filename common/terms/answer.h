@@ -33,9 +33,8 @@ struct AnswerIn {
 // numbers without bias.
 //
 // Guarantee  As LocalMechanism's, and never declines, so that whether a device answers tells
-// nothing
-//            of its label: one that is none of the classes becomes one drawn uniformly, and a
-//            missing number counts as the middle of the range.
+//            nothing of its label: one that is none of the classes becomes one drawn uniformly, and
+//            a missing number counts as the middle of the range.
 // Errors     Unavailable if the random source fails; the payload is empty then.
 // Source     docs/research/mechanisms.md#numbers.
 Status RandomizeAnswer(const Terms& terms, const AnswerIn& in, const LabelledRow& row,

@@ -310,7 +310,7 @@ StatusOr<ModelClaim> Models::Reserve(const std::string& owner, const ModelUse& a
   while (true) {
     FindNewOwners();
     const MutexLock lock(mutex_);
-    // One that was published meanwhile may have given its room back already.
+    // A model published in the meantime may already have given its room back.
     if (!unowned_.empty()) continue;
     COPPICE_RETURN_IF_ERROR(CheckQuota(owner, UseNow(owner), added, most));
     return Hold(owner, added);
