@@ -68,7 +68,7 @@ StatusOr<Budget> LeastEpsilon(const Model& model, const Promise& promise) {
   COPPICE_ASSIGN_OR_RETURN(const Budget local, Budget::FromNanos(certificate.epsilon_nanos));
   std::vector<uint32_t> leaves;
   for (size_t t = 0; t < model.forest().size(); ++t) {
-    // Nobody reports about trees that were made from public data alone.
+    // Nobody reports about trees that were made from public rows alone.
     if (!model.is_public(t)) leaves.push_back(model.forest()[t].num_leaves());
   }
   COPPICE_ASSIGN_OR_RETURN(const double mass,

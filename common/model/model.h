@@ -48,7 +48,7 @@ struct LeafPrediction {
   // The node whose sums the leaf uses: the leaf's own, or the ancestor it was pruned to.
   uint32_t source_node = 0;
   // Scores only: what noise has added, one per output; empty if it is not known. A tree without any
-  // noise adds none if other trees of the model have noise: it was made from public data.
+  // noise adds none if other trees of the model have noise: it was made from public rows.
   std::vector<OutputNoise> noise{};
   double term = 0;  // the leaf's entry in the terms of its tree's shared noise
 
@@ -150,7 +150,7 @@ class Model {
   const std::vector<std::vector<LeafPrediction>>& leaves() const { return leaves_; }
   const Certificate& certificate() const { return certificate_; }
   LeafKind leaf_kind() const { return leaf_kind_; }
-  // Whether a tree adds no noise although others do: it was made from public data alone.
+  // Whether a tree adds no noise although others do: it was made from public rows alone.
   bool is_public(size_t tree) const { return is_public_[tree]; }
 
   // With one tree of probabilities, the label and probabilities of its leaf; otherwise the trees'

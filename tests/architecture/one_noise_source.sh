@@ -100,8 +100,8 @@ expect flags "$(for name in coppiced coppice coppice-lab coppice-relay coppice-r
   noise_flags "$bin/$name"
 done | sort)" 'coppice data split --seed' 'coppice study create --seed' 'coppice study preview --seed' \
     'coppice-lab central --seed' 'coppice-lab curve --seed' 'coppice-lab local --seed' \
-    'coppice-lab synthesize --seed' \
-    'coppice-lab plan --seed' 'coppice-research run --seed'
+    'coppice-lab plan --seed' 'coppice-lab public --seed' 'coppice-lab synthesize --seed' \
+    'coppice-research rademacher --seed' 'coppice-research run --seed'
 expect 'flags of the second source' "$(noise_flags "$second_source")" 'second_source --noise-seed'
 
 # Prints accuracies of twenty repetitions, and their spread: two runs with noise of their own print the same with

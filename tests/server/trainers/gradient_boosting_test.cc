@@ -126,6 +126,14 @@ TEST(GradientBoostingTest, AskingWhatIsMissingSeparatesRows) {
   EXPECT_EQ(model.Predict({0.5, 0.5}).label, 0u);
 }
 
+TEST(GradientBoostingTest, TwentyRowsCanBeToldApart) {
+  Table table(SquareSchema(2));
+  for (int r = 0; r < 20; ++r) table.Append({(r + 0.5) / 20, 0.5}, r < 10 ? 0 : 1);
+  const Model model = Boosted(table);
+  EXPECT_EQ(model.Predict({0.2, 0.5}).label, 0u);
+  EXPECT_EQ(model.Predict({0.8, 0.5}).label, 1u);
+}
+
 TEST(GradientBoostingTest, NothingIsDrawn) {
   const Table table = RandomTable(MixedClasses(), {.rows = 400, .unlabelled = 0.1}, 9);
   EXPECT_EQ(Boosted(table, GradientBoosting(), 1), Boosted(table, GradientBoosting(), 2));

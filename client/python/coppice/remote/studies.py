@@ -473,9 +473,13 @@ def _set_estimator(
         request.weighted.CopyFrom(model_pb2.WeightedEstimator(**given))
     elif estimator in ("smooth", "corrected") or evidence is not None:
         word = "UNSPECIFIED" if evidence in (None, "both") else str(evidence).upper()
-        chosen = request.corrected if estimator == "corrected" else request.smooth
-        chosen.evidence = model_pb2.Evidence.Value("EVIDENCE_" + word)
-        chosen.SetInParent()
+        chosen = model_pb2.Evidence.Value("EVIDENCE_" + word)
+        if estimator == "corrected":
+            request.corrected.evidence = chosen
+            request.corrected.SetInParent()
+        else:
+            request.smooth.evidence = chosen
+            request.smooth.SetInParent()
 
 
 def _set_where(
