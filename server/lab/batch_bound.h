@@ -16,7 +16,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
-#include "server/curator/estimation/plan.h"
+#include "server/curator/estimation/planning/plan.h"
 #include "server/lab/commands.h"
 
 namespace coppice::lab {

@@ -8,7 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/lab/commands.h"
 #include "server/lab/grid.h"
 #include "server/lab/report.h"

@@ -27,7 +27,7 @@
 #include "common/privacy/openssl_random.h"
 #include "common/terms/pem.h"
 #include "common/wire/manifest.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/studies/studies.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/support/batch_maker.h"

@@ -12,7 +12,7 @@
 #include "common/privacy/openssl_random.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
-#include "server/curator/estimation/smooth.h"
+#include "server/curator/estimation/smooth/smooth.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
 #include "tests/support/data_dir.h"

@@ -21,7 +21,7 @@
 #include "common/wire/proto/packed_forest.h"
 #include "common/wire/terms.h"
 #include "server/curator/estimation/estimator.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/studies/studies.h"
 #include "server/store/memory_store.h"

@@ -9,9 +9,9 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/report_form.h"
-#include "server/curator/estimation/consistent_counts.h"
-#include "server/curator/estimation/node_evidence.h"
-#include "server/curator/estimation/prune.h"
+#include "server/curator/estimation/counts/consistent_counts.h"
+#include "server/curator/estimation/counts/node_evidence.h"
+#include "server/curator/estimation/counts/prune.h"
 #include "server/curator/partition/find_leaves.h"
 
 namespace coppice::curator {

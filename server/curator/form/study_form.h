@@ -32,10 +32,10 @@
 #include "common/terms/report_form.h"
 #include "common/terms/terms.h"
 #include "common/terms/ticket.h"
-#include "server/curator/estimation/alarms.h"
-#include "server/curator/estimation/break_down.h"
-#include "server/curator/estimation/consistent_counts.h"
+#include "server/curator/estimation/counts/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/inspection/alarms.h"
+#include "server/curator/estimation/inspection/break_down.h"
 #include "server/curator/partition/by_value.h"
 
 namespace coppice::curator {

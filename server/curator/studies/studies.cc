@@ -16,7 +16,7 @@
 #include "common/base/text.h"
 #include "common/encrypt/direct_message.h"
 #include "common/wire/proto/convert.h"
-#include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/estimation/smooth/smooth_basis.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/intake/submission.h"
 #include "server/curator/keys/direct_keys.h"

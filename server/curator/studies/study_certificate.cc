@@ -11,7 +11,7 @@
 #include "common/base/text.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/terms/signature.h"
-#include "server/curator/estimation/readers_bound.h"
+#include "server/curator/estimation/inspection/readers_bound.h"
 #include "server/curator/studies/study_model.h"
 
 namespace coppice::curator {

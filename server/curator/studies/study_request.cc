@@ -13,7 +13,7 @@
 #include "common/terms/sha256.h"
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "server/curator/estimation/mechanism_choice.h"
+#include "server/curator/estimation/planning/mechanism_choice.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"

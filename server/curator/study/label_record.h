@@ -19,7 +19,7 @@
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/table/table.h"
-#include "server/curator/estimation/label_only.h"
+#include "server/curator/estimation/labels/label_only.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/study/study.h"
 #include "server/store/store.h"

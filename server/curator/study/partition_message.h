@@ -5,7 +5,7 @@
 
 #include "common/base/status.h"
 #include "coppice/v1/study.pb.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/partition/partition.h"
 
 namespace coppice::curator {

@@ -18,7 +18,7 @@
 #include "common/terms/report_outcome.h"
 #include "common/terms/sha256.h"
 #include "common/terms/terms.h"
-#include "server/curator/estimation/alarms.h"
+#include "server/curator/estimation/inspection/alarms.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/study_settings.h"
 

@@ -11,7 +11,7 @@
 #include "common/wire/field_error.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/study.pb.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 
 namespace coppice::curator {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/mutex.h"
-#include "server/curator/estimation/alarms.h"
+#include "server/curator/estimation/inspection/alarms.h"
 #include "server/curator/form/study_form.h"
 #include "server/curator/study/report_history.h"
 #include "server/curator/study/study_info.h"

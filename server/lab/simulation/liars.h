@@ -37,7 +37,7 @@
 #include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/table/table.h"
-#include "server/curator/estimation/consistent_counts.h"
+#include "server/curator/estimation/counts/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/partition/public_random.h"
 

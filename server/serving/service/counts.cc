@@ -13,7 +13,7 @@
 #include "common/model/render_label.h"
 #include "common/terms/answer.h"
 #include "common/wire/proto/convert.h"
-#include "server/curator/estimation/break_down.h"
+#include "server/curator/estimation/inspection/break_down.h"
 #include "server/serving/service/handlers.h"
 #include "server/serving/service/messages.h"
 

@@ -10,7 +10,7 @@
 #include "common/base/text.h"
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"

@@ -40,7 +40,7 @@ RECIPES = {
         ],
         # Files that may name one: the simulated liars and the default choice, which are about some mechanisms.
         "names": r"MechanismKind::k\w|v1::MECHANISM_[^U]",
-        "may_name": r"common/ldp/|server/lab/simulation/liars\.cc|server/curator/estimation/mechanism_choice\.h",
+        "may_name": r"common/ldp/|server/lab/simulation/liars\.cc|server/curator/estimation/planning/mechanism_choice\.h",
     },
     "trainer": {
         "section": "Adding a trainer",

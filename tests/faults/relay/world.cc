@@ -7,7 +7,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "tests/faults/relay/world_impl.h"
 #include "tests/support/schemas.h"
 

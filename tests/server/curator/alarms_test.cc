@@ -1,4 +1,4 @@
-#include "server/curator/estimation/alarms.h"
+#include "server/curator/estimation/inspection/alarms.h"
 
 #include <cmath>
 #include <map>

@@ -13,7 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/wire/manifest.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/studies.h"
 #include "tests/server/curator/curator_fixture.h"

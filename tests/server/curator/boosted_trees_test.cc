@@ -1,6 +1,6 @@
 // Boosting on public values: the best split, what leaves hold, and that trees and bins agree.
 
-#include "server/curator/estimation/boosted_trees.h"
+#include "server/curator/estimation/labels/boosted_trees.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

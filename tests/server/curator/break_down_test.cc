@@ -1,4 +1,4 @@
-#include "server/curator/estimation/break_down.h"
+#include "server/curator/estimation/inspection/break_down.h"
 
 #include <algorithm>
 #include <cmath>

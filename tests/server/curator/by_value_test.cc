@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/public_values.h"
-#include "server/curator/estimation/consistent_counts.h"
+#include "server/curator/estimation/counts/consistent_counts.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/schemas.h"

@@ -1,4 +1,4 @@
-#include "server/curator/estimation/consistent_counts.h"
+#include "server/curator/estimation/counts/consistent_counts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/estimation/alarms.h"
-#include "server/curator/estimation/break_down.h"
+#include "server/curator/estimation/inspection/alarms.h"
+#include "server/curator/estimation/inspection/break_down.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"

@@ -1,6 +1,6 @@
 // The corrected estimator from public rows to a model.
 
-#include "server/curator/estimation/corrected.h"
+#include "server/curator/estimation/correction/corrected.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The correction of known log odds by exact and by noisy reports about the leaves of small trees.
 
-#include "server/curator/estimation/correction.h"
+#include "server/curator/estimation/correction/correction.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

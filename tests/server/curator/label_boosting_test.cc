@@ -1,6 +1,6 @@
 // Boosting of scores on randomized labels, and the choice among the rules that do so.
 
-#include "server/curator/estimation/label_boosting.h"
+#include "server/curator/estimation/labels/label_boosting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/base/public_random.h"
-#include "server/curator/estimation/corrected_labels.h"
+#include "server/curator/estimation/labels/corrected_labels.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

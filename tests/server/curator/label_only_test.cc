@@ -1,6 +1,6 @@
 // Label-only studies: unbiased margins, what is learned from them, and what is not believed.
 
-#include "server/curator/estimation/label_only.h"
+#include "server/curator/estimation/labels/label_only.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Residuals of reports about a predictor: what they mean on average, by enumeration of everything
 // that can happen, and how much they vary.
 
-#include "server/curator/estimation/leaf_residuals.h"
+#include "server/curator/estimation/correction/leaf_residuals.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

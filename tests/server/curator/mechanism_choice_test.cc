@@ -1,4 +1,4 @@
-#include "server/curator/estimation/mechanism_choice.h"
+#include "server/curator/estimation/planning/mechanism_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

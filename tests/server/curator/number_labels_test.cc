@@ -14,9 +14,9 @@
 
 #include "common/base/status.h"
 #include "common/ldp/randomized_rounding.h"
-#include "server/curator/estimation/consistent_counts.h"
-#include "server/curator/estimation/plan.h"
-#include "server/curator/estimation/smooth.h"
+#include "server/curator/estimation/counts/consistent_counts.h"
+#include "server/curator/estimation/planning/plan.h"
+#include "server/curator/estimation/smooth/smooth.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"

@@ -1,4 +1,4 @@
-#include "server/curator/estimation/plan.h"
+#include "server/curator/estimation/planning/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

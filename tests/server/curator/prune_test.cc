@@ -1,4 +1,4 @@
-#include "server/curator/estimation/prune.h"
+#include "server/curator/estimation/counts/prune.h"
 
 #include <cmath>
 #include <limits>

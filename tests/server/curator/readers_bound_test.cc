@@ -1,4 +1,4 @@
-#include "server/curator/estimation/readers_bound.h"
+#include "server/curator/estimation/inspection/readers_bound.h"
 
 #include <vector>
 

@@ -9,7 +9,7 @@
 #include "common/describe/verdict.h"
 #include "common/ldp/amplification.h"
 #include "common/wire/proto/convert.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "tests/server/curator/batch_fixture.h"
 
 namespace coppice::curator {

@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/encrypt/report_seal.h"
 #include "common/wire/manifest.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
 #include "server/curator/study/study_sealing.h"

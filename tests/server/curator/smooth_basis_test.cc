@@ -1,6 +1,6 @@
 // The basis against its definition: P, its eigenvectors, and both ways to compute them.
 
-#include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/estimation/smooth/smooth_basis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

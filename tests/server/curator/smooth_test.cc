@@ -1,6 +1,6 @@
 // The smooth estimator on forests of a few trees: what it believes, and what it says about it.
 
-#include "server/curator/estimation/smooth.h"
+#include "server/curator/estimation/smooth/smooth.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

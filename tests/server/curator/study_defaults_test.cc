@@ -1,4 +1,4 @@
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 
 #include <gtest/gtest.h>
 

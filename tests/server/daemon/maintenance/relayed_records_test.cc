@@ -6,7 +6,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/daemon/maintenance/check_records.h"
 #include "tests/server/curator/curator_fixture.h"

@@ -6,7 +6,7 @@
 #include "common/base/status.h"
 #include "common/ldp/amplification.h"
 #include "common/wire/proto/convert.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/partition/public_random.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/service_fixture.h"

@@ -6,7 +6,7 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/terms/envelope.h"
-#include "server/curator/estimation/study_defaults.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
 #include "tests/support/raw_offer.h"

@@ -1,0 +1,299 @@
+#include "server/curator/estimation/labels/label_boosting.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "common/base/public_random.h"
+#include "common/base/status_macros.h"
+#include "common/terms/terms.h"
+#include "server/curator/partition/find_leaves.h"
+
+namespace coppice::curator {
+namespace {
+
+constexpr size_t kLabelFolds = 3;
+constexpr uint64_t kLabelFoldSeed = 0x626f6f7374;  // any public number
+constexpr uint32_t kRoundsPerStage = 10;
+constexpr size_t kMostStages = 20;
+// Boosting ends after this many stages without a better one: what is learned from there on is
+// noise.
+constexpr size_t kStagesOfPatience = 6;
+constexpr std::array kShares = {0.25, 0.5, 0.75, 1.0};
+constexpr double kGuard = 2;  // in standard errors
+constexpr double kLeastCurvature = 1e-3;
+
+// In units of a report's noise. Found on the development sets; half and double were not measured.
+constexpr double kScoreRidge = 5;
+constexpr double kScoreMinLeaf = 10;
+constexpr double kScoreMinLeafReports = 20;
+
+// z: the unbiased share of each column's class.
+double ShareOf(const LabelReports& reports, size_t column, size_t row) {
+  const Schema& schema = reports.rows->schema();
+  return 1.0 / schema.num_classes() + reports.margins[column][row] / MarginScale(schema);
+}
+
+// The noise of a report in margins. Margins have mean square 1 without it.
+double LabelNoise(const LabelReports& reports) {
+  double squares = 0, count = 0;
+  for (const std::vector<double>& column : reports.margins) {
+    for (const double margin : column) squares += margin * margin;
+    count += static_cast<double>(column.size());
+  }
+  const double noise = std::max(squares / count - 1, 0.0);
+  const auto columns = static_cast<double>(reports.margins.size());
+  return columns > 1 ? noise * (columns - 1) / columns : noise;
+}
+
+BoostOptions ScoreOptions(size_t reports, double noise) {
+  const double tenth = std::floor(static_cast<double>(reports) / 10);
+  return {.rate = 0.1,
+          .ridge = kScoreRidge * noise,
+          .min_leaf = std::max(
+              1.0, std::min(tenth, std::max(kScoreMinLeafReports, kScoreMinLeaf * noise)))};
+}
+
+// Turns one row's scores into probabilities, in place.
+void ToProbabilities(absl::Span<double> of_columns) {
+  if (of_columns.size() > 1) return Softmax(of_columns);
+  of_columns[0] = 1 / (1 + std::exp(-2 * of_columns[0]));
+}
+
+void AddTree(const BoostedTree& tree, const Table& rows, RowColumns& scores) {
+  const std::vector<uint32_t> leaf_of = FindLeaves(tree.tree, rows);
+  for (size_t k = 0; k < scores.size(); ++k) {
+    for (size_t i = 0; i < leaf_of.size(); ++i) scores[k][i] += tree.values[leaf_of[i]][k];
+  }
+}
+
+// The trees of one fold, which are boosted on the reports of the others.
+struct BoostedFold {
+  std::vector<uint32_t> subset{};
+  RowColumns scores{};
+  std::vector<BoostedTree> trees{};
+};
+
+// What held-out reports say of one stage and share.
+struct HeldOutGain {
+  double sum = 0;
+  double squares = 0;
+
+  double LessErrors(double reports) const {
+    return sum - kGuard * std::sqrt(std::max(squares - sum * sum / reports, 0.0));
+  }
+};
+
+class LabelBooster {
+ public:
+  // At most `most_trees` are grown.
+  LabelBooster(const LabelReports& reports, RowColumns start, size_t most_trees)
+      : most_stages_(std::min(kMostStages, most_trees / (kLabelFolds * kRoundsPerStage))),
+        reports_(reports),
+        rows_(*reports.rows),
+        bins_(rows_),
+        start_(std::move(start)),
+        options_(ScoreOptions(rows_.num_rows(), LabelNoise(reports))),
+        fold_of_(rows_.num_rows()),
+        gradients_(start_),
+        curvatures_(start_) {
+    PublicRandom random(kLabelFoldSeed);
+    for (uint32_t& fold : fold_of_) fold = static_cast<uint32_t>(random.Below(kLabelFolds));
+    for (BoostedFold& fold : folds_) fold.scores = start_;
+    for (uint32_t i = 0; i < fold_of_.size(); ++i) {
+      for (size_t q = 0; q < kLabelFolds; ++q) {
+        if (fold_of_[i] != q) folds_[q].subset.push_back(i);
+      }
+    }
+  }
+
+  StatusOr<LabelBoost> Boost(const CancelCheck& cancel) {
+    LabelBoost best;
+    double most = 0;
+    size_t best_stage = 0;
+    for (size_t stage = 1; stage <= most_stages_; ++stage) {
+      for (BoostedFold& fold : folds_) COPPICE_RETURN_IF_ERROR(Advance(fold, cancel));
+      const std::array<HeldOutGain, kShares.size()> gains = Gains();
+      for (size_t a = 0; a < kShares.size(); ++a) {
+        const double gain = gains[a].LessErrors(static_cast<double>(fold_of_.size()));
+        if (gain <= most) continue;
+        most = gain;
+        best_stage = stage;
+        best.share = kShares[a];
+        best.rounds = static_cast<uint32_t>(stage) * kRoundsPerStage;
+      }
+      if (stage >= best_stage + kStagesOfPatience) break;
+    }
+    SetScores(best);
+    SetTrees(best);
+    return best;
+  }
+
+ private:
+  Status Advance(BoostedFold& fold, const CancelCheck& cancel) {
+    if (fold.subset.empty()) return OkStatus();
+    for (uint32_t round = 0; round < kRoundsPerStage; ++round) {
+      COPPICE_RETURN_IF_ERROR(cancel());
+      SetGradients(fold);
+      COPPICE_ASSIGN_OR_RETURN(
+          fold.trees.emplace_back(),
+          GrowNewtonTree(bins_, fold.subset, options_, gradients_, curvatures_));
+      AddTree(fold.trees.back(), rows_, fold.scores);
+    }
+    return OkStatus();
+  }
+
+  void SetGradients(const BoostedFold& fold) {
+    std::vector<double> p(start_.size());
+    for (const uint32_t row : fold.subset) {
+      for (size_t k = 0; k < p.size(); ++k) p[k] = fold.scores[k][row];
+      ToProbabilities(absl::MakeSpan(p));
+      for (size_t k = 0; k < p.size(); ++k) {
+        gradients_[k][row] = ShareOf(reports_, k, row) - p[k];
+        curvatures_[k][row] = std::max(p[k] * (1 - p[k]), kLeastCurvature);
+      }
+    }
+  }
+
+  double SquaredError(size_t row, absl::Span<const double> p) const {
+    double error = 0;
+    for (size_t k = 0; k < p.size(); ++k) {
+      const double off = ShareOf(reports_, k, row) - p[k];
+      error += off * off;
+    }
+    return error;
+  }
+
+  std::array<HeldOutGain, kShares.size()> Gains() const {
+    std::array<HeldOutGain, kShares.size()> gains;
+    std::vector<double> p(start_.size());
+    for (size_t row = 0; row < fold_of_.size(); ++row) {
+      const RowColumns& scores = folds_[fold_of_[row]].scores;
+      const auto error = [&](double share) {
+        for (size_t k = 0; k < p.size(); ++k) {
+          p[k] = start_[k][row] + share * (scores[k][row] - start_[k][row]);
+        }
+        ToProbabilities(absl::MakeSpan(p));
+        return SquaredError(row, p);
+      };
+      const double before = error(0);
+      for (size_t a = 0; a < kShares.size(); ++a) {
+        const double gain = before - error(kShares[a]);
+        gains[a].sum += gain;
+        gains[a].squares += gain * gain;
+      }
+    }
+    return gains;
+  }
+
+  // Sets the held-out scores, and the scores' variance. Two folds share half of their reports, so
+  // their mean has four thirds of the variance seen between them.
+  void SetScores(LabelBoost& best) {
+    for (BoostedFold& fold : folds_) {
+      fold.trees.resize(std::min<size_t>(fold.trees.size(), best.rounds));
+      fold.scores = start_;
+      for (const BoostedTree& tree : fold.trees) AddTree(tree, rows_, fold.scores);
+    }
+    best.held_out = start_;
+    best.variance = RowColumns(start_.size(), std::vector<double>(fold_of_.size()));
+    for (size_t k = 0; k < start_.size(); ++k) {
+      for (size_t row = 0; row < fold_of_.size(); ++row) {
+        const double held_out = folds_[fold_of_[row]].scores[k][row];
+        best.held_out[k][row] += best.share * (held_out - start_[k][row]);
+        double sum = 0, squares = 0;
+        for (const BoostedFold& fold : folds_) sum += fold.scores[k][row];
+        for (const BoostedFold& fold : folds_) {
+          squares += std::pow(fold.scores[k][row] - sum / kLabelFolds, 2);
+        }
+        best.variance[k][row] = best.share * best.share * 4.0 / 3 * squares / (kLabelFolds - 1);
+      }
+    }
+  }
+
+  void SetTrees(LabelBoost& best) {
+    const double factor = best.share / kLabelFolds;
+    for (BoostedFold& fold : folds_) {
+      for (BoostedTree& grown : fold.trees) {
+        ScoreTree& tree = best.trees.emplace_back();
+        for (const std::vector<double>& leaf : grown.values) {
+          if (leaf.size() == 1) tree.values.push_back(-factor * leaf[0]);
+          for (const double value : leaf) tree.values.push_back(factor * value);
+        }
+        tree.tree = std::move(grown.tree);
+      }
+    }
+  }
+
+  const size_t most_stages_;
+  const LabelReports& reports_;
+  const Table& rows_;
+  const RowBins bins_;
+  const RowColumns start_;
+  const BoostOptions options_;
+  std::vector<uint32_t> fold_of_;
+  std::array<BoostedFold, kLabelFolds> folds_;
+  RowColumns gradients_, curvatures_;  // of the fold that advances
+};
+
+}  // namespace
+
+StatusOr<LabelBoost> BoostOnLabels(const PublicPredictor& start, const LabelReports& reports,
+                                   const CancelCheck& cancel) {
+  const uint32_t classes = reports.rows->schema().num_classes();
+  bool fits = !reports.rows->schema().target() && start.columns() == classes &&
+              reports.rows->num_rows() > 0 && reports.margins.size() == MarginColumns(classes);
+  for (const std::vector<double>& column : reports.margins) {
+    fits = fits && column.size() == reports.rows->num_rows();
+  }
+  if (!fits) return InvalidArgumentError("the reports do not have the shape of the predictor");
+  const std::vector<double> scores = start.ScoresOf(*reports.rows);
+  RowColumns by_column(reports.margins.size());
+  for (size_t at = 0; at < scores.size(); at += classes) {
+    const double mean =
+        std::accumulate(scores.begin() + static_cast<std::ptrdiff_t>(at),
+                        scores.begin() + static_cast<std::ptrdiff_t>(at + classes), 0.0) /
+        classes;
+    const size_t first = by_column.size() == 1 ? 1 : 0;
+    for (size_t k = 0; k < by_column.size(); ++k) {
+      by_column[k].push_back(scores[at + first + k] - mean);
+    }
+  }
+  const size_t taken = std::min<size_t>(start.trees().size() + 1, kMaxTrees);  // with the base
+  return LabelBooster(reports, std::move(by_column), kMaxTrees - taken).Boost(cancel);
+}
+
+RowColumns ProbabilitiesOfScores(const RowColumns& scores) {
+  RowColumns result = scores;
+  std::vector<double> p(scores.size());
+  for (size_t row = 0; row < scores[0].size(); ++row) {
+    for (size_t k = 0; k < p.size(); ++k) p[k] = scores[k][row];
+    ToProbabilities(absl::MakeSpan(p));
+    for (size_t k = 0; k < p.size(); ++k) result[k][row] = p[k];
+  }
+  return result;
+}
+
+std::vector<double> SquaredErrors(const LabelReports& reports, const RowColumns& probabilities) {
+  std::vector<double> errors(reports.rows->num_rows());
+  for (size_t k = 0; k < probabilities.size(); ++k) {
+    for (size_t row = 0; row < errors.size(); ++row) {
+      errors[row] += std::pow(ShareOf(reports, k, row) - probabilities[k][row], 2);
+    }
+  }
+  return errors;
+}
+
+double GainInErrors(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    sum += a[i] - b[i];
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  const double variance = squares - sum * sum / static_cast<double>(std::max<size_t>(a.size(), 1));
+  return variance > 0 ? sum / std::sqrt(variance) : 0;
+}
+
+}  // namespace coppice::curator
