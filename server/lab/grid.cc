@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/curator/partition/public_random.h"
 #include "server/lab/numbers.h"
 #include "server/lab/simulation/experiment.h"
 #include "server/trainers/curves/repetitions.h"
@@ -46,7 +46,7 @@ class Runner {
       : rows_(rows), options_(options), result_(result) {}
 
   Status RunOne(uint32_t repetition, PrivateRandom& noise) {
-    curator::PublicRandom seeds(options_.seed, repetition);
+    PublicRandom seeds(options_.seed, repetition);
     const LabRows rows = rows_(seeds.Next());
     const uint64_t partition_seed = seeds.Next();
     if (repetition == 0) result_.classes = rows.test_rows->schema().classes();
@@ -90,8 +90,7 @@ class Runner {
 
   // `cells` must differ only in their estimators.
   Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
-                  curator::PublicRandom& assignment, PrivateRandom& noise,
-                  absl::Span<GridCell> cells) {
+                  PublicRandom& assignment, PrivateRandom& noise, absl::Span<GridCell> cells) {
     const curves::Stopwatch collecting;
     COPPICE_ASSIGN_OR_RETURN(const ReportedRows reported, RowsOfStudy(rows, collect, noise));
     COPPICE_ASSIGN_OR_RETURN(

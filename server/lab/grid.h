@@ -20,7 +20,7 @@
 
 #include "absl/types/span.h"
 #include "common/base/status.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/lab/rows.h"
 #include "server/lab/simulation/experiment.h"
 #include "server/trainers/curves/repetitions.h"

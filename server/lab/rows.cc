@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/curator/partition/public_random.h"
 #include "server/trainers/curves/training.h"
 
 namespace coppice::lab {
 namespace {
 
-std::vector<size_t> Permutation(size_t size, curator::PublicRandom& random) {
+std::vector<size_t> Permutation(size_t size, PublicRandom& random) {
   std::vector<size_t> order(size);
   std::iota(order.begin(), order.end(), size_t{0});
   for (size_t i = size; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
@@ -59,7 +59,7 @@ StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOpti
   }
   const size_t private_rows = options.private_rows == 0 ? left : options.private_rows;
   return [=, test_rows = options.test_rows, public_rows = options.public_rows](uint64_t seed) {
-    curator::PublicRandom random(seed);
+    PublicRandom random(seed);
     const std::vector<size_t> order = Permutation(all, random);
     const absl::Span<const size_t> indices(order);
     const auto select = [&](size_t begin, size_t count) {
@@ -83,7 +83,7 @@ StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> pub
   }
   return [=, source = std::move(source)](uint64_t seed) {
     LabRows rows = source(seed);
-    curator::PublicRandom random(seed, 3);
+    PublicRandom random(seed, 3);
     const std::vector<size_t> order = Permutation(all, random);
     const absl::Span<const size_t> indices(order);
     rows.public_rows =
@@ -108,7 +108,7 @@ RowSource WithPublicLabels(RowSource source, PublicLabels labels) {
   return [source = std::move(source), labels](uint64_t seed) {
     LabRows rows = source(seed);
     const Table& given = *rows.public_rows;
-    curator::PublicRandom random(seed, 1);
+    PublicRandom random(seed, 1);
     const std::vector<size_t> order = Permutation(given.num_rows(), random);
     auto changed = std::make_shared<Table>(given.shared_schema());
     for (size_t i = 0; i < given.num_rows(); ++i) {
@@ -143,7 +143,7 @@ RowSource WithShiftedPublicRows(RowSource source) {
                      sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end(),
                      [](double a, double b) { return IsMissing(a) ? !IsMissing(b) : a < b; });
     const double median = sorted[sorted.size() / 2];
-    curator::PublicRandom random(seed, 2);
+    PublicRandom random(seed, 2);
     std::vector<size_t> drawn;
     while (drawn.size() < given.num_rows()) {
       const size_t row = random.Below(given.num_rows());
@@ -177,7 +177,7 @@ namespace {
 
 RowSource SineRows(const SyntheticOptions& options) {
   return [options, schema = SineSchema()](uint64_t seed) {
-    curator::PublicRandom random(seed);
+    PublicRandom random(seed);
     const auto draw = [&](size_t rows) {
       return std::make_shared<const Table>(DrawSine(schema, rows, options.sine, random));
     };
@@ -194,7 +194,7 @@ RowSource SineRows(const SyntheticOptions& options) {
 RowSource SyntheticRows(const SyntheticOptions& options) {
   if (options.sine > 0) return SineRows(options);
   return [options, schema = SyntheticSchema()](uint64_t seed) {
-    curator::PublicRandom random(seed);
+    PublicRandom random(seed);
     const auto draw = [&](size_t rows, double gamma) {
       return std::make_shared<const Table>(DrawSynthetic(schema, rows, gamma, random));
     };

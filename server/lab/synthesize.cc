@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/table/table.h"
-#include "server/curator/partition/public_random.h"
 #include "server/lab/commands.h"
 #include "server/lab/synthetic.h"
 
@@ -66,7 +66,7 @@ Status RunSynthesize(const SynthesizeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
                            SyntheticOptions::Parse(flags.synthetic));
   const std::shared_ptr<const Schema> schema = SyntheticSchema();
-  curator::PublicRandom random(flags.seed);
+  PublicRandom random(flags.seed);
   const std::filesystem::path folder = flags.output_dir;
   std::error_code error;
   std::filesystem::create_directories(folder, error);

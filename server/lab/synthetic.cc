@@ -79,7 +79,7 @@ std::shared_ptr<const Schema> SineSchema() {
 }
 
 Table DrawSine(std::shared_ptr<const Schema> schema, size_t rows, double frequency,
-               curator::PublicRandom& random) {
+               PublicRandom& random) {
   Table table(std::move(schema));
   const Target target = *table.schema().target();
   table.Reserve(rows);
@@ -94,7 +94,7 @@ Table DrawSine(std::shared_ptr<const Schema> schema, size_t rows, double frequen
 }
 
 Table DrawSynthetic(std::shared_ptr<const Schema> schema, size_t rows, double gamma,
-                    curator::PublicRandom& random) {
+                    PublicRandom& random) {
   Table table(std::move(schema));
   table.Reserve(rows);
   for (size_t i = 0; i < rows; ++i) {

@@ -16,9 +16,9 @@
 #include <memory>
 #include <string_view>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/table/table.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice::lab {
 
@@ -41,14 +41,14 @@ double SyntheticProbability(double x1, double x2, double gamma);
 std::shared_ptr<const Schema> SyntheticSchema();
 
 Table DrawSynthetic(std::shared_ptr<const Schema> schema, size_t rows, double gamma,
-                    curator::PublicRandom& random);
+                    PublicRandom& random);
 
 // Feature x in [0, 1], target y from -6 to 6.
 std::shared_ptr<const Schema> SineSchema();
 
 // y = sin(frequency x) + N(0, 1), x uniform: the simulation of Ma and Yang's local regression.
 Table DrawSine(std::shared_ptr<const Schema> schema, size_t rows, double frequency,
-               curator::PublicRandom& random);
+               PublicRandom& random);
 
 }  // namespace coppice::lab
 

@@ -43,8 +43,7 @@ constexpr double kMostPartitions = 1000;
 // Which part of each partition a row is in: part_of[partition][row].
 using Partitions = std::vector<std::vector<uint32_t>>;
 
-Partitions DrawPartitions(size_t partitions, size_t rows, size_t parts,
-                          curator::PublicRandom& random) {
+Partitions DrawPartitions(size_t partitions, size_t rows, size_t parts, PublicRandom& random) {
   Partitions drawn(partitions, std::vector<uint32_t>(rows));
   for (std::vector<uint32_t>& part_of : drawn) {
     for (size_t row = 0; row < rows; ++row) part_of[row] = static_cast<uint32_t>(row % parts);
@@ -154,7 +153,7 @@ class BaggedTeachers final : public Method {
   }
 
   StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                        curator::PublicRandom& public_random, PrivateRandom& noise) const override {
+                        PublicRandom& public_random, PrivateRandom& noise) const override {
     const Table& table = *rows.private_rows;
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(table.schema()));
     COPPICE_RETURN_IF_ERROR(CheckLabelled(table));

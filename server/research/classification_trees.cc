@@ -64,7 +64,7 @@ class ClassificationTree final : public Method {
 
   const MethodInfo& info() const override { return info_; }
 
-  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, PublicRandom&,
                         PrivateRandom&) const override {
     if (!sees_private_) return AnswerByTree(*rows.public_rows, *rows.test_rows, options.setting);
     return AnswerByTree(Together(*rows.private_rows, *rows.public_rows), *rows.test_rows,

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
 #include "common/table/table.h"
-#include "server/curator/partition/public_random.h"
 #include "server/lab/rows.h"
 
 namespace coppice::research {
@@ -81,8 +81,7 @@ class Method {
   virtual bool Fits(const Schema&, double /*setting*/) const { return true; }
 
   virtual StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                                curator::PublicRandom& public_random,
-                                PrivateRandom& noise) const = 0;
+                                PublicRandom& public_random, PrivateRandom& noise) const = 0;
 };
 
 // Errors     InvalidArgument if a row has no label.

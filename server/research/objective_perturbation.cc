@@ -73,7 +73,7 @@ class ObjectivePerturbation final : public Method {
     return kInfo;
   }
 
-  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, PublicRandom&,
                         PrivateRandom& noise) const override {
     const Table& table = *rows.private_rows;
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(table.schema()));

@@ -27,7 +27,7 @@ class OurTrainer final : public Method {
     return kInfo;
   }
 
-  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, PublicRandom&,
                         PrivateRandom& noise) const override {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* trainer, trainers::FindTrainer("auto"));
     COPPICE_ASSIGN_OR_RETURN(const Model model,

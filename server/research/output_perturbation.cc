@@ -155,7 +155,7 @@ class OutputPerturbation final : public Method {
   }
 
   StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                        curator::PublicRandom& public_random, PrivateRandom& noise) const override {
+                        PublicRandom& public_random, PrivateRandom& noise) const override {
     const Table& labelled = *rows.private_rows;
     COPPICE_RETURN_IF_ERROR(CheckLabelled(labelled));
     if (options.setting < 1 || options.setting > kMaxNeighbours ||
@@ -183,7 +183,7 @@ class OutputPerturbation final : public Method {
   }
 
  private:
-  static Table Sample(const Table& rows, curator::PublicRandom& random) {
+  static Table Sample(const Table& rows, PublicRandom& random) {
     std::vector<size_t> order(rows.num_rows());
     std::iota(order.begin(), order.end(), size_t{0});
     const size_t wanted = std::min(order.size(), kMaxUnlabelled);

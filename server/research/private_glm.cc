@@ -128,7 +128,7 @@ class PrivateGlm final : public Method {
     return kInfo;
   }
 
-  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, PublicRandom&,
                         PrivateRandom& noise) const override {
     const Schema& schema = rows.test_rows->schema();
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(schema));

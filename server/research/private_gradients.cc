@@ -99,7 +99,7 @@ class NetworkModel final : public GradientModel {
 class PublicFit {
  public:
   PublicFit(const GradientModel& model, const Points& points, const Table& rows,
-            curator::PublicRandom& random)
+            PublicRandom& random)
       : model_(model), points_(points), rows_(rows), random_(random) {}
 
   std::vector<double> Run() {
@@ -136,12 +136,12 @@ class PublicFit {
   const GradientModel& model_;
   const Points& points_;
   const Table& rows_;
-  curator::PublicRandom& random_;
+  PublicRandom& random_;
 };
 
 Status WalkOnce(const GradientModel& model, const GradientNoise& reports, const Points& points,
-                const Table& devices, double rate, curator::PublicRandom& order_random,
-                PrivateRandom& noise, absl::Span<double> parameters) {
+                const Table& devices, double rate, PublicRandom& order_random, PrivateRandom& noise,
+                absl::Span<double> parameters) {
   std::vector<size_t> order(points.size());
   std::iota(order.begin(), order.end(), size_t{0});
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[order_random.Below(i)]);
@@ -165,7 +165,7 @@ class PrivateGradients final : public Method {
   const MethodInfo& info() const override { return info_; }
 
   StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                        curator::PublicRandom& public_random, PrivateRandom& noise) const override {
+                        PublicRandom& public_random, PrivateRandom& noise) const override {
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(rows.test_rows->schema()));
     COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.public_rows));
     COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.private_rows));

@@ -96,7 +96,7 @@ class PrivateHistogram final : public Method {
     return IsRunnable(schema, setting);
   }
 
-  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, curator::PublicRandom&,
+  StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options, PublicRandom&,
                         PrivateRandom& noise) const override {
     const Schema& schema = rows.test_rows->schema();
     const double splits = options.setting;

@@ -21,7 +21,7 @@
 
 namespace coppice::research {
 
-double OneRuleComplexity(const OneHotRows& rows, size_t draws, curator::PublicRandom& random) {
+double OneRuleComplexity(const OneHotRows& rows, size_t draws, PublicRandom& random) {
   double sum = 0;
   for (size_t draw = 0; draw < draws; ++draw) {
     std::vector<int64_t> with(rows.dimension());  // signs of the rows that have the column
@@ -127,9 +127,9 @@ Status MeasureRademacher(const RademacherFlags& flags) {
     values->resize(flags.rows.repeats);
   }
   const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> Status {
-    curator::PublicRandom seeds(flags.rows.seed, repetition);
+    PublicRandom seeds(flags.rows.seed, repetition);
     const lab::LabRows rows = source(seeds.Next());
-    curator::PublicRandom signs(seeds.Next());
+    PublicRandom signs(seeds.Next());
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(rows.private_rows->schema()));
     COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.private_rows));
     COPPICE_ASSIGN_OR_RETURN(const OneHotRows points, OneHotRows::Create(*rows.private_rows));

@@ -16,16 +16,16 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/public_random.h"
 #include "common/model/model.h"
 #include "common/table/table.h"
-#include "server/curator/partition/public_random.h"
 #include "server/research/one_hot.h"
 
 namespace coppice::research {
 
 // The mean over `draws` of random signs of the largest correlation that a column, or its negative,
 // has with them: a rule votes 1 where the column is not 0 and -1 elsewhere.
-double OneRuleComplexity(const OneHotRows& rows, size_t draws, curator::PublicRandom& random);
+double OneRuleComplexity(const OneHotRows& rows, size_t draws, PublicRandom& random);
 
 // By how much the votes for each row's class lead, from -1 to 1. The model has two classes, and
 // trees that vote (LeafKind::kScores).

@@ -31,7 +31,7 @@ constexpr double kMaxTreeDepth = 16;
 class RandomTree {
  public:
   RandomTree(const Schema& schema, const std::vector<double>& least,
-             const std::vector<double>& largest, uint32_t depth, curator::PublicRandom& random)
+             const std::vector<double>& largest, uint32_t depth, PublicRandom& random)
       : cuts_((size_t{1} << depth) - 1) {
     for (Cut& cut : cuts_) {
       cut.feature = random.Below(schema.num_features());
@@ -70,7 +70,7 @@ class RandomTree {
 class RandomForest {
  public:
   RandomForest(const Table& features, const Table& more, size_t trees, uint32_t depth,
-               curator::PublicRandom& random)
+               PublicRandom& random)
       : classes_(features.schema().num_classes()) {
     const Schema& schema = features.schema();
     std::vector<double> least, largest;
@@ -169,7 +169,7 @@ class SemiSupervisedTrees final : public Method {
   }
 
   StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                        curator::PublicRandom& public_random, PrivateRandom& noise) const override {
+                        PublicRandom& public_random, PrivateRandom& noise) const override {
     if (options.setting > kMaxTreeDepth) {
       return InvalidArgumentError("ssrdt takes a depth of 0 to 16");
     }

@@ -79,9 +79,9 @@ StatusOr<lab::RunResult> RunMethod(const Method& method, const lab::RowSource& s
                                    const std::optional<Budget>& epsilon, const RunFlags& flags) {
   lab::RunResult result = EmptyResult(settings.size(), flags.rows.repeats);
   const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> Status {
-    curator::PublicRandom seeds(flags.rows.seed, repetition);
+    PublicRandom seeds(flags.rows.seed, repetition);
     const lab::LabRows rows = source(seeds.Next());
-    curator::PublicRandom public_random(seeds.Next());
+    PublicRandom public_random(seeds.Next());
     if (repetition == 0) result.classes = rows.test_rows->schema().classes();
     for (size_t s = 0; s < settings.size(); ++s) {
       const curves::Stopwatch fitting;

@@ -55,7 +55,7 @@ class SmoothTree {
   SmoothTree(const Schema& schema, uint32_t depth) : schema_(schema), depth_(depth), nodes_(1) {}
 
   // Follows a row to its leaf.
-  uint32_t Reach(const Table& rows, size_t row, curator::PublicRandom& random) {
+  uint32_t Reach(const Table& rows, size_t row, PublicRandom& random) {
     Path path;
     for (const Feature& feature : schema_.features()) {
       path.low.push_back(feature.min);
@@ -88,7 +88,7 @@ class SmoothTree {
     std::vector<uint32_t> open{};
   };
 
-  void Draw(const Path& path, SmoothNode& node, curator::PublicRandom& random) const {
+  void Draw(const Path& path, SmoothNode& node, PublicRandom& random) const {
     node.drawn = true;
     node.feature = path.open[random.Below(path.open.size())];
     node.cut =
@@ -151,7 +151,7 @@ class SmoothTrees final : public Method {
   }
 
   StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
-                        curator::PublicRandom& public_random, PrivateRandom& noise) const override {
+                        PublicRandom& public_random, PrivateRandom& noise) const override {
     if (options.setting < 1 || options.setting > kMostSmoothTrees) {
       return InvalidArgumentError("srt takes 1 to 1024 trees");
     }
@@ -175,7 +175,7 @@ class SmoothTrees final : public Method {
 
  private:
   static Status AddVotes(const Table& table, absl::Span<const size_t> of_tree, const Table& asked,
-                         double epsilon, double weight, curator::PublicRandom& public_random,
+                         double epsilon, double weight, PublicRandom& public_random,
                          PrivateRandom& noise, Answers& answers) {
     SmoothTree tree(table.schema(), SmoothDepth(table.schema()));
     std::map<uint32_t, std::vector<size_t>> counts;  // by leaf

@@ -65,7 +65,7 @@ expect 'the binaries looked into' "$(ls "$bin" | grep -v '_bench$')" \
   coppice coppice-lab coppice-relay coppice-research coppice_device_example coppiced
 
 # RAND_bytes makes ids and retry delays, in binaries with a network; RocksDB names its files by
-# std::random_device; the twister is for public randomness (server/curator/partition/public_random.h).
+# std::random_device; the twister is for public randomness (common/base/public_random.h).
 ours='draws by coppice::OpenSslRandom'
 private='imports RAND_priv_bytes'
 client=("$ours" "$private" 'imports RAND_bytes')

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice {
 namespace {
@@ -22,7 +22,7 @@ Table PublicRows() {
                        {.name = "x2", .min = 0, .max = 1, .values = {}}},
                       "y", {"0", "1"}));
   Table rows(schema);
-  curator::PublicRandom random(1);
+  PublicRandom random(1);
   for (int i = 0; i < 1000; ++i) {
     rows.Append(Row{random.Unit(), random.Unit()}, static_cast<uint32_t>(random.Below(2)));
   }
@@ -71,7 +71,7 @@ void BM_SimulateAndFit(benchmark::State& state) {
     const auto mechanism = *MakeLocalMechanism(MechanismKind::kLaplaceSplit, *Budget::Parse("2"),
                                                {tree.num_leaves(), 2});
     std::vector<uint64_t> rows_of(mechanism->domain().cells());
-    curator::PublicRandom places(7);
+    PublicRandom places(7);
     Row row(2);
     for (uint32_t i = 0; i < kReports; ++i) {
       row = {places.Unit(), places.Unit()};

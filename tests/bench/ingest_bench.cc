@@ -24,9 +24,9 @@
 #include <CLI/CLI.hpp>
 
 #include "client/device/privatizer.h"
+#include "common/base/public_random.h"
 #include "common/privacy/openssl_random.h"
 #include "coppice/v1/report.grpc.pb.h"
-#include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
 #include "server/process/certificates.h"
 #include "server/process/connections.h"
@@ -167,7 +167,7 @@ std::shared_ptr<const Table> PublicRows() {
                        {.name = "x2", .min = 0, .max = 1, .values = {}}},
                       "y", {"0", "1"}));
   auto rows = std::make_shared<Table>(schema);
-  curator::PublicRandom random(1);
+  PublicRandom random(1);
   for (int i = 0; i < 4000; ++i) {
     rows->Append(Row{random.Unit(), random.Unit()}, static_cast<uint32_t>(random.Below(2)));
   }

@@ -1,6 +1,6 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "tests/faults/books.h"
 #include "tests/faults/world_impl.h"
 

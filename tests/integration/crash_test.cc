@@ -17,7 +17,7 @@
 #include "client/device/privatizer.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.grpc.pb.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
 #include "tests/integration/small_disk.h"

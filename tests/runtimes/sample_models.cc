@@ -237,7 +237,7 @@ StatusOr<Model> BuildFromStudy(curator::EstimatorKind kind, uint32_t classes, ui
   options.partition.trees = trees;
   options.epsilon = *Budget::FromEpsilon(4);
   options.mechanism = MechanismKind::kDirect;
-  curator::PublicRandom assignment(3);
+  PublicRandom assignment(3);
   SeededRandom noise(4);
   StatusOr<lab::SimulatedStudy> study =
       lab::Collect(public_rows, private_rows, options, assignment, noise);

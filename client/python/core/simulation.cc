@@ -20,7 +20,7 @@
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/packed_forest.h"
 #include "common/wire/terms.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/studies/studies.h"

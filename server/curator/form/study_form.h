@@ -33,7 +33,7 @@
 #include "common/terms/terms.h"
 #include "common/terms/ticket.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/estimation/inspection/alarms.h"
 #include "server/curator/estimation/inspection/break_down.h"
 #include "server/curator/partition/by_value.h"

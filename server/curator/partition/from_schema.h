@@ -13,12 +13,12 @@
 #include <memory>
 
 #include "common/base/cancel_check.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/model/tree.h"
 #include "common/schema/schema.h"
 #include "common/table/table.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/schema/cut_between.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 #include "server/curator/partition/split_search.h"
 
 namespace coppice::curator {

@@ -34,10 +34,10 @@
 
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/model/tree.h"
 #include "common/table/table.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
 

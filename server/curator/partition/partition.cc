@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -12,7 +13,6 @@
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/partition/hybrid_grower.h"
 #include "server/curator/partition/number_labels.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
 namespace {

@@ -56,10 +56,10 @@
 #include <vector>
 
 #include "common/base/cancel_check.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/model/tree.h"
 #include "common/table/table.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
 

@@ -20,7 +20,7 @@
 #include "common/encrypt/direct_message.h"
 #include "common/terms/terms.h"
 #include "common/wire/proto/packed_forest.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/estimation/inspection/break_down.h"
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/keys/manifest_authority.h"

@@ -12,7 +12,7 @@
 #include "common/model/model.h"
 #include "common/table/table.h"
 #include "server/curator/estimation/correction/corrected.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/estimation/smooth/smooth_basis.h"
 #include "server/curator/studies/study_calls.h"
 #include "server/curator/study/study.h"

@@ -32,7 +32,7 @@ struct Answers {
 
 // Assigns each device to a tree by a public coin.
 std::vector<Answers> Assign(const Forest& forest, const Table& rows, const CollectOptions& options,
-                            curator::PublicRandom& assignment) {
+                            PublicRandom& assignment) {
   const uint32_t classes = rows.schema().num_classes();
   const Liars liars(rows.num_rows(), options.liars, options.partition.seed);
   std::vector<Answers> answers(forest.size());
@@ -68,7 +68,7 @@ curator::PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const 
 
 StatusOr<curator::TreeSums> AddUp(const Answers& answers, const LocalMechanism& mechanism,
                                   const curator::PublicCounts& public_counts,
-                                  const CollectOptions& options, curator::PublicRandom& liars,
+                                  const CollectOptions& options, PublicRandom& liars,
                                   PrivateRandom& noise) {
   curator::TreeSums sums;
   sums.sums.resize(mechanism.sum_size());
@@ -136,7 +136,7 @@ StatusOr<std::string> RandomizeConsistent(const LocalMechanism& mechanism,
 
 // Each private row answers about the leaves that its public values allow, report by report.
 Status CollectConsistent(const Table& public_rows, const Table& private_rows,
-                         const CollectOptions& options, curator::PublicRandom& assignment,
+                         const CollectOptions& options, PublicRandom& assignment,
                          PrivateRandom& noise, SimulatedStudy& study) {
   uint32_t most_leaves = 1;
   for (const Tree& tree : study.forest) most_leaves = std::max(most_leaves, tree.num_leaves());
@@ -148,7 +148,7 @@ Status CollectConsistent(const Table& public_rows, const Table& private_rows,
   std::vector<curator::TreeSums> sums(study.forest.size());
   for (size_t t = 0; t < sums.size(); ++t) sums[t].sums.resize(counters[t].sum_size());
   const Liars liars(private_rows.num_rows(), options.liars, options.partition.seed);
-  curator::PublicRandom of_liars(options.partition.seed, kPushStream);
+  PublicRandom of_liars(options.partition.seed, kPushStream);
   Row row;
   for (size_t i = 0; i < private_rows.num_rows(); ++i) {
     private_rows.CopyRow(i, row);
@@ -193,8 +193,8 @@ StatusOr<std::string> RandomizeLabel(const LocalMechanism& mechanism, const Tabl
 
 // For studies whose features are all public: each private row answers about its label.
 Status CollectLabels(const Table& public_rows, const Table& private_rows,
-                     const CollectOptions& options, curator::PublicRandom& assignment,
-                     PrivateRandom& noise, SimulatedStudy& study) {
+                     const CollectOptions& options, PublicRandom& assignment, PrivateRandom& noise,
+                     SimulatedStudy& study) {
   const uint32_t classes = private_rows.schema().num_outputs();
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::ConsistentCounter> counters,
                            CountersOf(study, public_rows, options, /*most_leaves=*/1));
@@ -206,7 +206,7 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
   labels.rows = &private_rows;
   labels.margins.resize(curator::MarginColumns(classes));
   const Liars liars(private_rows.num_rows(), options.liars, options.partition.seed);
-  curator::PublicRandom of_liars(options.partition.seed, kPushStream);
+  PublicRandom of_liars(options.partition.seed, kPushStream);
   std::map<size_t, size_t> claims;  // public rows by device
   curator::TreeSums sums{.sums = std::vector<int64_t>(mechanism.sum_size())};
   Row row;
@@ -249,11 +249,11 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
 // Where nothing is in the clear, each private row answers about all leaves of its tree. The rows of
 // one value are randomized together, which has the same law (LocalMechanism::RandomizeAllInto).
 Status CollectAllLeaves(const Table& public_rows, const Table& private_rows,
-                        const CollectOptions& options, curator::PublicRandom& assignment,
+                        const CollectOptions& options, PublicRandom& assignment,
                         PrivateRandom& noise, SimulatedStudy& study) {
   CountPublicRowsInto(public_rows, study);
   const std::vector<Answers> answers = Assign(study.forest, private_rows, options, assignment);
-  curator::PublicRandom liars(options.partition.seed, kPushStream);
+  PublicRandom liars(options.partition.seed, kPushStream);
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
   std::vector<curator::TreeSums> sums;
   for (size_t t = 0; t < study.forest.size(); ++t) {
@@ -279,7 +279,7 @@ Status CollectAllLeaves(const Table& public_rows, const Table& private_rows,
 
 // Without privacy, whatever the form.
 void CollectExactly(const Table& public_rows, const Table& private_rows,
-                    const CollectOptions& options, curator::PublicRandom& assignment,
+                    const CollectOptions& options, PublicRandom& assignment,
                     SimulatedStudy& study) {
   CountPublicRowsInto(public_rows, study);
   const std::vector<Answers> answers = Assign(study.forest, private_rows, options, assignment);
@@ -330,7 +330,7 @@ StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Report
 }  // namespace
 
 StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
-                                 const CollectOptions& options, curator::PublicRandom& assignment,
+                                 const CollectOptions& options, PublicRandom& assignment,
                                  PrivateRandom& noise) {
   const ReportForm& form = ReportForm::For(public_rows.schema());
   COPPICE_RETURN_IF_ERROR(CheckLiars(options, form));

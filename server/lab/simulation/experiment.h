@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/ldp/local_mechanism.h"
@@ -23,12 +24,11 @@
 #include "common/schema/schema.h"
 #include "common/table/table.h"
 #include "server/curator/estimation/correction/corrected.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/estimation/inspection/alarms.h"
 #include "server/curator/estimation/labels/label_only.h"
 #include "server/curator/estimation/smooth/smooth_basis.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 #include "server/lab/simulation/liars.h"
 
 namespace coppice::lab {
@@ -69,7 +69,7 @@ struct SimulatedStudy {
 // by `assignment`. Who lies, and how, depends only on the partition's seed, so a study with liars
 // has the rows and trees of the one without. The private rows must outlive the study.
 StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
-                                 const CollectOptions& options, curator::PublicRandom& assignment,
+                                 const CollectOptions& options, PublicRandom& assignment,
                                  PrivateRandom& noise);
 
 // Returns predictions for all leaves, predictions[tree][leaf].

@@ -98,7 +98,7 @@ StatusOr<Claim> ParseClaim(std::string_view name) {
 }
 std::string_view ClaimName(Claim claim) { return kClaimNames[static_cast<size_t>(claim)]; }
 
-std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom& random) {
+std::vector<bool> DrawLiars(size_t devices, double share, PublicRandom& random) {
   std::vector<bool> lies(devices);
   auto left = static_cast<size_t>(std::llround(share * static_cast<double>(devices)));
   for (size_t i = 0; i < devices; ++i) {
@@ -111,7 +111,7 @@ std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom&
 Liars::Liars(size_t devices, const std::optional<LiarOptions>& options, uint64_t seed)
     : lies_(devices) {
   if (!options.has_value()) return;
-  curator::PublicRandom random(seed, kLiarStream);
+  PublicRandom random(seed, kLiarStream);
   lies_ = DrawLiars(devices, options->share, random);
   push_ = options->attack != Attack::kLabel;
 }
@@ -157,7 +157,7 @@ StatusOr<Pusher> Pusher::Create(const LocalMechanism& mechanism, Attack attack,
 }
 
 // Returns the cells in increasing order.
-std::vector<size_t> Pusher::BestCells(size_t count, curator::PublicRandom& random) const {
+std::vector<size_t> Pusher::BestCells(size_t count, PublicRandom& random) const {
   std::vector<size_t> cells(worths_.size());
   std::iota(cells.begin(), cells.end(), size_t{0});
   for (size_t i = cells.size(); i > 1; --i) std::swap(cells[i - 1], cells[random.Below(i)]);
@@ -168,7 +168,7 @@ std::vector<size_t> Pusher::BestCells(size_t count, curator::PublicRandom& rando
   return cells;
 }
 
-std::string Pusher::BestSet(curator::PublicRandom& random) const {
+std::string Pusher::BestSet(PublicRandom& random) const {
   if (const auto* unary = dynamic_cast<const UnaryVector*>(&mechanism_)) {
     const auto wanted = static_cast<size_t>(
         std::count_if(worths_.begin(), worths_.end(), [](double worth) { return worth > 0; }));
@@ -180,13 +180,13 @@ std::string Pusher::BestSet(curator::PublicRandom& random) const {
   return sets.is_bitmap() ? BitmapOf(cells, worths_.size()) : NumbersOf(cells, sets.cell_bits());
 }
 
-std::string Pusher::PayloadIn(uint32_t column, curator::PublicRandom& random) const {
+std::string Pusher::PayloadIn(uint32_t column, PublicRandom& random) const {
   const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism_);
   if (symbols == nullptr) return BestSet(random);
   return SymbolPayload(BestSymbol(*symbols, column, worths_).symbol, mechanism_.payload_bytes());
 }
 
-Status Pusher::SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const {
+Status Pusher::SendInto(PublicRandom& random, absl::Span<int64_t> sums) const {
   const uint32_t columns = mechanism_.columns();
   const uint32_t column = ColumnFor(columns > 1 ? static_cast<uint32_t>(random.Below(columns)) : 0);
   return mechanism_.Add(PayloadIn(column, random), column, sums);
@@ -238,7 +238,7 @@ StatusOr<Pusher> ConsistentPusher::PusherFor(absl::Span<const uint32_t> leaves) 
 }
 
 // Ties go to the first choice from a random start on.
-ClaimedReport ConsistentPusher::BestClaim(curator::PublicRandom& random) const {
+ClaimedReport ConsistentPusher::BestClaim(PublicRandom& random) const {
   const uint64_t ticket = random.Next();
   const size_t first = random.Below(choices_.size());
   const Choice* best = nullptr;
@@ -262,8 +262,7 @@ ClaimedReport ConsistentPusher::BestClaim(curator::PublicRandom& random) const {
 }
 
 StatusOr<ClaimedReport> ConsistentPusher::Send(absl::Span<const uint32_t> own_leaves,
-                                               uint32_t own_column,
-                                               curator::PublicRandom& random) const {
+                                               uint32_t own_column, PublicRandom& random) const {
   ClaimedReport report;
   if (!choices_.empty()) {
     report = BestClaim(random);

@@ -34,12 +34,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/table/table.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
-#include "server/curator/estimation/estimator.h"
-#include "server/curator/partition/public_random.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::lab {
 
@@ -72,7 +72,7 @@ struct LiarOptions {
 };
 
 // Draws which of `devices` lie: round(share * devices) of them, uniformly.
-std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom& random);
+std::vector<bool> DrawLiars(size_t devices, double share, PublicRandom& random);
 
 // The streams of a study's public seed for choosing who lies and for what liars draw.
 inline constexpr uint64_t kLiarStream = 0x6c69617273;
@@ -105,10 +105,10 @@ class Pusher {
                                  std::vector<double> worths);
 
   // Draws the column as a ticket does, makes one liar's report, checks it and adds it to the sums.
-  Status SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const;
+  Status SendInto(PublicRandom& random, absl::Span<int64_t> sums) const;
 
   uint32_t ColumnFor(uint32_t of_ticket) const { return chosen_column_.value_or(of_ticket); }
-  std::string PayloadIn(uint32_t column, curator::PublicRandom& random) const;
+  std::string PayloadIn(uint32_t column, PublicRandom& random) const;
   // Returns what the report adds to the counts of cells, each times its worth.
   double PushOf(std::string_view payload, uint32_t column) const;
 
@@ -116,8 +116,8 @@ class Pusher {
   Pusher(const LocalMechanism& mechanism, std::vector<double> worths)
       : mechanism_(mechanism), worths_(std::move(worths)) {}
 
-  std::vector<size_t> BestCells(size_t count, curator::PublicRandom& random) const;
-  std::string BestSet(curator::PublicRandom& random) const;
+  std::vector<size_t> BestCells(size_t count, PublicRandom& random) const;
+  std::string BestSet(PublicRandom& random) const;
 
   const LocalMechanism& mechanism_;
   std::vector<double> worths_;
@@ -144,7 +144,7 @@ class ConsistentPusher {
   // `own_leaves` are those that the liar's own values allow, `own_column` what its ticket draws for
   // them. InvalidArgument would mean a payload that no honest device sends.
   StatusOr<ClaimedReport> Send(absl::Span<const uint32_t> own_leaves, uint32_t own_column,
-                               curator::PublicRandom& random) const;
+                               PublicRandom& random) const;
 
  private:
   // Values that can be claimed: those of all public rows that allow the same leaves.
@@ -158,7 +158,7 @@ class ConsistentPusher {
       : counter_(counter), options_(options) {}
 
   StatusOr<Pusher> PusherFor(absl::Span<const uint32_t> leaves) const;
-  ClaimedReport BestClaim(curator::PublicRandom& random) const;
+  ClaimedReport BestClaim(PublicRandom& random) const;
 
   const curator::ConsistentCounter& counter_;
   LiarOptions options_;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -24,7 +25,6 @@
 #include "server/curator/estimation/planning/plan.h"
 #include "server/curator/estimation/planning/plan_json.h"
 #include "server/curator/estimation/planning/study_defaults.h"
-#include "server/curator/partition/public_random.h"
 #include "server/curator/study/study_settings.h"
 #include "server/serving/service/handlers.h"
 #include "server/serving/service/messages.h"
@@ -71,7 +71,7 @@ Table PreviewRows(const Table& rows, uint64_t seed) {
   std::vector<size_t> drawn(rows.num_rows());
   std::iota(drawn.begin(), drawn.end(), size_t{0});
   if (drawn.size() > most) {
-    curator::PublicRandom random(seed, /*stream=*/2);
+    PublicRandom random(seed, /*stream=*/2);
     for (size_t i = 0; i < most; ++i) {
       std::swap(drawn[i], drawn[i + random.Below(drawn.size() - i)]);
     }

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/model/votes.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice::curves {
 namespace {
@@ -37,7 +37,7 @@ StatusOr<SplitSource> HoldOut(std::shared_ptr<const Table> rows, double share) {
   }
   const auto held_out = static_cast<size_t>(part);
   return [rows = std::move(rows), all, held_out](uint64_t seed) {
-    curator::PublicRandom random(seed);
+    PublicRandom random(seed);
     std::vector<size_t> order(all);
     std::iota(order.begin(), order.end(), size_t{0});
     for (size_t i = all; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
@@ -71,7 +71,7 @@ StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
   }
   const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> Status {
     COPPICE_RETURN_IF_ERROR(runs.cancel());
-    curator::PublicRandom seeds(runs.seed, repetition);
+    PublicRandom seeds(runs.seed, repetition);
     const Split rows = source(seeds.Next());
     const Stopwatch fitting;
     COPPICE_ASSIGN_OR_RETURN(

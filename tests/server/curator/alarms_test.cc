@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "common/ldp/subset_selection.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/binomial_plan.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"

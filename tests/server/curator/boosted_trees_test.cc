@@ -9,8 +9,8 @@
 #include <memory>
 #include <numeric>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

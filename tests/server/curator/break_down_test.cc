@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/binomial_plan.h"
 #include "tests/support/local_reports.h"

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/terms/public_values.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/by_value.h"
-#include "server/curator/partition/public_random.h"
 #include "server/curator/studies/study_model.h"
 #include "server/curator/studies/study_request.h"
 #include "tests/server/curator/curator_fixture.h"

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/public_values.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"

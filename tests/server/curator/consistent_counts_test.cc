@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/estimation/inspection/alarms.h"
 #include "server/curator/estimation/inspection/break_down.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 

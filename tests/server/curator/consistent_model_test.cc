@@ -1,4 +1,4 @@
-#include "server/curator/estimation/counts/consistent_model.h"
+#include "server/curator/estimation/smooth/consistent_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "server/curator/estimation/smooth/smooth.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/estimation/estimator.h"
-#include "server/curator/partition/public_random.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,4 +1,4 @@
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 #include <array>
 #include <cmath>
@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"

@@ -11,7 +11,7 @@
 
 #include "common/model/tree.h"
 #include "common/schema/schema.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::testing {
 

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/terms/public_values.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/from_schema.h"
-#include "server/curator/partition/public_random.h"
 #include "server/curator/study/join_rows.h"
 #include "server/curator/study/label_record.h"
 #include "server/store/rocksdb/rocksdb_store.h"

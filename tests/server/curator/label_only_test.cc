@@ -11,9 +11,9 @@
 #include <set>
 #include <string>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/terms/public_values.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/curator/partition/public_random.h"
 #include "server/curator/study/label_record.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"

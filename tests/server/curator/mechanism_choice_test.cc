@@ -5,9 +5,9 @@
 
 #include <cmath>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

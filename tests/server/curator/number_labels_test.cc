@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/ldp/randomized_rounding.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
@@ -22,7 +23,6 @@
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/partition/hybrid_grower.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

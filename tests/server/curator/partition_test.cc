@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/base/public_random.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"

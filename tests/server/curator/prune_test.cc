@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "server/curator/partition/public_random.h"
+#include "common/base/public_random.h"
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/status_matchers.h"
 

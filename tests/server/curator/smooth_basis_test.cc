@@ -8,13 +8,13 @@
 #include <cmath>
 #include <memory>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "server/curator/estimation/study_cache.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

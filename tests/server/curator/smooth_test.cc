@@ -8,11 +8,11 @@
 #include <cmath>
 #include <memory>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

@@ -26,7 +26,7 @@ class ExperimentTest : public ::testing::Test {
     return Collect(public_, private_, options, random_, noise_);
   }
 
-  curator::PublicRandom random_{1};
+  PublicRandom random_{1};
   OpenSslRandom noise_;
   std::shared_ptr<const Schema> schema_ = SyntheticSchema();
   Table public_ = DrawSynthetic(schema_, 200, 0.5, random_);
@@ -210,7 +210,7 @@ TEST_F(LabelExperimentTest, EvidenceIsTheOffsetTheLabelsOrBoth) {
 TEST_F(LabelExperimentTest, NoLiarsAreAsIfTheyWereNotAskedFor) {
   const auto labels = [&](std::optional<LiarOptions> liars) {
     options_.liars = liars;
-    curator::PublicRandom assignment(5);
+    PublicRandom assignment(5);
     SeededRandom noise(6);
     return Collect(rows_, devices_, options_, assignment, noise)->labels->margins;
   };

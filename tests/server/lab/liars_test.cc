@@ -48,7 +48,7 @@ double PushOf(const LocalMechanism& mechanism, const std::string& payload, uint3
 }
 
 TEST(DrawLiarsTest, AreExactlyTheShare) {
-  curator::PublicRandom random(1);
+  PublicRandom random(1);
   for (const double share : {0.0, 0.05, 0.5, 1.0}) {
     const std::vector<bool> lies = DrawLiars(1000, share, random);
     EXPECT_EQ(std::count(lies.begin(), lies.end(), true), std::llround(1000 * share));
@@ -96,7 +96,7 @@ TEST_P(SymbolLiarTest, NoPayloadPushesMore) {
       best = std::max(best, best_here);
       mean_of_best += best_here / mechanism->columns();
     }
-    curator::PublicRandom random(7);
+    PublicRandom random(7);
     constexpr int kReports = 4000;
     std::vector<int64_t> sums(mechanism->sum_size());
     ASSERT_OK_AND_ASSIGN(const Pusher given, Pusher::Create(*mechanism, Attack::kGiven,
@@ -128,7 +128,7 @@ TEST_P(SetLiarTest, PayloadsAreAcceptedAndOfTheTargetOnly) {
     const auto mechanism = Mechanism(GetParam(), domain);
     ASSERT_OK_AND_ASSIGN(const Pusher pusher,
                          Pusher::Create(*mechanism, Attack::kGiven, Worths(domain)));
-    curator::PublicRandom random(7);
+    PublicRandom random(7);
     std::vector<int64_t> sums(mechanism->sum_size());
     for (int i = 0; i < 20; ++i) ASSERT_OK(pusher.SendInto(random, absl::MakeSpan(sums)));
     int64_t others = 0;
@@ -163,7 +163,7 @@ TEST(PusherTest, SetsAreOfTheCellsWorthMost) {
   // A set has two members: e + 1 go into 8 twice.
   ASSERT_OK_AND_ASSIGN(const Pusher pusher,
                        Pusher::Create(*mechanism, Attack::kGiven, {0, 3, 5, -1, 2, -2, 4, 1}));
-  curator::PublicRandom random(7);
+  PublicRandom random(7);
   std::vector<int64_t> sums(8);
   for (int i = 0; i < 10; ++i) ASSERT_OK(pusher.SendInto(random, absl::MakeSpan(sums)));
   EXPECT_EQ(sums, std::vector<int64_t>({0, 0, 10, 0, 0, 0, 10, 0}));
@@ -237,7 +237,7 @@ class ConsistentPusherTest : public ::testing::TestWithParam<MechanismKind> {
   std::shared_ptr<const Schema> schema_ = PublicRegion();
   Tree tree_ = TreeByRegion(*schema_);
   Table rows_{schema_};
-  curator::PublicRandom random_{7};
+  PublicRandom random_{7};
 };
 
 INSTANTIATE_TEST_SUITE_P(All, ConsistentPusherTest,
@@ -318,7 +318,7 @@ TEST(ConsistentPusherChoiceTest, IsTheLeafThatFewReportsAreAbout) {
       const ConsistentPusher pusher,
       ConsistentPusher::Create(counter, rows, curator::CountPublicRows(tree, rows),
                                {.attack = Attack::kGiven, .claim = Claim::kChosen}));
-  curator::PublicRandom random(7);
+  PublicRandom random(7);
   for (int i = 0; i < 20; ++i) {
     ASSERT_OK_AND_ASSIGN(const ClaimedReport report, pusher.Send({0}, 0, random));
     EXPECT_EQ(report.leaves, std::vector<uint32_t>({2}));

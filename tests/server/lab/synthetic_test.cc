@@ -26,7 +26,7 @@ TEST(SyntheticTest, ProbabilityFollowsTheFormula) {
 // four million points of a separate implementation), and the share of label 1 is 0.5415. With
 // 200000 draws, 0.005 is over 4.5 standard deviations of each figure; the seed is fixed.
 TEST(SyntheticTest, DrawsHaveTheStatedLaw) {
-  curator::PublicRandom random(11);
+  PublicRandom random(11);
   const Table table = DrawSynthetic(SyntheticSchema(), 200'000, 1, random);
   double bayes = 0, drifted = 0, ones = 0;
   for (size_t i = 0; i < table.num_rows(); ++i) {

@@ -76,7 +76,7 @@ TEST(SemiSupervisedTreesTest, LeavesHaveTheNoiseOfALabelAndATenthOfEpsilon) {
   constexpr int kTimes = 16'000;
   int turned = 0;
   for (int i = 0; i < kTimes; ++i) {
-    curator::PublicRandom public_random(1);
+    PublicRandom public_random(1);
     ASSERT_OK_AND_ASSIGN(
         const Answers answers,
         Ssrdt().Fit(rows, {.epsilon = epsilon, .setting = 0}, public_random, noise));
@@ -124,7 +124,7 @@ TEST(OutputPerturbationTest, NoiseGrowsWithTheMostNeighbouredRow) {
     const Budget epsilon = *Budget::Parse("50");
     double squares = 0;
     for (int i = 0; i < 40; ++i) {
-      curator::PublicRandom public_random(1);
+      PublicRandom public_random(1);
       const auto answers =
           Top().Fit(rows, {.epsilon = epsilon, .setting = 1}, public_random, noise);
       EXPECT_OK(answers);

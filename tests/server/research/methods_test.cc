@@ -117,7 +117,7 @@ TEST(PrivateHistogramTest, HasTheNoiseOfAllDevices) {
   constexpr int kTimes = 4000;
   double squares = 0, sum = 0;
   for (int i = 0; i < kTimes; ++i) {
-    curator::PublicRandom unused(1);
+    PublicRandom unused(1);
     ASSERT_OK_AND_ASSIGN(const Budget epsilon, Budget::Parse("4"));
     ASSERT_OK_AND_ASSIGN(const Answers answers,
                          Phist().Fit(rows, {.epsilon = epsilon, .setting = 1}, unused, noise));

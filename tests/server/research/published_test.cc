@@ -166,7 +166,7 @@ TEST(OneHotTest, FindsTheLogOddsAndFollowsTheTilt) {
 TEST(RademacherTest, AConstantRuleHasTheComplexityOfTheSignsThemselves) {
   ASSERT_OK_AND_ASSIGN(const OneHotRows rows,
                        OneHotRows::Create(*OneColour(std::vector<uint32_t>(100, 0))));
-  curator::PublicRandom random(1);
+  PublicRandom random(1);
   EXPECT_NEAR(OneRuleComplexity(rows, 4000, random), std::sqrt(2 / (M_PI * 100)), 0.004);
 }
 

@@ -61,7 +61,7 @@ inline StatusOr<Answers> FitOnce(const Method& method, const lab::LabRows& rows,
   if (!epsilon.empty()) {
     COPPICE_ASSIGN_OR_RETURN(options.epsilon, Budget::Parse(epsilon));
   }
-  curator::PublicRandom public_random(7);
+  PublicRandom public_random(7);
   OpenSslRandom noise;
   return method.Fit(rows, options, public_random, noise);
 }

@@ -26,7 +26,7 @@
 #include "common/predictor/public_predictor.h"
 #include "common/table/table.h"
 #include "server/curator/estimation/correction/correction.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/partition/partition.h"
 
 namespace coppice::curator {

@@ -11,8 +11,8 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/predictor/public_predictor.h"
-#include "server/curator/estimation/correction/symmetric_eigen.h"
 #include "server/curator/estimation/smooth/gaussian_average.h"
+#include "server/curator/estimation/smooth/symmetric_eigen.h"
 
 namespace coppice::curator {
 namespace {

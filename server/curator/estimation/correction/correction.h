@@ -63,7 +63,7 @@
 #include "common/model/tree.h"
 #include "common/table/table.h"
 #include "server/curator/estimation/correction/leaf_residuals.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::curator {
 

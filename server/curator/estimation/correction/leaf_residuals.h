@@ -35,7 +35,7 @@
 #include "absl/types/span.h"
 #include "common/model/tree.h"
 #include "common/table/table.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::curator {
 

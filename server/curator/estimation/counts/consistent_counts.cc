@@ -9,7 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/public_values.h"
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::curator {
 namespace {

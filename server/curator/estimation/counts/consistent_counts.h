@@ -34,7 +34,7 @@
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
 #include "common/table/table.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::curator {
 

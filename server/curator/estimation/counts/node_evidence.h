@@ -15,7 +15,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/model/model.h"
 #include "common/model/tree.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::curator {
 

@@ -38,7 +38,7 @@
 #include "absl/types/span.h"
 #include "common/ldp/local_mechanism.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::curator {
 

@@ -35,7 +35,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/model/tree.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::curator {
 

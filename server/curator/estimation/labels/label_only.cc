@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/number_labels.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
 namespace {

@@ -12,7 +12,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/counts/estimator.h"
 
 namespace coppice::curator {
 namespace {

@@ -7,16 +7,16 @@
 #include <numeric>
 #include <utility>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/report_form.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
-#include "server/curator/estimation/counts/consistent_model.h"
+#include "server/curator/estimation/smooth/consistent_model.h"
 #include "server/curator/estimation/smooth/smooth.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"
-#include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/curator/estimation/counts/consistent_model.h"
+#include "server/curator/estimation/smooth/consistent_model.h"
 #include "server/curator/estimation/smooth/smooth_model.h"
 
 namespace coppice::curator {
@@ -251,16 +251,6 @@ double CenterOfReports(absl::Span<const PrivateCounts> counts) {
 }
 
 }  // namespace
-
-double MarginNoise(absl::Span<const NoiseVariance> noise) {
-  const auto classes = static_cast<double>(noise.size());
-  double most = 0;
-  for (const NoiseVariance& of_class : noise) {
-    most = std::max(most, of_class.label + of_class.leaf / (classes * classes) -
-                              2 * of_class.covariance / classes);
-  }
-  return classes * classes / (classes - 1) * most;
-}
 
 std::string SmoothDiagnosis::InWords() const {
   constexpr double kSure = 0.5;

@@ -40,7 +40,7 @@
 #include "common/base/cancel_check.h"
 #include "common/base/status.h"
 #include "common/model/model.h"
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/estimation/smooth/smooth_basis.h"
 
 namespace coppice::curator {
@@ -67,10 +67,6 @@ struct SmoothFit {
   std::vector<std::vector<LeafPrediction>> leaves;  // leaves[tree][leaf]
   SmoothDiagnosis diagnosis;
 };
-
-// Variance that one report adds to a leaf's margin c (V_k - U / K), for the class k with the most,
-// with c = K / sqrt(K - 1). For two classes, the margin is their difference.
-double MarginNoise(absl::Span<const NoiseVariance> noise);
 
 // `counts` has one entry per tree, in the forest's order.
 StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,

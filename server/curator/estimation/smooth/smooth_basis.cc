@@ -9,7 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/curator/estimation/correction/symmetric_eigen.h"
+#include "server/curator/estimation/smooth/symmetric_eigen.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"

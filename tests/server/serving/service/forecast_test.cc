@@ -3,11 +3,11 @@
 #include <iterator>
 #include <string>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/ldp/amplification.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/estimation/planning/study_defaults.h"
-#include "server/curator/partition/public_random.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/service_fixture.h"
 
@@ -27,7 +27,7 @@ using ::testing::SizeIs;
 // Rows older than 50 say yes, with few exceptions.
 Table Ages(std::shared_ptr<const Schema> schema, size_t count) {
   Table table(std::move(schema));
-  curator::PublicRandom random(7);
+  PublicRandom random(7);
   for (size_t i = 0; i < count; ++i) {
     const double age = 100 * random.Unit();
     const bool drawn = random.Below(10) == 0;

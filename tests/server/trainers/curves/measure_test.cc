@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
-#include "server/curator/partition/public_random.h"
 #include "server/trainers/registry.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -29,7 +29,7 @@ using ::testing::SizeIs;
 std::shared_ptr<const Table> Rows(size_t count) {
   auto table = std::make_shared<Table>(std::make_shared<const Schema>(
       *Schema::Create({Numeric("x", 0, 1), Numeric("y", 0, 1)}, "label", {"low", "high"})));
-  curator::PublicRandom random(3);
+  PublicRandom random(3);
   for (size_t i = 0; i < count; ++i) {
     const Row row = {random.Unit(), random.Unit()};
     table->Append(row, row[0] > 0.5 ? 1 : 0);

@@ -19,8 +19,8 @@
 // Errors     InvalidArgument when shapes do not match or lambda is negative or NaN.
 // Source     Ma and Yang 2024, Algorithm 2; docs/research/mechanisms.md#estimator and #prune.
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_ESTIMATOR_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_ESTIMATOR_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_COUNTS_ESTIMATOR_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_COUNTS_ESTIMATOR_H_
 
 #include <cstdint>
 #include <memory>
@@ -72,6 +72,10 @@ struct PrivateCounts {
   // Set where features are public. kSmooth and kCorrected use it.
   std::optional<ConsistentEvidence> consistent = std::nullopt;
 };
+
+// Variance that one report adds to a leaf's margin c (V_k - U / K), for the class k with the most,
+// with c = K / sqrt(K - 1). For two classes, the margin is their difference.
+double MarginNoise(absl::Span<const NoiseVariance> noise);
 
 PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
 
@@ -129,4 +133,4 @@ StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_ESTIMATOR_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_COUNTS_ESTIMATOR_H_

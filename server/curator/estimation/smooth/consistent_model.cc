@@ -1,4 +1,4 @@
-#include "server/curator/estimation/counts/consistent_model.h"
+#include "server/curator/estimation/smooth/consistent_model.h"
 
 #include <cmath>
 #include <map>

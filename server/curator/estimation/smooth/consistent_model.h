@@ -17,8 +17,8 @@
 // Errors     Internal if a decomposition fails, and what `cancel` returns.
 // Source     docs/research/mechanisms.md#public-features.
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_COUNTS_CONSISTENT_MODEL_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_COUNTS_CONSISTENT_MODEL_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_CONSISTENT_MODEL_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_CONSISTENT_MODEL_H_
 
 #include <functional>
 #include <memory>
@@ -73,4 +73,4 @@ class ConsistentForecast {
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_COUNTS_CONSISTENT_MODEL_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_CONSISTENT_MODEL_H_

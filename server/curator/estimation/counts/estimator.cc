@@ -1,5 +1,6 @@
-#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/counts/estimator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -113,6 +114,16 @@ std::string EstimatorOptions::ToString() const {
     return StrCat(EstimatorName(kind), " evidence=", EvidenceName(evidence), of_value);
   }
   return min_depth == 1 ? "prune" : StrCat("prune min_depth=", min_depth);
+}
+
+double MarginNoise(absl::Span<const NoiseVariance> noise) {
+  const auto classes = static_cast<double>(noise.size());
+  double most = 0;
+  for (const NoiseVariance& of_class : noise) {
+    most = std::max(most, of_class.label + of_class.leaf / (classes * classes) -
+                              2 * of_class.covariance / classes);
+  }
+  return classes * classes / (classes - 1) * most;
 }
 
 StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
