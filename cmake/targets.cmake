@@ -116,9 +116,8 @@ function(coppice_room room)
     else()
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
     endif()
-    # Each source of these two is by itself, so that a linker can take one without the others: tests put sources of their own
-    # in the place of some of the kernel's, and the C library takes trees without the words about them, which need Abseil.
-    if((COPPICE_UNITY OR COPPICE_SANITIZER) AND NOT room MATCHES "^(privacy|model)$")
+    # Each of the kernel's sources is by itself, since tests put sources of their own in the place of some.
+    if((COPPICE_UNITY OR COPPICE_SANITIZER) AND NOT room STREQUAL privacy)
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
     endif()
     if(COPPICE_FUZZES AND room IN_LIST COPPICE_PARSING_ROOMS)
