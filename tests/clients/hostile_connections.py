@@ -8,28 +8,23 @@ run.sh runs it, and sets COPPICE_SERVER, COPPICE_CA and COPPICE_DAEMON_PID.
 import asyncio
 import collections
 import json
-import logging
 import os
-import resource
-import ssl
 import subprocess
 import sys
-import time
 
 import http2
+from attackers import (Port, attack_all, begin, check, drips, end, memory_mib, open_files, print_kinds, sends,
+                       until_closed, wait_for_files)
 from device import sample_study
 from reflected import ReflectedClient
 
 CONNECTIONS = 1000
 HANDSHAKE_SECONDS = 20  # in server/process/connections.cc
 LATE_SECONDS = 75       # a busy machine may close this much later
-SETTLE_SECONDS = 100    # the daemon's time to close what the attackers left
 MAX_GROWTH_MIB = 600    # the daemon's resident memory, see docs/threat-model.md
 BOMB_MIB = 256          # decompressed
 MAX_BOMB_GROWTH_MIB = 64
 
-HOST, PORT = os.environ["COPPICE_SERVER"].rsplit(":", 1)
-DAEMON = os.environ["COPPICE_DAEMON_PID"]
 STREAM = "/coppice.v1.ReportService/StreamReports"
 UNARY = "/coppice.v1.ReportService/SubmitReports"
 # Calls of devices and health checks, which strangers may make if the policy has anonymous devices.
@@ -38,50 +33,7 @@ WITHOUT_A_ROLE = [
     "/coppice.v1.StudyService/GetOffer", "/coppice.v1.StudyService/GetCuratorKeys", UNARY, STREAM]
 UNIMPLEMENTED = 12
 
-TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
-TLS.set_alpn_protocols(["h2"])
-
-
-async def connect(tls):
-    if not tls:
-        return await asyncio.open_connection(HOST, PORT)
-    return await asyncio.open_connection(HOST, PORT, ssl=TLS, server_hostname="localhost",
-                                         ssl_handshake_timeout=60)
-
-
-async def until_closed(reader):
-    while await reader.read(65536):
-        pass
-
-
-def client_hello():
-    """Returns the first bytes of a TLS handshake."""
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    try:
-        TLS.wrap_bio(incoming, outgoing, server_hostname="localhost").do_handshake()
-    except ssl.SSLWantReadError:
-        pass
-    return outgoing.read()
-
-
-def sends(tls, data):
-    """Returns an attack that sends `data` and then nothing."""
-    async def attack(reader, writer):
-        writer.write(data)
-        await until_closed(reader)
-    return tls, attack
-
-
-def drips(tls, first, data):
-    """Returns an attack that sends `first`, and then `data` one byte per second."""
-    async def attack(reader, writer):
-        writer.write(first)
-        for at in range(len(data)):
-            writer.write(data[at:at + 1])
-            await writer.drain()
-            await asyncio.sleep(1)
-        await until_closed(reader)
-    return tls, attack
+GRPC = Port(os.environ["COPPICE_SERVER"], ["h2"])
 
 
 async def garbage_frames(reader, writer):
@@ -184,7 +136,7 @@ def odd_headers(name, value):
     return http2.OPENING + http2.long_headers(1, http2.header_block([*odd.items(), *more]))
 
 
-CLIENT_HELLO = client_hello()
+CLIENT_HELLO = GRPC.client_hello()
 BOMB = http2.bomb(BOMB_MIB)
 
 # These never finish what the daemon's handshake timeout covers, so it must close them.
@@ -193,11 +145,11 @@ STALLS = {
     "half a ClientHello": sends(False, CLIENT_HELLO[:100]),
     "half a handshake": sends(False, CLIENT_HELLO),
     "tls, silence": sends(True, b""),
-    "preface, a byte a second": drips(True, b"", http2.OPENING),
+    "preface, a byte a second": drips(b"", http2.OPENING),
 }
 OTHERS = {
     "preface, silence": sends(True, http2.OPENING),
-    "headers, a byte a second": drips(True, http2.OPENING, http2.call(1, STREAM)),
+    "headers, a byte a second": drips(http2.OPENING, http2.call(1, STREAM)),
     "no TLS": sends(False, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     "garbage after TLS": sends(True, os.urandom(4096)),
     "garbage frames": (True, garbage_frames),
@@ -218,70 +170,12 @@ OTHERS = {
 ATTACKS = {**STALLS, **OTHERS}
 
 
-class Attacker:
-    """One connection of one kind."""
-
-    def __init__(self, kind):
-        self.kind = kind
-        self.open = False                # whether it got as far as attacking
-        self.seconds_until_closed = None  # by the daemon
-        self._writer = None
-
-    async def run(self):
-        tls, attack = ATTACKS[self.kind]
-        begin = time.monotonic()
-        try:
-            reader, self._writer = await connect(tls)
-            self.open = True
-            await attack(reader, self._writer)
-        except (OSError, EOFError):
-            pass
-        self.seconds_until_closed = time.monotonic() - begin
-
-    def leave(self):
-        if self._writer is not None:
-            self._writer.transport.abort()
-
-
-def memory_mib(field):
-    with open(f"/proc/{DAEMON}/status") as status:
-        for line in status:
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) / 1024
-    raise LookupError(field)
-
-
-def open_files():
-    return len(os.listdir(f"/proc/{DAEMON}/fd"))
-
-
-async def attack():
-    """Attacks until every stalled connection was closed, or should have been. Returns the attackers, and the largest
-    number of files that the daemon had open."""
-    kinds = list(ATTACKS)
-    attackers = [Attacker(kinds[i % len(kinds)]) for i in range(CONNECTIONS)]
-    tasks = [asyncio.ensure_future(attacker.run()) for attacker in attackers]
-    stalled = [task for attacker, task in zip(attackers, tasks) if attacker.kind in STALLS]
-    most_files = 0
-    end = time.monotonic() + HANDSHAKE_SECONDS + LATE_SECONDS
-    while time.monotonic() < end and not all(task.done() for task in stalled):
-        await asyncio.sleep(0.2)
-        most_files = max(most_files, open_files())
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    for attacker in attackers:
-        attacker.leave()
-    await asyncio.sleep(0)
-    return attackers, most_files
-
-
 async def bomb_each_method(problems):
     """Sends a bomb to each method that strangers may call, one after the other; each must be refused unopened."""
     memory_before = memory_mib("VmHWM")
     for path in WITHOUT_A_ROLE:
         for encoding in (b"gzip", b"identity"):
-            reader, writer = await connect(tls=True)
+            reader, writer = await GRPC.connect()
             status = await asyncio.wait_for(send_bomb(reader, writer, path, encoding), 60)
             writer.transport.abort()
             # A bomb that claims to be uncompressed is read as it is, and is not a message.
@@ -306,13 +200,6 @@ def create_large_study():
     assert sum(len(tree) for tree in offer.forest) > 2 << 20, "the large study's forest is small"
 
 
-def wait_for_files(limit):
-    end = time.monotonic() + SETTLE_SECONDS
-    while open_files() > limit and time.monotonic() < end:
-        time.sleep(0.2)
-    return open_files()
-
-
 class HonestClient:
     """A process that makes calls until it is told to stop."""
 
@@ -330,35 +217,15 @@ class HonestClient:
         return tally
 
 
-def print_kinds(attackers):
-    for kind in ATTACKS:
-        of_kind = [attacker for attacker in attackers if attacker.kind == kind]
-        closed = [a.seconds_until_closed for a in of_kind if a.seconds_until_closed is not None]
-        print(f"  {kind:26} {len(of_kind):4} connections, {len(closed):4} closed by the daemon"
-              + (f", the last after {max(closed):.1f} s" if closed else ""))
-
-
-def check(holds, problem, problems):
-    if not holds:
-        problems.append(problem)
-
-
-def end(test, problems):
-    for problem in problems:
-        print(f"{test}: {problem}", file=sys.stderr)
-    sys.exit(1 if problems else 0)
-
-
 def main():
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it reports each write that fails
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    begin()
     honest = HonestClient()
     problems = []
     asyncio.run(bomb_each_method(problems))
     files_before, memory_before = open_files(), memory_mib("VmHWM")
 
-    attackers, most_files = asyncio.run(attack())
+    attackers, most_files = asyncio.run(
+        attack_all(GRPC, ATTACKS, CONNECTIONS, STALLS, HANDSHAKE_SECONDS + LATE_SECONDS))
     files_after = wait_for_files(files_before + 20)
     tally = honest.stop(problems)
     growth = memory_mib("VmHWM") - memory_before

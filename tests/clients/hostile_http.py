@@ -7,19 +7,17 @@ run.sh runs it with --http-listen and --console; COPPICE_SERVER, _HTTP, _CA and 
 """
 
 import asyncio
+import collections
 import http.client
 import json
-import logging
 import os
-import resource
 import socket
-import ssl
 import threading
 import time
 import urllib.request
 
-from hostile_connections import (check, client_hello, create_large_study, end, memory_mib, open_files, until_closed,
-                                 wait_for_files)
+from attackers import (Port, attack_all, begin, check, drips, end, memory_mib, open_files, print_kinds, sends, wait_for_files)
+from hostile_connections import create_large_study
 
 CONNECTIONS = 1000
 STALL_SECONDS = 20      # in server/http/connection.cc, for the handshake and again for a head
@@ -32,8 +30,7 @@ UNREAD_FILES = 100
 MAX_FILES_GROWTH_MIB = 60
 MAX_UNREAD_GROWTH_MIB = 350  # of large answers 256, and what is being written as JSON
 
-HOST, PORT = os.environ["COPPICE_HTTP"].rsplit(":", 1)
-TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
+HTTPS = Port(os.environ["COPPICE_HTTP"], [])
 LARGE = "/assets/large-1.js"  # 6.4 MB, made by tests/clients/CMakeLists.txt
 LIST = "/coppice.v1.StudyService/ListStudies"
 OFFER = "/coppice.v1.StudyService/GetOffer"
@@ -53,34 +50,6 @@ def request(path, message):
     return head(path, f"Content-Length: {len(body)}") + body
 
 
-async def connect(tls):
-    if not tls:
-        return await asyncio.open_connection(HOST, PORT)
-    return await asyncio.open_connection(HOST, PORT, ssl=TLS, server_hostname="localhost",
-                                         ssl_handshake_timeout=60)
-
-
-def sends(tls, data):
-    async def attack(reader, writer):
-        writer.write(data)
-        await until_closed(reader)
-    return tls, attack
-
-
-def drips(first, data):
-    """Sends `first`, and then `data` one byte per second."""
-    async def attack(reader, writer):
-        reading = asyncio.ensure_future(until_closed(reader))
-        writer.write(first)
-        for at in range(len(data)):
-            if reading.done():
-                break
-            writer.write(data[at:at + 1])
-            await asyncio.sleep(1)
-        await reading
-    return True, attack
-
-
 async def floods(reader, writer):
     """Sends requests and never reads an answer."""
     while True:
@@ -93,7 +62,7 @@ MANY_HEADERS = head(LIST, *[f"X-{i}: {'v' * 1000}" for i in range(1000)])
 # These never finish a request, so the daemon must close them.
 STALLS = {
     "tcp, silence": sends(False, b""),
-    "half a ClientHello": sends(False, client_hello()[:100]),
+    "half a ClientHello": sends(False, HTTPS.client_hello()[:100]),
     "half a head": sends(True, head(LIST)[:40]),
     "a head, a byte a second": drips(b"", MANY_HEADERS),
     "half a body": sends(True, head(LIST, "Content-Length: 1000") + b"{"),
@@ -134,8 +103,8 @@ MALFORMED = ["/assets/" + "a" * 9000, "/assets/a b.js", "/assets/a\x00b.js", "/a
 def ask(method, target, headers=None):
     """Returns the status, headers and body of one request with an unaltered target; 0 if the daemon just closed."""
     lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *[f"{k}: {v}" for k, v in (headers or {}).items()], "", ""]
-    with socket.create_connection((HOST, int(PORT)), timeout=60) as plain:
-        with TLS.wrap_socket(plain, server_hostname="localhost") as connection:
+    with socket.create_connection((HTTPS.host, int(HTTPS.number)), timeout=60) as plain:
+        with HTTPS.tls.wrap_socket(plain, server_hostname="localhost") as connection:
             connection.sendall("\r\n".join(lines).encode("latin-1"))
             response = http.client.HTTPResponse(connection, method=method)
             try:
@@ -178,54 +147,12 @@ def ask_for_files(problems):
     print(f"{len(OUTSIDE) + len(MALFORMED)} requests for other files than the console's: none was served")
 
 
-class Attacker:
-    def __init__(self, kind):
-        self.kind = kind
-        self.open = False
-        self.seconds_until_closed = None
-        self._writer = None
-
-    async def run(self):
-        tls, attack = ATTACKS[self.kind]
-        begin = time.monotonic()
-        try:
-            reader, self._writer = await connect(tls)
-            self.open = True
-            await attack(reader, self._writer)
-        except (OSError, EOFError):
-            pass
-        self.seconds_until_closed = time.monotonic() - begin
-
-    def leave(self):
-        if self._writer is not None:
-            self._writer.transport.abort()
-
-
-async def attack_all():
-    kinds = list(ATTACKS)
-    attackers = [Attacker(kinds[i % len(kinds)]) for i in range(CONNECTIONS)]
-    tasks = [asyncio.ensure_future(attacker.run()) for attacker in attackers]
-    stalled = [task for attacker, task in zip(attackers, tasks) if attacker.kind in STALLS]
-    most_files = 0
-    end = time.monotonic() + 2 * STALL_SECONDS + LATE_SECONDS
-    while time.monotonic() < end and not all(task.done() for task in stalled):
-        await asyncio.sleep(0.2)
-        most_files = max(most_files, open_files())
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    for attacker in attackers:
-        attacker.leave()
-    await asyncio.sleep(0)
-    return attackers, most_files
-
-
 async def leave_answers_unread(honest, problems):
     """Whole forests that nobody reads are held once, and their connections are closed in time."""
     memory_before = memory_mib("VmHWM")
     writers = []
     for _ in range(UNREAD_CONNECTIONS):
-        reader, writer = await connect(tls=True)
+        reader, writer = await HTTPS.connect()
         writer.transport.pause_reading()
         writer.write(request(OFFER, {"name": "studies/large", "wholeForest": True}) * 20)
         writers.append(writer)
@@ -242,7 +169,7 @@ async def leave_files_unread(honest, problems):
     memory_before = memory_mib("VmRSS")
     writers = []
     for _ in range(UNREAD_FILES):
-        reader, writer = await connect(tls=True)
+        reader, writer = await HTTPS.connect()
         writer.transport.pause_reading()
         writer.write(get(LARGE) * 20)
         writers.append(writer)
@@ -266,9 +193,9 @@ class HonestClient(threading.Thread):
         while not self._stopping.wait(0.1):
             begin = time.monotonic()
             try:
-                call = urllib.request.Request(f"https://localhost:{PORT}{LIST}", data=b"{}",
+                call = urllib.request.Request(f"https://localhost:{HTTPS.number}{LIST}", data=b"{}",
                                               headers={"Content-Type": "application/json"})
-                with urllib.request.urlopen(call, context=TLS, timeout=60) as response:
+                with urllib.request.urlopen(call, context=HTTPS.tls, timeout=60) as response:
                     json.load(response)
             except (OSError, ValueError) as error:
                 self.failures.append(repr(error))
@@ -287,9 +214,7 @@ class HonestClient(threading.Thread):
 
 
 def main():
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    begin()
     problems = []
     ask_for_files(problems)
     create_large_study()
@@ -298,17 +223,15 @@ def main():
     asyncio.run(leave_files_unread(honest, problems))
     asyncio.run(leave_answers_unread(honest, problems))
     files_before, memory_before = open_files(), memory_mib("VmHWM")
-    attackers, most_files = asyncio.run(attack_all())
+    attackers, most_files = asyncio.run(
+        attack_all(HTTPS, ATTACKS, CONNECTIONS, STALLS, 2 * STALL_SECONDS + LATE_SECONDS))
     files_after = wait_for_files(files_before + 20)
     honest.stop()
     growth = memory_mib("VmHWM") - memory_before
 
-    for kind in ATTACKS:
-        of_kind = [attacker for attacker in attackers if attacker.kind == kind]
-        closed = [a.seconds_until_closed for a in of_kind if a.seconds_until_closed is not None]
-        print(f"  {kind:26} {len(of_kind):4} connections, {len(closed):4} closed by the daemon"
-              + (f", the last after {max(closed):.1f} s" if closed else ""))
-        check(kind in OTHERS or len(closed) == len(of_kind), f"{kind}: {len(of_kind) - len(closed)} stay", problems)
+    print_kinds(attackers)
+    left = collections.Counter(a.kind for a in attackers if a.kind in STALLS and a.seconds_until_closed is None)
+    check(not left, f"stalled and never closed: {dict(left)}", problems)
     print(f"honest client: {honest.calls} calls, {len(honest.failures)} failed, the slowest took {honest.slowest:.2f} s")
     print(f"daemon: {memory_before:.0f} MiB before, at most {growth:.0f} MiB more; "
           f"{files_before} files open before, {most_files} at most, {files_after} after")

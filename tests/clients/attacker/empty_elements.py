@@ -14,6 +14,7 @@ import threading
 import grpc
 
 from curator import STUDIES, Curator
+from wire_bytes import field
 
 MIB = 2**20
 MOST_MIB = 600
@@ -24,18 +25,6 @@ AT_A_TIME = 2  # as many bodies stopped the HTTP port of a machine with two proc
 # What a sender may see: that the message is wrong or too large, or an answer. Never a broken connection.
 EXPECTED = {"OK", "INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "NOT_FOUND", "UNIMPLEMENTED", "FAILED_PRECONDITION",
             "CANCELLED", "DEADLINE_EXCEEDED"}
-
-
-def varint(number):
-    out = b""
-    while number >= 0x80:
-        out += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, content):
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def path_to_list(message, depth=0):

@@ -6,22 +6,11 @@ message takes."""
 from curator import Curator
 from lure import OFFER, Forger, Lure
 from terminal import STUDY, answer, make_study
+from wire_bytes import field
 
 MIB = 2**20
 # gRPC's copies of the message and the one that is read; parsed, the terms take over 700 MiB.
 MOST_MORE_MIB = 200
-
-
-def varint(number):
-    out = b""
-    while number >= 0x80:
-        out += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, content):
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def endless_terms(size):
