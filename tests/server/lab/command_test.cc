@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -391,6 +392,38 @@ class LabPlanTest : public ::testing::Test {
   std::string folder_ =
       std::filesystem::temp_directory_path() / ("plan" + std::to_string(getpid()));
 };
+
+// What is written for each row is what the scores are of.
+TEST_F(LabPlanTest, PublicRowsAlonePredictAndAreScored) {
+  const std::string predictions = folder_ + "/predictions.csv";
+  const std::string files = "public " + Rows() + "--test " + folder_ + "/test.csv ";
+  const Outcome run = Lab(files + "--predictions " + predictions + " --json");
+  ASSERT_EQ(run.exit_code, 0);
+  const json report = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << run.out;
+  std::ifstream written(predictions), rows(folder_ + "/test.csv");
+  double loss = 0;
+  int count = 0;
+  std::string row, text;
+  std::getline(rows, row);  // the header
+  while (std::getline(written, text) && std::getline(rows, row)) {
+    double p[2] = {};
+    ASSERT_EQ(std::sscanf(text.c_str(), "%lf,%lf", &p[0], &p[1]), 2) << text;
+    EXPECT_NEAR(p[0] + p[1], 1, 1e-12);
+    loss -= std::log(p[row.back() - '0']);
+    ++count;
+  }
+  EXPECT_EQ(report["test_rows"], count);
+  EXPECT_NEAR(report["log_loss"], loss / count, 1e-9);
+  EXPECT_EQ(report["learners"].size(), 7u);
+  EXPECT_LE(report["model_bytes"], 1'000'000);
+  EXPECT_EQ(Lab(files + "--threads 2 --json").out, run.out) << "threads change nothing";
+  EXPECT_THAT(Lab(files).out, HasSubstr("held-out loss"));
+  EXPECT_EQ(Lab(files + "--max-model-bytes 0 2>/dev/null").exit_code, 2);
+  const json small = json::parse(Lab(files + "--max-model-bytes 3000 --json").out);
+  EXPECT_LE(small["model_bytes"], 3000);
+  EXPECT_GE(small["held_out_loss"], small["held_out_loss_of_any_size"]);
+}
 
 TEST_F(LabPlanTest, PrintsAnIntervalForEachStudy) {
   const Outcome run =
