@@ -14,8 +14,8 @@ struct Format {
   StatusOr<std::string> (*write)(const Model&, std::string_view);
 };
 
-constexpr std::array<Format, 4> kFormats = {
-    {{"json", ToJson}, {"onnx", ToOnnx}, {"xgboost", ToXgboost}, {"c", ToCHeader}}};
+constexpr std::array<Format, 5> kFormats = {
+    {{"json", ToJson}, {"onnx", ToOnnx}, {"xgboost", ToXgboost}, {"c", ToCHeader}, {"sql", ToSql}}};
 
 }  // namespace
 

@@ -3,9 +3,9 @@
 //
 // Guarantee  a file holds what the model holds, including its certificate, and nothing else:
 //            exporting is post-processing. A row in the file's own input form gets the model's
-//            probabilities to within 1e-12 (json, c), 1e-7 (onnx) or the rounding of float32 sums
-//            (xgboost: 1e-6 unless scores add up to hundreds), and its label unless another is as
-//            close. What a format cannot express that precisely is refused, never approximated.
+//            probabilities to within 1e-12 (json, c, sql), 1e-7 (onnx) or the rounding of float32
+//            sums (xgboost: 1e-6 unless scores add up to hundreds), and its label unless another is
+//            as close. What a format cannot express that precisely is refused, never approximated.
 // Errors     InvalidArgument for an unknown format, and for a model too large for its format.
 //            FailedPrecondition for a model that the format cannot express. The last two name a
 //            format that can.
@@ -23,7 +23,7 @@
 
 namespace coppice::formats {
 
-// What ExportModel() takes: json, onnx, xgboost, c.
+// What ExportModel() takes: json, onnx, xgboost, c, sql.
 std::vector<std::string> FormatNames();
 
 // Returns the bytes of a file. `id` is the model's name in the file; it may be empty.
@@ -41,6 +41,9 @@ StatusOr<std::string> ToXgboost(const Model& model, std::string_view id);
 
 // Writes one C99 header without dependencies.
 StatusOr<std::string> ToCHeader(const Model& model, std::string_view id);
+
+// Writes one SELECT for PostgreSQL and DuckDB, which reads the relation coppice_input.
+StatusOr<std::string> ToSql(const Model& model, std::string_view id);
 
 }  // namespace coppice::formats
 

@@ -3,14 +3,15 @@
 
     runtimes_test.py SAMPLE_MODELS SOURCE_DIR FOLDER TOOLS [ROWS]
 
-Runs SAMPLE_MODELS into FOLDER (ROWS rows per model and set, 100,000 by default), installs onnxruntime into TOOLS by
-npm, and compares every answer with ours. Skips the test (exit 77) where a package of tests/runtimes/packages.txt, Node
+Runs SAMPLE_MODELS into FOLDER (ROWS rows per model and set, 100,000 by default), installs onnxruntime and DuckDB into TOOLS
+by npm, and compares every answer with ours. Skips the test (exit 77) where a package of tests/runtimes/packages.txt, Node
 or npm's registry is missing. Node and npm may be of any origin.
 
 Where a single tree's leaf has the label, labels must be equal everywhere.
 """
 
 import collections
+import csv
 import importlib.util
 import json
 import os
@@ -18,6 +19,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -45,13 +47,16 @@ import json_reader  # next to this file
 ROWS = int(sys.argv[5]) if len(sys.argv) > 5 else 100_000
 WEB_ROWS = 10_000  # the same code, compiled for browsers
 JSON_ROWS = 200    # one row at a time
+SQL_ROWS = 500
 SCHEMA_TREES = 5   # per model, as jsonschema is slow
+POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
 CONTRIBUTION_ROWS = 20
 MANY_TREES = 100
 
 # By runtime: the largest difference of a probability, or of a number as a share of its range; and the least lead over
 # the runner-up with which labels must be equal.
 TOLERANCES = {"json": (1e-12, 1e-12), "c": (1e-12, 1e-12),
+              "postgresql": (1e-12, 1e-12), "duckdb": (1e-12, 1e-12),
               "onnxruntime-node": (1e-7, 1e-9), "onnxruntime-web": (1e-7, 1e-9),
               "xgboost": (1e-6, 1e-6),
               # It adds terms in float32, each rounded by up to 2^-24 of the sum so far, which is below 8 here: some
@@ -87,23 +92,82 @@ def samples():
     return [Sample(folder) for folder in sorted(FOLDER.iterdir()) if folder.is_dir()]
 
 
-def install_onnxruntime():
-    if (TOOLS / "node_modules/onnxruntime-node/package.json").exists():
+def install_node_packages():
+    if all((TOOLS / "node_modules" / name / "package.json").exists() for name in ("onnxruntime-node", "@duckdb/node-api")):
         return
     if not (shutil.which("node") and shutil.which("npm")):
-        skip("node and npm are not installed: no onnxruntime")
+        skip("node and npm are not installed: no onnxruntime and no DuckDB")
     TOOLS.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(HERE / name, TOOLS / name)
     if subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],
                       cwd=TOOLS, check=False).returncode:
-        skip("the npm registry cannot be reached: no onnxruntime")
+        skip("the npm registry cannot be reached: no onnxruntime and no DuckDB")
 
 
 def run_onnxruntime(runtime, name, rows):
     folders = [str(folder) for folder in sorted(FOLDER.iterdir()) if folder.is_dir()]
     subprocess.run(["node", str(HERE / "onnx_reader.js"), runtime, name, str(rows), *folders],
                    check=True, env={**os.environ, "NODE_PATH": str(TOOLS / "node_modules")})
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def write_sql_input(sample):
+    """Writes a table for an exported query: a missing number is a NULL or a NaN."""
+    features = sample.model["features"]
+    columns = ", ".join(f"{quoted(f['name'])} {'float8' if f['type'] == 'numeric' else 'text'}" for f in features)
+    (sample.folder / "input.sql").write_text(f"CREATE TEMP TABLE coppice_input (number int, {columns});", encoding="utf-8")
+    probabilities = "" if sample.is_number else ", array_to_string(probabilities, ' ')"
+    (sample.folder / "answers.sql").write_text(f"SELECT number, prediction{probabilities} FROM answers", encoding="utf-8")
+    with open(sample.folder / "input.csv", "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        for number, row in enumerate(sample.rows["exact"][:SQL_ROWS]):
+            values = texts(sample.model, row).values()
+            numbers = [f["type"] == "numeric" for f in features]
+            rows.writerow([number, *(("NaN" if is_number and number % 2 else "\\N") if value is None else value
+                                     for value, is_number in zip(values, numbers))])
+
+
+def sql_answers(sample, name):
+    """Reads what an engine wrote, in the order of the rows."""
+    with open(sample.folder / name, newline="", encoding="utf-8") as file:
+        lines = sorted(csv.reader(file), key=lambda line: int(line[0]))
+    if sample.is_number:
+        return numpy.array([[float(line[1])] for line in lines])
+    return numpy.array([[sample.model["classes"].index(line[1]), *map(float, line[2].split())] for line in lines])
+
+
+class Postgres:
+    """A server for this test alone, in a folder of its own."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="coppice-sql-"))
+        shutil.chown(self.folder, "postgres")
+        self.run("initdb", "-D", str(self.folder / "data"), "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C",
+                 "--no-sync")
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-o", f"-k {self.folder} -c listen_addresses=''",
+                 "-l", str(self.folder / "log"), "start")
+
+    def run(self, program, *arguments):
+        subprocess.run(["runuser", "-u", "postgres", "--", str(POSTGRES / program), *arguments], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def answer(self, folder):
+        def read(name):
+            return (folder / name).read_text(encoding="utf-8")
+
+        script = "\n".join([read("input.sql"), f"\\copy coppice_input from '{folder / 'input.csv'}' csv null '\\N'",
+                            "CREATE TEMP VIEW answers AS", read("model.sql"),
+                            f"\\copy ({read('answers.sql')}) to '{folder / 'postgresql.csv'}' csv"])
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-h", str(self.folder), "-U", "owner", "postgres"],
+                       input=script, text=True, check=True)
+
+    def stop(self):
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", "immediate", "stop")
+        shutil.rmtree(self.folder)
 
 
 class Runtimes(unittest.TestCase):
@@ -159,6 +223,29 @@ class Runtimes(unittest.TestCase):
                     self.compare("c", sample, ours,
                                  numpy.frombuffer(output).reshape(-1, sample.columns))
 
+    def compare_sql(self, engine):
+        for sample in samples():
+            with self.subTest(sample.name):
+                self.compare(engine, sample, sample.answers["exact"][:SQL_ROWS], sql_answers(sample, f"{engine}.csv"))
+
+    def test_sql_in_postgresql(self):
+        if not (POSTGRES / "initdb").exists():
+            skip("no PostgreSQL server: tests/packages.txt has it")
+        server = Postgres()
+        self.addCleanup(server.stop)
+        for sample in samples():
+            write_sql_input(sample)
+            server.answer(sample.folder)
+        self.compare_sql("postgresql")
+
+    def test_sql_in_duckdb(self):
+        install_node_packages()
+        for sample in samples():
+            write_sql_input(sample)
+        subprocess.run(["node", str(HERE / "duckdb_reader.js"), *(str(sample.folder) for sample in samples())],
+                       check=True, env={**os.environ, "NODE_PATH": str(TOOLS / "node_modules")})
+        self.compare_sql("duckdb")
+
     def test_onnx_checker(self):
         for sample in samples():
             with self.subTest(sample.name):
@@ -171,7 +258,7 @@ class Runtimes(unittest.TestCase):
                                  sample.model["features"])
 
     def test_onnxruntime(self):
-        install_onnxruntime()
+        install_node_packages()
         for runtime, name, rows in (("onnxruntime-node", "exact", ROWS),
                                     ("onnxruntime-node", "single", ROWS),
                                     ("onnxruntime-web", "exact", WEB_ROWS)):

@@ -2,10 +2,10 @@
 //
 //   sample_models FOLDER ROWS
 //
-// FOLDER/NAME has model.json, model.onnx, model.h and model.xgboost.json (a format that refuses the
-// model has its name with .refused instead); rows as users have them, "exact" in doubles and
-// "single" in doubles that are float32 values; and for each, row by row, the label and the
-// probabilities, or the number. Rows have missing values, values on thresholds, one ulp off and
+// FOLDER/NAME has model.json, model.onnx, model.h, model.sql and model.xgboost.json (a format that
+// refuses the model has its name with .refused instead); rows as users have them, "exact" in
+// doubles and "single" in doubles that are float32 values; and for each, row by row, the label and
+// the probabilities, or the number. Rows have missing values, values on thresholds, one ulp off and
 // beyond bounds, fractions where whole numbers are due, and codes of no category.
 
 #include <cmath>
@@ -197,6 +197,7 @@ class Samples {
     for (const auto& [format, file] : {std::pair("json", "model.json"),
                                        {"onnx", "model.onnx"},
                                        {"c", "model.h"},
+                                       {"sql", "model.sql"},
                                        {"xgboost", "model.xgboost.json"}}) {
       const StatusOr<std::string> bytes = formats::ExportModel(*model, "sample", format);
       const std::string ending = bytes.ok() ? "" : ".refused";

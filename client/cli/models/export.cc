@@ -58,8 +58,8 @@ void AddExport(const Command& noun) {
       noun.AddCommand("export", "Write a model to a file: complete, as JSON, or for other programs",
                       "coppice model export --model m-91c0 --format onnx --output model.onnx");
   verb.Add("--format", flags->format,
-           "For programs without Coppice: json (documented, by names), onnx, xgboost (its JSON) or "
-           "c (one header); see docs/export.md. For devices in C: message (docs/device.md). "
+           "For programs without Coppice: json (documented, by names), onnx, xgboost (its JSON), c "
+           "(one header) or sql (one query); see docs/export.md. For devices in C: message (docs/device.md). "
            "Default: the file that --file takes")
       .OneOf(Formats());
   verb.Add("--output", flags->output_file, "File to write to; - is stdout")

@@ -165,7 +165,7 @@ class Model:
 
         Parameters
         ----------
-        format : {"json", "onnx", "xgboost", "c", "message"}
+        format : {"json", "onnx", "xgboost", "c", "sql", "message"}
             "message" is what a device in C reads (docs/device.md).
         path : path, optional
             Where to write it; nowhere if not given.

@@ -30,11 +30,12 @@ constexpr std::string_view kOwnFormat = "coppice";
 struct FileEnding {
   std::string_view format, ending;
 };
-constexpr std::array<FileEnding, 5> kEndings = {{{kOwnFormat, ".coppice.json"},
+constexpr std::array<FileEnding, 6> kEndings = {{{kOwnFormat, ".coppice.json"},
                                                  {"json", ".json"},
                                                  {"onnx", ".onnx"},
                                                  {"xgboost", ".xgboost.json"},
-                                                 {"c", ".h"}}};
+                                                 {"c", ".h"},
+                                                 {"sql", ".sql"}}};
 
 StatusOr<std::string_view> EndingOf(std::string_view format) {
   std::vector<std::string_view> names;

@@ -26,7 +26,7 @@ using Json = nlohmann::json;
 Json Exported(const Model& model) { return Json::parse(*ToJson(model, "m1")); }
 
 TEST(FormatsTest, AreKnownByName) {
-  EXPECT_THAT(FormatNames(), ::testing::ElementsAre("json", "onnx", "xgboost", "c"));
+  EXPECT_THAT(FormatNames(), ::testing::ElementsAre("json", "onnx", "xgboost", "c", "sql"));
   const Model model = OneSplit(ExportedSchema(), NumericSplit(0, 0.5), {1, -1}, {-1, 1});
   for (const std::string& name : FormatNames()) {
     EXPECT_TRUE(ExportModel(model, "m1", name).ok()) << name;

@@ -149,7 +149,7 @@ TEST_F(ModelDocumentsTest, ExportSaysWhichFormatsThereAre) {
   for (const char* unknown : {"", "pickle", "JSON", "message"}) {
     EXPECT_THAT(Export("m1", unknown),
                 GrpcStatusIs(grpc::INVALID_ARGUMENT,
-                             HasSubstr("format: must be one of coppice, json, onnx, xgboost, c")));
+                             HasSubstr("format: must be one of coppice, json, onnx, xgboost, c, sql")));
   }
 }
 
