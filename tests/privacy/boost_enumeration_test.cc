@@ -10,6 +10,7 @@
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/number_scale.h"
+#include "server/trainers/boosting/public_guard.h"
 #include "server/trainers/core/shares.h"
 #include "tests/privacy/enumeration.h"
 #include "tests/privacy/trainer_releases.h"
@@ -267,6 +268,53 @@ TinyRelease WalkCentre(const ShareOf& share_of) {
   };
 }
 
+// Releases which part of public scores is believed. Those of x = 0, 1 and 2 say "no", "yes" and
+// hardly anything.
+TinyRelease WalkTrust(const ShareOf& share_of, uint32_t classes = 2) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> StatusOr<std::string> {
+    const trainers::BinnedRows rows = RowsOf(OneNumber(classes), tiny);
+    trainers::OutputScores scores(classes == 2 ? 1 : classes);
+    for (const TinyRow& row : tiny) {
+      const double sure = row.x == 2 ? 0.3 : 30;
+      for (size_t output = 0; output < scores.size(); ++output) {
+        const bool is_meant = scores.size() == 1 ? row.x > 0 : output == row.x % classes;
+        scores[output].push_back(is_meant ? sure : -sure);
+      }
+    }
+    trainers::PrivateReleaser releaser(random);
+    COPPICE_ASSIGN_OR_RETURN(
+        const double part,
+        trainers::ReleaseTrust(trainers::AnswerQuality(rows, /*unit_of_scores=*/1), scores,
+                               /*mean=*/0, share_of(claimed), releaser));
+    return StrCat(part);
+  };
+}
+
+// Releases the same of numbers 0 and 1, which public rows say are their x, and twice that.
+TinyRelease WalkTrustOfNumbers(const ShareOf& share_of) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> StatusOr<std::string> {
+    const auto schema = std::make_shared<const Schema>(
+        *Schema::CreateRegression({Numeric("x", 0, 2)}, "y", {.min = 0, .max = 1}));
+    Table table(schema);
+    trainers::OutputScores scores(1);
+    for (const TinyRow& row : tiny) {
+      table.AppendTarget({static_cast<double>(row.x)}, row.y);
+      scores[0].push_back(6.0 * row.x);
+    }
+    const trainers::BinnedRows rows =
+        *trainers::BinnedRows::Create(table, *trainers::PublicBins(*schema, 1));
+    trainers::PrivateReleaser releaser(random);
+    COPPICE_ASSIGN_OR_RETURN(
+        const double part,
+        trainers::ReleaseTrust(
+            trainers::AnswerQuality(rows, /*unit_of_scores=*/trainers::kTargetSteps / 6.0), scores,
+            /*mean=*/0, share_of(claimed), releaser));
+    return StrCat(part);
+  };
+}
+
 std::vector<WalkedRelease> WalkedTrees() {
   return {
       {"two classes", "8", kRow, 2, 1e-5, 0.6, WalkStump(OneNumber(), InEpsilon)},
@@ -290,6 +338,9 @@ std::vector<WalkedRelease> WalkedTrees() {
        WalkPasses(InEpsilon, trainers::kColumnPasses)},
       {"passes of two classes, weighted", "24", kRow, 1, 1e-7, 0.45,
        WalkPasses(InEpsilon, trainers::kColumnPasses, /*weighted=*/true)},
+      {"trust in public scores", "2", kRow, 2, 1e-6, 0.4, WalkTrust(InEpsilon)},
+      {"trust in public scores of three classes", "2", kRow, 2, 1e-6, 0.4, WalkTrust(InEpsilon, 3)},
+      {"trust in public numbers", "2", kRow, 2, 1e-6, 0.4, WalkTrustOfNumbers(InEpsilon)},
       {"a visit", "8", kRow, 1, 1e-6, 0.3, WalkVisit(Nothing(), InEpsilon)},
       {"the odds of two classes", "2", kRow, 2, 1e-6, 0.6, WalkStart(2, 15, 1 / kStartOfTwo)},
       {"three classes of hardly any rows", "6", kRow, 1, 1e-7, 0.6, WalkStart(3, 1, 1)},
@@ -334,6 +385,8 @@ std::vector<WalkedRelease> BrokenTrees() {
                 WithKind([](trainers::ResidualKind& kind) { kind.sensitivity.l1 /= 4; }))},
       {"a mean measured with twice its share", "2", kRow, 2, 1e-6, 1,
        WalkCentre([](const Budget& claimed) { return InEpsilon(*claimed.Plus(claimed)); })},
+      {"trust with twice its share", "2", kRow, 3, 1e-6, 1,
+       WalkTrust([](const Budget& claimed) { return InEpsilon(*claimed.Plus(claimed)); })},
       {"runs measured as if rows moved by half", "12", kRow, 1, 1e-6, 1,
        WalkStump(ThreeRuns(), InEpsilon, kMovingByHalf, kRuns, /*cuts=*/2, /*select=*/0.2)},
       {"categories measured as if rows moved by half", "12", kRow, 1, 1e-6, 1,
@@ -371,6 +424,7 @@ std::vector<WalkedRelease> WalkedInRho() {
       {"a split of three classes", "2", kRow, 2, 1e-6, 0.05, WalkSplit(OneNumber(3), InRho)},
       {"a leaf of two classes", "4", kRow, 2, 1e-6, 0.3, WalkLeaf(OneNumber(), InRho)},
       {"a mean of numbers", "4", kRow, 2, 1e-6, 0.3, WalkCentre(InRho)},
+      {"trust in public scores", "4", kRow, 1, 1e-6, 0.05, WalkTrust(InRho)},
   };
 }
 

@@ -25,6 +25,7 @@
 #include "common/base/text.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/noisy_sums.h"
+#include "server/trainers/boosting/public_start.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/privacy/replayed_releases.h"
@@ -182,6 +183,10 @@ class RandomCase {
     for (const auto& [name, value] : options_.settings) {
       StrAppend(&text, ", ", name, "=", value);
     }
+    if (options_.public_rows) {
+      StrAppend(&text, ", ", options_.public_rows->table->num_rows(), " public rows");
+    }
+    if (options_.concentrated) StrAppend(&text, ", in rho");
     return text;
   }
 
@@ -274,6 +279,18 @@ class RandomCase {
     } else if (States("rows")) {
       DrawForest();
     }
+    if (info_.public_rows && dice_.Chance(0.25)) DrawPublicRows();
+  }
+  // Enough for lines or not, or so few that they are refused.
+  void DrawPublicRows() {
+    std::vector<Example> examples;
+    for (int row = dice_.Whole(18, 80); row > 0; --row) {
+      Example& example = examples.emplace_back(DrawExample());
+      example.label = static_cast<uint32_t>(dice_.Whole(0, classes_ - 1));
+    }
+    options_.public_rows = std::make_shared<const trainers::PublicRows>(trainers::PublicRows{
+        .table = std::make_shared<const Table>(ToTable(examples)), .sha256 = "0123"});
+    options_.concentrated = with_delta() && dice_.Chance(0.4);
   }
   void DrawBoosting() {
     if (options_.settings["filtering"] == "none") Set("filtering", "drop");  // not private

@@ -247,6 +247,45 @@ TEST(ReplayedNumbersTest, NumbersWithLinesCostWhatWasAskedFor) {
   }
 }
 
+// All that public rows bring: the guard, gradients and lengths of lines, and then trees.
+TEST_P(ReplayedTrainerTest, AutoWithPublicRowsCostsWhatWasAskedFor) {
+  const auto schema = MixedClasses(GetParam());
+  double most = 0;
+  for (const uint64_t public_rows : {30u, 120u}) {
+    for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
+      for (const bool states_rho : {false, true}) {
+        if (states_rho && delta == 0) continue;
+        for (const uint64_t rows : {0u, 40u, 3000u}) {
+          trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
+                                         .delta_atto = delta,
+                                         .concentrated = states_rho,
+                                         .settings = {}};
+          options.public_rows = std::make_shared<const trainers::PublicRows>(trainers::PublicRows{
+              .table =
+                  std::make_shared<const Table>(RandomTable(schema, {.rows = public_rows}, 9))});
+          const Table table = RandomTable(schema, {.rows = rows, .unlabelled = 0.1}, rows + 1);
+          const Spent spent =
+              RunTwice("auto", table, WithARow(table, 1, rows > 1000), options, /*seed=*/rows);
+          most = std::max(most, spent.largest_part);
+          if (rows == 3000) {
+            EXPECT_GT(spent.releases, public_rows >= 50 ? 8u : 4u);
+          }
+          if (spent.picos == 0) {
+            EXPECT_LE(spent.nanos, options.epsilon->nanos());
+            EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+            continue;
+          }
+          const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
+          const auto whole = static_cast<double>(Rho::Implying(rest, delta)->picos());
+          EXPECT_LE(static_cast<double>(spent.picos), whole);
+          EXPECT_GT(static_cast<double>(spent.picos), 0.999 * whole) << "wasted";
+        }
+      }
+    }
+  }
+  EXPECT_GT(most, 0.9) << "noise is for more than a row can do";
+}
+
 // If costs are added up as rho, the rho spent is the one that the plan states, for any number of
 // rows.
 TEST_P(ReplayedTrainerTest, AutoKeepsToTheRhoThatItStates) {

@@ -43,6 +43,8 @@
 #include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/boosting/line_fit.h"
 #include "server/trainers/boosting/number_scale.h"
+#include "server/trainers/boosting/public_boost.h"
+#include "server/trainers/boosting/public_start.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
@@ -293,15 +295,55 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     COPPICE_RETURN_IF_ERROR(ExtendSchema(schema, columns.derived).status());
     const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());
     COPPICE_RETURN_IF_ERROR(CheckBins(columns.bins, classes == 2 ? 1 : classes));
-    return AutoBudgetsOf(schema, options);
+    COPPICE_ASSIGN_OR_RETURN(AutoBudgets budgets, AutoBudgetsOf(schema, options));
+    if (!options.public_rows) return budgets;
+    budgets.has_public_rows = true;
+    COPPICE_RETURN_IF_ERROR(CheckPublicRows(*options.public_rows->table, schema));
+    COPPICE_RETURN_IF_ERROR(CheckPublicBudgets(budgets, schema));
+    return budgets;
   }
 
   StatusOr<Model> TrainAs(const AutoBudgets& budgets, const Table& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
     if (!options.epsilon) return GradientBoosting().TrainWith(rows, options, releaser, progress);
-    const Schema& schema = rows.schema();
+    if (options.public_rows) return TrainFromPublic(budgets, rows, options, releaser, progress);
     COPPICE_ASSIGN_OR_RETURN(const RowEstimate counted, CountRows(rows, budgets.count, releaser));
+    return TrainCounted(budgets, rows, options, {.counted = counted, .plan = PlanOf(budgets)},
+                        releaser, progress);
+  }
+
+  StatusOr<Model> TrainFromPublic(const AutoBudgets& budgets, const Table& rows,
+                                  const TrainOptions& options, PrivateReleaser& releaser,
+                                  const TrainProgress& progress) const {
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::unique_ptr<PublicBoost> boost,
+        PublicBoost::Prepare(rows, *options.public_rows->table, budgets, progress));
+    COPPICE_ASSIGN_OR_RETURN(const RowEstimate counted, CountRows(rows, budgets.count, releaser));
+    COPPICE_ASSIGN_OR_RETURN(PublicBoosted boosted, boost->Run(counted, releaser, progress));
+    if (boosted.left) {
+      return TrainCounted(*boosted.left, rows, options,
+                          {.counted = boosted.rows,
+                           .plan = PlanOf(budgets),
+                           .in_words = std::move(boosted.in_words)},
+                          releaser, progress);
+    }
+    return MakeModel(rows.schema(), std::move(boosted.trees), LeafKind::kScores,
+                     std::move(boosted.derived), info_, options, PlanOf(budgets),
+                     std::move(boosted.in_words));
+  }
+
+  // What was released before, and everything that a certificate lists.
+  struct BegunTraining {
+    RowEstimate counted{};
+    std::vector<Release> plan{};
+    std::string in_words{};
+  };
+  StatusOr<Model> TrainCounted(const AutoBudgets& budgets, const Table& rows,
+                               const TrainOptions& options, BegunTraining begun,
+                               PrivateReleaser& releaser, const TrainProgress& progress) const {
+    const Schema& schema = rows.schema();
+    const RowEstimate& counted = begun.counted;
     ClassStart start{.rows = counted.rows(), .left = budgets.forest};
     if (!schema.target()) {
       COPPICE_ASSIGN_OR_RETURN(start, ReleaseClassStart(rows.labels(), schema.num_classes(),
@@ -322,7 +364,8 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
                       progress);
     COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Run());
     return MakeModel(schema, std::move(trees), LeafKind::kScores, std::move(columns.derived), info_,
-                     options, PlanOf(budgets), InWords(start, choice), boosting.TakeSharedNoise());
+                     options, std::move(begun.plan), StrCat(begun.in_words, InWords(start, choice)),
+                     boosting.TakeSharedNoise());
   }
 
   StatusOr<std::vector<std::string>> WarningsOf(const AutoBudgets& budgets) const override {
@@ -342,18 +385,32 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     const StatusOr<BoostColumns> columns = Columns(schema, kAllInformation);
     if (!columns.ok()) return {};  // Configure() has refused it
     const uint64_t classes = schema.target() ? 1 : schema.num_classes();
-    return MostOfChoices(columns->bins, classes == 2 ? 1 : classes);
+    ModelShape most = MostOfChoices(columns->bins, classes == 2 ? 1 : classes);
+    if (!budgets.has_public_rows) return most;
+    const ModelShape of_start = MostOfPublicStart(schema);
+    most.trees += of_start.trees;
+    most.leaves += of_start.leaves;
+    return most;
   }
 
   std::vector<Release> PlanOf(const AutoBudgets& budgets) const override {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     releases.Add("the number of rows", kDiscreteLaplace, budgets.count);
     releases.Add(
-        "the forest: a better number of rows and the classes' shares, where they decide something; "
-        "moments and gradients of lines, where two classes have enough rows for them, or the "
-        "middle "
-        "and the reach of numbers; sums by category of each column of very many; then splits, "
-        "and sums at every node; and, with a delta, sums of every column in turn",
+        budgets.has_public_rows
+            ? "the forest: a better number of rows, where it decides something; which part of the "
+              "public rows' scores private rows bear out (a selection); gradients of lines, and "
+              "the "
+              "length of each step (selections); sums by category of each column of very many; "
+              "then "
+              "splits, and sums at every node"
+            : "the forest: a better number of rows and the classes' shares, where they decide "
+              "something; "
+              "moments and gradients of lines, where two classes have enough rows for them, or the "
+              "middle "
+              "and the reach of numbers; sums by category of each column of very many; then "
+              "splits, "
+              "and sums at every node; and, with a delta, sums of every column in turn",
         budgets.delta_atto == 0
             ? "permute_and_flip, discrete_laplace"
             : "permute_and_flip, discrete_laplace or exponential, discrete_gaussian",
@@ -368,6 +425,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
       .summary = "boosted trees with nothing to tune: nearly always the most accurate",
       .source = "docs/research/mechanisms.md, boosting",
       .delta = true,
+      .public_rows = true,
       .regression = true,
       .parameters = {}};
 };

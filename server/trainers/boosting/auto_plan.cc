@@ -24,7 +24,7 @@ namespace {
 constexpr double kCountShare = 0.01;
 constexpr double kSelectShare = 0.65;  // of a level; the rest measures
 constexpr double kInformation = 140;   // rows times epsilon, for each further round
-constexpr double kMaxRounds = 200;
+constexpr double kMaxRounds = kMostLevels;
 constexpr double kMaxTreeDepth = 4;
 // Shares of the levels: deeper nodes have fewer rows, but with equal shares a tree is only .001
 // worse.
@@ -83,6 +83,8 @@ AutoChoice ClampRounds(AutoChoice choice) {
 // noise with the number of rounds (in epsilon) or its root (in rho), and the later a round is, the
 // less is left to find. So their number is where rows * epsilon / rounds^2, or in rho rows *
 // sqrt(rho) / rounds^(3/2), is just enough.
+}  // namespace
+
 double RoundsInEpsilon(double rows, double epsilon) {
   return std::sqrt(std::max(rows, 0.0) * epsilon / kInformation);
 }
@@ -91,6 +93,8 @@ double RoundsInRho(double rows, const BudgetShare& forest) {
                       (kSelectShare * kInformation),
                   2.0 / 3);
 }
+
+namespace {
 
 // The two ways to spend the rest of the forest's share: the second uses its delta.
 struct BudgetOptions {
@@ -123,17 +127,21 @@ AutoChoice Choose(double rows, const BudgetOptions& options) {
   return ClampRounds({.rows = rows, .forest = options.epsilon, .rounds = pure});
 }
 
-// Checks that `forest` can be divided, however many trees the number of rows will ask for.
-Status CheckShares(const Schema& schema, const BudgetShare& forest) {
-  BudgetShare of_trees = forest;
-  if (schema.target()) {
-    COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(forest));
-    of_trees = shares.trees;
-  }
+}  // namespace
+
+Status CheckTreeShares(const BudgetShare& trees) {
   AutoChoice most;
   most.rounds = kMaxRounds;
-  return SharesOfLevels(of_trees, most).status();
+  return SharesOfLevels(trees, most).status();
 }
+
+Status CheckShares(const Schema& schema, const BudgetShare& forest) {
+  if (!schema.target()) return CheckTreeShares(forest);
+  COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(forest));
+  return CheckTreeShares(shares.trees);
+}
+
+namespace {
 
 StatusOr<VisitPlan> DivideForVisits(const AutoChoice& choice, std::vector<uint32_t> columns,
                                     const Schema& schema) {
@@ -151,6 +159,8 @@ StatusOr<VisitPlan> DivideForVisits(const AutoChoice& choice, std::vector<uint32
   return VisitPlan{.columns = std::move(columns), .visit = visit, .rest = parts.rest};
 }
 
+}  // namespace
+
 // A tree takes a split for each category of a column that cannot be split into all of them, while a
 // visit measures all at once, for what one costs.
 std::optional<VisitPlan> ChooseVisits(const AutoChoice& choice, const Schema& schema,
@@ -167,6 +177,8 @@ std::optional<VisitPlan> ChooseVisits(const AutoChoice& choice, const Schema& sc
   if (!plan.ok()) return std::nullopt;  // too small to be divided
   return *std::move(plan);
 }
+
+namespace {
 
 // What lines and trees share, and how.
 struct LinesAndTrees {

@@ -47,8 +47,21 @@ struct AutoBudgets {
   std::optional<BudgetShare> concentrated{};
   // Whether costs add up as rho and the forest must keep to the stated rho: noise is Gaussian then.
   bool states_rho = false;
+  bool has_public_rows = false;
 };
 StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options);
+
+// The most levels of all trees together, and the most trees of levels without parts.
+inline constexpr uint32_t kMostLevels = 200;
+inline constexpr uint32_t kMostTreesOfAuto = kMostLevels / 4;
+// Says whether trees can be grown with this share, however many the number of rows will ask for.
+Status CheckTreeShares(const BudgetShare& trees);
+// The same of all that `auto` does with its forest's share.
+Status CheckShares(const Schema& schema, const BudgetShare& forest);
+
+// Returns how many levels pay, in all trees together: of rows, and of what is spent on them.
+double RoundsInEpsilon(double rows, double epsilon);
+double RoundsInRho(double rows, const BudgetShare& forest);
 
 // Returns what a selection gets from a share, as the epsilon of a level that is divided as usual.
 double EpsilonInEffect(const BudgetShare& share);
@@ -135,6 +148,10 @@ StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets
 // The most that the trees of any AutoChoice have, on columns of these bins: one tree for each level
 // of each round, and those of lines and of passes over the columns.
 ModelShape MostOfChoices(absl::Span<const FeatureBins> bins, uint64_t outputs);
+
+// Plans the visits of `choice`, which has a forest and rounds, if any column of classes needs one.
+std::optional<VisitPlan> ChooseVisits(const AutoChoice& choice, const Schema& schema,
+                                      const BoostColumns& columns);
 
 StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
                                                   const AutoChoice& choice);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <utility>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -344,6 +345,31 @@ class Numbers final : public BoostTask {
   double middle_, reach_;
 };
 
+// A number, by a score that is the number itself.
+class WholeNumbers final : public BoostTask {
+ public:
+  WholeNumbers(absl::Span<const uint32_t> targets, double unit_of_scores, int64_t unit)
+      : BoostTask(1, targets.size(), unit), targets_(targets), unit_of_scores_(unit_of_scores) {}
+
+  ResidualKind kind() const override { return Numbers({}, 0, 1, unit_).kind(); }
+  void Fill(Residuals& residuals) const override {
+    for (size_t row = 0; row < targets_.size(); ++row) {
+      const double q = std::clamp(targets_[row] / unit_of_scores_ - scores_[0][row], -1.0, 1.0);
+      residuals[0][row] = q < 0 ? -OnGrid(-q, unit_) : OnGrid(q, unit_);
+    }
+  }
+  void Value(const ChildSums&, absl::Span<double> value) const override { value[0] = 0; }
+  void ValueNoise(const ChildSums&, absl::Span<OutputNoise> noise) const override { noise[0] = {}; }
+  std::vector<double> Outputs(absl::Span<const double> scores) const override {
+    const double place = scores[0] * unit_of_scores_ / kTargetSteps;
+    return {-place, place};
+  }
+
+ private:
+  absl::Span<const uint32_t> targets_;
+  double unit_of_scores_;
+};
+
 }  // namespace
 
 std::vector<OutputNoise> BoostTask::OutputsNoise(absl::Span<const OutputNoise> scores) const {
@@ -366,6 +392,14 @@ void BoostTask::ValuesNoise(absl::Span<const ChildSums> parts,
   for (size_t i = 0; i < parts.size(); ++i) {
     ValueNoise(parts[i], noise.subspan(i * scores_.size(), scores_.size()));
   }
+}
+
+Status BoostTask::StartAt(std::vector<std::vector<double>> scores) {
+  for (const std::vector<double>& of_output : scores) {
+    COPPICE_RETURN_IF_ERROR(CheckFinite(of_output));
+  }
+  scores_ = std::move(scores);
+  return OkStatus();
 }
 
 Status BoostTask::AddToAll(absl::Span<const double> value) {
@@ -399,6 +433,11 @@ std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t
 std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
                                       double reach, int64_t unit) {
   return std::make_unique<Numbers>(targets, middle, reach, unit);
+}
+
+std::unique_ptr<BoostTask> WholeNumberTask(absl::Span<const uint32_t> targets,
+                                           double unit_of_scores, int64_t unit) {
+  return std::make_unique<WholeNumbers>(targets, unit_of_scores, unit);
 }
 
 }  // namespace coppice::trainers

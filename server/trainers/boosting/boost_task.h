@@ -99,7 +99,10 @@ class BoostTask {
              const std::vector<std::vector<double>>& values);
   // Adds the same values to every row's scores.
   Status AddToAll(absl::Span<const double> value);
+  // Replaces all scores, which are then as if trees had added them: scores[output][row].
+  Status StartAt(std::vector<std::vector<double>> scores);
   absl::Span<const double> scores(size_t output) const { return scores_[output]; }
+  const std::vector<std::vector<double>>& all_scores() const { return scores_; }
 
  protected:
   BoostTask(size_t outputs, size_t rows, int64_t unit)
@@ -121,6 +124,12 @@ std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t
 // are released, and `reach` is above 0.
 std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
                                       double reach, int64_t unit = kResidualUnit);
+
+// Numbers whose scores do not begin at one middle: a score is the answer itself, in multiples of
+// `unit_of_scores` steps, and a residual is cut at one of these. What a node adds is not its task's
+// to say: Value() is 0.
+std::unique_ptr<BoostTask> WholeNumberTask(absl::Span<const uint32_t> targets,
+                                           double unit_of_scores, int64_t unit = kResidualUnit);
 
 }  // namespace coppice::trainers
 

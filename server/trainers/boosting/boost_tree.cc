@@ -61,13 +61,14 @@ class TreeGrower {
  public:
   // `schema` has all of the rows' columns; null if nothing is split.
   TreeGrower(const BinnedRows& rows, const Schema* schema, const ChildDetail& detail,
-             BoostTask& task, PrivateReleaser& releaser)
+             BoostTask& task, PrivateReleaser& releaser, StepPrior* prior = nullptr)
       : rows_(rows),
         schema_(schema),
         detail_(detail),
         task_(task),
         kind_(task.kind()),
         releaser_(releaser),
+        prior_(prior),
         residuals_(kind_.outputs, std::vector<int32_t>(rows.num_rows())),
         node_of_(rows.num_rows(), 0),
         nodes_(1) {
@@ -258,7 +259,11 @@ class TreeGrower {
   Status Measure(const BudgetShare& share) {
     COPPICE_ASSIGN_OR_RETURN(const Measurement measured,
                              releaser_.Measure(SumByCell(), kind_.sensitivity, share));
-    task_.Observe(measured);
+    if (prior_ != nullptr) {
+      prior_->Observe(measured);
+    } else {
+      task_.Observe(measured);
+    }
     const std::vector<double> of_cell = ValuesOf(measured);
     const std::vector<OutputNoise> noise_of_cell = releaser_.NoiseOf(
         measured, [this](const Measurement& sums) { return ValuesOf(sums); },
@@ -295,6 +300,7 @@ class TreeGrower {
 
   // Returns the values of all cells, from the measurement.
   std::vector<double> ValuesOf(const Measurement& measured) const {
+    if (prior_ != nullptr) return prior_->Steps(measured);
     std::vector<double> values(cells_ * kind_.outputs);
     for (const OpenNode& child : open_) {
       task_.Values(
@@ -413,6 +419,7 @@ class TreeGrower {
   BoostTask& task_;
   const ResidualKind kind_;
   PrivateReleaser& releaser_;
+  StepPrior* const prior_;  // may be null
   Residuals residuals_;
   std::vector<uint32_t> node_of_;  // per row, the position in open_
   std::vector<uint32_t> part_of_;  // position in parts_; empty if that is the same
@@ -431,8 +438,8 @@ StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
                                                const JointColumns& columns,
                                                absl::Span<const LevelShares> levels,
                                                const ChildDetail& detail, BoostTask& task,
-                                               PrivateReleaser& releaser) {
-  TreeGrower grower(columns.rows(), &tree_schema, detail, task, releaser);
+                                               PrivateReleaser& releaser, StepPrior* prior) {
+  TreeGrower grower(columns.rows(), &tree_schema, detail, task, releaser, prior);
   for (size_t level = 0; level < levels.size(); ++level) {
     COPPICE_RETURN_IF_ERROR(
         grower.GrowLevel(columns, levels[level], /*is_last=*/level + 1 == levels.size()));

@@ -23,6 +23,7 @@
 #include "common/schema/schema.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/boosting/boost_task.h"
+#include "server/trainers/boosting/step_prior.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
@@ -57,12 +58,14 @@ struct LevelShares {
 //
 // Each level with parts becomes a tree of its own, whose leaves are the parts; the trees add up to
 // the grown tree. The last one holds the rest, and is the only one that may have no parts. `detail`
-// is for tasks of one output; numbers use only its tilt.
+// is for tasks of one output; numbers use only its tilt. With `prior`, which needs a `detail`
+// without parts and tilt, it says what nodes add instead of the task, and their noise is not known.
 StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
                                                const JointColumns& columns,
                                                absl::Span<const LevelShares> levels,
                                                const ChildDetail& detail, BoostTask& task,
-                                               PrivateReleaser& releaser);
+                                               PrivateReleaser& releaser,
+                                               StepPrior* prior = nullptr);
 
 // Makes one measurement of all rows, without splits: a leaf with the values that every row's scores
 // grow by.

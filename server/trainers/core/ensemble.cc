@@ -103,6 +103,18 @@ Status CheckTask(const AlgorithmInfo& info, const Schema& schema) {
   return PublicBins(schema, /*cuts=*/1).status();
 }
 
+Status CheckTakesPublicRows(const AlgorithmInfo& info, const TrainOptions& options) {
+  if (!options.public_rows) return OkStatus();
+  if (!info.public_rows) {
+    return InvalidArgumentError(
+        StrCat(info.name, " cannot start from public rows: use auto, or leave them out"));
+  }
+  if (options.epsilon) return OkStatus();
+  return InvalidArgumentError(
+      "public rows spare private rows, which are free without an epsilon: give one, or leave the "
+      "public rows out");
+}
+
 Status CheckHasNoEpsilon(const AlgorithmInfo& info, const TrainOptions& options) {
   if (!options.epsilon) return OkStatus();
   return InvalidArgumentError(StrCat(info.name, " is not private: its epsilon can only be inf"));
@@ -266,6 +278,13 @@ StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, 
       options.epsilon ? InWords(info.neighbours) : "none: trained without privacy";
   certificate.public_inputs = {"the schema: bounds, vocabularies and classes",
                                "the algorithm and its settings"};
+  if (options.public_rows) {
+    certificate.public_rows = options.public_rows->table->num_rows();
+    certificate.public_inputs.push_back(StrCat(
+        "public rows: ", certificate.public_rows,
+        options.public_rows->sha256.empty() ? "" : StrCat(", sha256 ", options.public_rows->sha256),
+        "; not protected: the model may contain them"));
+  }
   certificate.estimator =
       StrCat(info.name, options.settings.empty() ? "" : " ",
              StrJoin(options.settings, " ", [](std::string* out, const auto& setting) {

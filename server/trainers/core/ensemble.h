@@ -64,6 +64,10 @@ Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 // InvalidArgument if a reference without privacy is asked for an epsilon.
 Status CheckHasNoEpsilon(const AlgorithmInfo& info, const TrainOptions& options);
 
+// InvalidArgument if there are public rows that the algorithm cannot start from, or no epsilon:
+// then nothing is gained by them.
+Status CheckTakesPublicRows(const AlgorithmInfo& info, const TrainOptions& options);
+
 // InvalidArgument if this many trees with this many levels would not fit into memory.
 Status CheckSize(const EnsembleOptions& options, uint32_t depth);
 

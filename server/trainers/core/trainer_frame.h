@@ -77,6 +77,7 @@ class TrainerFrame : public Trainer {
 
   StatusOr<Config> CheckAndConfigure(const Schema& schema, const TrainOptions& options) const {
     COPPICE_RETURN_IF_ERROR(CheckTask(info(), schema));
+    COPPICE_RETURN_IF_ERROR(CheckTakesPublicRows(info(), options));
     COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
                              CheckedSettings::Create(info().parameters, options.settings));
     return Configure(schema, settings, options);

@@ -73,10 +73,15 @@ StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
     COPPICE_RETURN_IF_ERROR(runs.cancel());
     PublicRandom seeds(runs.seed, repetition);
     const Split rows = source(seeds.Next());
+    trainers::TrainOptions with_rows = options;
+    if (rows.public_rows) {
+      with_rows.public_rows =
+          std::make_shared<const trainers::PublicRows>(trainers::PublicRows{rows.public_rows});
+    }
     const Stopwatch fitting;
     COPPICE_ASSIGN_OR_RETURN(
         const Model model,
-        trainer.Train(*rows.train, options, noise, [&](double) { return runs.cancel(); }));
+        trainer.Train(*rows.train, with_rows, noise, [&](double) { return runs.cancel(); }));
     scores.fit_seconds[repetition] = fitting.clock_seconds();
     scores.fit_cpu_seconds[repetition] = fitting.cpu_seconds();
     double leaves = 0;

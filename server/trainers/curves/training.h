@@ -25,6 +25,7 @@ namespace coppice::curves {
 struct Split {
   std::shared_ptr<const Table> train;
   std::shared_ptr<const Table> test;
+  std::shared_ptr<const Table> public_rows{};  // that training starts from; null: none
 };
 
 // Returns the rows for a seed, the same at every call. Safe to call from several threads.

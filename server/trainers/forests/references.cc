@@ -69,6 +69,7 @@ class ReferenceTrainer final : public Trainer {
 
  private:
   StatusOr<CheckedSettings> Settings(const Schema& schema, const TrainOptions& options) const {
+    COPPICE_RETURN_IF_ERROR(CheckTakesPublicRows(info_, options));
     COPPICE_RETURN_IF_ERROR(CheckHasNoEpsilon(info_, options));
     COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
     return CheckedSettings::Create(info_.parameters, options.settings);
