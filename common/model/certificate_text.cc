@@ -274,7 +274,16 @@ void AddLocalLimits(const Certificate& certificate, std::vector<std::string>& se
       "a device.");
 }
 
-void AddCentralLimits(std::vector<std::string>& sentences) {
+void AddCentralLimits(const Certificate& certificate, std::vector<std::string>& sentences) {
+  if (certificate.public_rows > 0) {
+    sentences.push_back(StrCat("The ", certificate.public_rows,
+                               " public rows are known to everyone who holds the model, which may "
+                               "contain them. Whoever is in both tables is not protected."));
+    sentences.emplace_back(
+        "That those rows are public, and were chosen without looking at the private ones, is the "
+        "owner's claim: nothing here can check it. Withdrawing them later changes neither the "
+        "model nor the claim.");
+  }
   sentences.emplace_back(
       "Anyone who runs the curator, or can read its memory, its store or its backups, sees the "
       "rows.");
@@ -302,7 +311,7 @@ Section NotCovered(const Certificate& certificate) {
       break;
     case Promise::kRow:
     case Promise::kLabel:
-      AddCentralLimits(sentences);
+      AddCentralLimits(certificate, sentences);
       break;
     case Promise::kNone:
     case Promise::kOther:

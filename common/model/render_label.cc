@@ -81,7 +81,8 @@ std::string WithUnit(std::string_view number, std::string_view unit) {
 std::string PrivacyLine(const Model& model) {
   const Certificate& c = model.certificate();
   if (c.mechanism.empty()) return "";
-  if (c.reports == 0 && c.public_rows == 0) {  // not from a study
+  const bool is_of_study = c.reports > 0 || EndsWith(c.neighbouring, "(local)");
+  if (!is_of_study) {
     return StrCat(CostText(c), ", ", Printable(c.mechanism),
                   ", neighbours: ", Printable(c.neighbouring));
   }

@@ -283,7 +283,7 @@ StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, 
     certificate.public_inputs.push_back(StrCat(
         "public rows: ", certificate.public_rows,
         options.public_rows->sha256.empty() ? "" : StrCat(", sha256 ", options.public_rows->sha256),
-        "; not protected: the model may contain them"));
+        ", not protected: the model may contain them"));
   }
   certificate.estimator =
       StrCat(info.name, options.settings.empty() ? "" : " ",

@@ -57,6 +57,18 @@ std::string TextOf(const Certificate& certificate) {
   return text;
 }
 
+TEST(CertificateTextTest, PublicRowsOfATableAreSaidToBeUnprotected) {
+  EXPECT_THAT(TextOf(Central()), Not(HasSubstr("in both tables")));
+  Certificate certificate = Central();
+  certificate.public_rows = 200;
+  certificate.public_inputs.emplace_back("public rows: 200, sha256 12ab, not protected");
+  EXPECT_THAT(TextOf(certificate),
+              AllOf(HasSubstr("the settings; public rows: 200, sha256 12ab, not protected."),
+                    HasSubstr("The 200 public rows are known to everyone who holds the model"),
+                    HasSubstr("Whoever is in both tables is not protected."),
+                    HasSubstr("is the owner's claim: nothing here can check it.")));
+}
+
 TEST(CertificateTextTest, ColumnsFromPrivateRowsAreSaidToBeOutsideOfEpsilon) {
   const Feature age{.name = "age", .max = 120, .values = {}, .from_private_rows = true};
   const Schema open =

@@ -135,7 +135,7 @@ TEST(PublicRowsTest, TheCertificateNamesThemAndListsThePlan) {
     EXPECT_EQ(model.certificate().public_rows, 60u);
     EXPECT_THAT(
         model.certificate().public_inputs,
-        Contains("public rows: 60, sha256 12ab; not protected: the model may contain them"));
+        Contains("public rows: 60, sha256 12ab, not protected: the model may contain them"));
     EXPECT_THAT(plan.back().what, HasSubstr("private rows bear out"));
   }
 }
