@@ -36,6 +36,7 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
   report["epsilon"] = flags.epsilon;
   if (flags.delta != "0") report["delta"] = flags.delta;
   report["epsilon_spent"] = scores.epsilon_spent;
+  if (!flags.public_source.empty()) report["public"] = flags.public_source;
   report["settings"] = StrJoin(flags.settings, " ");
   report["trees"] = scores.trees;
   report["leaves"] = curves::Summarize(scores.leaves).mean;
@@ -71,6 +72,9 @@ void AddCentralFlags(const Command& command, CentralFlags& flags) {
         return std::string(ParseEpsilonFlag(text).status().message());
       });
   AddRunFlags(command, flags);
+  command.Add("--public", flags.public_source,
+              "start from public rows: a file of them, or the share of the rows to train on that "
+              "is public instead of private");
   command.AddSwitch("--votes", flags.votes,
                     "also show the first model as a table of votes, if it is one (lazybb)");
   command.AddSwitch("--per-repetition", flags.per_repetition,

@@ -99,6 +99,7 @@ struct CentralFlags {
   std::string epsilon;
   std::string delta = "0";
   std::vector<std::string> settings;  // "name=value"
+  std::string public_source;          // a file, or a share of the rows to train on; empty: none
   double holdout = 0.1;
   bool strict = false;
   bool unlabelled = false;

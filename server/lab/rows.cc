@@ -96,6 +96,16 @@ StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> pub
   };
 }
 
+StatusOr<RowSource> WithPublicShare(RowSource rows, double share) {
+  const size_t all = rows(0).private_rows->num_rows();
+  const auto taken = static_cast<size_t>(std::ceil(share * static_cast<double>(all)));
+  if (taken == 0 || taken >= all) {
+    return InvalidArgumentError(
+        StrCat("the ", all, " rows to train on cannot be divided into public and private ones"));
+  }
+  return StudyRows(std::move(rows), nullptr, share, all - taken);
+}
+
 StatusOr<PublicLabels> ParsePublicLabels(std::string_view name) {
   if (name == "as_given") return PublicLabels::kAsGiven;
   if (name == "flipped") return PublicLabels::kFlipped;
@@ -155,11 +165,11 @@ RowSource WithShiftedPublicRows(RowSource source) {
 }
 
 StatusOr<RowSource> WithPublicFeatures(RowSource source, const std::vector<std::string>& names) {
-  constexpr char kAll[] = "all";
+  constexpr char kAllFeatures[] = "all";
   const Schema& given = source(0).private_rows->schema();
   const bool none = names == std::vector<std::string>{kNone};
   COPPICE_ASSIGN_OR_RETURN(
-      Schema chosen, names == std::vector<std::string>{kAll}
+      Schema chosen, names == std::vector<std::string>{kAllFeatures}
                          ? given.WithAllPublic()
                          : given.WithPublicFeatures(none ? std::vector<std::string>() : names));
   const auto schema = std::make_shared<const Schema>(std::move(chosen));

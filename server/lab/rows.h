@@ -54,6 +54,10 @@ StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOpti
 StatusOr<RowSource> StudyRows(RowSource rows, std::shared_ptr<const Table> public_rows,
                               double public_share, uint64_t devices);
 
+// Makes a random `share` of the private rows public, rounded up, and takes it away from them.
+// InvalidArgument unless both parts get a row.
+StatusOr<RowSource> WithPublicShare(RowSource rows, double share);
+
 // How to change the labels of the public rows, to see what a study makes of bad ones.
 enum class PublicLabels { kAsGiven, kFlipped, kRandom };
 // Parses "as_given", "flipped" (class k becomes K-1-k), "random" (the same labels shuffled).

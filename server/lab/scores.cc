@@ -72,12 +72,39 @@ StatusOr<std::shared_ptr<const Table>> ReadLabRows(const std::string& path,
   return std::make_shared<const Table>(std::move(file.table));
 }
 
+namespace {
+
+StatusOr<RowSource> WithPublicSource(RowSource rows, const SchemaFile& schema,
+                                     const CentralFlags& flags) {
+  double share = 0;
+  if (SimpleAtod(flags.public_source, &share)) {
+    if (!(share > 0 && share < 1)) {
+      return InvalidArgumentError("--public: a share must be above 0 and below 1");
+    }
+    return WithPublicShare(std::move(rows), share);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const auto public_rows, ReadLabRows(flags.public_source, schema, flags));
+  return RowSource([rows = std::move(rows), public_rows](uint64_t seed) {
+    LabRows drawn = rows(seed);
+    drawn.public_rows = public_rows;
+    return drawn;
+  });
+}
+
+}  // namespace
+
 StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const auto rows, ReadLabRows(flags.data_file, schema, flags));
-  if (flags.test_file.empty()) return HoldOut(nullptr, rows, flags.holdout);
-  COPPICE_ASSIGN_OR_RETURN(const auto test, ReadLabRows(flags.test_file, schema, flags));
-  return FixedRows({.public_rows = nullptr, .private_rows = rows, .test_rows = test});
+  RowSource source;
+  if (flags.test_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(source, HoldOut(nullptr, rows, flags.holdout));
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(const auto test, ReadLabRows(flags.test_file, schema, flags));
+    source = FixedRows({.public_rows = nullptr, .private_rows = rows, .test_rows = test});
+  }
+  if (flags.public_source.empty()) return source;
+  return WithPublicSource(std::move(source), schema, flags);
 }
 
 StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
@@ -102,7 +129,8 @@ curves::SplitSource SplitsOf(RowSource rows) {
   return [rows = std::move(rows)](uint64_t seed) {
     LabRows drawn = rows(seed);
     return curves::Split{.train = std::move(drawn.private_rows),
-                         .test = std::move(drawn.test_rows)};
+                         .test = std::move(drawn.test_rows),
+                         .public_rows = std::move(drawn.public_rows)};
   };
 }
 

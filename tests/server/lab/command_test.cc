@@ -292,6 +292,33 @@ TEST(LabCommandTest, CentralCutsWholeNumbersAndTakesNoOthersIfStrict) {
   EXPECT_THAT(strict.out, HasSubstr("rows.csv:402: column \"x\" must be a whole number"));
 }
 
+// With so little epsilon private rows say nothing; a share of them that is public says it all.
+TEST(LabCommandTest, CentralStartsFromPublicRows) {
+  const TempDir folder;
+  std::ofstream(folder.path() + "/schema.json")
+      << R"({"features":[{"name":"x","type":"numeric","min":0,"max":7,"integer":true}],)"
+      << R"("label":"label","classes":["no","yes"]})";
+  const std::string file = folder.path() + "/rows.csv";
+  std::ofstream rows(file);
+  rows << "x,label\n";
+  for (int i = 0; i < 400; ++i) rows << i % 8 << (i % 8 <= 4 ? ",no\n" : ",yes\n");
+  rows.close();
+  const std::string arguments = " --repeats 2 --json --data " + file + " --schema " +
+                                folder.path() + "/schema.json --public ";
+  for (const std::string& source : {std::string("0.25"), file}) {
+    const json report = json::parse(
+        Lab("central --algorithm auto --epsilon 0.001" + arguments + source + " 2>/dev/null").out);
+    EXPECT_EQ(report["accuracy"]["mean"], 1.0);
+    EXPECT_EQ(report["public"], source);
+  }
+  const Outcome of_spe = Lab("central --algorithm spe --epsilon 1" + arguments + "0.25 2>&1");
+  EXPECT_EQ(of_spe.exit_code, 1);
+  EXPECT_THAT(of_spe.out, HasSubstr("spe cannot start from public rows"));
+  const Outcome of_all = Lab("central --algorithm auto --epsilon 1" + arguments + "1.5 2>&1");
+  EXPECT_EQ(of_all.exit_code, 1);
+  EXPECT_THAT(of_all.out, HasSubstr("--public: a share must be above 0 and below 1"));
+}
+
 // Rows whose one feature tells the label, or tells nothing if it is the same in all rows.
 TEST(LabCommandTest, CentralSaysWhatTheMajorityScoresAndTheAreaUnderTheCurve) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_auc";

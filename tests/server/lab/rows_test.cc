@@ -65,6 +65,23 @@ TEST(HoldOutTest, RefusesToTakeNothingOrEverything) {
   }
 }
 
+TEST(PublicShareTest, EveryTrainingRowIsPublicOrPrivate) {
+  ASSERT_OK_AND_ASSIGN(RowSource held_out, HoldOut(nullptr, Distinct(101), 0.2));
+  ASSERT_OK_AND_ASSIGN(const RowSource source, WithPublicShare(held_out, 0.24));
+  const LabRows rows = source(1);
+  EXPECT_EQ(rows.public_rows->num_rows(), 20u);  // rounded up
+  EXPECT_EQ(rows.private_rows->num_rows(), 60u);
+  std::set<double> seen;
+  for (const Table* part :
+       {rows.test_rows.get(), rows.private_rows.get(), rows.public_rows.get()}) {
+    for (const double x : FirstColumn(*part)) EXPECT_TRUE(seen.insert(x).second);
+  }
+  EXPECT_EQ(seen.size(), 101u);
+  EXPECT_NE(FirstColumn(*source(2).public_rows), FirstColumn(*rows.public_rows));
+  EXPECT_THAT(WithPublicShare(held_out, 0.999),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("cannot be divided")));
+}
+
 TEST(SplitRowsTest, EveryRowIsPublicPrivateOrTest) {
   ASSERT_OK_AND_ASSIGN(const RowSource source, SplitRows(Distinct(101), {.public_rows = 10}));
   const LabRows rows = source(1);
