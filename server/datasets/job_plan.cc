@@ -43,7 +43,8 @@ StatusOr<const trainers::Trainer*> FindOffered(
 }
 
 StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledger::BudgetCap& cap,
-                          absl::Span<const trainers::Trainer* const> trainers) {
+                          absl::Span<const trainers::Trainer* const> trainers,
+                          std::shared_ptr<const trainers::PublicRows> public_rows) {
   JobPlan plan;
   COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered("spec.algorithm", spec.algorithm, trainers));
   COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, cap.neighbours));
@@ -61,7 +62,8 @@ StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledge
   plan.options = {.epsilon = *epsilon,
                   .delta_atto = spec.delta_atto,
                   .concentrated = concentrated,
-                  .settings = spec.settings};
+                  .settings = spec.settings,
+                  .public_rows = std::move(public_rows)};
   COPPICE_ASSIGN_OR_RETURN(plan.releases, plan.trainer->Plan(schema, plan.options));
   COPPICE_ASSIGN_OR_RETURN(plan.cost, ledger::CostOf(plan.releases));
   if (plan.cost.epsilon_nanos > spec.epsilon_nanos || plan.cost.delta_atto > spec.delta_atto) {

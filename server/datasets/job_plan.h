@@ -6,6 +6,7 @@
 #ifndef COPPICE_SERVER_DATASETS_JOB_PLAN_H_
 #define COPPICE_SERVER_DATASETS_JOB_PLAN_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,10 @@ struct JobPlan {
 StatusOr<const trainers::Trainer*> FindOffered(std::string_view field, std::string_view name,
                                                absl::Span<const trainers::Trainer* const> trainers);
 
+// `public_rows` are those that training starts from; null: none.
 StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledger::BudgetCap& cap,
-                          absl::Span<const trainers::Trainer* const> trainers);
+                          absl::Span<const trainers::Trainer* const> trainers,
+                          std::shared_ptr<const trainers::PublicRows> public_rows = nullptr);
 
 // InvalidArgument, with what to change, if the model may take more than the spec allows or, if it
 // does not say, `most_bytes`. A spec cannot allow more than that.

@@ -33,6 +33,28 @@ def classifier(declared, **more):
     return PrivateTreeClassifier(**{"classes": CLASSES, "epsilon": 4, **declared, **more})
 
 
+class TestPublicRows:
+    def test_they_say_what_private_rows_cannot(self, people, declared):
+        rows, answers = people[FEATURES], people["label"]
+        public_rows = (rows[:100], answers[:100])
+        tree = classifier(declared, epsilon=0.001).fit(rows[100:], answers[100:], public=public_rows)
+        public = [line for line in tree.privacy_.public_inputs if line.startswith("public rows: 100")]
+        assert len(public) == 1 and "not protected" in public[0]
+        assert "private rows bear out" in tree.privacy_.releases[-1]["what"]
+
+    def test_they_are_refused_before_anything_is_charged(self, people, declared):
+        rows, answers = people[FEATURES], people["label"]
+        account = coppice.BudgetAccountant(1)
+        asked = classifier(declared, epsilon=1, accountant=account)
+        with pytest.raises(ValueError, match="give at least 20"):
+            asked.fit(rows, answers, public=(rows[:10], answers[:10]))
+        with pytest.raises(TypeError, match="must be a pair"):
+            asked.fit(rows, answers, public=rows)
+        with pytest.raises(ValueError, match="spe cannot start from public rows"):
+            classifier(declared, algorithm="spe").fit(rows, answers, public=(rows[:50], answers[:50]))
+        assert account.spent[0] == 0
+
+
 class TestDeclaring:
     def test_bounds_are_asked_for_with_the_line_that_declares_them(self, people):
         estimator = PrivateTreeClassifier(classes=CLASSES)

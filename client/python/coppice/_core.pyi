@@ -214,6 +214,7 @@ def plan(
     settings: Mapping[str, str],
     accountant: Optional[Accountant] = None,
     accept_leak: bool = False,
+    public_rows: Optional[Table] = None,
 ) -> dict[str, Any]: ...
 def train(
     table: Table,
@@ -225,6 +226,7 @@ def train(
     fit: str,
     accept_leak: bool = False,
     progress: Optional[Callable[[float], None]] = None,
+    public_rows: Optional[Table] = None,
 ) -> tuple[Model, str]: ...
 def simulate(
     public_rows: Table,

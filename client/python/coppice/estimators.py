@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
-from coppice import _core
+from coppice import _core, _rows
 from coppice._base import ClassEstimator, NumberEstimator, Progress, TreeEstimator
 from coppice._core import Schema
 from coppice.accounting import BudgetAccountant, PrivacyWarning, SpendingTally, default_accountant
@@ -23,10 +23,22 @@ def algorithms() -> Any:
     return pandas.DataFrame(_core.algorithms()).set_index("name")
 
 
+def _public_table(public: Any, schema: Schema) -> Any:
+    """Return public rows as trainers take them."""
+    try:
+        rows, answers = public
+    except (TypeError, ValueError):
+        raise TypeError("public must be a pair: rows and what is predicted of them") from None
+    rows = _rows.as_rows(rows)
+    return _rows.make_table(rows, schema, _rows.read_answers(answers, schema))
+
+
 class _PrivateTree(TreeEstimator):
     """Trains in this process, and charges an accountant."""
 
-    def fit(self, X: Any, y: Any, *, progress: Progress = None) -> Any:
+    def fit(
+        self, X: Any, y: Any, *, public: Optional[tuple[Any, Any]] = None, progress: Progress = None
+    ) -> Any:
         """Train on private rows.
 
         Parameters
@@ -37,6 +49,10 @@ class _PrivateTree(TreeEstimator):
             Dates and times are refused: turn them into numbers or texts first.
         y : Series or array of shape (rows,)
             What is predicted.
+        public : pair (X, y), optional
+            Public rows to start from, with algorithm "auto": at least 20. Nothing protects them: the model may
+            contain them. They must not depend on the private rows in any way. A few hundred are worth more than
+            a larger epsilon where private rows are few.
         progress : callable, optional
             Called from time to time with the share that is done, 0 to 1.
 
@@ -57,7 +73,8 @@ class _PrivateTree(TreeEstimator):
             raise TypeError("progress must be a function of the share that is done")
         self._check_is_private()
         table, schema, attributes = self._encode(X, y)
-        model, unsettled = self._train(table, schema, progress)
+        public_table = None if public is None else _public_table(public, schema)
+        model, unsettled = self._train(table, schema, public_table, progress)
         self._finish(model, attributes)
         if unsettled:
             warnings.warn(
@@ -69,20 +86,22 @@ class _PrivateTree(TreeEstimator):
             _tell_what_is_spent(self.accountant or default_accountant(self._neighbours()))
         return self
 
-    def _train(self, table: Any, schema: Schema, progress: Progress) -> tuple[Model, str]:
+    def _train(
+        self, table: Any, schema: Schema, public_table: Any, progress: Progress
+    ) -> tuple[Model, str]:
         """Return the model and, if its end could not be recorded in the account, why."""
         settings = {str(key): text_of(value) for key, value in (self.settings or {}).items()}
         epsilon = float(self.epsilon)
         asked = (str(self.algorithm), epsilon, repr(float(self.delta)), settings)
         core = self._checked_accountant()
         accept_leak = self._accepts_leak()
-        plan = _core.plan(schema, *asked, core, accept_leak)
+        plan = _core.plan(schema, *asked, core, accept_leak, public_table)
         for warning in plan["warnings"]:
             warnings.warn(warning, PrivacyWarning, stacklevel=3)
         if core is None and epsilon != math.inf:
             default_accountant(plan["neighbours"]).add(plan["epsilon"], plan["delta"])
         fit = f"fit-{uuid.uuid4().hex}"
-        model, unsettled = _core.train(table, *asked, core, fit, accept_leak, progress)
+        model, unsettled = _core.train(table, *asked, core, fit, accept_leak, progress, public_table)
         return Model(model), unsettled
 
     def _checked_accountant(self) -> Optional[_core.Accountant]:

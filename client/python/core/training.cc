@@ -37,15 +37,21 @@ struct Request {
   uint64_t delta_atto = 0;
   trainers::Settings settings{};
   bool accept_leak = false;
+  std::shared_ptr<const trainers::PublicRows> public_rows{};
 };
 
 Request MakeRequest(const std::string& algorithm, double epsilon, const std::string& delta,
-                    const std::map<std::string, std::string>& settings, bool accept_leak) {
+                    const std::map<std::string, std::string>& settings, bool accept_leak,
+                    const EncodedTable* public_rows) {
   Request request{.algorithm = algorithm,
                   .epsilon_nanos = std::nullopt,
                   .delta_atto = ValueOrRaise(ParseDelta(delta)),
                   .settings = trainers::Settings(settings.begin(), settings.end()),
                   .accept_leak = accept_leak};
+  if (public_rows != nullptr) {
+    request.public_rows = std::make_shared<const trainers::PublicRows>(
+        trainers::PublicRows{.table = public_rows->table});
+  }
   if (!std::isinf(epsilon) || epsilon < 0) {
     request.epsilon_nanos = EpsilonOf(epsilon).nanos();
   }
@@ -65,6 +71,7 @@ StatusOr<central::JobPlan> PlanWithoutPrivacy(const trainers::Trainer& trainer,
   central::JobPlan plan;
   plan.trainer = &trainer;
   plan.options.settings = request.settings;
+  plan.options.public_rows = request.public_rows;
   COPPICE_RETURN_IF_ERROR(trainer.Plan(schema, plan.options).status());
   return plan;
 }
@@ -80,7 +87,8 @@ StatusOr<central::JobPlan> Plan(const Request& request, const Schema& schema,
                            .epsilon_nanos = *request.epsilon_nanos,
                            .delta_atto = request.delta_atto,
                            .settings = request.settings},
-                          schema, CapFor(*trainer, accountant), trainers::AllTrainers());
+                          schema, CapFor(*trainer, accountant), trainers::AllTrainers(),
+                          request.public_rows);
 }
 
 // Looks for Ctrl-C now and then while the interpreter's lock is free, and tells `progress`.
@@ -130,8 +138,9 @@ StatusOr<Model> TrainCharged(const central::JobPlan& plan, const Table& table,
 py::tuple Train(const EncodedTable& table, const std::string& algorithm, double epsilon,
                 const std::string& delta, const std::map<std::string, std::string>& settings,
                 Accountant* accountant, const std::string& fit, bool accept_leak,
-                py::object progress) {
-  const Request request = MakeRequest(algorithm, epsilon, delta, settings, accept_leak);
+                py::object progress, const EncodedTable* public_rows) {
+  const Request request =
+      MakeRequest(algorithm, epsilon, delta, settings, accept_leak, public_rows);
   if (!request.epsilon_nanos && accountant != nullptr) {
     throw py::value_error("epsilon is infinite: no budget has room for a fit without privacy");
   }
@@ -151,9 +160,10 @@ py::tuple Train(const EncodedTable& table, const std::string& algorithm, double 
 
 py::dict PlanOf(const Schema& schema, const std::string& algorithm, double epsilon,
                 const std::string& delta, const std::map<std::string, std::string>& settings,
-                const Accountant* accountant, bool accept_leak) {
-  const central::JobPlan plan = ValueOrRaise(
-      Plan(MakeRequest(algorithm, epsilon, delta, settings, accept_leak), schema, accountant));
+                const Accountant* accountant, bool accept_leak, const EncodedTable* public_rows) {
+  const central::JobPlan plan =
+      ValueOrRaise(Plan(MakeRequest(algorithm, epsilon, delta, settings, accept_leak, public_rows),
+                        schema, accountant));
   py::dict described;
   described["epsilon"] = static_cast<double>(plan.cost.epsilon_nanos) / kBillion;
   described["delta"] = static_cast<double>(plan.cost.delta_atto) / kQuintillion;
@@ -172,6 +182,7 @@ py::list Algorithms() {
     described["source"] = info.source;
     described["neighbours"] = std::string(NeighboursName(info.neighbours));
     described["delta"] = info.delta;
+    described["public_rows"] = info.public_rows;
     described["private"] = info.is_private;
     described["classification"] = info.classification;
     described["regression"] = info.regression;
@@ -195,10 +206,11 @@ void BindTraining(py::module_& module) {
   module.def("algorithms", Algorithms);
   module.def("plan", PlanOf, py::arg("schema"), py::arg("algorithm"), py::arg("epsilon"),
              py::arg("delta"), py::arg("settings"), py::arg("accountant") = nullptr,
-             py::arg("accept_leak") = false);
+             py::arg("accept_leak") = false, py::arg("public_rows") = nullptr);
   module.def("train", Train, py::arg("table"), py::arg("algorithm"), py::arg("epsilon"),
              py::arg("delta"), py::arg("settings"), py::arg("accountant"), py::arg("fit"),
-             py::arg("accept_leak") = false, py::arg("progress") = py::none());
+             py::arg("accept_leak") = false, py::arg("progress") = py::none(),
+             py::arg("public_rows") = nullptr);
 }
 
 }  // namespace coppice::python
