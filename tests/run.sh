@@ -8,7 +8,9 @@
 #   tests/run.sh fast        leaves out the tests labelled slow
 #   tests/run.sh python      the Python package, by Debian's Python and scikit-learn; everything includes it
 #   tests/run.sh long        what everything leaves out, since it takes long and guards little: the tests labelled long,
-#                            benchmarks, 64-bit ARM, and command lines and the lab under the sanitizers
+#                            benchmarks, proofs, 64-bit ARM, and command lines and the lab under the sanitizers
+#   tests/run.sh proofs      the proofs in Coq, and the tables that they make for the tests (docs/research/proofs.md); long
+#                            includes them
 #   tests/run.sh browser     the HTML pages and the console in headless Chromium, which everything includes
 #   tests/run.sh site        the documentation as a site, which everything includes
 #   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
@@ -83,11 +85,17 @@ case "${1:-all}" in
     ctest --preset release -L python
     ;;
   long)
+    install tests/proofs/packages.txt
     build_everything benchmarks
     arm aarch64
     ctest --preset release -L long
     sanitize asan plain_tests -L plain
     sanitize tsan plain_tests -L plain
+    ;;
+  proofs)
+    install tests/proofs/packages.txt
+    "$root/deploy/build.sh" release proofs_tests
+    ctest --preset release -R '^proofs/'
     ;;
   mutation)
     "$root/deploy/build.sh" release
@@ -125,7 +133,7 @@ case "${1:-all}" in
     sanitize tsan 'threaded_tests plain_tests' -L 'threads|plain'
     ;;
   *)
-    sed -n '2,24s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,26s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

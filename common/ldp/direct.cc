@@ -29,6 +29,7 @@ Direct::Direct(const Budget& epsilon, const Domain& domain)
     : SymbolResponse(MechanismKind::kDirect, epsilon, domain,
                      {.columns = 1, .symbols = static_cast<uint32_t>(domain.cells())}) {}
 
+// Proved: direct_is_private in tests/proofs/statements.v.
 uint32_t Direct::SymbolOf(uint32_t /*column*/, size_t cell) const {
   return static_cast<uint32_t>(cell);
 }

@@ -62,6 +62,7 @@ HadamardResponse::HadamardResponse(const Budget& epsilon, const Domain& domain, 
           {.columns = static_cast<uint32_t>(std::bit_ceil(CeilDivide(domain.cells(), blocks))),
            .symbols = 2 * blocks}) {}
 
+// Proved: hadamard_response_is_private in tests/proofs/statements.v.
 uint32_t HadamardResponse::SymbolOf(uint32_t column, size_t cell) const {
   const auto block = static_cast<uint32_t>(cell % blocks());
   return 2 * block + (IsNegativeEntry(column, cell / blocks()) ? 1 : 0);

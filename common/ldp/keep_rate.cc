@@ -5,6 +5,7 @@
 
 namespace coppice {
 
+// Proved: keep_rate_is_largest in tests/proofs/statements.v.
 uint64_t KeepRate(const Budget& epsilon, uint32_t kept, uint32_t symbols) {
   const absl::uint128 one = absl::uint128(1) << kExpBits;
   // With kept at most 127 and symbols below 2^32, whole is below 2^95.96: e is below 2^88.86.

@@ -124,6 +124,7 @@ LocalHashing::LocalHashing(const Budget& epsilon, const Domain& domain, const Fa
       collide_(static_cast<double>(family.vectors / family.prime - 1) / columns()),
       miss_(collide_ * p() + (1 - collide_) * q()) {}
 
+// Proved: local_hashing_is_private in tests/proofs/statements.v.
 uint32_t LocalHashing::SymbolOf(uint32_t column, size_t cell) const {
   uint64_t product = 0;
   for (uint64_t a = uint64_t{column} + 1; a > 0 && cell > 0; a /= family_.prime) {

@@ -40,6 +40,7 @@ SignedHadamard::SignedHadamard(const Budget& epsilon, const Domain& domain)
     : SymbolResponse(MechanismKind::kSignedHadamard, epsilon, domain,
                      {.columns = std::bit_ceil(domain.leaves), .symbols = 2}) {}
 
+// Proved: signed_hadamard_is_private in tests/proofs/statements.v.
 uint32_t SignedHadamard::SymbolOf(uint32_t column, size_t cell) const {
   const bool first_class = cell % kClasses == 0;
   return first_class != IsNegativeEntry(column, cell / kClasses) ? 1 : 0;

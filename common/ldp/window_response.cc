@@ -80,6 +80,8 @@ WindowResponse::WindowResponse(const Budget& epsilon, const Domain& domain, cons
       keep_(std::ldexp(static_cast<double>(keep_rate_), -kKeepRateBits)),
       other_(std::ldexp(static_cast<double>(kKeepAlways - keep_rate_), -kKeepRateBits)) {}
 
+// Proved: window_response_is_private in tests/proofs/statements.v.
+//
 // Makes both draws whichever is sent: they take different times, which would tell them apart.
 StatusOr<uint32_t> WindowResponse::DrawSymbol(uint32_t step, PrivateRandom& random) const {
   COPPICE_ASSIGN_OR_RETURN(const bool is_kept, random.Bernoulli(keep_rate_, kKeepAlways));

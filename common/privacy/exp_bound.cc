@@ -13,6 +13,7 @@ absl::uint128 CeilDivide(absl::uint128 numerator, absl::uint128 denominator) {
 
 }  // namespace
 
+// Proved: exp_lower_bound_is_below in tests/proofs/statements.v.
 absl::uint128 ExpLowerBound(const Budget& epsilon, uint64_t divisor) {
   const uint64_t unit = Budget::kNanosPerEpsilon * divisor;
   const uint64_t nanos = std::min(epsilon.nanos(), kMaxExponent * unit);
