@@ -4,6 +4,7 @@
 #   docs/research/accuracy.sh DATA_DIR TABLE [REPEATS] > table.md
 #
 # DATA_DIR holds the data sets, a folder each (adult, banknote, ...). TABLE is one of
+#   defaults   what a study of classes takes by default, beside the estimator smooth and its forest
 #   main       untuned, both sources; public labels alone; reports alone
 #   tuned      the paper's LPCT, best cell of its grid on the test rows, for comparison
 #   mechanism  the same studies by every mechanism
@@ -21,7 +22,7 @@
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/research/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|relay|plan|plan-public [REPEATS]" >&2
+  echo "usage: docs/research/accuracy.sh DATA_DIR defaults|main|tuned|mechanism|guards|labels|numbers|million|public|relay|plan|plan-public [REPEATS]" >&2
   exit 2
 fi
 # shellcheck source=docs/research/smallest.sh
@@ -54,11 +55,13 @@ runs=$(mktemp -d)  # what was run already: tables of other measures take it from
 trap 'rm -rf "$runs"' EXIT
 measure=accuracy
 
-# run FLAGS...: one JSON line.
+# run FLAGS...: one JSON line. Without an estimator, of `smooth` and the forest that it is for.
 run() {
   local found
   found=$runs/$(md5sum <<< "$*" | cut -d ' ' -f 1)
-  [[ -s $found ]] || "$lab" local --repeats "$repeats" --threads "${THREADS:-2}" --json "$@" > "$found" 2> /dev/null
+  local -a estimator=(--estimator smooth)
+  if [[ " $* " == *" --estimator "* ]]; then estimator=(); fi
+  [[ -s $found ]] || "$lab" local "${estimator[@]}" --repeats "$repeats" --threads "${THREADS:-2}" --json "$@" > "$found" 2> /dev/null
   cat "$found"
 }
 
@@ -90,6 +93,27 @@ for_studies() {
     read -r -a rows <<< "${study#*|}"
     "$1" "${study%%|*}" "${rows[@]}"
   done
+}
+
+# defaults_row NAME FLAGS...: accuracy and log loss of both, with private features and with labels alone.
+defaults_row() {
+  local name=$1 epsilon features estimator
+  shift
+  for features in none all; do
+    for epsilon in $(usual_or "1 4" 4); do
+      echo -n "| $name | $([[ $features == none ]] && echo "features private" || echo "labels alone") | $epsilon |"
+      for estimator in smooth corrected; do
+        echo -n " $(run "$@" --estimator "$estimator" --public-features "$features" --epsilon "$epsilon" | figure) |"
+      done
+      echo
+    done
+  done
+}
+
+defaults_table() {
+  echo "| study (devices, public rows) | reports | ε | smooth, hybrid | corrected, random_cut (the default) |"
+  echo "|---|---|---|---|---|"
+  for_studies defaults_row "${STUDIES:-.}"
 }
 
 main_row() {
@@ -409,6 +433,7 @@ plan_public_table() {
 
 print_table() {
   case $table in
+    defaults) defaults_table ;;
     main) main_table ;;
     tuned) tuned_table ;;
     mechanism) mechanism_table ;;

@@ -27,35 +27,35 @@ constexpr char kAuto[] = "auto";
 // settings if these are asked for.
 bool TakesPaper(const LocalFlags& flags) { return !flags.paper.empty() || flags.grid; }
 
-// Whether reports are labels, for all that the flags say.
-bool LabelsAlone(const LocalFlags& flags) {
-  return flags.public_features == std::vector<std::string>{"all"};
+// The estimator that the flags name; empty: none.
+std::string EstimatorOf(const LocalFlags& flags) {
+  if (!flags.estimator.empty()) return flags.estimator;
+  if (!TakesPaper(flags) && flags.lambdas.empty()) return "";
+  return std::string(curator::EstimatorName(curator::EstimatorKind::kWeighted));
 }
 
-// What the flags ask for; the curator chooses the rest, as it does for a study.
-StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
+// What the flags ask for; the curator chooses the rest, as it does for a study. An estimator that
+// corrects nothing gets the forest that it was made for.
+StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags, bool for_numbers) {
   curator::PartitionRequest asked = {.trees = flags.trees,
                                      .use_labels = !flags.without_labels(),
-                                     .from_schema = flags.without_rows()};
+                                     .from_schema = flags.without_rows(),
+                                     .for_numbers = for_numbers};
+  const std::string estimator = EstimatorOf(flags);
+  const bool corrects =
+      estimator.empty() || estimator == curator::EstimatorName(curator::EstimatorKind::kCorrected);
+  const bool is_open = flags.depths.empty() && flags.min_leaves.empty() && !flags.trees;
   COPPICE_ASSIGN_OR_RETURN(asked.criterion, curator::ParseCriterion(flags.criterion));
   if (!flags.split_rule.empty()) {
     COPPICE_ASSIGN_OR_RETURN(asked.rule, curator::ParseSplitRule(flags.split_rule));
   } else if (TakesPaper(flags)) {
     asked.rule = curator::SplitRule::kMaxEdge;
-  } else if (flags.estimator == curator::EstimatorName(curator::EstimatorKind::kCorrected) &&
-             !flags.without_labels() && !LabelsAlone(flags)) {
-    asked.rule = curator::SplitRule::kRandomCut;
+  } else if (!corrects && is_open) {
+    asked.rule = curator::SplitRule::kHybrid;
   }
   if (!flags.depths.empty()) asked.max_depth = flags.depths.front();
   if (!flags.min_leaves.empty()) asked.min_leaf = flags.min_leaves.front();
   return asked;
-}
-
-std::string EstimatorOf(const LocalFlags& flags) {
-  if (!flags.estimator.empty()) return flags.estimator;
-  const bool weighted = TakesPaper(flags) || !flags.lambdas.empty();
-  return std::string(curator::EstimatorName(weighted ? curator::EstimatorKind::kWeighted
-                                                     : curator::EstimatorKind::kSmooth));
 }
 
 StatusOr<double> ParseLambda(const std::string& text) {
@@ -113,9 +113,12 @@ std::vector<T> ValuesOr(const std::vector<T>& given, bool grid, std::vector<T> o
   return grid ? std::move(of_paper) : std::vector<T>{std::move(by_default)};
 }
 
-StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const LocalFlags& flags) {
-  curator::EstimatorOptions options;
-  COPPICE_ASSIGN_OR_RETURN(options.kind, curator::ParseEstimator(EstimatorOf(flags)));
+StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(
+    const LocalFlags& flags, const curator::PartitionOptions& partition, const Schema& schema) {
+  curator::EstimatorOptions options{.kind = curator::ChooseEstimator(partition, schema)};
+  if (const std::string named = EstimatorOf(flags); !named.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(options.kind, curator::ParseEstimator(named));
+  }
   COPPICE_ASSIGN_OR_RETURN(options.evidence, curator::ParseEvidence(flags.evidence));
   if (flags.without_labels()) options.evidence = curator::Evidence::kReports;
   options.min_depth = flags.prune_min_depth;
@@ -132,10 +135,11 @@ StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const LocalFl
 
 }  // namespace
 
-StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
+StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags, const Schema& schema) {
   const bool synthetic = !flags.synthetic.empty();
   RunOptions run;
-  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked, AskedPartition(flags));
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked,
+                           AskedPartition(flags, schema.target().has_value()));
   const curator::PartitionChoice partition = curator::ChoosePartition(asked);
   run.collect.partition = partition.options;
   run.collect.choose_size = partition.choose_size && !flags.grid;
@@ -152,7 +156,7 @@ StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
       ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), partition.options.max_depth);
   run.grid.min_leaves =
       ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), partition.options.min_leaf);
-  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags));
+  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags, partition.options, schema));
   if (!flags.rounding.empty()) {
     COPPICE_ASSIGN_OR_RETURN(run.collect.rounding, ParseNumberRange(flags.rounding));
   }
@@ -180,8 +184,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Add(
           "--split-rule", flags.split_rule,
           "max_edge, random_max_edge, cart, hybrid or random_cut (default: as the curator chooses; "
-          "random_cut with --estimator corrected, "
-          "max_edge with --paper)")
+          "hybrid with another --estimator than corrected, max_edge with --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
       .ForResearch();
   command.Add("--criterion", flags.criterion, "gini or entropy")
@@ -203,13 +206,13 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .ForResearch();
   command
       .Add("--estimator", flags.estimator,
-           "weighted, prune, smooth or corrected (default: smooth; weighted with --lambda or "
-           "--paper)")
+           "weighted, prune, smooth or corrected (default: as the curator chooses; weighted with "
+           "--lambda or --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }));
   command
       .Add("--public-features", flags.public_features,
            "features that devices send in the clear: names, all, or none, overriding the schema's "
-           "marks; with all, reports are labels, and smooth boosts trees on them")
+           "marks; with all, reports are labels, and trees are boosted on them")
       .SplitAt(',');
   command
       .Add("--rounding", flags.rounding,
@@ -289,7 +292,8 @@ Status CheckLocalFlags(const LocalFlags& flags) {
         "--depth, --min-leaf and --lambda take several values only with --grid");
   }
   const std::string estimator = EstimatorOf(flags);
-  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked, AskedPartition(flags));
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked,
+                           AskedPartition(flags, /*for_numbers=*/false));
   const std::string_view rule =
       curator::SplitRuleName(curator::ChoosePartition(asked).options.rule);
   if (estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
@@ -297,8 +301,11 @@ Status CheckLocalFlags(const LocalFlags& flags) {
     return InvalidArgumentError(
         "--lambda is for --estimator weighted; prune finds its own, and the others have none");
   }
-  COPPICE_ASSIGN_OR_RETURN(const curator::EstimatorKind kind, curator::ParseEstimator(estimator));
-  const bool takes_forest = curator::TakesForest(kind);
+  bool takes_forest = true;  // as the curator's choice does
+  if (!estimator.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const curator::EstimatorKind kind, curator::ParseEstimator(estimator));
+    takes_forest = curator::TakesForest(kind);
+  }
   if (!takes_forest && (flags.evidence != curator::EvidenceName(curator::Evidence::kBoth))) {
     return InvalidArgumentError("--evidence is for --estimator smooth or corrected");
   }
@@ -334,8 +341,9 @@ Status RunLocal(const LocalFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(
       const RowSource rows,
       ResolveLocalRows(flags, [](const std::string& note) { std::cerr << note << "\n"; }));
-  COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(flags));
-  if (rows(flags.seed).private_rows->schema().target()) {
+  const std::shared_ptr<const Schema> schema = rows(flags.seed).private_rows->shared_schema();
+  COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(flags, *schema));
+  if (schema->target()) {
     COPPICE_RETURN_IF_ERROR(CheckNumberFlags(flags, options));
   } else if (!flags.rounding.empty()) {
     return InvalidArgumentError("--rounding is for numbers; the schema has classes");

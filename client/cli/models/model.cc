@@ -52,6 +52,7 @@ void SetEstimator(const BuildFlags& flags, v1::BuildModelRequest& request) {
   if (flags.estimator == "prune") request.mutable_prune();
   const v1::Evidence evidence =
       flags.evidence.empty() ? v1::EVIDENCE_UNSPECIFIED : kEvidence.at(flags.evidence);
+  if (flags.estimator.empty()) request.set_evidence(evidence);
   if (flags.estimator == "smooth") request.mutable_smooth()->set_evidence(evidence);
   if (flags.estimator == "corrected") request.mutable_corrected()->set_evidence(evidence);
   if (flags.estimator != "weighted") return;
@@ -106,9 +107,10 @@ void AddBuild(const Command& noun) {
   const Flag estimator =
       verb.Add(
               "--estimator", flags->estimator,
-              "smooth: all trees as one, nothing to tune. corrected: what the public rows predict, "
-              "corrected by the reports. The paper's: weighted by --lambda, or prune (default: the "
-              "one that another flag is for, or the curator's choice)")
+              "corrected: what the public rows predict, corrected by the reports. smooth: all "
+              "trees as one. The paper's: weighted by --lambda, or prune (default: weighted with "
+              "--lambda, or the curator's choice: corrected for classes with public labels, unless "
+              "study create was given other trees, smooth otherwise)")
           .OneOf({"weighted", "prune", "smooth", "corrected"});
   const Flag lambda =
       verb.Add("--lambda", flags->lambda,
@@ -146,16 +148,12 @@ void AddBuild(const Command& noun) {
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   verb.CheckFlags([flags, estimator, lambda, evidence, where, where_other] {
-    if (!estimator.IsGiven()) {
-      if (evidence.IsGiven() || where.IsGiven() || where_other.IsGiven()) {
-        flags->estimator = "smooth";
-      }
-      if (lambda.IsGiven()) flags->estimator = "weighted";
-    }
+    if (!estimator.IsGiven() && lambda.IsGiven()) flags->estimator = "weighted";
     if (flags->estimator != "weighted" && lambda.IsGiven()) {
       return InvalidArgumentError("--lambda: is for --estimator weighted only");
     }
-    if (flags->estimator == "smooth" || flags->estimator == "corrected") return OkStatus();
+    const std::string& named = flags->estimator;
+    if (named.empty() || named == "smooth" || named == "corrected") return OkStatus();
     for (const Flag& flag : {evidence, where, where_other}) {
       if (!flag.IsGiven()) continue;
       return InvalidArgumentError(

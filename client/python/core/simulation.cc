@@ -54,7 +54,8 @@ StatusOr<std::unique_ptr<LocalCurator>> StartCurator() {
 // As `coppice study create` asks for it where no flag says more.
 curator::StudySpec SpecOf(std::shared_ptr<const Table> public_rows, const Budget& epsilon,
                           std::optional<MechanismKind> mechanism, bool accept_leak) {
-  const curator::PartitionChoice partition = curator::ChoosePartition({});
+  const curator::PartitionChoice partition =
+      curator::ChoosePartition({.for_numbers = public_rows->schema().target().has_value()});
   return {.id = kStudy,
           .request_id = kStudy,
           .public_rows = std::move(public_rows),
@@ -147,7 +148,7 @@ StatusOr<Model> RunStudy(const curator::StudySpec& spec, const Table& private_ro
   COPPICE_RETURN_IF_ERROR(studies.Create(spec, cancel).status());
   COPPICE_RETURN_IF_ERROR(Devices(studies, private_rows).Answer(cancel));
   COPPICE_RETURN_IF_ERROR(studies.Seal(kStudy).status());
-  const curator::EstimatorOptions options{.kind = curator::EstimatorKind::kSmooth};
+  const curator::EstimatorOptions options{.choose_kind = true};
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo built,
                            studies.BuildModel(kStudy, kModel, options, cancel));
   return *built.model;

@@ -18,6 +18,7 @@
 #include "server/curator/estimation/inspection/break_down.h"
 #include "server/curator/estimation/labels/corrected_labels.h"
 #include "server/curator/estimation/labels/label_only.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/estimation/smooth/smooth.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/study/label_record.h"
@@ -271,12 +272,16 @@ StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& stu
 }  // namespace
 
 StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
+  if (asked.choose_kind) {
+    asked.kind = ChooseEstimator(study.definition().partition, *study.definition().terms->schema);
+    asked.choose_kind = false;
+  }
   COPPICE_RETURN_IF_ERROR(study.form().CheckTellsWhere(asked));
   if (study.definition().partition.use_labels) return asked;
   if (UsesPublicLabels(asked)) {
     return InvalidArgumentError(
         "the study ignores its public labels, so a model of it goes by reports alone: take "
-        "smooth, or weighted with lambda 0");
+        "smooth or corrected, or weighted with lambda 0");
   }
   asked.evidence = Evidence::kReports;
   return asked;

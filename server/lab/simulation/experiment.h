@@ -35,7 +35,7 @@ namespace coppice::lab {
 
 struct CollectOptions {
   curator::PartitionOptions partition;
-  // Whether to choose the trees' size from the public rows (forest_size.h); hybrid rule only.
+  // Whether to choose the trees' size from the public rows (forest_size.h).
   bool choose_size = false;
   // Unset: chosen for the forest (mechanism_choice.h).
   std::optional<MechanismKind> mechanism;

@@ -258,13 +258,14 @@ v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps) {
 StatusOr<curator::StudySpec> ParseStudySpec(const v1::CreateStudyRequest& request) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(request.request_id()));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", request.study_id()));
-  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked,
+  COPPICE_ASSIGN_OR_RETURN(curator::PartitionRequest asked,
                            curator::ParsePartitionRequest(request.partition()));
-  const curator::PartitionChoice partition = curator::ChoosePartition(asked);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<MechanismKind> mechanism, MechanismOf(request));
   const StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
+  asked.for_numbers = public_rows->schema().target().has_value();
+  const curator::PartitionChoice partition = curator::ChoosePartition(asked);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings settings,
                            curator::ParseStudySettings(request.settings()));
   return curator::StudySpec{.id = request.study_id(),
@@ -306,6 +307,10 @@ StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
 
 StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
   std::optional<curator::FeatureValue> where;
+  if (request.evidence() != v1::EVIDENCE_UNSPECIFIED &&
+      request.estimator_case() != v1::BuildModelRequest::ESTIMATOR_NOT_SET) {
+    return FieldError("evidence", "is for the curator's choice; set it in the named estimator");
+  }
   if (request.has_where()) {
     if (request.has_weighted() || request.has_prune()) {
       return FieldError("where", "is for the smooth and the corrected estimator alone");
@@ -322,7 +327,14 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
     }
     case v1::BuildModelRequest::kPrune:
       return curator::EstimatorOptions{.kind = curator::EstimatorKind::kPrune};
-    case v1::BuildModelRequest::ESTIMATOR_NOT_SET:  // the curator chooses
+    case v1::BuildModelRequest::ESTIMATOR_NOT_SET: {
+      COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
+                               ParseEvidence("evidence", request.evidence()));
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kSmooth,
+                                       .choose_kind = true,
+                                       .evidence = evidence,
+                                       .where = std::move(where)};
+    }
     case v1::BuildModelRequest::kSmooth: {
       COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
                                ParseEvidence("smooth.evidence", request.smooth().evidence()));

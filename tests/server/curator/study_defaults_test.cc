@@ -2,11 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/schemas.h"
+
 namespace coppice::curator {
 namespace {
 
-TEST(StudyDefaultsTest, GrowsAForestOfChosenSizeIfNothingIsAskedFor) {
+using ::coppice::testing::Numeric;
+
+TEST(StudyDefaultsTest, GrowsTreesThatCorrectIfNothingIsAskedFor) {
   const PartitionChoice choice = ChoosePartition({});
+  EXPECT_TRUE(choice.choose_size);
+  EXPECT_EQ(choice.options.rule, SplitRule::kRandomCut);
+  EXPECT_EQ(choice.options.max_leaves, 16u);
+  EXPECT_EQ(choice.options.trees, 64u);
+}
+
+TEST(StudyDefaultsTest, GrowsAForestOfChosenSizeForNumbers) {
+  const PartitionChoice choice = ChoosePartition({.for_numbers = true});
   EXPECT_TRUE(choice.choose_size);
   EXPECT_EQ(choice.options.rule, SplitRule::kHybrid);
   EXPECT_EQ(choice.options.criterion, Criterion::kEntropy);
@@ -65,6 +77,17 @@ TEST(StudyDefaultsTest, KeepsWhatIsAskedFor) {
                                               .from_schema = true,
                                               .by_feature = "plan"}));
   EXPECT_FALSE(choice.choose_size);
+}
+
+TEST(StudyDefaultsTest, EstimatesByWhatTheTreesWereGrownFor) {
+  const Schema classes = *Schema::Create({Numeric("x", 0, 1)}, "label", {"no", "yes"});
+  const Schema numbers =
+      *Schema::CreateRegression({Numeric("x", 0, 1)}, "y", Target{.min = 0, .max = 1});
+  EXPECT_EQ(ChooseEstimator({.rule = SplitRule::kRandomCut}, classes), EstimatorKind::kCorrected);
+  EXPECT_EQ(ChooseEstimator({.rule = SplitRule::kRandomCut}, numbers), EstimatorKind::kSmooth);
+  for (const SplitRule rule : {SplitRule::kHybrid, SplitRule::kMaxEdge, SplitRule::kCart}) {
+    EXPECT_EQ(ChooseEstimator({.rule = rule}, classes), EstimatorKind::kSmooth);
+  }
 }
 
 }  // namespace

@@ -48,6 +48,17 @@ TEST(StudyModelTest, AStudyOfTrustedLabelsTakesOptionsAsTheyAre) {
   EXPECT_OK(OptionsFor(*study, {.kind = EstimatorKind::kPrune}));
 }
 
+TEST(StudyModelTest, AnEstimatorThatIsLeftOpenFollowsThePartition) {
+  const EstimatorOptions open = {.choose_kind = true, .evidence = Evidence::kPublic};
+  StudySpec spec = Spec("one");
+  spec.partition = {.rule = SplitRule::kRandomCut, .max_depth = kMaxDepth, .max_leaves = 4};
+  EXPECT_EQ(OptionsFor(*StudyOf(spec, 0, {}), open)->ToString(), "corrected evidence=public");
+  spec.partition = {.rule = SplitRule::kHybrid};
+  EXPECT_EQ(OptionsFor(*StudyOf(spec, 0, {}), open)->ToString(), "smooth evidence=public");
+  EXPECT_EQ(OptionsFor(*StudyThatIgnoresLabels(), {.choose_kind = true})->ToString(),
+            "smooth evidence=reports");
+}
+
 TEST(StudyModelTest, AStudyThatIgnoresItsLabelsUsesReportsAlone) {
   const auto study = StudyThatIgnoresLabels();
   EXPECT_EQ(OptionsFor(*study, {.kind = EstimatorKind::kSmooth})->evidence, Evidence::kReports);

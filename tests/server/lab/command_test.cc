@@ -57,8 +57,8 @@ TEST(LabCommandTest, PrintsOneJsonObject) {
   EXPECT_EQ(report["accuracy"]["n"], 3);
   EXPECT_EQ(report["epsilon"], 1.0);
   EXPECT_EQ(report["mechanism"], "laplace_split");
-  EXPECT_EQ(report["estimator"], "smooth");
-  EXPECT_EQ(report["split_rule"], "hybrid");
+  EXPECT_EQ(report["estimator"], "corrected");
+  EXPECT_EQ(report["split_rule"], "random_cut");
   for (const char* name : {"std", "mean"}) {
     for (const char* score : {"accuracy", "auc", "log_loss"}) {
       EXPECT_TRUE(report[score][name].is_number()) << score;
@@ -80,7 +80,9 @@ TEST(LabCommandTest, DefaultsAreTheProductsUnlessAPaperIsNamed) {
     const json report = json::parse(Lab(base + flags).out, nullptr, false);
     return report.value("split_rule", "") + " " + report.value("estimator", "");
   };
-  EXPECT_EQ(settings(""), "hybrid smooth");
+  EXPECT_EQ(settings(""), "random_cut corrected");
+  EXPECT_EQ(settings("--public-labels none"), "hybrid smooth");
+  EXPECT_EQ(settings("--estimator smooth"), "hybrid smooth");
   EXPECT_EQ(settings("--depth 3"), "max_edge smooth");
   EXPECT_EQ(settings("--lambda 1"), "hybrid weighted");
   EXPECT_EQ(settings("--paper lpct"), "max_edge weighted");

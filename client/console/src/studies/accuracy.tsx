@@ -93,25 +93,27 @@ function Models({id, study, onReached}: StudyProps & {onReached: (model: string,
   </>;
 }
 
-type EstimatorName = 'smooth' | 'corrected' | 'prune' | 'weighted';
+type EstimatorName = 'chosen' | 'smooth' | 'corrected' | 'prune' | 'weighted';
 
 const ESTIMATORS: readonly (readonly [EstimatorName, string])[] = [
-  ['smooth', 'smooth: all trees in one closed form, nothing to tune'],
+  ['chosen', 'the curator’s choice: what suits the study’s trees'],
   ['corrected', 'corrected: what the public rows predict, corrected by the reports'],
+  ['smooth', 'smooth: all trees in one closed form'],
   ['prune', 'prune: each leaf takes the first ancestor that is certain enough'],
   ['weighted', 'weighted: public rows count λ times as much as private ones'],
 ];
 
 function BuildModel({id, study, onBuilt}: {id: string; study: StudyProps['study']; onBuilt: () => void}) {
   const [name, setName] = useState('');
-  const [estimator, setEstimator] = useState<EstimatorName>('smooth');
+  const [estimator, setEstimator] = useState<EstimatorName>('chosen');
   const [lambda, setLambda] = useState('1');
   const [built, setBuilt] = useState('');
   const weight = lambda.trim() === 'inf' ? Infinity : lambda.trim() === '' ? NaN : Number(lambda);
   const fewest = study.settings?.minReports ?? 1n, {accepted} = totalsOf(study.counts);
   const build = useAction(async signal => {
     const {model} = await models.buildModel({study: `studies/${id}`, modelId: name.trim(),
-      estimator: estimator === 'weighted' ? {case: 'weighted', value: {lambda: weight}} : {case: estimator, value: {}}}, {signal});
+      estimator: estimator === 'chosen' ? {case: undefined} : estimator === 'weighted' ? {case: 'weighted', value: {lambda: weight}}
+        : {case: estimator, value: {}}}, {signal});
     setBuilt(model?.name ?? '');
     setName('');
     onBuilt();

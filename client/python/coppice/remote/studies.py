@@ -396,11 +396,12 @@ class Study:
         model_id : str, optional
             The id of the new model; the curator chooses one otherwise.
         estimator : {"smooth", "corrected", "weighted", "prune"}, optional
-            ``smooth`` treats all trees as one and needs no tuning; ``corrected`` is what the public
-            rows predict, corrected by the reports; the others are the paper's. If
-            not given, the one that `evidence` or `weight` is for, or else the curator's choice.
+            ``corrected`` is what the public rows predict, corrected by the reports; ``smooth``
+            treats all trees as one; the others are the paper's. If not given, ``weighted`` where
+            `weight` is given, or else the curator's choice: ``corrected`` for classes with public
+            labels, unless the study was created with other trees, and ``smooth`` otherwise.
         evidence : {"both", "reports", "public"}, optional
-            For ``smooth`` and ``corrected``: what they go by.
+            What ``smooth`` and ``corrected`` go by.
         weight : float, optional
             For ``weighted``, lambda: what one public row counts, in private ones; 0 to infinity.
         where : (feature, value), optional
@@ -471,15 +472,17 @@ def _set_estimator(
     elif estimator == "weighted" or (estimator is None and weight is not None):
         given = {} if weight is None else {"lambda": weight}
         request.weighted.CopyFrom(model_pb2.WeightedEstimator(**given))
-    elif estimator in ("smooth", "corrected") or evidence is not None:
+    else:
         word = "UNSPECIFIED" if evidence in (None, "both") else str(evidence).upper()
         chosen = model_pb2.Evidence.Value("EVIDENCE_" + word)
         if estimator == "corrected":
             request.corrected.evidence = chosen
             request.corrected.SetInParent()
-        else:
+        elif estimator == "smooth":
             request.smooth.evidence = chosen
             request.smooth.SetInParent()
+        else:
+            request.evidence = chosen
 
 
 def _set_where(

@@ -85,20 +85,19 @@ StatusOr<PublicPredictor> CorrectedEstimator::PredictorFor(Evidence evidence) co
 StatusOr<CorrectedFit> CorrectedEstimator::Estimate(absl::Span<const PrivateCounts> counts,
                                                     Evidence evidence,
                                                     const CancelCheck& cancel) const {
-  Correction correction;
   const bool by_labels = evidence != Evidence::kReports && !held_out_.empty();
-  if (evidence != Evidence::kPublic) {
-    const absl::Span<const double> scores =
-        by_labels ? absl::MakeConstSpan(held_out_) : absl::Span<const double>();
-    COPPICE_ASSIGN_OR_RETURN(correction, FitCorrection(basis_, scores, counts, cancel));
-  }
+  const absl::Span<const double> scores =
+      by_labels ? absl::MakeConstSpan(held_out_) : absl::Span<const double>();
+  if (evidence == Evidence::kPublic) counts = {};
+  COPPICE_ASSIGN_OR_RETURN(const Correction correction,
+                           FitCorrection(basis_, scores, counts, cancel));
   COPPICE_ASSIGN_OR_RETURN(PublicPredictor predictor, PredictorFor(evidence));
   COPPICE_ASSIGN_OR_RETURN(predictor, predictor.Corrected(correction.scale, correction.level, {}));
-  COPPICE_ASSIGN_OR_RETURN(const Model scores, predictor.ToModel({}));
-  CorrectedFit fit{.forest = scores.forest(), .leaves = scores.leaves(), .diagnosis = {}};
-  if (evidence == Evidence::kPublic) return fit;
+  COPPICE_ASSIGN_OR_RETURN(const Model public_model, predictor.ToModel({}));
+  CorrectedFit fit{
+      .forest = public_model.forest(), .leaves = public_model.leaves(), .diagnosis = {}};
   AppendTrees(forest_, correction, fit);
-  if (by_labels) fit.diagnosis = correction.InWords();
+  if (evidence == Evidence::kBoth && by_labels) fit.diagnosis = correction.InWords();
   return fit;
 }
 

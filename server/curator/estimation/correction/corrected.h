@@ -3,7 +3,8 @@
 //
 // Its trees are the predictor's and the study's, whose leaf values are all added up: a row's scores
 // are log odds (LeafKind::kScores). The leaves of the study's trees also hold the variance of the
-// whole answer, in equal parts, so that it is averaged over a row's leaves.
+// whole answer, in equal parts, so that it is averaged over a row's leaves. Without reports their
+// values are 0, and they hold what the public labels leave open.
 //
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument for a schema that predicts a number, and those of FitPredictor() and

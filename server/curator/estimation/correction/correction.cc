@@ -60,6 +60,12 @@ constexpr Hypothesis kWithoutLabels[] = {{Hypothesis::Kind::kNone, .01, 0, 0, 0,
                                          {Hypothesis::Kind::kRelated, .33, 3, 0, 4, .0025},
                                          {Hypothesis::Kind::kRelated, .33, 10, 0, 4, .0025}};
 
+// What nobody has asked devices about is known as far as public labels tell, if they are like the
+// private ones.
+constexpr Hypothesis kWithoutReports[] = {{Hypothesis::Kind::kRelated, 1. / 3, 1, 1, .1, .0025},
+                                          {Hypothesis::Kind::kRelated, 1. / 3, 3, 1, .1, .0025},
+                                          {Hypothesis::Kind::kRelated, 1. / 3, 10, 1, .1, .0025}};
+
 // The rows of the field, increasing.
 std::vector<size_t> DrawFieldRows(size_t rows) {
   std::vector<size_t> drawn(rows);
@@ -168,8 +174,9 @@ class CorrectionFitter {
         cancel_(cancel),
         size_(basis_.lambda.size() + 2),
         columns_(basis_.classes == 2 ? 1 : basis_.classes),
-        priors_(PriorsOf(!scores.empty() ? absl::Span<const Hypothesis>(kWithLabels)
-                                         : absl::Span<const Hypothesis>(kWithoutLabels))),
+        priors_(PriorsOf(counts.empty()   ? absl::Span<const Hypothesis>(kWithoutReports)
+                         : scores.empty() ? absl::Span<const Hypothesis>(kWithoutLabels)
+                                          : absl::Span<const Hypothesis>(kWithLabels))),
         columns_of_fit_(columns_) {
     for (Column& column : columns_of_fit_) {
       column.unknowns = VectorXd::Zero(size_);
@@ -178,6 +185,10 @@ class CorrectionFitter {
   }
 
   StatusOr<Correction> Fit() {
+    if (counts_.empty()) {
+      COPPICE_RETURN_IF_ERROR(SetErrorsOfPublicLabels());
+      return MakeCorrection();
+    }
     const int steps = columns_ == 1 ? kStepsOfTwoClasses : kStepsOfMoreClasses;
     for (int step = 0; step < steps; ++step) COPPICE_RETURN_IF_ERROR(MakeStep());
     return MakeCorrection();
@@ -245,6 +256,45 @@ class CorrectionFitter {
     return OkStatus();
   }
 
+  // The prior is then all that there is to know.
+  Status SetErrorsOfPublicLabels() {
+    const std::vector<std::vector<double>> probabilities = Probabilities();
+    const GaussianLikelihood nothing = {.information = MatrixXd::Zero(size_, size_),
+                                        .pull = VectorXd::Zero(size_)};
+    for (size_t k = 0; k < columns_; ++k) {
+      COPPICE_RETURN_IF_ERROR(cancel_());
+      COPPICE_ASSIGN_OR_RETURN(
+          GaussianAverage prior,
+          AveragePriors(nothing, InformationOfLabels(DirectionsOf(k), MovesOf(probabilities[k])),
+                        priors_));
+      columns_of_fit_[k].covariance = std::move(prior.covariance);
+      columns_of_fit_[k].weights = std::move(prior.weights);
+      columns_of_fit_[k].at_leaves.assign(basis_.leaves.leaves(), 0);
+    }
+    return OkStatus();
+  }
+
+  // Public rows that a row of the field stands for.
+  double RowsPerFieldRow() const {
+    return static_cast<double>(basis_.leaves.rows()) /
+           static_cast<double>(basis_.field_rows.size());
+  }
+
+  // h: how far the probability of each row of the field moves with its log odds.
+  VectorXd MovesOf(absl::Span<const double> probabilities) const {
+    VectorXd moves(static_cast<Index>(basis_.field_rows.size()));
+    for (Index i = 0; i < moves.size(); ++i) {
+      const double p = probabilities[basis_.field_rows[static_cast<size_t>(i)]];
+      moves[i] = std::max(p * (1 - p), kLeastVariance);
+    }
+    return moves;
+  }
+
+  // Phi' diag(h) Phi of all public labels.
+  MatrixXd InformationOfLabels(const MatrixXd& directions, const VectorXd& moves) const {
+    return RowsPerFieldRow() * (directions.transpose() * moves.asDiagonal() * directions);
+  }
+
   // Phi: the derivatives of delta at the field's rows.
   MatrixXd DirectionsOf(size_t column) const {
     const auto rows = static_cast<Index>(basis_.field_rows.size());
@@ -262,22 +312,20 @@ class CorrectionFitter {
         ComputeResiduals(basis_.leaves, counts_, OutputOf(column), probabilities);
     const auto rows = static_cast<Index>(basis_.field_rows.size());
     const auto field_rows = static_cast<double>(rows);
-    const double rows_per_field_row = static_cast<double>(basis_.leaves.rows()) / field_rows;
     std::vector<double> weights, pulls;
     for (size_t leaf = 0; leaf < residuals.value.size(); ++leaf) {
       weights.push_back(1 / (residuals.variance[leaf] * field_rows * field_rows));
       pulls.push_back(residuals.value[leaf] / (residuals.variance[leaf] * field_rows));
     }
-    VectorXd pull = VectorXd::Zero(rows), scatter(rows), moves(rows);
+    const VectorXd moves = MovesOf(probabilities);
+    VectorXd pull = VectorXd::Zero(rows), scatter(rows);
     for (Index i = 0; i < rows; ++i) {
       const size_t row = basis_.field_rows[static_cast<size_t>(i)];
       for (size_t t = 0; t < basis_.leaves.trees(); ++t) {
         pull[i] += pulls[basis_.leaves.leaf_of(t)[row]];
       }
-      const double p = probabilities[row];
-      moves[i] = std::max(p * (1 - p), kLeastVariance);
       // A leaf's mean over all public rows scatters less than that over the field's.
-      scatter[i] = residuals.row_variance[row] / rows_per_field_row;
+      scatter[i] = residuals.row_variance[row] / RowsPerFieldRow();
     }
     const MatrixXd directions = DirectionsOf(column);
     COPPICE_ASSIGN_OR_RETURN(
@@ -287,9 +335,9 @@ class CorrectionFitter {
     // The residuals are about what the present correction leaves; the unknowns are the whole one.
     Column& of_column = columns_of_fit_[column];
     likelihood.pull += likelihood.information * of_column.unknowns;
-    const MatrixXd known =
-        rows_per_field_row * (directions.transpose() * moves.asDiagonal() * directions);
-    COPPICE_ASSIGN_OR_RETURN(GaussianAverage found, AveragePriors(likelihood, known, priors_));
+    COPPICE_ASSIGN_OR_RETURN(
+        GaussianAverage found,
+        AveragePriors(likelihood, InformationOfLabels(directions, moves), priors_));
     of_column.unknowns =
         columns_ == 1 ? found.mean : VectorXd((of_column.unknowns + found.mean) / 2);
     of_column.covariance = std::move(found.covariance);
@@ -469,7 +517,12 @@ StatusOr<Correction> FitCorrection(const CorrectionBasis& basis, absl::Span<cons
   if (!scores.empty() && scores.size() != basis.leaves().rows() * basis.classes()) {
     return InvalidArgumentError("there must be one score per public row and class");
   }
-  COPPICE_RETURN_IF_ERROR(CheckCorrectionCounts(basis.leaves(), basis.classes(), counts));
+  if (scores.empty() && counts.empty()) {
+    return InvalidArgumentError("there is nothing to go by: no score and no report");
+  }
+  if (!counts.empty()) {
+    COPPICE_RETURN_IF_ERROR(CheckCorrectionCounts(basis.leaves(), basis.classes(), counts));
+  }
   return CorrectionFitter(basis, scores, counts, cancel).Fit();
 }
 

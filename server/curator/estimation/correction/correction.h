@@ -112,7 +112,9 @@ struct Correction {
 };
 
 // `scores[row * classes + k]` are the log odds of each public row by a predictor that has not seen
-// the row, or empty if there are no public labels; `counts` has one entry per tree.
+// the row, or empty if there are no public labels; `counts` has one entry per tree. Without any
+// counts nothing is corrected, and the variance is what public labels leave open, if they are like
+// the private ones: that of the prior, which their information is a part of.
 StatusOr<Correction> FitCorrection(const CorrectionBasis& basis, absl::Span<const double> scores,
                                    absl::Span<const PrivateCounts> counts,
                                    const CancelCheck& cancel = {});

@@ -101,6 +101,9 @@ std::string_view EvidenceName(Evidence evidence);
 
 struct EstimatorOptions {
   EstimatorKind kind = EstimatorKind::kWeighted;
+  // Replaces `kind` by what suits the study (ChooseEstimator() in study_defaults.h). Only
+  // Studies::BuildModel() looks at it.
+  bool choose_kind = false;
   // For kWeighted: the weight of a public row against a private one. 0 is private only, infinity is
   // public only.
   double lambda = 1;

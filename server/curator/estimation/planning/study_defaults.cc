@@ -11,8 +11,9 @@ constexpr uint64_t kDefaultSeed = 1;  // public: the same request makes the same
 
 SplitRule ChooseRule(const PartitionRequest& request) {
   if (request.rule.has_value()) return *request.rule;
-  const bool is_open = !request.max_depth && !request.min_leaf && !request.trees;
-  return is_open || !request.use_labels ? SplitRule::kHybrid : SplitRule::kMaxEdge;
+  if (!request.use_labels) return SplitRule::kHybrid;
+  if (request.max_depth || request.min_leaf || request.trees) return SplitRule::kMaxEdge;
+  return request.for_numbers || request.from_schema ? SplitRule::kHybrid : SplitRule::kRandomCut;
 }
 
 // Whether a rule makes forests whose size public rows decide.
@@ -48,6 +49,11 @@ PartitionChoice ChoosePartition(const PartitionRequest& request) {
       .by_feature = request.by_feature};
   return {.options = options,
           .choose_size = IsForForests(rule) && !request.max_depth && !request.min_leaf};
+}
+
+EstimatorKind ChooseEstimator(const PartitionOptions& partition, const Schema& schema) {
+  const bool corrects = partition.rule == SplitRule::kRandomCut && !schema.target().has_value();
+  return corrects ? EstimatorKind::kCorrected : EstimatorKind::kSmooth;
 }
 
 }  // namespace coppice::curator

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 
+#include "common/schema/schema.h"
+#include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/partition/partition.h"
 
 namespace coppice::curator {
@@ -40,6 +42,7 @@ struct PartitionRequest {
   bool use_labels = true;
   bool from_schema = false;
   std::string by_feature{};
+  bool for_numbers = false;  // what is predicted is a number
 };
 
 struct PartitionChoice {
@@ -47,11 +50,16 @@ struct PartitionChoice {
   bool choose_size = false;  // by ChooseForestSize(), from the public rows
 };
 
-// The hybrid rule's forest, whose size the public rows decide, unless something else is asked for:
-// small trees of kCorrectionLeaves where the rule is random_cut,
-// a single tree by the paper's rule where depth, least leaf or trees are given without a rule.
-// Without labels only the hybrid rule has something to go by.
+// Unless something else is asked for: where public rows have classes, trees by random_cut, small
+// enough to correct a predictor that the same rows make (kCorrectionLeaves); for numbers the hybrid
+// rule's forest, whose size the public rows decide. A single tree by the paper's rule where depth,
+// least leaf or trees are given without a rule. Without labels only the hybrid rule has something
+// to go by.
 PartitionChoice ChoosePartition(const PartitionRequest& request);
+
+// The estimator of a model that names none: `corrected` where the study's trees were grown to
+// correct, `smooth` otherwise. It follows the partition, so a study keeps the one it began with.
+EstimatorKind ChooseEstimator(const PartitionOptions& partition, const Schema& schema);
 
 }  // namespace coppice::curator
 

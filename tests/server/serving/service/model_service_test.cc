@@ -65,8 +65,16 @@ TEST_F(ModelServiceTest, BuildRefusesAnInvalidLambda) {
 
 TEST_F(ModelServiceTest, CuratorChoosesAnEstimatorThatIsNotNamed) {
   build_.clear_estimator();
+  build_.set_evidence(v1::EVIDENCE_REPORTS);
   ASSERT_THAT(Build(), IsGrpcOk());
-  EXPECT_EQ(studies_.built_with().ToString(), "smooth");
+  EXPECT_TRUE(studies_.built_with().choose_kind);
+  EXPECT_EQ(studies_.built_with().evidence, curator::Evidence::kReports);
+}
+
+TEST_F(ModelServiceTest, BuildRefusesEvidenceBesideANamedEstimator) {
+  build_.mutable_smooth();
+  build_.set_evidence(v1::EVIDENCE_REPORTS);
+  EXPECT_THAT(Build(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("evidence: is for the")));
 }
 
 TEST_F(ModelServiceTest, CuratorChoosesAWeightThatIsNotGiven) {
