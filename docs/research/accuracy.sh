@@ -350,7 +350,7 @@ one_plan() {
   local rows=(--public "$dir/public.csv" --schema "$dir/schema.json")
   "$lab" plan "${rows[@]}" --epsilon "$epsilon" --devices "$devices" --json 2> /dev/null > "$dir/plan.json"
   local study=("${rows[@]}" --private "$dir/private.csv" --test "$dir/test.csv" --epsilon "$epsilon"
-    --split-rule hybrid --estimator smooth --repeats 1 --json)
+    --repeats 1 --json)
   "$lab" local "${study[@]}" 2> /dev/null > "$dir/real.json"
   "$lab" local "${study[@]}" --evidence public 2> /dev/null > "$dir/public.json"
   jq -r -s 'def held($value; $low; $high): if $value >= $low and $value <= $high then 1 else 0 end;

@@ -303,10 +303,10 @@ Status RunPlan(const PlanFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Table public_rows, ReadPublicRows(flags, schema));
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
   const curator::PartitionChoice partition =
-      curator::ChoosePartition({.rule = curator::SplitRule::kHybrid,
-                                .seed = flags.seed,
+      curator::ChoosePartition({.seed = flags.seed,
                                 .use_labels = !WithoutLabels(flags),
-                                .from_schema = flags.public_file == kNone});
+                                .from_schema = flags.public_file == kNone,
+                                .for_numbers = schema.schema->target().has_value()});
   curator::Planner::Options options{.partition = partition.options,
                                     .expected_devices = static_cast<double>(flags.devices.front()),
                                     .seed = flags.seed};

@@ -288,9 +288,9 @@ StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
   COPPICE_ASSIGN_OR_RETURN(const std::optional<MechanismKind> mechanism, MechanismOf(request));
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
   const v1::PartitionOptions& options = request.partition();
-  curator::PartitionRequest asked = {.rule = curator::SplitRule::kHybrid,
-                                     .use_labels = !options.ignore_labels(),
-                                     .from_schema = options.from_schema()};
+  curator::PartitionRequest asked = {.use_labels = !options.ignore_labels(),
+                                     .from_schema = options.from_schema(),
+                                     .for_numbers = public_rows->schema().target().has_value()};
   if (options.has_seed()) asked.seed = options.seed();
   const curator::PartitionChoice partition = curator::ChoosePartition(asked);
   return curator::StudySpec{.id = "",

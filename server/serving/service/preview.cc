@@ -34,7 +34,7 @@ namespace {
 
 // If there are more public rows or values than this, rows are drawn at random with the request's
 // seed; the response has their number.
-constexpr size_t kMaxPreviewRows = 20'000;
+constexpr size_t kMaxPreviewRows = 5'000;
 constexpr size_t kMaxPreviewValues = 2'000'000;
 constexpr int kMaxValues = 8;  // 64 studies take some seconds
 

@@ -43,6 +43,18 @@ Planner PlannerFor(const Table& rows, bool use_labels = true) {
   return *std::move(planner);
 }
 
+// A plan for models that are corrected predictors.
+Planner CorrectingPlannerFor(const Table& rows) {
+  const Planner::Options options{.partition = {.rule = SplitRule::kRandomCut,
+                                               .max_depth = kMaxDepth,
+                                               .trees = 16,
+                                               .max_leaves = 8},
+                                 .seed = 1};
+  StatusOr<Planner> planner = Planner::Create(rows, *Budget::Parse("1"), options);
+  EXPECT_TRUE(planner.ok()) << planner.status();
+  return *std::move(planner);
+}
+
 StudyForecast Forecast(const Planner& planner, const std::string& epsilon, double devices) {
   return *planner.Forecast(devices, *planner.Cost(*Budget::Parse(epsilon), std::nullopt, 0));
 }
@@ -184,6 +196,40 @@ TEST(PlanTest, SeveralClassesHaveAPlanToo) {
   const StudyForecast forecast = Forecast(planner, "4", 100'000);
   EXPECT_GT(forecast.accuracy.mean, 0.6);
   EXPECT_LT(forecast.accuracy.mean, 1);
+}
+
+TEST(PlanTest, CorrectionsGainMoreFromMoreReports) {
+  const Planner planner = CorrectingPlannerFor(Strips(80, 2, 0.5));
+  const StudyForecast few = Forecast(planner, "0.5", 1'000), more = Forecast(planner, "4", 10'000);
+  EXPECT_LT(few.gain.mean, more.gain.mean);
+  EXPECT_LT(more.gain.mean, Forecast(planner, "4", 1'000'000).gain.mean);
+  EXPECT_LT(few.gain.low, few.gain.mean);
+  EXPECT_LE(more.accuracy.low, more.accuracy.mean);
+  EXPECT_LE(more.accuracy.mean, more.accuracy.high);
+  EXPECT_GT(more.influence, Forecast(planner, "4", 1'000'000).influence);
+  EXPECT_GT(more.influence, 0);
+}
+
+TEST(PlanTest, CorrectionsHaveTheLevelOfThePublicPredictor) {
+  const Planner planner = CorrectingPlannerFor(Strips(600, 2, 0.7));
+  EXPECT_NEAR(planner.public_only().mean, 0.85, 0.05) << "a drawn label is right half the time";
+  EXPECT_NEAR(Forecast(planner, "0.5", 100).accuracy.mean, planner.public_only().mean, 0.005);
+  EXPECT_EQ(planner.Cost(*Budget::Parse("1"), std::nullopt, 0)->kind,
+            MechanismKind::kSignedHadamard);
+  EXPECT_NE(planner.Cost(*Budget::Parse("2"), std::nullopt, 0)->kind,
+            MechanismKind::kSignedHadamard);
+}
+
+TEST(PlanTest, CorrectionsOfSeveralClassesAndWithPublicFeaturesHaveAPlan) {
+  const Table strips = Strips(120, 3, 0.7);
+  const StudyForecast none = Forecast(CorrectingPlannerFor(strips), "1", 10'000);
+  EXPECT_GT(none.accuracy.mean, 0.6);
+  const Planner planner = CorrectingPlannerFor(WithPublic(strips, {"x", "y"}));
+  const StudyForecast all = Forecast(planner, "1", 10'000);
+  EXPECT_GT(all.equivalent_rows, none.equivalent_rows);
+  EXPECT_GE(all.gain.mean, none.gain.mean - 0.005);
+  const MechanismCost cost = *planner.Cost(*Budget::Parse("1"), std::nullopt, 0);
+  EXPECT_EQ(planner.WorthOfPublicFeatures(10'000, cost)->size(), 2u);
 }
 
 TEST(PlanTest, WithoutLabelsOnlyTheWorthIsKnown) {

@@ -80,9 +80,10 @@ class CorrectionBasis {
   const PublicLeaves& leaves() const;
   size_t rank() const;
 
+  struct Parts;  // correction_equations.h
+  const Parts& parts() const { return *parts_; }
+
  private:
-  friend class CorrectionFitter;
-  struct Parts;
   explicit CorrectionBasis(std::unique_ptr<const Parts> parts);
 
   std::unique_ptr<const Parts> parts_;

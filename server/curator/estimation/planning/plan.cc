@@ -11,8 +11,11 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/predictor/fitted_predictor.h"
 #include "common/terms/report_form.h"
+#include "server/curator/estimation/correction/correction.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
+#include "server/curator/estimation/planning/study_defaults.h"
 #include "server/curator/estimation/smooth/consistent_model.h"
 #include "server/curator/estimation/smooth/smooth.h"
 #include "server/curator/partition/forest_size.h"
@@ -117,6 +120,56 @@ StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& r
   return scores;
 }
 
+// 1 for each public row that the predictor gets right without having seen it.
+std::vector<double> HitsOf(absl::Span<const double> held_out, const Table& rows) {
+  const size_t classes = rows.schema().num_classes();
+  std::vector<double> hits;
+  for (size_t i = 0; i < rows.num_rows(); ++i) {
+    const absl::Span<const double> of_row = held_out.subspan(i * classes, classes);
+    const auto best = std::max_element(of_row.begin(), of_row.end()) - of_row.begin();
+    hits.push_back(static_cast<uint32_t>(best) == rows.label(i) ? 1 : 0);
+  }
+  return hits;
+}
+
+// Of a study's counts, how many reports there would be and their noise: without what is public.
+StatusOr<std::vector<PrivateCounts>> ExpectCounts(const Forest& forest, const Table& rows,
+                                                  double devices, const MechanismCost& cost) {
+  std::vector<PrivateCounts> expected;
+  std::vector<ConsistentEvidence> evidence;
+  if (ReportForm::For(rows.schema()).ShowsSomething()) {
+    COPPICE_ASSIGN_OR_RETURN(evidence,
+                             ExpectEvidence(forest, rows, cost.kind, cost.epsilon, devices));
+  }
+  for (size_t t = 0; t < forest.size(); ++t) {
+    const Domain domain = {.leaves = forest[t].num_leaves(),
+                           .classes = rows.schema().num_outputs()};
+    PrivateCounts& of_tree = expected.emplace_back(NoCounts(forest[t], domain.classes));
+    of_tree.reports = static_cast<uint64_t>(
+        std::max(std::round(devices / static_cast<double>(forest.size())), 1.0));
+    of_tree.has_masses = !cost.margins_only;
+    if (!evidence.empty()) {
+      of_tree.consistent = std::move(evidence[t]);
+      continue;
+    }
+    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
+                             MakeLocalMechanism(cost.kind, cost.epsilon, domain));
+    for (uint32_t k = 0; k < domain.classes; ++k) of_tree.noise[k] = mechanism->Variance(k);
+  }
+  return expected;
+}
+
+// The rows as if no feature were public.
+Table WithoutPublic(const Table& rows) {
+  return rows.WithSchema(std::make_shared<const Schema>(
+      *rows.schema().WithPublicFeatures(std::vector<std::string>())));
+}
+
+// By how much one report moves a count, from what it moves a margin by (mechanism_choice.cc).
+double CountInfluence(const MechanismCost& cost, double classes) {
+  return cost.margin_influence / (2 * std::sqrt(classes - 1));
+}
+
 // The public features that the forest splits by, most nodes first.
 std::vector<uint32_t> MostAskedPublicFeatures(const Schema& schema, const Forest& forest) {
   std::map<uint32_t, size_t> nodes_of;
@@ -183,7 +236,9 @@ StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilo
   Planner planner(std::move(learned), std::move(basis));
   planner.partition_ = partition;
   planner.forest_ = std::move(forest);
-  if (partition.use_labels) {
+  if (ChooseEstimator(partition, public_rows.schema()) == EstimatorKind::kCorrected) {
+    COPPICE_RETURN_IF_ERROR(planner.PrepareCorrection(options.seed, cancel));
+  } else if (partition.use_labels) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<double> scores,
         HeldOutScores(planner.rows_, public_rows, partition, options.seed, cancel));
@@ -193,6 +248,24 @@ StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilo
     COPPICE_RETURN_IF_ERROR(planner.DrawTruths(options.seed, cancel));
   }
   return planner;
+}
+
+Status Planner::PrepareCorrection(uint64_t seed, const CancelCheck& cancel) {
+  Bags bags;
+  for (uint32_t t = 0; t < forest_.size(); ++t) {
+    bags.push_back(BagOf(rows_.num_rows(), partition_, t));
+  }
+  COPPICE_ASSIGN_OR_RETURN(CorrectionBasis basis, CorrectionBasis::Create(forest_, bags, rows_));
+  COPPICE_ASSIGN_OR_RETURN(FittedPredictor fitted,
+                           FitPredictor(rows_, {.seed = partition_.seed}, cancel));
+  const MeanAndDeviation held_out = Summarize(HitsOf(fitted.held_out, rows_));
+  held_out_ = held_out.mean;
+  held_out_deviation_ = held_out.deviation;
+  COPPICE_ASSIGN_OR_RETURN(
+      CorrectionForecast forecast,
+      CorrectionForecast::Create(std::move(basis), std::move(fitted.held_out), seed, cancel));
+  correction_ = std::make_shared<const CorrectionForecast>(std::move(forecast));
+  return OkStatus();
 }
 
 Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
@@ -266,7 +339,7 @@ std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
 }
 
 Interval Planner::public_only() const {
-  if (truths_.empty()) return {};
+  if (!partition_.use_labels) return {};
   if (basis_.has_numbers()) return RootOfSquares(0 - held_out_, SpreadOfLevel());
   // Jeffreys' prior: adds half a hit and half a miss. The error adds two of each (Agresti and
   // Coull), so that it is not too small where nearly all are hits.
@@ -288,7 +361,8 @@ StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon, std::optional<Mecha
     return CostOf(*mechanism, epsilon, subject);
   }
   COPPICE_ASSIGN_OR_RETURN(const MechanismChoice choice,
-                           ChooseMechanism(epsilon, subject, max_payload_bytes));
+                           ChooseMechanism(epsilon, subject, max_payload_bytes,
+                                           PurposeOf(partition_.rule, form.IsAboutLabelAlone())));
   return choice.cost;
 }
 
@@ -305,6 +379,18 @@ StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mechanism
   const double noise = cost.margin_noise;
   StudyForecast forecast;
   forecast.equivalent_rows = EquivalentRows(basis_, devices, noise);
+  if (correction_ != nullptr) {
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> expected,
+                             ExpectCounts(forest_, WithoutPublic(rows_), devices, cost));
+    if (rows_.num_rows() <= kManyPublicRows) {
+      COPPICE_ASSIGN_OR_RETURN(
+          const double most,
+          correction_->InfluenceOf(expected, CountInfluence(cost, basis_.classes())));
+      forecast.influence = 2 * most;  // of a margin, which goes from -1 to 1
+    }
+    COPPICE_RETURN_IF_ERROR(AddCorrection(expected, cancel, forecast));
+    return forecast;
+  }
   PrivateSide reports;
   reports.present = true;
   reports.variance = ReportVariance(basis_, devices, noise);
@@ -337,9 +423,9 @@ StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> schema
     return ForecastPrivate(devices, of_forest, cancel);
   }
   COPPICE_RETURN_IF_ERROR(cancel());
+  const Table shown = rows_.WithSchema(std::move(schema));
   COPPICE_ASSIGN_OR_RETURN(std::vector<ConsistentEvidence> trees,
-                           ExpectEvidence(forest_, rows_.WithSchema(std::move(schema)), cost.kind,
-                                          cost.epsilon, devices));
+                           ExpectEvidence(forest_, shown, cost.kind, cost.epsilon, devices));
   ConsistentReports expected;
   for (ConsistentEvidence& of_tree : trees) {
     expected.rows.push_back(std::move(of_tree.rows));
@@ -349,6 +435,12 @@ StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> schema
   const ConsistentForecast of_reports(basis_, expected);
   StudyForecast forecast;
   forecast.equivalent_rows = of_reports.equivalent_rows();
+  if (correction_ != nullptr) {
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
+                             ExpectCounts(forest_, shown, devices, cost));
+    COPPICE_RETURN_IF_ERROR(AddCorrection(counts, cancel, forecast));
+    return forecast;
+  }
   const auto estimate = [&](const Truth& truth) {
     PublicRandom random(truth.seed, 3);
     return of_reports.MeanOf(truth.setting, truth.theta, truth.noise,
@@ -385,20 +477,38 @@ StatusOr<std::vector<FeatureWorth>> Planner::WorthOfPublicFeatures(
   return worths;
 }
 
+Status Planner::AddCorrection(absl::Span<const PrivateCounts> expected, const CancelCheck& cancel,
+                              StudyForecast& forecast) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> gains,
+                           correction_->GainsOf(expected, cancel));
+  SetGain(gains, forecast);
+  return OkStatus();
+}
+
 Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cancel,
                         StudyForecast& forecast) const {
   if (truths_.empty()) return OkStatus();
-  std::vector<double> gains;
-  double row_variance = 0;  // of the rows' gains, mean over the draws
+  std::vector<std::vector<double>> gains;
   for (const Truth& truth : truths_) {
     COPPICE_RETURN_IF_ERROR(cancel());
     COPPICE_ASSIGN_OR_RETURN(const std::vector<double> found, estimate(truth));
-    std::vector<double> of_rows = ScoresAtRows(truth.at_rows, basis_.AtRows(found));
+    std::vector<double>& of_rows =
+        gains.emplace_back(ScoresAtRows(truth.at_rows, basis_.AtRows(found)));
     for (size_t i = 0; i < of_rows.size(); ++i) of_rows[i] -= truth.public_scores[i];
+  }
+  SetGain(gains, forecast);
+  return OkStatus();
+}
+
+void Planner::SetGain(const std::vector<std::vector<double>>& of_draws,
+                      StudyForecast& forecast) const {
+  std::vector<double> gains;
+  double row_variance = 0;  // of the rows' gains, mean over the draws
+  for (const std::vector<double>& of_rows : of_draws) {
     const MeanAndDeviation gain = Summarize(of_rows);
     gains.push_back(gain.mean);
     row_variance +=
-        gain.deviation * gain.deviation / static_cast<double>(truths_.size() * basis_.rows());
+        gain.deviation * gain.deviation / static_cast<double>(of_draws.size() * basis_.rows());
   }
   const MeanAndDeviation gain = Summarize(gains);
   // The draws differ by what the truth may be, the rows by which of them happen to be public.
@@ -406,7 +516,7 @@ Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cancel,
   const double spread = kNormal90 * std::sqrt(gain.deviation * gain.deviation + 2 * row_variance);
   if (basis_.has_numbers()) {
     SetRmse(gain.mean, spread, forecast);
-    return OkStatus();
+    return;
   }
   const Interval level = public_only();
   forecast.gain = {.low = gain.mean - spread, .mean = gain.mean, .high = gain.mean + spread};
@@ -415,7 +525,6 @@ Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cancel,
                                   kNormal90 * gain.deviation);
   forecast.accuracy = {
       .low = std::max(mean - reach, 0.0), .mean = mean, .high = std::min(mean + reach, 1.0)};
-  return OkStatus();
 }
 
 double Planner::SpreadOfLevel() const {

@@ -12,6 +12,10 @@
 // margin at the public rows. That gives the gain over public labels alone. The level is the
 // estimator's own on held-out public rows, by cross-validation.
 //
+// Where models will be corrected predictors (study_defaults.h), both are theirs: the level is the
+// public predictor's on rows that it has not seen, and truths and their estimates are those of the
+// correction (correction_forecast.h).
+//
 // Intervals cover 90 %. The accuracy's interval is for rows like the public ones: it combines the
 // level's (few public rows say little of it) and the gain's spread. The gain's is paired: each draw
 // scores both estimates against one margin at the same rows, so the level drops out and only the
@@ -40,6 +44,7 @@
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
 #include "common/table/table.h"
+#include "server/curator/estimation/correction/correction_forecast.h"
 #include "server/curator/estimation/planning/mechanism_choice.h"
 #include "server/curator/estimation/smooth/smooth_basis.h"
 #include "server/curator/estimation/smooth/smooth_model.h"
@@ -79,7 +84,7 @@ struct FeatureWorth {
 class Planner {
  public:
   struct Options {
-    PartitionOptions partition;  // for the hybrid rule; its size is chosen
+    PartitionOptions partition;  // for the rules hybrid and random_cut; its size is chosen
     double expected_devices = kUnknownDevices;
     uint64_t seed = 1;
     // The range to round numbers to if a number is predicted; chosen if unset (number_labels.h).
@@ -124,11 +129,16 @@ class Planner {
   // The coordinates that a study's estimate would find for a truth, column after column.
   using Estimate = std::function<StatusOr<std::vector<double>>(const Truth&)>;
 
+  Status PrepareCorrection(uint64_t seed, const CancelCheck& cancel);
   Status DrawTruths(uint64_t seed, const CancelCheck& cancel);
   StatusOr<StudyForecast> ForecastPrivate(double devices, const MechanismCost& cost,
                                           const CancelCheck& cancel) const;
   Status AddGain(const Estimate& estimate, const CancelCheck& cancel,
                  StudyForecast& forecast) const;
+  Status AddCorrection(absl::Span<const PrivateCounts> expected, const CancelCheck& cancel,
+                       StudyForecast& forecast) const;
+  // From the gains by draw, then row.
+  void SetGain(const std::vector<std::vector<double>>& of_draws, StudyForecast& forecast) const;
   std::vector<double> ScoresAtRows(absl::Span<const double> truth,
                                    absl::Span<const double> predicted) const;
   // `gain` and its `spread` are squared margins.
@@ -143,6 +153,7 @@ class Planner {
   SmoothBasis basis_;
   PartitionOptions partition_;
   Forest forest_;
+  std::shared_ptr<const CorrectionForecast> correction_;  // of corrected predictors alone
   // Score of public labels alone on held-out rows: 1 for a hit, or, for numbers, the squared error
   // with its sign changed.
   double held_out_ = 0;
