@@ -169,8 +169,7 @@ class Boosting {
 
   StatusOr<std::vector<TrainedTree>> Numbers() {
     const BudgetShare& whole = budgets_.states_rho ? *budgets_.concentrated : budgets_.forest;
-    if (whole.is_private() && choice_.rows * EpsilonInEffect(whole) < kFewNumbers)
-      return FewNumbers(whole);
+    if (choice_.rows * EpsilonInEffect(whole) < kFewNumbers) return FewNumbers(whole);
     COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(choice_.forest));
     COPPICE_ASSIGN_OR_RETURN(
         const NumberScale scale,
@@ -286,7 +285,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
   }
   // Returns the released number of rows times the remaining epsilon.
   static double Information(const ClassStart& start) {
-    return start.left.is_private() ? start.rows * EpsilonInEffect(start.left) : kAllInformation;
+    return start.rows * EpsilonInEffect(start.left);
   }
 
   StatusOr<AutoBudgets> Configure(const Schema& schema, const CheckedSettings&,

@@ -117,7 +117,6 @@ BudgetOptions BudgetOptionsOf(const AutoBudgets& budgets, const BudgetShare& lef
 
 AutoChoice Choose(double rows, const BudgetOptions& options) {
   rows = std::max(rows, 0.0);
-  if (!options.epsilon.is_private()) return {.rows = rows, .rounds = kMaxRounds};
   const double pure =
       options.only_rho ? 0 : RoundsInEpsilon(rows, options.epsilon.budget().epsilon());
   const double concentrated = options.rho ? RoundsInRho(rows, *options.rho) : 0;
@@ -203,9 +202,7 @@ StatusOr<LinePlan> DivideForLinesAndTrees(const LinesAndTrees& both, const AutoC
 StatusOr<std::optional<LinePlan>> ChooseLines(const LinesAndTrees& both, const AutoChoice& choice,
                                               const BoostColumns& columns,
                                               absl::Span<const Line> lines) {
-  if (!both.whole.is_private() || columns.derived.empty() || lines.size() > kMaxLines) {
-    return std::nullopt;
-  }
+  if (columns.derived.empty() || lines.size() > kMaxLines) return std::nullopt;
   const uint64_t terms = lines.size() + 1;
   const StatusOr<LinePlan> plan = DivideForLinesAndTrees(both, choice, terms);
   if (!plan.ok()) return std::nullopt;  // too small to be divided
@@ -391,7 +388,6 @@ StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels, uint32
                                        PrivateReleaser& releaser) {
   ClassStart start{.rows = counted.rows(),
                    .left = budgets.states_rho ? *budgets.concentrated : budgets.forest};
-  if (!start.left.is_private()) return start;
   RowEstimate rows = counted;
   const auto information = [&] { return start.rows * EpsilonInEffect(start.left); };
   if (information() < kFewInformation) {
@@ -438,9 +434,7 @@ std::string AutoChoice::InWords() const {
                 trees(), trees() == 1 ? " tree of " : " trees of ", depth(),
                 depth() == 1 ? " level, " : " levels, ",
                 passes ? StrCat("then ", kColumnPasses, " passes over all columns, ") : "",
-                !forest.is_private()       ? "without noise"
-                : forest.is_concentrated() ? "with Gaussian noise"
-                                           : "with Laplace noise");
+                forest.is_concentrated() ? "with Gaussian noise" : "with Laplace noise");
 }
 
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets) {
@@ -459,7 +453,6 @@ StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets
   const double effective_rows = EffectiveRows(start);
   AutoChoice choice = Choose(effective_rows, options);
   choice.rows = start.rows;
-  if (!start.left.is_private()) return choice;
   choice.visits = ChooseVisits(choice, schema, columns);
   if (auto with_passes = ChoosePasses(start, effective_rows, options, schema, columns)) {
     choice = *std::move(with_passes);
@@ -477,7 +470,6 @@ StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets
 StatusOr<std::optional<LinePlan>> ChooseLinesForNumbers(const AutoChoice& choice,
                                                         const BoostColumns& columns,
                                                         absl::Span<const Line> lines) {
-  if (!choice.forest.is_private()) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(choice.forest));
   const LinesAndTrees both = {.whole = shares.trees,
                               .of_lines = kNumberLineShare,

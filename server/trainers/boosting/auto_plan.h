@@ -12,6 +12,8 @@
 //
 // Guarantee  ReleaseClassStart() spends a part of the forest's share: `left` is the rest.
 //            Everything else is a function of released and public values.
+//            A job without an epsilon is gradient_boosting.cc's: of all this only AutoBudgetsOf()
+//            takes one.
 // Errors     InvalidArgument for shares that are too small; as in private_releaser.h.
 // Threads    plain values.
 // Source     docs/research/mechanisms.md#boosting.
@@ -70,9 +72,8 @@ double EpsilonInEffect(const BudgetShare& share);
 class RowEstimate {
  public:
   void Add(double rows, double variance) {
-    const double weight = 1 / (variance > 0 ? variance : 1);
-    weighted_ += rows * weight;
-    weight_ += weight;
+    weighted_ += rows / variance;
+    weight_ += 1 / variance;
   }
   double rows() const { return weight_ > 0 ? weighted_ / weight_ : 0; }
 

@@ -39,7 +39,7 @@ struct BoostColumns {
 inline constexpr double kAllInformation = std::numeric_limits<double>::infinity();
 
 // `information` is the released number of rows times epsilon; kAllInformation, which gives the most
-// bins, without privacy or before a number is known.
+// bins, before a number is known.
 StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information);
 
 // Uses this many even cuts for each number instead.

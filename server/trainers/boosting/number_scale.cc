@@ -80,7 +80,6 @@ StatusOr<double> Quantile(std::vector<double> values, const std::vector<double>&
 int64_t PreferenceForSmall(const BudgetShare& share, double rows) {
   constexpr double kNats = 0.3;  // per step
   constexpr double kMaxOfEvidence = 0.25;
-  if (!share.is_private()) return 1;
   const Budget epsilon = share.is_concentrated() ? share.rho().ForSelection() : share.budget();
   const double by_noise = kNats * static_cast<double>(RangeOf(kReachQuantile)) / epsilon.epsilon();
   const double by_rows = kMaxOfEvidence * kReachQuantile.part * std::max(rows, 0.0) / kReaches;

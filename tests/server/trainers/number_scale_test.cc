@@ -40,8 +40,7 @@ TEST(DivideForNumbersTest, PartsAddUpToTheWholeNearly) {
 TEST(ReleaseNumberScaleTest, FindsTheMiddleAndTheReachOfABell) {
   const auto targets = Bell(5000, 20'000, 2'000);
   SeededRandom random(4);
-  for (const BudgetShare& share : {Of("1"), BudgetShare(*Rho::FromPicos(Rho::kPicosPerRho / 8)),
-                                   BudgetShare::WithoutPrivacy()}) {
+  for (const BudgetShare& share : {Of("1"), BudgetShare(*Rho::FromPicos(Rho::kPicosPerRho / 8))}) {
     PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     ASSERT_OK_AND_ASSIGN(const NumberScale scale,
                          ReleaseNumberScale(targets, 5000, share, share, releaser));
