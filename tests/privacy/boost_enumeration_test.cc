@@ -9,6 +9,7 @@
 #include "server/trainers/boosting/auto_plan.h"
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/column_fit.h"
+#include "server/trainers/boosting/narrow_bounds.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/boosting/public_guard.h"
 #include "server/trainers/core/shares.h"
@@ -22,6 +23,7 @@ namespace {
 using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 constexpr int64_t kUnit = 2;
+constexpr uint64_t kSelections = 2;  // of windows
 constexpr int64_t kUnitOfThree = 8;  // with a probability of 1/3 classes ask for quarters
 
 // Gives a share of the budget that the walk must claim.
@@ -315,6 +317,32 @@ TinyRelease WalkTrustOfNumbers(const ShareOf& share_of) {
   };
 }
 
+// Releases to which half of its bounds a column is narrowed, if any, and then whether it is
+// narrowed again, to all of that half; each selection gets an equal part of the claim. "None"
+// scores 1, as two values in a window do.
+TinyRelease WalkWindows(const ShareOf& share_of, uint64_t selections) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> StatusOr<std::string> {
+    const TinySchema schema = {
+        std::make_shared<const Schema>(*Schema::Create({Whole("x", 0, 8)}, "label", {"no", "yes"})),
+        {{0}, {3}, {7}}};
+    const Table rows = schema.ToTable(tiny);
+    trainers::WindowSearch search(rows, /*counted=*/4.0 / 3, {.of_all = {2}, .of_narrowed = 1});
+    trainers::PrivateReleaser releaser(random);
+    std::string text;
+    for (uint64_t i = 0; i < kSelections; ++i) {
+      COPPICE_ASSIGN_OR_RETURN(
+          const size_t chosen,
+          releaser.Select(search.Scores(), *trainers::EqualShare(share_of(claimed), selections),
+                          /*range=*/1));
+      StrAppend(&text, chosen, ",");
+      if (chosen == 0) break;
+      search.Narrow(chosen);
+    }
+    return text;
+  };
+}
+
 std::vector<WalkedRelease> WalkedTrees() {
   return {
       {"two classes", "8", kRow, 2, 1e-5, 0.6, WalkStump(OneNumber(), InEpsilon)},
@@ -344,6 +372,7 @@ std::vector<WalkedRelease> WalkedTrees() {
       {"a visit", "8", kRow, 1, 1e-6, 0.3, WalkVisit(Nothing(), InEpsilon)},
       {"the odds of two classes", "2", kRow, 2, 1e-6, 0.6, WalkStart(2, 15, 1 / kStartOfTwo)},
       {"three classes of hardly any rows", "6", kRow, 1, 1e-7, 0.6, WalkStart(3, 1, 1)},
+      {"narrower bounds", "2", kRow, 2, 1e-6, 0.3, WalkWindows(InEpsilon, kSelections)},
   };
 }
 
@@ -397,6 +426,8 @@ std::vector<WalkedRelease> BrokenTrees() {
        WalkVisit(Nothing(), InEpsilon, kMovingByHalf)},
       {"odds without the second number of rows", "2", kRow, 2, 1e-6, 1,
        WalkStart(2, 11, 1 / (kStartOfTwo - 0.05))},
+      {"narrower bounds that take a column's share twice", "2", kRow, 2, 1e-6, 1,
+       WalkWindows(InEpsilon, 1)},
       {"counts of three classes twice", "6", kRow, 1, 1e-7, 1, WalkStart(3, 1, 2)},
   };
 }
@@ -425,6 +456,7 @@ std::vector<WalkedRelease> WalkedInRho() {
       {"a leaf of two classes", "4", kRow, 2, 1e-6, 0.3, WalkLeaf(OneNumber(), InRho)},
       {"a mean of numbers", "4", kRow, 2, 1e-6, 0.3, WalkCentre(InRho)},
       {"trust in public scores", "4", kRow, 1, 1e-6, 0.05, WalkTrust(InRho)},
+      {"narrower bounds", "2", kRow, 2, 1e-6, 0.05, WalkWindows(InRho, kSelections)},
   };
 }
 

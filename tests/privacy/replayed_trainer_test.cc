@@ -71,9 +71,9 @@ Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour
     EXPECT_LE(part, 1) << "release " << i;
     if (i > 0) spent.largest_part = std::max(spent.largest_part, part);
     // Selections in a row from as many candidates belong to the nodes of one level, only one of
-    // which sees the row.
-    const bool of_level =
-        i > 0 && one.selects && first[i - 1].selects && one.sums.size() == first[i - 1].sums.size();
+    // which sees the row. Those of windows, alone in that their scores count rows, cost one by one.
+    const bool of_level = i > 0 && one.selects && first[i - 1].selects && one.sensitivity > 1 &&
+                          one.sums.size() == first[i - 1].sums.size();
     if (of_level) {
       EXPECT_EQ(one.amount, first[i - 1].amount);
     }
@@ -164,10 +164,10 @@ TEST_P(ReplayedTrainerTest, AutoCostsNoMoreThanEpsilonWithAndWithoutLines) {
     EXPECT_LE(spent.nanos, options.epsilon->nanos());
     EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
     EXPECT_GT(spent.largest_part, 0.8);
-    // The number of rows, and for each of two trees four levels: 15 nodes' splits and 4
+    // The number of rows, bounds, and for each of two trees four levels: 15 nodes' splits and 4
     // measurements. With two classes, their odds, moments and eight steps come before.
     if (rows > 1000) {
-      EXPECT_EQ(spent.releases, (GetParam() == 2 ? 10u : 0u) + 1u + 2u * 19u);
+      EXPECT_EQ(spent.releases, (GetParam() == 2 ? 10u : 0u) + 1u + 1u + 2u * 19u);
     }
   }
 }
@@ -310,6 +310,78 @@ TEST_P(ReplayedTrainerTest, AutoKeepsToTheRhoThatItStates) {
     EXPECT_LE(static_cast<double>(spent.picos), stated);
     EXPECT_GT(static_cast<double>(spent.picos), 0.999 * stated) << "wasted";
   }
+}
+
+// Columns whose bounds are a million times as wide as their rows, a time and an amount, beside one
+// that is not.
+struct WideMode {
+  const char* name;
+  uint32_t classes;  // 0: a number
+  bool delta, states_rho;
+};
+
+class ReplayedWideTest : public ::testing::TestWithParam<WideMode> {};
+
+INSTANTIATE_TEST_SUITE_P(Modes, ReplayedWideTest,
+                         ::testing::Values(WideMode{"Two", 2, false, false},
+                                           WideMode{"TwoWithDelta", 2, true, false},
+                                           WideMode{"TwoInRho", 2, true, true},
+                                           WideMode{"Three", 3, false, false},
+                                           WideMode{"Number", 0, false, false},
+                                           WideMode{"NumberWithDelta", 0, true, false},
+                                           WideMode{"NumberInRho", 0, true, true}),
+                         [](const auto& mode) { return mode.param.name; });
+
+TEST_P(ReplayedWideTest, NarrowerBoundsCostNoMoreThanWasAskedFor) {
+  const WideMode& mode = GetParam();
+  const std::vector<Feature> features = {Numeric("time", 0, 1e10), Numeric("x", 0, 1),
+                                         Numeric("amount", 0, 1e9),
+                                         Categorical("colour", {"red", "green"})};
+  const std::vector<std::string> names = {"a", "b", "c"};
+  const auto schema = std::make_shared<const Schema>(
+      mode.classes == 0
+          ? *Schema::CreateRegression(features, "price", {.min = -2, .max = 6})
+          : *Schema::Create(features, "label", {names.begin(), names.begin() + mode.classes}));
+  Table table(schema);
+  for (size_t i = 0; i < 6000; ++i) {
+    const Row row = {1.7e9 + static_cast<double>(i % 97) * 100, static_cast<double>(i % 89) / 89,
+                     static_cast<double>(i % 101) * 10, static_cast<double>(i % 2)};
+    if (mode.classes == 0) {
+      table.AppendTarget(row, static_cast<double>(i % 7));
+    } else {
+      table.Append(row, static_cast<uint32_t>(i % mode.classes));
+    }
+  }
+  Table more = table;
+  const Row row = {1.7e9 + 50, 0.5, 55, 1};
+  if (mode.classes == 0) {
+    more.AppendTarget(row, 6);
+  } else {
+    more.Append(row, 0);
+  }
+  const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
+                                       .delta_atto = mode.delta ? 1'000'000'000'000u : 0u,
+                                       .concentrated = mode.states_rho,
+                                       .settings = {}};
+  const TwoRuns runs = AskTwice("auto", table, more, options, /*seed=*/3);
+  size_t windows = 0, moved = 0;
+  for (size_t i = 0; i < runs.first.size(); ++i) {
+    if (!runs.first[i].selects || runs.first[i].sensitivity != 1) continue;
+    ++windows;
+    moved += runs.first[i].sums != runs.second[i].sums ? 1 : 0;
+  }
+  EXPECT_GE(windows, 5u) << "two columns in two steps each, and \"none\"";
+  EXPECT_EQ(moved, windows) << "the row is in some window of every selection";
+  const Spent spent = RunTwice("auto", table, more, options, /*seed=*/3);
+  if (spent.picos == 0) {
+    EXPECT_LE(spent.nanos, options.epsilon->nanos());
+    EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+    return;
+  }
+  const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
+  const auto most = static_cast<double>(Rho::Implying(rest, options.delta_atto)->picos());
+  EXPECT_LE(static_cast<double>(spent.picos), most);
+  EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
 }
 
 // A mostly categorical table whose colours decide the labels in part; one row in `rare` is of the

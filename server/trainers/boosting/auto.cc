@@ -42,6 +42,7 @@
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/boosting/line_fit.h"
+#include "server/trainers/boosting/narrow_bounds.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/boosting/public_boost.h"
 #include "server/trainers/boosting/public_start.h"
@@ -55,6 +56,15 @@ namespace {
 
 constexpr double kMinInformation = 35;  // below it a single split is mostly noise
 constexpr double kNumberTilt = 1;       // for few numbers
+
+// What the forest has before anything of it is spent.
+const BudgetShare& WholeOf(const AutoBudgets& budgets) {
+  return budgets.states_rho ? *budgets.concentrated : budgets.forest;
+}
+
+bool AreFewNumbers(double rows, const AutoBudgets& budgets) {
+  return rows * EpsilonInEffect(WholeOf(budgets)) < kFewNumbers;
+}
 
 TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
   TrainedTree trained;
@@ -168,8 +178,7 @@ class Boosting {
   }
 
   StatusOr<std::vector<TrainedTree>> Numbers() {
-    const BudgetShare& whole = budgets_.states_rho ? *budgets_.concentrated : budgets_.forest;
-    if (choice_.rows * EpsilonInEffect(whole) < kFewNumbers) return FewNumbers(whole);
+    if (AreFewNumbers(choice_.rows, budgets_)) return FewNumbers(WholeOf(budgets_));
     COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(choice_.forest));
     COPPICE_ASSIGN_OR_RETURN(
         const NumberScale scale,
@@ -267,9 +276,14 @@ StatusOr<RowEstimate> CountRows(const Table& rows, const BudgetShare& share,
   return estimate;
 }
 
-std::string InWords(const ClassStart& start, const AutoChoice& choice) {
+std::string InWords(const NarrowedBounds& bounds, const ClassStart& start,
+                    const AutoChoice& choice) {
   if (start.is_all) return "the classes' shares alone: rows are too few for a tree";
-  return StrCat(start.scores.empty() ? "" : "the classes' odds, then ", choice.InWords());
+  return StrCat(bounds.columns > 0
+                    ? StrCat("narrower bounds for ", bounds.columns,
+                             bounds.columns == 1 ? " column, then " : " columns, then ")
+                    : "",
+                start.scores.empty() ? "" : "the classes' odds, then ", choice.InWords());
 }
 
 class AutoTrainer final : public TrainerFrame<AutoBudgets> {
@@ -279,21 +293,32 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  StatusOr<BoostColumns> Columns(const Schema& schema, double information) const {
-    return even_cuts_ == 0 ? PublicBoostColumns(schema, information)
-                           : BoostColumnsWithCuts(schema, even_cuts_);
+  StatusOr<BoostColumns> Columns(const Schema& schema, double information,
+                                 const Schema& narrowed) const {
+    return even_cuts_ == 0 ? PublicBoostColumns(schema, information, narrowed)
+                           : BoostColumnsWithCuts(schema, even_cuts_, narrowed);
   }
   // Returns the released number of rows times the remaining epsilon.
   static double Information(const ClassStart& start) {
     return start.rows * EpsilonInEffect(start.left);
   }
 
+  // Few numbers are centred first, and keep the declared bounds.
+  static StatusOr<NarrowedBounds> Narrow(const AutoBudgets& budgets, const ClassStart& start,
+                                         const Table& rows, PrivateReleaser& releaser) {
+    const bool few_numbers = rows.schema().target() && AreFewNumbers(start.rows, budgets);
+    if (start.is_all || few_numbers) {
+      return NarrowedBounds{.schema = rows.schema(), .left = start.left};
+    }
+    return NarrowBounds(rows, start.rows, start.left, releaser);
+  }
+
   StatusOr<AutoBudgets> Configure(const Schema& schema, const CheckedSettings&,
                                   const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, Columns(schema, kAllInformation));
+    COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, Columns(schema, kAllInformation, schema));
     COPPICE_RETURN_IF_ERROR(ExtendSchema(schema, columns.derived).status());
     const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());
-    COPPICE_RETURN_IF_ERROR(CheckBins(columns.bins, classes == 2 ? 1 : classes));
+    COPPICE_RETURN_IF_ERROR(CheckBins(MostBoostBins(schema, columns), classes == 2 ? 1 : classes));
     COPPICE_ASSIGN_OR_RETURN(AutoBudgets budgets, AutoBudgetsOf(schema, options));
     if (!options.public_rows) return budgets;
     budgets.has_public_rows = true;
@@ -343,27 +368,32 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
                                PrivateReleaser& releaser, const TrainProgress& progress) const {
     const Schema& schema = rows.schema();
     const RowEstimate& counted = begun.counted;
-    ClassStart start{.rows = counted.rows(), .left = budgets.forest};
+    ClassStart start{.rows = counted.rows(), .left = WholeOf(budgets)};
     if (!schema.target()) {
       COPPICE_ASSIGN_OR_RETURN(start, ReleaseClassStart(rows.labels(), schema.num_classes(),
                                                         counted, budgets, releaser));
     }
-    COPPICE_ASSIGN_OR_RETURN(BoostColumns columns, Columns(schema, Information(start)));
-    const std::vector<Line> lines = PublicLines(schema, columns.bins);
-    AutoChoice choice = ChooseForNumbers(start.rows, budgets);
+    COPPICE_ASSIGN_OR_RETURN(NarrowedBounds bounds, Narrow(budgets, start, rows, releaser));
+    start.left = bounds.left;
+    const Schema& narrowed = bounds.schema;
+    COPPICE_ASSIGN_OR_RETURN(BoostColumns columns, Columns(schema, Information(start), narrowed));
+    const std::vector<Line> lines = PublicLines(narrowed, columns.bins);
+    AutoChoice choice = ChooseForNumbers(start.rows, budgets, start.left);
     if (schema.target()) {
       COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLinesForNumbers(choice, columns, lines));
     } else {
-      COPPICE_ASSIGN_OR_RETURN(choice, ChooseForClasses(start, budgets, schema, columns, lines));
+      COPPICE_ASSIGN_OR_RETURN(choice, ChooseForClasses(start, budgets, narrowed, columns, lines));
     }
-    COPPICE_ASSIGN_OR_RETURN(const Schema tree_schema, ExtendSchema(schema, columns.derived));
+    COPPICE_ASSIGN_OR_RETURN(const Schema tree_schema,
+                             ExtendNarrowed(schema, narrowed, columns.derived));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned,
                              BinnedRows::Create(rows, std::move(columns.bins), columns.derived));
-    Boosting boosting(schema, tree_schema, binned, budgets, start, choice, lines, releaser,
+    Boosting boosting(narrowed, tree_schema, binned, budgets, start, choice, lines, releaser,
                       progress);
     COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Run());
     return MakeModel(schema, std::move(trees), LeafKind::kScores, std::move(columns.derived), info_,
-                     options, std::move(begun.plan), StrCat(begun.in_words, InWords(start, choice)),
+                     options, std::move(begun.plan),
+                     StrCat(begun.in_words, InWords(bounds, start, choice)),
                      boosting.TakeSharedNoise());
   }
 
@@ -381,10 +411,10 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
 
   ModelShape ShapeOf(const AutoBudgets& budgets, const Schema& schema) const override {
     if (!budgets.forest.is_private()) return MostOfGradientBoosting(schema);
-    const StatusOr<BoostColumns> columns = Columns(schema, kAllInformation);
+    const StatusOr<BoostColumns> columns = Columns(schema, kAllInformation, schema);
     if (!columns.ok()) return {};  // Configure() has refused it
     const uint64_t classes = schema.target() ? 1 : schema.num_classes();
-    ModelShape most = MostOfChoices(columns->bins, classes == 2 ? 1 : classes);
+    ModelShape most = MostOfChoices(MostBoostBins(schema, *columns), classes == 2 ? 1 : classes);
     if (!budgets.has_public_rows) return most;
     const ModelShape of_start = MostOfPublicStart(schema);
     most.trees += of_start.trees;
@@ -404,7 +434,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
               "then "
               "splits, and sums at every node"
             : "the forest: a better number of rows and the classes' shares, where they decide "
-              "something; "
+              "something; narrower bounds of columns that are declared far wider than their rows; "
               "moments and gradients of lines, where two classes have enough rows for them, or the "
               "middle "
               "and the reach of numbers; sums by category of each column of very many; then "

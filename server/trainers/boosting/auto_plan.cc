@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "server/trainers/boosting/column_trees.h"
+#include "server/trainers/boosting/narrow_bounds.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
@@ -22,6 +23,8 @@ namespace {
 // half of kInformation costs .003 of accuracy and twice of it nothing that shows, kSelectShare of
 // .5 costs .002 and .75 is level.
 constexpr double kCountShare = 0.01;
+// What a second number of rows, odds and narrower bounds leave of the forest, at least.
+constexpr double kLeastForTrees = (1 - 0.05) * (1 - 0.1) * (1 - kMaxNarrowingShare) * 0.95;
 constexpr double kSelectShare = 0.65;  // of a level; the rest measures
 constexpr double kInformation = 140;   // rows times epsilon, for each further round
 constexpr double kMaxRounds = kMostLevels;
@@ -367,13 +370,16 @@ double EpsilonInEffect(const BudgetShare& share) {
 StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                            Divide(BudgetShare::Of(options.epsilon), kCountShare));
-  COPPICE_RETURN_IF_ERROR(CheckShares(schema, shares.rest));
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares least, Divide(shares.rest, kLeastForTrees));
+  COPPICE_RETURN_IF_ERROR(CheckShares(schema, least.part));
   AutoBudgets budgets{.count = shares.part, .forest = shares.rest};
   if (options.delta_atto == 0 || !options.epsilon) return budgets;
   budgets.delta_atto = options.delta_atto;
   const StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
-  if (rho.ok() && CheckShares(schema, BudgetShare(*rho)).ok())
+  const StatusOr<Rho> least_rho = Rho::Implying(least.part.budget(), options.delta_atto);
+  if (rho.ok() && least_rho.ok() && CheckShares(schema, BudgetShare(*least_rho)).ok()) {
     budgets.concentrated = BudgetShare(*rho);
+  }
   if (!options.concentrated) return budgets;
   if (!budgets.concentrated) {
     return InvalidArgumentError(

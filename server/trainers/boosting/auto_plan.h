@@ -1,9 +1,10 @@
 // What `auto` decides, from epsilon, delta, the schema, the task and values that it paid for.
 //
 // It first releases the number of rows, for a hundredth of epsilon. If its noise is large, a
-// twentieth of the rest buys a better one. Two classes with enough rows buy their odds. These
-// decide the trees' number and depth, whether lines come first and passes over columns last, what
-// is measured of a split, and whether delta is useful. Classes visit each column of very many
+// twentieth of the rest buys a better one. Two classes with enough rows buy their odds, and tables
+// with enough rows narrower bounds where the declared ones are far too wide (narrow_bounds.h).
+// These decide the trees' number and depth, whether lines come first and passes over columns last,
+// what is measured of a split, and whether delta is useful. Classes visit each column of very many
 // categories before their trees, whatever the number of rows.
 //
 // Each of these decisions compares a signal with its noise: rows times epsilon tells by how many

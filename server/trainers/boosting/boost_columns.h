@@ -8,7 +8,7 @@
 //
 // They follow from the schema, a fixed seed, and the released number of rows. A numeric column has
 // 31 even cuts, and cuts at, and halving the distance to, zero (or the lower bound, if zero is
-// outside): eight on each side. "At most the cut" goes left. Mostly numeric tables have up to 511
+// outside): twenty on each side. "At most the cut" goes left. Mostly numeric tables have up to 511
 // even cuts, if features and classes are few enough and rows per class enough, and up to 32 signed
 // pairs and 32 signed triples of scaled features, each in 64 even bins of its range. A column of
 // whole numbers has at most one cut between neighbours.
@@ -39,11 +39,18 @@ struct BoostColumns {
 inline constexpr double kAllInformation = std::numeric_limits<double>::infinity();
 
 // `information` is the released number of rows times epsilon; kAllInformation, which gives the most
-// bins, before a number is known.
+// bins, before a number is known. The
+// bounds of `narrowed` (narrow_bounds.h) are released, and get even cuts besides the declared ones.
+StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information,
+                                          const Schema& narrowed);
 StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information);
 
 // Uses this many even cuts for each number instead.
-StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts);
+StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts,
+                                            const Schema& narrowed);
+
+// Returns as many bins as the columns may have, whatever is released.
+std::vector<FeatureBins> MostBoostBins(const Schema& schema, const BoostColumns& columns);
 
 // Several columns of few bins are treated as one, whose bins are the combinations of theirs: a row
 // is added to the sums of all of them at once. Only their numbers of bins decide which columns are

@@ -62,10 +62,12 @@ class PartPlanter {
 
 std::vector<uint32_t> EvenRuns(const FeatureBins& bins, const Feature& feature, uint32_t first,
                                uint32_t end, uint32_t runs) {
-  // Returns where a bin begins; the last one ends at a bound.
+  // Returns where a bin begins; the last one ends at a bound. There may be cuts beyond bounds that
+  // were narrowed.
   const auto edge = [&](uint32_t bin) {
     if (bin == 0) return feature.min;
-    return bin < bins.known ? bins.cuts[bin - 1] : feature.max;
+    if (bin >= bins.known) return feature.max;
+    return std::clamp(bins.cuts[bin - 1], feature.min, feature.max);
   };
   const double low = edge(first), width = edge(end) - low;
   std::vector<uint32_t> run_of_bin;

@@ -21,13 +21,13 @@ TEST(PublicBoostColumnsTest, NumbersHaveEvenCutsAndSomeThatHalveTheWayToZero) {
                                         "label", {"no", "yes"});
   const BoostColumns columns = *PublicBoostColumns(schema, kAllInformation);
   ASSERT_EQ(columns.bins.size(), 2u);
-  EXPECT_LE(columns.bins[0].cuts.size(), 31u + 17u);
+  EXPECT_LE(columns.bins[0].cuts.size(), 31u + 41u);
   std::set<double> cuts;
   for (const double cut : columns.bins[0].cuts) {
     cuts.insert(std::nextafter(cut, -1e9));  // "at most this" is "below the next number"
   }
   for (int i = 1; i <= 31; ++i) EXPECT_TRUE(cuts.contains(-64 + 96.0 * i / 32)) << i;
-  for (int k = 1; k <= 8; ++k) {
+  for (int k = 1; k <= 20; ++k) {
     EXPECT_TRUE(cuts.contains(std::ldexp(32, -k))) << k;
     EXPECT_TRUE(cuts.contains(-std::ldexp(64, -k))) << k;
   }
@@ -55,7 +55,8 @@ size_t EvenBins(size_t numbers, int classes, double information = kAllInformatio
                                                                  {.min = 0, .max = 1})
                                      : *Schema::Create(NumericFeatures(numbers), "label", names);
   const BoostColumns columns = *PublicBoostColumns(schema, information);
-  // Besides a power of two of even bins there are a few more, down to the 2^-8th part of the range.
+  // Besides a power of two of even bins there are a few more, down to the 2^-20th part of the
+  // range.
   return std::bit_floor(columns.bins[0].cuts.size());
 }
 

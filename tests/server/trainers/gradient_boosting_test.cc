@@ -16,11 +16,11 @@ namespace {
 using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::HasSubstr;
 
-Status GoOn(double) { return OkStatus(); }
+Status Continue(double) { return OkStatus(); }
 
 Model Boosted(const Table& table, const Trainer& trainer = GradientBoosting(), uint64_t seed = 1) {
   SeededRandom random(seed);
-  return *trainer.Train(table, {.epsilon = std::nullopt}, random, GoOn);
+  return *trainer.Train(table, {.epsilon = std::nullopt}, random, Continue);
 }
 
 uint32_t RoundsOf(const Model& model) {

@@ -1,0 +1,107 @@
+// Narrower bounds for numeric columns that are declared far wider than their rows.
+//
+// Public cuts have to lie where rows are, but all that is public of a column is its bounds. Whoever
+// does not know them declares generous ones: incomes up to 10^9, time stamps of ten years. Then all
+// rows fall between two cuts, lines through the column are flat, and an oblique column sees no
+// more. To find the rows costs little: that three quarters of them lie in a sixteenth of the bounds
+// is a question about all rows at once, so a share of 25 / (rows times epsilon) answers it.
+//
+// One selection goes over all columns. Its candidates are windows of a sixteenth and of a 128th of
+// each column's bounds, at steps of half their width, and "none": all columns are good as they are.
+// A window's score is the number of rows in it, without those of the value that is most frequent
+// there: amounts that are mostly 0 fill their bounds in spite of it. The chosen window is its
+// column's bounds from then on, and the next selection begins, until one says "none". At the end
+// every narrowed column gets as much again on either side, since some rows are outside. Tables
+// whose columns all fit their rows pay for one selection.
+//
+// Guarantee  each selection costs its share; `left` is what remains of the whole. A row more moves
+//            every score by 0 or 1: where it is in the window the count grows by 1, and that of the
+//            most frequent value by 0 or 1. Candidates and shares follow from the schema and
+//            released values.
+// Errors     as in private_releaser.h.
+// Threads    plain values.
+// Source     docs/research/mechanisms.md#narrow-bounds.
+
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_NARROW_BOUNDS_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_NARROW_BOUNDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/base/status.h"
+#include "common/schema/derived.h"
+#include "common/schema/schema.h"
+#include "common/table/table.h"
+#include "server/trainers/core/private_releaser.h"
+
+namespace coppice::trainers {
+
+// Of the share that NarrowBounds() gets, at most this part is spent.
+inline constexpr double kMaxNarrowingShare = 0.25;
+
+struct NarrowedBounds {
+  Schema schema;  // the table's, with the bounds that were found
+  BudgetShare left = BudgetShare::WithoutPrivacy();
+  uint32_t columns = 0;  // of which bounds are narrower
+};
+
+// `counted` is the released number of rows. Asks nothing where too few rows would answer, or where
+// no column is numeric.
+StatusOr<NarrowedBounds> NarrowBounds(const Table& rows, double counted, const BudgetShare& left,
+                                      PrivateReleaser& releaser);
+
+// Returns `schema` with its derived features, all within the bounds that they can reach between
+// those of `narrowed`.
+StatusOr<Schema> ExtendNarrowed(const Schema& schema, const Schema& narrowed,
+                                absl::Span<const DerivedFeature> derived);
+
+// Into how many parts bounds are divided. Windows of all columns are so small that only bounds far
+// too wide have one that holds most rows; then a last one of a quarter may fit better.
+struct WindowParts {
+  std::vector<uint32_t> of_all = {16, 128};
+  uint32_t of_narrowed = 4;
+};
+
+// The selection itself, for tests that walk through it.
+//
+// Threads    not safe to share.
+class WindowSearch {
+ public:
+  // `counted` is public. The rows must outlive it.
+  WindowSearch(const Table& rows, double counted, WindowParts parts = {});
+
+  // Returns the scores of "none" and of all windows, column after column.
+  std::vector<int64_t> Scores() const;
+  // Makes the window of a candidate that is not "none" its column's bounds.
+  void Narrow(size_t candidate);
+  // Returns all features, with margins around the windows that were found.
+  std::vector<Feature> Features() const;
+  bool empty() const { return columns_.empty(); }
+
+ private:
+  // A run of rows with the same value.
+  struct Run {
+    double value = 0;
+    int64_t rows = 0;
+  };
+  struct Column {
+    Feature declared{};
+    uint32_t feature = 0;
+    double least_width = 0;   // of windows
+    std::vector<Run> runs{};  // by rising value
+    std::vector<NumberRange> windows{};
+    std::vector<int64_t> scores{};
+  };
+
+  void Offer(Column& column) const;
+
+  const double counted_;
+  const WindowParts parts_;
+  std::vector<Feature> features_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace coppice::trainers
+
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_NARROW_BOUNDS_H_
