@@ -165,19 +165,11 @@ RowSource WithShiftedPublicRows(RowSource source) {
 }
 
 StatusOr<RowSource> WithPublicFeatures(RowSource source, const std::vector<std::string>& names) {
-<<<<<<< HEAD
-  constexpr char kAllFeatures[] = "all";
-  const Schema& given = source(0).private_rows->schema();
-  const bool none = names == std::vector<std::string>{kNone};
-  COPPICE_ASSIGN_OR_RETURN(
-      Schema chosen, names == std::vector<std::string>{kAllFeatures}
-=======
   constexpr char kEveryFeature[] = "all";
   const Schema& given = source(0).private_rows->schema();
   const bool none = names == std::vector<std::string>{kNone};
   COPPICE_ASSIGN_OR_RETURN(
       Schema chosen, names == std::vector<std::string>{kEveryFeature}
->>>>>>> 27b029e8 (curator: correct the public predictor by default, for classes)
                          ? given.WithAllPublic()
                          : given.WithPublicFeatures(none ? std::vector<std::string>() : names));
   const auto schema = std::make_shared<const Schema>(std::move(chosen));

@@ -57,11 +57,6 @@ namespace {
 constexpr double kMinInformation = 35;  // below it a single split is mostly noise
 constexpr double kNumberTilt = 1;       // for few numbers
 
-// What the forest has before anything of it is spent.
-const BudgetShare& WholeOf(const AutoBudgets& budgets) {
-  return budgets.states_rho ? *budgets.concentrated : budgets.forest;
-}
-
 bool AreFewNumbers(double rows, const AutoBudgets& budgets) {
   return rows * EpsilonInEffect(WholeOf(budgets)) < kFewNumbers;
 }

@@ -52,6 +52,10 @@ struct AutoBudgets {
   bool states_rho = false;
   bool has_public_rows = false;
 };
+// What the forest may spend: a stated rho, or its epsilon.
+inline const BudgetShare& WholeOf(const AutoBudgets& budgets) {
+  return budgets.states_rho ? *budgets.concentrated : budgets.forest;
+}
 StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options);
 
 // The most levels of all trees together, and the most trees of levels without parts.

@@ -54,10 +54,6 @@ StatusOr<BudgetShare> LeastLeft(const BudgetShare& whole, bool with_lengths) {
   return left;
 }
 
-const BudgetShare& WholeOf(const AutoBudgets& budgets) {
-  return budgets.states_rho ? *budgets.concentrated : budgets.forest;
-}
-
 // The gradients' share and the rest. InvalidArgument if that is too small.
 struct LinesAndRest {
   BudgetShare gradient, rest;
