@@ -156,7 +156,8 @@ StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags, const Schema& sche
       ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), partition.options.max_depth);
   run.grid.min_leaves =
       ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), partition.options.min_leaf);
-  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags, partition.options, schema));
+  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators,
+                           ResolveEstimators(flags, partition.options, schema));
   if (!flags.rounding.empty()) {
     COPPICE_ASSIGN_OR_RETURN(run.collect.rounding, ParseNumberRange(flags.rounding));
   }
