@@ -13,13 +13,19 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/trainers/boosting/line_fit.h"
+#include "server/trainers/boosting/public_guard.h"
+#include "server/trainers/core/bins.h"
 #include "server/trainers/core/split_scores.h"
 #include "server/trainers/dpboost/gradient_tree.h"
 #include "server/trainers/lazybb/smooth_measure.h"
+#include "tests/support/schemas.h"
 
 namespace coppice::testing {
 
@@ -279,6 +285,37 @@ inline std::vector<double> LineGradients(const BigTable& table) {
   return sums;
 }
 
+// How good answers are after four lengths of a step. Rows of side a = 0 are surely of the high
+// class before it and surely of the other after the whole step, and the others the other way round.
+inline std::vector<double> QualitiesOfSteps(const BigTable& table) {
+  static constexpr std::array<double, 4> kLengths = {1, 0.5, 0.2, 0};
+  static constexpr double kSure = 60;
+  static const std::vector<std::vector<int64_t>>* const of_kind = [] {
+    const auto schema = std::make_shared<const Schema>(
+        *Schema::Create({Numeric("x", 0, 1)}, "label", {"other", "high"}));
+    auto* const qualities = new std::vector<std::vector<int64_t>>(kKinds);
+    for (uint32_t i = 0; i < kKinds; ++i) {
+      Table row(schema);
+      row.Append(Row{0}, KindOf(i).label == 2 ? 1 : 0);
+      const auto bins = trainers::PublicBins(*schema, 1);
+      const auto binned = trainers::BinnedRows::Create(row, *bins);
+      const trainers::AnswerQuality quality(*binned, /*unit_of_scores=*/1);
+      const double before = KindOf(i).a == 0 ? kSure : -kSure;
+      for (const double length : kLengths) {
+        (*qualities)[i].push_back(quality.SumOf({{before}}, length, {{-2 * before}}));
+      }
+    }
+    return qualities;
+  }();
+  std::vector<double> sums(kLengths.size());
+  for (uint32_t i = 0; i < kKinds; ++i) {
+    for (size_t l = 0; l < sums.size(); ++l) {
+      sums[l] += static_cast<double>(table[i] * (*of_kind)[i][l]);
+    }
+  }
+  return sums;
+}
+
 inline constexpr BoostingRound kLateRound{.done = 20, .density = 350};
 inline constexpr BoostingRound kSecondRound{.done = 1, .density = 350};
 inline constexpr BoostingRound kFirstRound{.done = 0, .density = 350};
@@ -319,6 +356,8 @@ inline std::vector<Statistic> AllStatistics() {
        static_cast<double>(trainers::MomentSensitivity(3).l1), LineMoments},
       {"gradients of lines", Moves::kL1, Step::kAddRow,
        static_cast<double>(trainers::LineSensitivity({.l1 = kHalfResidual}, 3).l1), LineGradients},
+      {"quality of answers after steps", Moves::kRange, Step::kAddRow,
+       static_cast<double>(trainers::kQualityUnit), QualitiesOfSteps},
       {"leaf values", Moves::kL1, Step::kAddRow, 1 / 1.1, LeafValues},
   };
 }
@@ -356,6 +395,8 @@ inline std::vector<Statistic> UnsafeStatistics() {
        kFirstRound.change(), [](const BigTable& table) { return kLateRound.WrongMasses(table); }},
       {"moments of lines as if pairs were terms", Moves::kL1, Step::kAddRow,
        3.0 * trainers::kLineUnit * trainers::kLineUnit, LineMoments},
+      {"quality of answers as if a row moved it by half", Moves::kRange, Step::kAddRow,
+       0.5 * trainers::kQualityUnit, QualitiesOfSteps},
       {"median score as if one row moved a rank alone", Moves::kRange, Step::kAddRow, 1,
        [](const BigTable& table) { return QuantileScores(table, 1, 2); }},
   };
