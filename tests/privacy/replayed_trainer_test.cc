@@ -384,6 +384,50 @@ TEST_P(ReplayedWideTest, NarrowerBoundsCostNoMoreThanWasAskedFor) {
   EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
 }
 
+// In a wide table of numbers whose classes lie apart, their means are released first, and how steep
+// they are; where they lie near each other, the first of these alone.
+TEST(ReplayedDirectionsTest, DirectionsCostNoMoreThanWasAskedFor) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create(NumericFeatures(20), "label", {"a", "b", "c", "d"}));
+  for (const double apart : {0.02, 0.4}) {
+    for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
+      for (const bool states_rho : {false, true}) {
+        if (states_rho && delta == 0) continue;
+        Table table(schema);
+        for (uint32_t i = 0; i < 6000; ++i) {
+          Row row;
+          for (uint32_t f = 0; f < 20; ++f) {
+            row.push_back(0.5 + (f % 4 == i % 4 ? apart : -apart) + 0.005 * ((i * 7 + f * 5) % 19));
+          }
+          table.Append(row, i % 4);
+        }
+        const trainers::TrainOptions options{.epsilon = *Budget::Parse("4"),
+                                             .delta_atto = delta,
+                                             .concentrated = states_rho,
+                                             .settings = {}};
+        const Table more = WithARow(table, 1, delta > 0);
+        const TwoRuns runs = AskTwice("auto", table, more, options, /*seed=*/3);
+        const auto selects_steepness = [](const ReleaseRequest& request) {
+          return request.selects && request.sums.size() == 10;
+        };
+        EXPECT_EQ(std::count_if(runs.first.begin(), runs.first.end(), selects_steepness),
+                  apart > 0.1 ? 1 : 0);
+        const Spent spent = RunTwice("auto", table, more, options, /*seed=*/3);
+        EXPECT_GT(spent.largest_part, 0.7) << "noise is for more than a row can do";
+        if (delta == 0) {
+          EXPECT_LE(spent.nanos, options.epsilon->nanos());
+          EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+          continue;
+        }
+        const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
+        const auto most = static_cast<double>(Rho::Implying(rest, delta)->picos());
+        EXPECT_LE(static_cast<double>(spent.picos), most);
+        EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
+      }
+    }
+  }
+}
+
 // A mostly categorical table whose colours decide the labels in part; one row in `rare` is of the
 // last class.
 Table Colours(uint32_t classes, size_t rows, uint32_t rare) {

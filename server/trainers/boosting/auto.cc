@@ -42,6 +42,7 @@
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/boosting/line_fit.h"
+#include "server/trainers/boosting/mean_directions.h"
 #include "server/trainers/boosting/narrow_bounds.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/boosting/public_boost.h"
@@ -111,6 +112,11 @@ class Boosting {
       COPPICE_RETURN_IF_ERROR(Lines(*task, trees));
       forest = choice_.lines->trees;
     }
+    if (choice_.directions) {
+      COPPICE_RETURN_IF_ERROR(Directions(*task, trees));
+      forest = choice_.found_directions ? choice_.directions->trees
+                                        : choice_.directions->trees_after_pilot;
+    }
     if (choice_.passes) forest = choice_.passes->trees;
     task->WeightResiduals(choice_.rows);
     if (choice_.visits) COPPICE_RETURN_IF_ERROR(Visit(*task, trees));
@@ -156,6 +162,22 @@ class Boosting {
       shared_noise_.trees.push_back(static_cast<uint32_t>(trees.size()));
       COPPICE_RETURN_IF_ERROR(
           AddColumnTrees(schema_, column, rows_.bins()[column], fitted.lines[i], task, trees));
+    }
+    return OkStatus();
+  }
+
+  Status Directions(BoostTask& task, std::vector<TrainedTree>& trees) {
+    const std::vector<Line> lines = PublicDirections(schema_, rows_.bins());
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::optional<FoundDirections> found,
+        FindDirections(rows_, lines, *choice_.directions, choice_.rows, task, releaser_));
+    choice_.found_directions = found.has_value();
+    if (!found) return OkStatus();
+    trees.push_back(ConstantTree(found->constant, task));
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const uint32_t column = lines[i].column;
+      COPPICE_RETURN_IF_ERROR(
+          AddColumnTrees(schema_, column, rows_.bins()[column], found->lines[i], task, trees));
     }
     return OkStatus();
   }
@@ -280,6 +302,21 @@ std::string InWords(const NarrowedBounds& bounds, const ClassStart& start,
                     : "",
                 start.scores.empty() ? "" : "the classes' odds, then ", choice.InWords());
 }
+
+// What a certificate says of the forest's share.
+constexpr char kForest[] =
+    "the forest: a better number of rows and the classes' shares, where they decide something; "
+    "narrower bounds of columns that are declared far wider than their rows; moments and gradients "
+    "of lines, where two classes have enough rows for them, or the middle and the reach of "
+    "numbers; the means of several classes in wide tables of numbers; sums by category of each "
+    "column of very many; then splits, and sums at every node; and, with a delta, sums of every "
+    "column in turn";
+constexpr char kForestFromPublicRows[] =
+    "the forest: a better number of rows, where it decides something; which part of the public "
+    "rows' scores private rows bear out (a selection); gradients of lines, and the length of each "
+    "step (selections); sums by category of each column of very many; then splits, and sums at "
+    "every node; of numbers whose public scores are not borne out at all, narrower bounds, the "
+    "middle and the reach";
 
 class AutoTrainer final : public TrainerFrame<AutoBudgets> {
  public:
@@ -420,26 +457,12 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
   std::vector<Release> PlanOf(const AutoBudgets& budgets) const override {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     releases.Add("the number of rows", kDiscreteLaplace, budgets.count);
-    releases.Add(
-        budgets.has_public_rows
-            ? "the forest: a better number of rows, where it decides something; which part of the "
-              "public rows' scores private rows bear out (a selection); gradients of lines, and "
-              "the "
-              "length of each step (selections); sums by category of each column of very many; "
-              "then "
-              "splits, and sums at every node"
-            : "the forest: a better number of rows and the classes' shares, where they decide "
-              "something; narrower bounds of columns that are declared far wider than their rows; "
-              "moments and gradients of lines, where two classes have enough rows for them, or the "
-              "middle "
-              "and the reach of numbers; sums by category of each column of very many; then "
-              "splits, "
-              "and sums at every node; and, with a delta, sums of every column in turn",
-        budgets.delta_atto == 0
-            ? "permute_and_flip, discrete_laplace"
-            : "permute_and_flip, discrete_laplace or exponential, discrete_gaussian",
-        budgets.forest, /*times=*/1, budgets.delta_atto,
-        budgets.states_rho ? budgets.concentrated->rho().picos() : 0);
+    releases.Add(budgets.has_public_rows ? kForestFromPublicRows : kForest,
+                 budgets.delta_atto == 0
+                     ? "permute_and_flip, discrete_laplace"
+                     : "permute_and_flip, discrete_laplace or exponential, discrete_gaussian",
+                 budgets.forest, /*times=*/1, budgets.delta_atto,
+                 budgets.states_rho ? budgets.concentrated->rho().picos() : 0);
     return std::move(releases).Take();
   }
 

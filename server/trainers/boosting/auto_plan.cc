@@ -64,6 +64,10 @@ constexpr double kMaxMomentNoise = 0.2;  // relative to the rows: noisier lines 
 // epsilon 1, and .788 without visits (in a prototype).
 constexpr double kVisitShare = 0.15, kMaxVisitShare = 0.4, kMaxShareOfVisitedAlone = 0.8;
 
+// Numeric columns, and rows times epsilon, below which classes do not look for directions.
+constexpr size_t kMinDirections = 16;
+constexpr double kDirectionInformation = 1000;
+
 constexpr double kPassShare = 0.4;      // of the forest, if passes come last
 constexpr double kMinPassSignal = 0.4;  // of the middle column, in deviations of the noise
 constexpr double kMinPassRounds = 0.7;  // relative to the rounds without delta
@@ -212,6 +216,23 @@ StatusOr<std::optional<LinePlan>> ChooseLines(const LinesAndTrees& both, const A
   COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(plan->shares, terms));
   if (!(noise < kMaxMomentNoise * choice.rows)) return std::nullopt;
   return *plan;
+}
+
+// Several classes have no lines. In wide tables that are mostly numeric their means may tell them
+// apart better than trees do (mean_directions.h).
+StatusOr<std::optional<DirectionPlan>> ChooseDirections(const AutoChoice& choice,
+                                                        const Schema& schema,
+                                                        const BoostColumns& columns,
+                                                        absl::Span<const Line> lines) {
+  if (columns.derived.empty() || lines.size() < kMinDirections) return std::nullopt;
+  const BudgetShare& whole = choice.after_visits();
+  if (!(choice.rows * EpsilonInEffect(whole) >= kDirectionInformation)) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::optional<DirectionPlan> plan,
+      PlanDirections(whole, choice.rows, static_cast<uint32_t>(schema.num_classes()),
+                     lines.size() + 1));
+  if (!plan || !SharesOfLevels(plan->trees, choice).ok()) return std::nullopt;
+  return plan;
 }
 
 // Returns how fast each output's residuals fall as its score grows, by what the odds say.
@@ -433,7 +454,9 @@ std::string AutoChoice::InWords() const {
     return StrCat("one number for all rows, ",
                   forest.is_concentrated() ? "with Gaussian noise" : "with Laplace noise");
   }
-  return StrCat(lines ? "lines, then " : "",
+  return StrCat(lines              ? "lines, then "
+                : found_directions ? "the classes' means, then "
+                                   : "",
                 visits ? StrCat("a visit to each of ", visits->columns.size(),
                                 " columns of many categories, then ")
                        : "",
@@ -469,6 +492,8 @@ StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets
                                 .of_lines = kLineShare,
                                 .residuals = ClassTask({}, /*num_classes=*/2)->kind().sensitivity};
     COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLines(both, choice, columns, lines));
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(choice.directions, ChooseDirections(choice, schema, columns, lines));
   }
   return choice;
 }

@@ -35,6 +35,7 @@
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/line_fit.h"
+#include "server/trainers/boosting/mean_directions.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/trainer.h"
@@ -127,10 +128,12 @@ struct AutoChoice {
   ChildDetail detail{};
   std::optional<VisitPlan> visits{};
   std::optional<LinePlan> lines{};
+  std::optional<DirectionPlan> directions{};
   std::optional<PassPlan> passes{};
+  bool found_directions = false;
   bool constant = false;  // one number for all rows, if there are very few
 
-  // Of lines, trees and passes.
+  // Of lines, directions, trees and passes.
   const BudgetShare& after_visits() const { return visits ? visits->rest : forest; }
   uint32_t depth() const;
   uint32_t trees() const;
