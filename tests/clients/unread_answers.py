@@ -10,7 +10,8 @@ import logging
 import time
 
 import http2
-from hostile_connections import LATE_SECONDS, HonestClient, check, connect, create_large_study, end, memory_mib
+from attackers import check, end, memory_mib
+from hostile_connections import GRPC, LATE_SECONDS, HonestClient, create_large_study
 
 UNREAD_CONNECTIONS, UNREAD_CALLS = 12, 120  # per connection; each answer is above 2 MB
 MAX_UNREAD_GROWTH_MIB = 150
@@ -28,7 +29,7 @@ class SilentReader:
         self._writer = None
 
     async def run(self):
-        reader, self._writer = await connect(tls=True)
+        reader, self._writer = await GRPC.connect()
         name = b"studies/large"
         request = b"\x0a" + bytes([len(name)]) + name + b"\x20\1"
         message = b"\0" + len(request).to_bytes(4, "big") + request

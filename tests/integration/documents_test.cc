@@ -41,8 +41,10 @@ class DocumentsTest : public ::testing::Test {
   std::unique_ptr<v1::ModelService::Stub> Models() const {
     grpc::SslCredentialsOptions tls;
     tls.pem_root_certs = ReadWhole(daemon_.ca());
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(64 << 20);  // a header of C is larger than gRPC's 4 MiB
     return v1::ModelService::NewStub(
-        grpc::CreateChannel(daemon_.server(), grpc::SslCredentials(tls)));
+        grpc::CreateCustomChannel(daemon_.server(), grpc::SslCredentials(tls), arguments));
   }
 
   TempDir folder_;

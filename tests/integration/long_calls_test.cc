@@ -123,7 +123,7 @@ TEST_F(LongCallsTest, APreviewOfManyRowsLooksAtASampleAndSaysSo) {
                        "--schema", folder_.path() + "/rows/schema.json", "--epsilon", "1",
                        "--devices", "1000", "--public-labels", "none", "--mechanism", "direct"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, ::testing::HasSubstr("A sample: 20000 of the 20500 public rows"));
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr("A sample: 5000 of the 20500 public rows"));
 }
 
 TEST_F(LongCallsTest, APreviewDoesNotDelayTheEnd) {
