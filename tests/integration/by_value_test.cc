@@ -105,7 +105,7 @@ TEST_F(ByValueTest, OneStudyGivesAModelForEachValueAndOneOfAllReports) {
   ASSERT_NO_FATAL_FAILURE(Collect({"--by", "plan"}));
   EXPECT_EQ(daemon_.CoppiceJson({"study", "show", "--study", "s"})["by"], "plan");
   const auto gold = Build("gold", {"--where", "plan=gold"});
-  EXPECT_EQ(gold["estimator"], "corrected where plan = gold");
+  EXPECT_EQ(gold["estimator"], "smooth where plan = gold");
   EXPECT_EQ(gold["reports"], 1800);
   EXPECT_EQ(Build("silver", {"--where", "plan=silver"})["reports"], 900);
   EXPECT_EQ(Build("none", {"--where", "plan="})["reports"], 150);
@@ -124,7 +124,7 @@ TEST_F(ByValueTest, OneStudyGivesAModelForEachValueAndOneOfAllReports) {
   EXPECT_EQ(Build("gold", {"--where", "plan=gold"})["reports"], 1800);
   EXPECT_EQ(Build("gold2", {"--where", "plan=gold"})["reports"], 1800);
   EXPECT_THAT(ErrorOf({"--model", "gold", "--where", "plan=silver"}),
-              HasSubstr("corrected where plan = gold"));
+              HasSubstr("smooth where plan = gold"));
 }
 
 TEST_F(ByValueTest, CountsAtTheTopOfATreeAreByValue) {

@@ -17,6 +17,10 @@ TEST(StudyDefaultsTest, GrowsTreesThatCorrectIfNothingIsAskedFor) {
   EXPECT_EQ(choice.options.trees, 64u);
 }
 
+TEST(StudyDefaultsTest, AStudyByAFeatureKeepsTheHybridRule) {
+  EXPECT_EQ(ChoosePartition({.by_feature = "plan"}).options.rule, SplitRule::kHybrid);
+}
+
 TEST(StudyDefaultsTest, GrowsAForestOfChosenSizeForNumbers) {
   const PartitionChoice choice = ChoosePartition({.for_numbers = true});
   EXPECT_TRUE(choice.choose_size);

@@ -13,7 +13,9 @@ SplitRule ChooseRule(const PartitionRequest& request) {
   if (request.rule.has_value()) return *request.rule;
   if (!request.use_labels) return SplitRule::kHybrid;
   if (request.max_depth || request.min_leaf || request.trees) return SplitRule::kMaxEdge;
-  return request.for_numbers || request.from_schema ? SplitRule::kHybrid : SplitRule::kRandomCut;
+  // A model of one value's reports would be corrected towards public rows of all values.
+  const bool corrects = !request.for_numbers && !request.from_schema && request.by_feature.empty();
+  return corrects ? SplitRule::kRandomCut : SplitRule::kHybrid;
 }
 
 // Whether a rule makes forests whose size public rows decide.
