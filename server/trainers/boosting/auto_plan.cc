@@ -388,19 +388,29 @@ double EpsilonInEffect(const BudgetShare& share) {
   return std::sqrt(8 * kSelectShare * RhoOf(share)) / kSelectShare;
 }
 
+Status CheckForest(const Schema& schema, const BudgetShare& forest) {
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares least, Divide(forest, kLeastForTrees));
+  return CheckShares(schema, least.part);
+}
+
+std::optional<BudgetShare> ConcentratedForest(const Schema& schema, const BudgetShare& forest,
+                                              uint64_t delta_atto) {
+  const StatusOr<Rho> rho = Rho::Implying(forest.budget(), delta_atto);
+  const StatusOr<TwoShares> least = Divide(forest, kLeastForTrees);
+  if (!rho.ok() || !least.ok()) return std::nullopt;
+  const StatusOr<Rho> least_rho = Rho::Implying(least->part.budget(), delta_atto);
+  if (!least_rho.ok() || !CheckShares(schema, BudgetShare(*least_rho)).ok()) return std::nullopt;
+  return BudgetShare(*rho);
+}
+
 StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                            Divide(BudgetShare::Of(options.epsilon), kCountShare));
-  COPPICE_ASSIGN_OR_RETURN(const TwoShares least, Divide(shares.rest, kLeastForTrees));
-  COPPICE_RETURN_IF_ERROR(CheckShares(schema, least.part));
+  COPPICE_RETURN_IF_ERROR(CheckForest(schema, shares.rest));
   AutoBudgets budgets{.count = shares.part, .forest = shares.rest};
   if (options.delta_atto == 0 || !options.epsilon) return budgets;
   budgets.delta_atto = options.delta_atto;
-  const StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
-  const StatusOr<Rho> least_rho = Rho::Implying(least.part.budget(), options.delta_atto);
-  if (rho.ok() && least_rho.ok() && CheckShares(schema, BudgetShare(*least_rho)).ok()) {
-    budgets.concentrated = BudgetShare(*rho);
-  }
+  budgets.concentrated = ConcentratedForest(schema, shares.rest, options.delta_atto);
   if (!options.concentrated) return budgets;
   if (!budgets.concentrated) {
     return InvalidArgumentError(

@@ -66,6 +66,11 @@ inline constexpr uint32_t kMostTreesOfAuto = kMostLevels / 4;
 Status CheckTreeShares(const BudgetShare& trees);
 // The same of all that `auto` does with its forest's share.
 Status CheckShares(const Schema& schema, const BudgetShare& forest);
+// The same, whatever is spent before the trees.
+Status CheckForest(const Schema& schema, const BudgetShare& forest);
+// Returns what `forest` allows with delta, if that can be divided whatever is spent before.
+std::optional<BudgetShare> ConcentratedForest(const Schema& schema, const BudgetShare& forest,
+                                              uint64_t delta_atto);
 
 // Returns how many levels pay, in all trees together: of rows, and of what is spent on them.
 double RoundsInEpsilon(double rows, double epsilon);

@@ -76,7 +76,7 @@ Status CheckPublicBudgets(const AutoBudgets& budgets, const Schema& schema) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(least, kPublicLineShare));
   COPPICE_RETURN_IF_ERROR(CheckTreeShares(parts.rest));
   // Numbers may need what `auto` does without public rows.
-  return CheckShares(schema, least);
+  return CheckForest(schema, least);
 }
 
 PublicBoost::PublicBoost(const Table& rows, const AutoBudgets& budgets, PublicStart start)
@@ -222,11 +222,7 @@ AutoBudgets PublicBoost::LeftBudgets() const {
   }
   left.forest = left_;
   if (!budgets_.concentrated) return left;
-  left.concentrated.reset();
-  const StatusOr<Rho> rho = Rho::Implying(left_.budget(), budgets_.delta_atto);
-  if (rho.ok() && CheckShares(rows_.schema(), BudgetShare(*rho)).ok()) {
-    left.concentrated = BudgetShare(*rho);
-  }
+  left.concentrated = ConcentratedForest(rows_.schema(), left_, budgets_.delta_atto);
   return left;
 }
 
