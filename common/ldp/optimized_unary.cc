@@ -34,6 +34,7 @@ class OptimizedUnary final : public UnaryVector {
 
 }  // namespace
 
+// Proved: optimized_unary_is_private in tests/proofs/statements.v.
 MechanismOr MakeOptimizedUnary(const Budget& epsilon, const Domain& domain) {
   return OptimizedUnary::Create(epsilon, domain);
 }

@@ -32,8 +32,7 @@ SymbolResponse::SymbolResponse(MechanismKind kind, const Budget& epsilon, const 
       q_(std::ldexp(static_cast<double>(kKeepAlways - keep_rate_), -kKeepRateBits) /
          shape.symbols) {}
 
-// Proved for every map to symbols: tests/proofs/statements.v, part 4, whose model draws and writes
-// the same.
+// Proved for every map to symbols: tests/proofs/statements.v. The model draws and writes the same.
 StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t column,
                                               PrivateRandom& random) const {
   COPPICE_ASSIGN_OR_RETURN(const bool kept, random.Bernoulli(keep_rate_, kKeepAlways));

@@ -38,6 +38,7 @@ class SymmetricUnary final : public UnaryVector {
 
 }  // namespace
 
+// Proved: symmetric_unary_is_private in tests/proofs/statements.v.
 MechanismOr MakeSymmetricUnary(const Budget& epsilon, const Domain& domain) {
   return SymmetricUnary::Create(epsilon, domain);
 }

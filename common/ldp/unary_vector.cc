@@ -59,6 +59,7 @@ Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) co
   return OkStatus();
 }
 
+// Modelled in tests/proofs/models.v.
 Status UnaryVector::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
                           std::string& payload) const {
   payload.assign(payload_bytes(), '\0');

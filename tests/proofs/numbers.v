@@ -1,4 +1,4 @@
-(* Proofs of part 5 of statements.v: numbers rounded to an end or a step, and windows. *)
+(* Proofs about numbers that are rounded to an end or a step, and about windows. *)
 From Coq Require Import ZArith QArith Qreals Reals List Bool Lra Lia.
 From Coppice Require Import constants statements laws rates symbols.
 Import ListNotations.

@@ -1,4 +1,4 @@
-(* Proofs of part 3 of statements.v: ExpLowerBound() and the rates made of it. *)
+(* Proofs about rates: ExpLowerBound() and what is made of it. *)
 From Coq Require Import ZArith QArith Qreals Reals List Bool Lra Lia.
 From Coppice Require Import constants statements.
 Open Scope R_scope.
@@ -145,4 +145,44 @@ Proof.
   assert (0 <= k) by (apply Z.div_pos; nia).
   assert (k < always) by nia.
   split; [lia|]. unfold whole, gain in *. split; nia.
+Qed.
+
+Open Scope R_scope.
+
+Lemma enough_lies (one e whole half : Z) (c : R) :
+  (0 < one)%Z -> (one <= e)%Z -> (whole = 2 * half)%Z -> (0 < half)%Z -> IZR e <= IZR one * c ->
+  let a := ((one * whole + (one + e) - 1) / (one + e))%Z in
+  (0 < a <= half)%Z /\ IZR (whole - a) / IZR a <= c.
+Proof.
+  intros O E Two H0 L. cbv zeta.
+  set (a := ((one * whole + (one + e) - 1) / (one + e))%Z).
+  assert (Up : (one * whole <= (one + e) * a)%Z).
+  { assert (M := Z.mul_succ_div_gt (one * whole + (one + e) - 1) (one + e)). fold a in M. lia. }
+  assert (Dn : ((one + e) * a <= one * whole + (one + e) - 1)%Z) by (apply Z.mul_div_le; lia).
+  clearbody a. subst whole.
+  assert (A0 : (0 < a)%Z).
+  { apply Z.mul_pos_cancel_l with (one + e)%Z; [lia|]. assert (0 < one * (2 * half))%Z by (apply Z.mul_pos_pos; lia). lia. }
+  assert (A1 : (a < half + 1)%Z).
+  { apply Z.mul_lt_mono_pos_l with (one + e)%Z; [lia|].
+    assert (0 <= (e - one) * half)%Z by (apply Z.mul_nonneg_nonneg; lia). lia. }
+  split; [lia|].
+  assert (Ar : 0 < IZR a) by (apply IZR_lt, A0). assert (Or : 0 < IZR one) by (apply IZR_lt, O).
+  assert (Z1 : ((2 * half - a) * one <= e * a)%Z) by lia.
+  apply IZR_le in Z1. rewrite !mult_IZR in Z1.
+  set (x := IZR (2 * half - a)) in *. set (y := IZR a) in *. set (z := IZR one) in *. set (w := IZR e) in *.
+  clearbody x y z w.
+  apply Rmult_le_reg_r with (y * z); [apply Rmult_lt_0_compat; assumption|].
+  replace (x / y * (y * z)) with (x * z) by (field; lra).
+  apply Rle_trans with (1 := Z1). replace (c * (y * z)) with (z * c * y) by ring.
+  apply Rmult_le_compat_r; lra.
+Qed.
+
+Theorem lie_rate_is_enough_holds : lie_rate_is_enough.
+Proof.
+  unfold lie_rate_is_enough. intros nanos divisor N D.
+  destruct (exp_lower_bound_is_below_holds nanos divisor N D) as [E L].
+  assert (One : IZR (2 ^ kExpBits) = (2 ^ Z.to_nat kExpBits)%R) by (rewrite pow_IZR; reflexivity).
+  rewrite <- One in L.
+  exact (enough_lies (2 ^ kExpBits) (exp_lower_bound nanos divisor) (2 ^ 32) (2 ^ 31) _
+           eq_refl E eq_refl eq_refl L).
 Qed.

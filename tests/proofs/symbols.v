@@ -1,4 +1,4 @@
-(* Proofs of parts 2 and 4 of statements.v: draws, and the mechanisms that send a symbol. *)
+(* Proofs about draws, and about mechanisms that send a symbol. *)
 From Coq Require Import ZArith QArith Qreals Reals List Bool Lra Lia.
 From Coppice Require Import constants statements laws rates.
 Import ListNotations.
