@@ -160,7 +160,8 @@ TEST_F(ByValueTest, SaysWhatCannotBeHad) {
   EXPECT_THAT(ErrorOf({"--where", "age=1"}), HasSubstr("there are plan"));
   EXPECT_THAT(ErrorOf({"--where", "plan"}), HasSubstr("FEATURE=VALUE"));
   EXPECT_THAT(ErrorOf({"--where-other", ""}), HasSubstr("the name of a feature"));
-  EXPECT_THAT(ErrorOf({"--estimator", "prune", "--where", "plan=gold"}), HasSubstr("smooth or corrected only"));
+  EXPECT_THAT(ErrorOf({"--estimator", "prune", "--where", "plan=gold"}),
+              HasSubstr("smooth or corrected only"));
 }
 
 TEST_F(ByValueTest, AStudyByNoFeatureSaysHowToMakeOne) {

@@ -59,7 +59,8 @@ void AddExport(const Command& noun) {
                       "coppice model export --model m-91c0 --format onnx --output model.onnx");
   verb.Add("--format", flags->format,
            "For programs without Coppice: json (documented, by names), onnx, xgboost (its JSON), c "
-           "(one header) or sql (one query); see docs/export.md. For devices in C: message (docs/device.md). "
+           "(one header) or sql (one query); see docs/export.md. For devices in C: message "
+           "(docs/device.md). "
            "Default: the file that --file takes")
       .OneOf(Formats());
   verb.Add("--output", flags->output_file, "File to write to; - is stdout")

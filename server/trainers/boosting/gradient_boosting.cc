@@ -50,8 +50,8 @@ constexpr size_t kHeldOut = 2000;
 // Numbers in the leaves of a model, which limits the rounds of very many classes: 32 MiB.
 constexpr size_t kMostNumbers = size_t{1} << 22;
 constexpr double kLeastCurvature = 1e-6;
-// Of fewer than 80 rows a leaf may hold a quarter. A twentieth of fewer than 400 was worse on german
-// and rice at 76 to 380 rows.
+// Of fewer than 80 rows a leaf may hold a quarter. A twentieth of fewer than 400 was worse on
+// german and rice at 76 to 380 rows.
 constexpr size_t kLeastShare = 4;
 constexpr double kSearch = 0.8;  // the part of the time that finding the number of rounds takes
 
@@ -251,8 +251,7 @@ class Fit {
     for (size_t first = 0; first < scores; first += scores_of_tree_) {
       trees.push_back(GrowNewtonTree(
           rows_, fitted_,
-          {.all = slopes_, .scores = scores, .first = first, .count = scores_of_tree_},
-          options_));
+          {.all = slopes_, .scores = scores, .first = first, .count = scores_of_tree_}, options_));
       Add(trees.back(), first);
     }
     return trees;

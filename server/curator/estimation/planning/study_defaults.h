@@ -52,9 +52,9 @@ struct PartitionChoice {
 
 // Unless something else is asked for: where public rows have classes, trees by random_cut, small
 // enough to correct a predictor that the same rows make (kCorrectionLeaves); for numbers, and in a
-// study by a feature, the hybrid rule's forest, whose size the public rows decide. A single tree by the paper's rule where depth,
-// least leaf or trees are given without a rule. Without labels only the hybrid rule has something
-// to go by.
+// study by a feature, the hybrid rule's forest, whose size the public rows decide. A single tree by
+// the paper's rule where depth, least leaf or trees are given without a rule. Without labels only
+// the hybrid rule has something to go by.
 PartitionChoice ChoosePartition(const PartitionRequest& request);
 
 // The estimator of a model that names none: `corrected` where the study's trees were grown to

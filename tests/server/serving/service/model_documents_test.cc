@@ -147,9 +147,10 @@ TEST_F(ModelDocumentsTest, ExportWritesWhatTheCommandLineWrites) {
 TEST_F(ModelDocumentsTest, ExportSaysWhichFormatsThereAre) {
   models_.Publish(SplitModel("m1", OneRelease()));
   for (const char* unknown : {"", "pickle", "JSON", "message"}) {
-    EXPECT_THAT(Export("m1", unknown),
-                GrpcStatusIs(grpc::INVALID_ARGUMENT,
-                             HasSubstr("format: must be one of coppice, json, onnx, xgboost, c, sql")));
+    EXPECT_THAT(
+        Export("m1", unknown),
+        GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                     HasSubstr("format: must be one of coppice, json, onnx, xgboost, c, sql")));
   }
 }
 
