@@ -159,6 +159,8 @@ TEST_F(ByValueTest, SaysWhatCannotBeHad) {
   EXPECT_THAT(ErrorOf({"--where", "plan=tin"}), HasSubstr("there are gold, silver"));
   EXPECT_THAT(ErrorOf({"--where", "age=1"}), HasSubstr("there are plan"));
   EXPECT_THAT(ErrorOf({"--where", "plan"}), HasSubstr("FEATURE=VALUE"));
+  EXPECT_THAT(ErrorOf({"--estimator", "corrected", "--where", "plan=gold"}),
+              HasSubstr("public rows of every plan"));
   EXPECT_THAT(ErrorOf({"--where-other", ""}), HasSubstr("the name of a feature"));
   EXPECT_THAT(ErrorOf({"--estimator", "prune", "--where", "plan=gold"}),
               HasSubstr("smooth or corrected only"));

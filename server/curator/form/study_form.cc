@@ -71,6 +71,11 @@ Status StudyForm::CheckTellsWhere(const EstimatorOptions& options) const {
                ": create a study with partition.by_feature (study create --by) of a public "
                "feature"));
   }
+  if (!KeepsReports() && options.kind == EstimatorKind::kCorrected) {
+    return InvalidArgumentError(
+        StrCat("where: corrected compares reports with public rows of every ", by,
+               ", and where selects reports alone; take smooth"));
+  }
   if (options.evidence == Evidence::kPublic) {
     return InvalidArgumentError(
         "where: selects reports, but evidence public uses none; choose reports or both");
