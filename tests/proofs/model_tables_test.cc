@@ -311,9 +311,7 @@ Mistake Make() {
 class PlantedMistakeTest : public ::testing::TestWithParam<MechanismKind> {};
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedMistakeTest,
-                         ::testing::Values(MechanismKind::kSymmetricUnary,
-                                           MechanismKind::kOptimizedUnary, MechanismKind::kDirect,
-                                           MechanismKind::kHadamardResponse,
+                         ::testing::Values(MechanismKind::kDirect, MechanismKind::kHadamardResponse,
                                            MechanismKind::kLocalHashing,
                                            MechanismKind::kSignedHadamard,
                                            MechanismKind::kWindowResponse),
@@ -327,17 +325,7 @@ TEST_P(PlantedMistakeTest, IsFound) {
   EXPECT_GT(rate.rows, 100);
 }
 
-// Bits are drawn by steps, and not by uniform numbers.
-class PlantedSymbolTest : public ::testing::TestWithParam<MechanismKind> {};
-
-INSTANTIATE_TEST_SUITE_P(All, PlantedSymbolTest,
-                         ::testing::Values(MechanismKind::kDirect, MechanismKind::kHadamardResponse,
-                                           MechanismKind::kLocalHashing,
-                                           MechanismKind::kSignedHadamard,
-                                           MechanismKind::kWindowResponse),
-                         [](const auto& test) { return std::string(MechanismName(test.param)); });
-
-TEST_P(PlantedSymbolTest, OneTooFewIsFound) {
+TEST_P(PlantedMistakeTest, OneSymbolTooFewIsFound) {
   EXPECT_GT(CompareReports(GetParam(), Make<OneSymbolTooFew>()).wrong, 0);
 }
 
