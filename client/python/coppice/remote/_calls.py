@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import queue
 import random
 import secrets
+import threading
 import time
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Optional, Type, TypeVar
@@ -141,7 +143,19 @@ class Caller:
     ) -> Response:
         """Send a stream of requests of `kind`, and return the answer; Ctrl-C cancels it."""
         method = self._channel.stream_unary(*_method(kind, response))
-        with self._cancelled(method.future(requests, timeout=timeout)) as call:
+        calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+        def begin() -> None:
+            call = method.future(requests, timeout=timeout)
+            calls.put(call)
+            call.add_done_callback(ended.put)
+
+        # Ctrl-C reaches the main thread alone. Where that takes one of gRPC's locks, an interrupt can
+        # leave it locked, and closing the channel then waits for ever; a queue has no such moment.
+        threading.Thread(target=begin, daemon=True).start()
+        with self._cancelled(calls.get()) as call:
+            ended.get()
             answer: Response = call.result()
             return answer
 
