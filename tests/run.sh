@@ -13,7 +13,7 @@
 #                            includes them
 #   tests/run.sh browser     the HTML pages and the console in headless Chromium, which everything includes
 #   tests/run.sh site        the documentation as a site, which everything includes
-#   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
+#   tests/run.sh runtimes    exported models in onnxruntime, XGBoost, C and two databases, which everything includes
 #   tests/run.sh fleet       curators, a database with a standby and a balancer that are killed and cut off, which
 #                            everything includes
 #   tests/run.sh arm         the device's half on both ARMs, in an emulator, and its size; everything includes 32-bit ARM
