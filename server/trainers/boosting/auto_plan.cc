@@ -86,12 +86,12 @@ AutoChoice ClampRounds(AutoChoice choice) {
   return choice;
 }
 
+}  // namespace
+
 // Rounds are worth their noise while each sees enough. A round's signal grows with the rows, its
 // noise with the number of rounds (in epsilon) or its root (in rho), and the later a round is, the
 // less is left to find. So their number is where rows * epsilon / rounds^2, or in rho rows *
 // sqrt(rho) / rounds^(3/2), is just enough.
-}  // namespace
-
 double RoundsInEpsilon(double rows, double epsilon) {
   return std::sqrt(std::max(rows, 0.0) * epsilon / kInformation);
 }

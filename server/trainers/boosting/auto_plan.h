@@ -64,7 +64,7 @@ inline constexpr uint32_t kMostLevels = 200;
 inline constexpr uint32_t kMostTreesOfAuto = kMostLevels / 4;
 // Says whether trees can be grown with this share, however many the number of rows will ask for.
 Status CheckTreeShares(const BudgetShare& trees);
-// The same of all that `auto` does with its forest's share.
+// Says whether everything that `auto` does with its forest's share can be paid from it.
 Status CheckShares(const Schema& schema, const BudgetShare& forest);
 // The same, whatever is spent before the trees.
 Status CheckForest(const Schema& schema, const BudgetShare& forest);

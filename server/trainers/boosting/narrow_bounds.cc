@@ -56,32 +56,36 @@ StatusOr<Schema> WithFeatures(const Schema& schema, std::vector<Feature> feature
 }  // namespace
 
 WindowSearch::WindowSearch(const Table& rows, double counted, WindowParts parts)
-    : counted_(counted), parts_(parts), features_(rows.schema().features()) {
+    : rows_(rows), counted_(counted), parts_(parts), features_(rows.schema().features()) {
   for (uint32_t f = 0; f < features_.size(); ++f) {
     if (features_[f].type != FeatureType::kNumeric) continue;
     if (!(features_[f].max - features_[f].min > 0)) continue;
-    std::vector<double> values(rows.column(f).begin(), rows.column(f).end());
-    std::erase_if(values, IsMissing);
-    std::sort(values.begin(), values.end());
     const double span = features_[f].max - features_[f].min;
     Column& column = columns_.emplace_back(
         Column{.declared = features_[f],
                .feature = f,
                .least_width = features_[f].integer ? kNarrowestOfIntegers : kNarrowest * span});
-    for (const double value : values) {
-      if (column.runs.empty() || column.runs.back().value != value) {
-        column.runs.push_back({.value = value});
-      }
-      ++column.runs.back().rows;
-    }
     Offer(column);
   }
+}
+
+std::vector<WindowSearch::Run> WindowSearch::RunsOf(uint32_t feature) const {
+  std::vector<double> values(rows_.column(feature).begin(), rows_.column(feature).end());
+  std::erase_if(values, IsMissing);
+  std::sort(values.begin(), values.end());
+  std::vector<Run> runs;
+  for (const double value : values) {
+    if (runs.empty() || runs.back().value != value) runs.push_back({.value = value});
+    ++runs.back().rows;
+  }
+  return runs;
 }
 
 void WindowSearch::Offer(Column& column) const {
   const Feature& feature = features_[column.feature];
   column.windows.clear();
   column.scores.clear();
+  const std::vector<Run> runs = RunsOf(column.feature);
   std::vector<uint32_t> offered(parts_.of_all.begin(), parts_.of_all.end());
   if (feature != column.declared) offered.push_back(parts_.of_narrowed);
   for (const uint32_t parts : offered) {
@@ -92,9 +96,8 @@ void WindowSearch::Offer(Column& column) const {
       const double low = feature.min + width / 2 * step;
       const NumberRange window = {.low = low, .high = low + width};
       const auto before = [](const Run& run, double edge) { return run.value < edge; };
-      const auto first =
-          std::lower_bound(column.runs.begin(), column.runs.end(), window.low, before);
-      const auto end = std::lower_bound(first, column.runs.end(), window.high, before);
+      const auto first = std::lower_bound(runs.begin(), runs.end(), window.low, before);
+      const auto end = std::lower_bound(first, runs.end(), window.high, before);
       int64_t all = 0, most = 0;
       for (auto run = first; run != end; ++run) {
         all += run->rows;

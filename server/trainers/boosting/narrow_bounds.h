@@ -37,7 +37,7 @@
 
 namespace coppice::trainers {
 
-// Of the share that NarrowBounds() gets, at most this part is spent.
+// NarrowBounds() spends at most this part of its share.
 inline constexpr double kMaxNarrowingShare = 0.25;
 
 struct NarrowedBounds {
@@ -88,14 +88,17 @@ class WindowSearch {
   struct Column {
     Feature declared{};
     uint32_t feature = 0;
-    double least_width = 0;   // of windows
-    std::vector<Run> runs{};  // by rising value
+    double least_width = 0;  // of windows
     std::vector<NumberRange> windows{};
     std::vector<int64_t> scores{};
   };
 
+  // Returns a column's values in rising order. They are sorted anew for each use: kept, those of
+  // all columns would take more than the table.
+  std::vector<Run> RunsOf(uint32_t feature) const;
   void Offer(Column& column) const;
 
+  const Table& rows_;
   const double counted_;
   const WindowParts parts_;
   std::vector<Feature> features_;

@@ -96,7 +96,8 @@ TEST(CorrectedTest, PublicEvidenceIsThePredictorAlone) {
   EXPECT_GT(Accuracy(study.ModelOf(fit)), 0.9);
 }
 
-// Of a nominal 95 %, 92 % of the answers held over 12 studies of 50, 200 or 1000 public rows.
+// Intervals of a nominal 95 % held 92 % of the answers in 12 studies of 50, 200 or 1000 public
+// rows.
 TEST(CorrectedTest, PublicAnswersHaveTheErrorThatPublicLabelsLeave) {
   const HalvesStudy study(Halves(200, 1));
   const Model model = study.ModelOf(*study.Estimator().Estimate({}, Evidence::kPublic));

@@ -132,7 +132,7 @@ std::vector<double> HitsOf(absl::Span<const double> held_out, const Table& rows)
   return hits;
 }
 
-// Of a study's counts, how many reports there would be and their noise: without what is public.
+// Returns how many reports a study would have and their noise, without what is public.
 StatusOr<std::vector<PrivateCounts>> ExpectCounts(const Forest& forest, const Table& rows,
                                                   double devices, const MechanismCost& cost) {
   std::vector<PrivateCounts> expected;
