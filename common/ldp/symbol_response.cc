@@ -33,12 +33,14 @@ SymbolResponse::SymbolResponse(MechanismKind kind, const Budget& epsilon, const 
          shape.symbols) {}
 
 // Proved for every map to symbols: tests/proofs/statements.v. The model draws and writes the same.
+//
+// Makes both draws whichever is sent: else the time that a report takes would tell truth from lie.
 StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t column,
                                               PrivateRandom& random) const {
   COPPICE_ASSIGN_OR_RETURN(const bool kept, random.Bernoulli(keep_rate_, kKeepAlways));
-  if (kept) return SymbolOf(column, CellOf(value, domain()));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t any, random.UniformBelow(symbols()));
-  return static_cast<uint32_t>(any);
+  const uint32_t truth = SymbolOf(column, CellOf(value, domain()));
+  return kept ? truth : static_cast<uint32_t>(any);
 }
 
 Status SymbolResponse::Write(LeafLabel value, uint32_t column, PrivateRandom& random,

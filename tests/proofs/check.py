@@ -37,10 +37,9 @@ TWINS = [
     ("models", "let term := term * nanos / (unit * k) in",
      "let term := (term * nanos + unit * k - 1) / (unit * k) in"),  # an exponential rounded up
     ("models", "(kMaxExponent * unit)) unit 1", "(kMaxExponent * unit)) kNanosPerEpsilon 1"),
-    ("models", "UniformBelow symbols (fun any => Return", "UniformBelow (symbols - 1) (fun any => Return"),
+    ("models", "UniformBelow symbols (fun any => Return (if", "UniformBelow (symbols - 1) (fun any => Return (if"),
     ("models", "Bernoulli rate kKeepAlways (fun kept", "Bernoulli rate (kKeepAlways - 1) (fun kept"),
-    ("models", "if kept then Return symbol else UniformBelow symbols (fun any => Return any))",
-     "if kept then Return symbol else Return 0)"),  # a symbol that is never drawn
+    ("models", "(if kept then symbol else any)", "(if kept then symbol else 0)"),  # a symbol that is never drawn
     ("models", "UniformBelow kept (fun in_window", "UniformBelow (kept + 1) (fun in_window"),
     ("models", "let steps := 2 * (reach - half_width) in", "let steps := 2 * reach in"),
     ("models", "let symbols := 2 * reach + 1 in", "let symbols := 2 * reach in"),

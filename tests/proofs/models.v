@@ -72,7 +72,7 @@ Definition little_endian (bytes number : Z) : list Z :=
 
 Definition draw_symbol (rate symbols symbol : Z) : program Z :=
   Bernoulli rate kKeepAlways (fun kept =>
-    if kept then Return symbol else UniformBelow symbols (fun any => Return any)).
+    UniformBelow symbols (fun any => Return (if kept then symbol else any))).
 (* SymbolResponse::Write(): a payload in bytes. *)
 Definition symbol_response (nanos symbols : Z) : Z -> program (list Z) :=
   let rate := keep_rate nanos 1 symbols in

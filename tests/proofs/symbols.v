@@ -115,14 +115,16 @@ Proof.
   apply Rmult_le_compat_r; [nra|]. apply Rmult_le_compat_l; lra.
 Qed.
 
-Lemma expect_symbol nanos symbols symbol f :
+Lemma expect_symbol nanos symbols symbol f : (0 < symbols)%Z ->
   let k := IZR (keep_rate nanos 1 symbols) / IZR kKeepAlways in
   expect (law_of (draw_symbol (keep_rate nanos 1 symbols) symbols symbol)) f
   = k * f symbol + (1 - k) * expect (uniform_law symbols) f.
 Proof.
-  unfold draw_symbol. cbn [law_of]. rewrite expect_bind, expect_bernoulli by reflexivity.
-  cbn [law_of]. rewrite expect_certain, expect_bind. f_equal. f_equal.
-  apply expect_ext. intro. rewrite expect_certain. reflexivity.
+  intros S k. unfold draw_symbol. cbn [law_of]. rewrite expect_bind, expect_bernoulli by reflexivity.
+  cbn [law_of]. rewrite !expect_bind. fold k. f_equal; f_equal.
+  - rewrite (expect_ext _ _ (fun _ => f symbol)) by (intro; cbn [law_of]; apply expect_certain).
+    rewrite expect_constant, law_total; [lra|apply is_law_uniform, S].
+  - apply expect_ext. intro. cbn [law_of]. apply expect_certain.
 Qed.
 
 Lemma draw_symbol_dominated nanos symbols a b :
@@ -131,7 +133,7 @@ Lemma draw_symbol_dominated nanos symbols a b :
     (law_of (draw_symbol (keep_rate nanos 1 symbols) symbols a))
     (law_of (draw_symbol (keep_rate nanos 1 symbols) symbols b)).
 Proof.
-  intros N A B f F. rewrite !expect_symbol.
+  intros N A B f F. rewrite !expect_symbol by lia.
   destruct (keep_rate_ratio nanos 1%Z symbols N) as [K R]; [lia|lia|].
   set (k := IZR (keep_rate nanos 1 symbols) / IZR kKeepAlways) in *. clearbody k.
   pose proof (uniform_share symbols a f A F) as Share.
@@ -161,8 +163,7 @@ Proof.
   intros N Sy. unfold draw_symbol. cbn [law_of].
   destruct (keep_rate_is_largest_holds nanos 1%Z symbols N) as [B _]; [lia|lia|].
   apply is_law_bind; [apply is_law_bernoulli; [lia|reflexivity]|].
-  intros []; [apply is_law_certain|]. cbn [law_of].
-  apply is_law_bind; [apply is_law_uniform; lia|]. intro. apply is_law_certain.
+  intro. cbn [law_of]. apply is_law_bind; [apply is_law_uniform; lia|]. intro. apply is_law_certain.
 Qed.
 
 Lemma symbol_response_dominated nanos symbols a b :
@@ -181,8 +182,7 @@ Proof.
   intros N Sy. unfold symbol_response, draw_symbol. cbv zeta. cbn [then_ law_of].
   destruct (keep_rate_is_largest_holds nanos 1%Z symbols N) as [B _]; [lia|lia|].
   apply is_law_bind; [apply is_law_bernoulli; [lia|reflexivity]|].
-  intros []; cbn [then_ law_of]; [apply is_law_certain|].
-  apply is_law_bind; [apply is_law_uniform; lia|]. intro. apply is_law_certain.
+  intro. cbn [then_ law_of]. apply is_law_bind; [apply is_law_uniform; lia|]. intro. apply is_law_certain.
 Qed.
 
 (* Any map from a column and a row to the symbols gives a private mechanism. *)

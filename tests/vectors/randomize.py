@@ -232,8 +232,8 @@ class Symbols(Mechanism):
     def randomize(self, leaf, label, column, stream):
         rate = keep_rate(self.nanos, 1, self.symbols)
         symbol = self.symbol(column, leaf * self.classes + label)
-        if stream.below(1 << 62) >= rate:
-            symbol = stream.below(self.symbols)
+        kept, anything = stream.below(1 << 62) < rate, stream.below(self.symbols)
+        symbol = symbol if kept else anything
         return symbol.to_bytes(((self.symbols - 1).bit_length() + 7) // 8, "little")
 
 
