@@ -103,7 +103,7 @@ class Check:
                   'exec "$0" --gtest_break_on_failure --gtest_brief=1')
         child = subprocess.Popen(["/bin/sh", "-c", limits, str(program)], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                 env=dict(os.environ, COPPICE_MUTANT=str(mutant)))
+                                 env=dict(os.environ, COPPICE_MUTANT=str(mutant), COPPICE_SOURCE_DIR=str(ROOT)))
         asleep = threading.Timer(MAX_WALL_SECONDS, os.kill, (child.pid, signal.SIGKILL))
         asleep.start()
         _, status, usage = os.wait4(child.pid, 0)
