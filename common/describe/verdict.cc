@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/describe/describe.h"
+#include "common/describe/paperwork.h"
 #include "common/describe/shuffled_promise.h"
 #include "common/describe/text.h"
 #include "common/ldp/amplification.h"
@@ -105,6 +106,7 @@ Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& cura
   for (const CertificateText::Section& section : verdict.words.sections) {
     verdict.json["words"].push_back({{"title", section.title}, {"sentences", section.sentences}});
   }
+  if (verdict.status.ok()) verdict.json["questions"] = DescribeReview(AnswerReview(certificate));
   if (!verdict.status.ok()) {
     verdict.status =
         FailedPreconditionError(StrCat("do not use this model: ", verdict.status.message()));

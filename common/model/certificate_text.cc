@@ -20,17 +20,6 @@ constexpr int kEpsilonDecimals = 9;   // nanos
 constexpr int kDeltaDecimals = 18;    // atto
 constexpr int kRhoDecimals = 12;      // pico
 
-// The promise that the certificate makes, recognized by its text about neighbours.
-enum class Promise { kLocal, kRow, kLabel, kNone, kOther };
-
-Promise PromiseOf(const Certificate& certificate) {
-  const std::string& neighbouring = certificate.neighbouring;
-  if (EndsWith(neighbouring, "(local)")) return Promise::kLocal;
-  if (neighbouring == "one row more or less") return Promise::kRow;
-  if (StartsWith(neighbouring, "the label of one row")) return Promise::kLabel;
-  return StartsWith(neighbouring, "none") ? Promise::kNone : Promise::kOther;
-}
-
 // Formats `units` of 10^-decimals exactly: "0.25", "1e-10".
 std::string Decimal(uint64_t units, int decimals) {
   if (units == 0) return "0";
@@ -290,9 +279,7 @@ void AddCentralLimits(const Certificate& certificate, std::vector<std::string>& 
   sentences.emplace_back(
       "A person with several rows pays for each. Models add up: those of one dataset up to its "
       "budget, those of other datasets with the same people without a bound.");
-  sentences.emplace_back(
-      "How long the training took, and sizes of what is stored, may tell the number of rows to "
-      "whoever shares the machine.");
+  sentences.emplace_back(kTrainingTells);
 }
 
 Section NotCovered(const Certificate& certificate) {
@@ -341,6 +328,14 @@ std::string PromiseInALine(const Certificate& certificate) {
 }
 
 }  // namespace
+
+Promise PromiseOf(const Certificate& certificate) {
+  const std::string& neighbouring = certificate.neighbouring;
+  if (EndsWith(neighbouring, "(local)")) return Promise::kLocal;
+  if (neighbouring == "one row more or less") return Promise::kRow;
+  if (StartsWith(neighbouring, "the label of one row")) return Promise::kLabel;
+  return StartsWith(neighbouring, "none") ? Promise::kNone : Promise::kOther;
+}
 
 CertificateText DescribeCertificate(const Certificate& certificate) {
   return {.sections = {Released(certificate), PrivateTo(certificate), Meaning(certificate),

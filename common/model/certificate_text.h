@@ -10,12 +10,17 @@
 #ifndef COPPICE_COMMON_MODEL_CERTIFICATE_TEXT_H_
 #define COPPICE_COMMON_MODEL_CERTIFICATE_TEXT_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "common/model/certificate.h"
 
 namespace coppice {
+
+// The promise that a certificate makes, recognized by its text about neighbours.
+enum class Promise { kLocal, kRow, kLabel, kNone, kOther };
+Promise PromiseOf(const Certificate& certificate);
 
 struct CertificateText {
   struct Section {
@@ -24,6 +29,14 @@ struct CertificateText {
   };
   std::vector<Section> sections;
 };
+
+// What training shows to whoever shares the curator's machine.
+inline constexpr char kTrainingTells[] =
+    "How long the training took, and sizes of what is stored, may tell the number of rows to "
+    "whoever shares the machine.";
+
+// Sections of DescribeCertificate(), by their place in it.
+enum CertificateSection : size_t { kReleased, kProtectedFrom, kMeaning, kNotCovered };
 
 CertificateText DescribeCertificate(const Certificate& certificate);
 

@@ -47,6 +47,20 @@ std::string Words(const Json& verdict) {
   return html;
 }
 
+// What a review asks, and what a person has to add.
+std::string Questions(const Json& verdict) {
+  std::string html;
+  for (const Json& one : verdict.value("questions", Json::array())) {
+    Json sentences = Json::array();
+    if (one.contains("answer")) sentences.push_back(one["answer"]);
+    if (one.contains("to_say")) {
+      sentences.push_back(StrCat("Only you can say: ", one.value("to_say", ""), "."));
+    }
+    html += Section(one.value("question", ""), Sentences(sentences));
+  }
+  return html.empty() ? "" : Details("For a review: the questions of NIST SP 800-226", html);
+}
+
 Figure SignatureFigure(const Json& verdict) {
   const std::string state = verdict.value("signature", "");
   if (state == "unsigned") return {"Signed by the curator", "no", "nothing shows who made it"};
@@ -92,7 +106,8 @@ std::string Facts(const Json& verdict) {
 std::string CertificatePage(const Json& verdict) {
   // The words tell the releases too, so the table is only for a certificate that does not add up.
   const std::string words = Words(verdict);
-  const std::string body = StrCat(Facts(verdict), words.empty() ? Releases(verdict) : words);
+  const std::string body =
+      StrCat(Facts(verdict), words.empty() ? Releases(verdict) : words, Questions(verdict));
   const std::string neighbouring = verdict.value("neighbouring", "");
   return RenderDocument(
       {.kind = "Privacy certificate",

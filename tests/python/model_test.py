@@ -1,14 +1,19 @@
 """Models as Python holds them: what they explain, who signed them, and what other runtimes make of them."""
 
+import json
+import os
+import pathlib
 import subprocess
 import warnings
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 import coppice
-from curator import BIN, SCHEMA, Curator, customers
+from curator import BIN, ROOT, SCHEMA, Curator, customers
 
 FEATURES = ["age", "plan", "member"]
 
@@ -23,6 +28,43 @@ def fitted(people):
             categories={"plan": ["basic", "plus", "gold"]},
             classes=["leaves", "stays"],
         ).fit(people[FEATURES], people["label"])
+
+
+class TestPaperwork:
+    @pytest.fixture
+    def registry_schema(self):
+        data = pathlib.Path(os.environ.get("COPPICE_DATA_DIR", ROOT / "../shared/data"))
+        path = data.parent / "registry/deployments-schema.yaml"
+        if not path.exists():
+            pytest.skip(f"the registry's schema is not at {path}")
+        return yaml.safe_load(path.read_text())
+
+    def test_an_entry_is_what_the_registry_takes(self, fitted, registry_schema):
+        entry = yaml.safe_load(fitted.model_.registry_entry())
+        jsonschema.validate(entry, registry_schema, format_checker=jsonschema.FormatChecker())
+        loss = entry["deployment"]["privacy_loss"]
+        assert loss["privacy_parameters"] == {"epsilon": 4}
+        assert entry["deployment"]["deployment_model"]["model_name"] == "Central"
+        assert "TO SAY: " in entry["deployment"]["basic"]["intended_use"]
+
+    def test_the_terminal_writes_the_same(self, fitted, tmp_path):
+        file = tmp_path / "model.json"
+        fitted.model_.save(file)
+        verify = [BIN / "coppice", "model", "verify", "--file", file]
+        printed = subprocess.run([*verify, "--registry"], capture_output=True, text=True, check=True).stdout
+        assert printed == fitted.model_.registry_entry()
+        answers = json.loads(subprocess.run([*verify, "--json"], capture_output=True, text=True, check=True).stdout)
+        assert [one["question"] for one in answers["questions"]] == [
+            one["question"] for one in fitted.privacy_.questions]
+
+    def test_a_model_without_privacy_is_not_registered(self, people):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator = coppice.PrivateTreeRegressor(
+                epsilon=float("inf"), bounds={"age": (18, 90)}, target_bounds=(0, 120)
+            ).fit(people[["age"]], people["spends"])
+        with pytest.raises(coppice.CoppiceError, match="nothing to register"):
+            estimator.model_.registry_entry()
 
 
 class TestExplaining:

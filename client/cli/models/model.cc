@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/terminal/output.h"
@@ -11,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/describe/describe.h"
+#include "common/describe/paperwork.h"
 #include "common/describe/verdict.h"
 #include "common/pages/pages.h"
 #include "common/terms/public_key_file.h"
@@ -221,9 +224,12 @@ void AddDelete(const Command& noun) {
 
 struct VerifyFlags : ModelOrFileFlags {
   std::string html_file;
+  bool registry = false;
   std::string curator_key;
   bool force = false;
 };
+
+std::string Today() { return absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()); }
 
 Status Verify(const VerifyFlags& flags) {
   std::optional<PublicKey> curator_key;
@@ -237,12 +243,19 @@ Status Verify(const VerifyFlags& flags) {
         WriteResult(flags.html_file, report::CertificatePage(verdict.json), flags.force));
     if (flags.html_file == "-") return verdict.status;
   }
+  if (flags.registry) {
+    COPPICE_RETURN_IF_ERROR(verdict.status);  // a model that must be refused is not registered
+    COPPICE_ASSIGN_OR_RETURN(const std::string entry, RegistryEntry(model, Today()));
+    PrintText(entry);
+    return OkStatus();
+  }
   if (flags.output.json) {
     PrintObject(verdict.json, /*json=*/true);
     return verdict.status;
   }
   PrintRows(verdict.json["releases"].get<std::vector<Json>>(), /*json=*/false);
-  for (const char* shown_apart : {"releases", "words"}) verdict.json.erase(shown_apart);
+  for (const char* shown_apart : {"releases", "words", "questions"})
+    verdict.json.erase(shown_apart);
   PrintText("\n");
   PrintObject(verdict.json, /*json=*/false);
   PrintText(ToText(verdict.words));
@@ -262,6 +275,9 @@ void AddVerify(const Command& noun) {
   verb.Add("--html", flags->html_file,
            "Write the certificate as a page too, for people; - is stdout")
       .Takes("FILE");
+  verb.AddSwitch("--registry", flags->registry,
+                 "Print instead, as YAML, an entry of the public registry of deployments of "
+                 "differential privacy; what only a person can say is marked TO SAY");
   verb.AddSwitch("--force", flags->force, "Replace the page if there is one");
   AddModelOrFileFlags(verb, flags);
   SetAction(verb, flags, Verify);

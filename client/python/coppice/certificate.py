@@ -70,6 +70,8 @@ class Certificate:
         What the estimator made of its evidence; empty if it cannot tell.
     words : list of dict
         What `str` says: sections with a title and sentences.
+    questions : list of dict
+        The questions of NIST SP 800-226: `question`, `answer`, and `to_say`, what only a person can say.
     relay : RelayPromise or None
         The promise towards a curator that does not collude with the study's relay; None: there is none.
     """
@@ -86,6 +88,7 @@ class Certificate:
     code_version: str = field(repr=False)
     diagnosis: str = field(repr=False)
     words: list[dict[str, Any]] = field(repr=False)
+    questions: list[dict[str, Any]] = field(repr=False)
     relay: Optional[RelayPromise] = None
 
     def __str__(self) -> str:
@@ -109,6 +112,7 @@ class Certificate:
             "delta": self.delta,
             "neighbouring": self.neighbouring,
             "words": self.words,
+            "questions": self.questions,
         }
         return _core.certificate_page(json.dumps(page))
 

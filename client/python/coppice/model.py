@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from typing import Any, Optional, Union
 
@@ -93,6 +94,19 @@ class Model:
         described = dict(self._core.certificate)
         relay = described.pop("relay")
         return Certificate(relay=relay and RelayPromise(**relay), **described)
+
+    def registry_entry(self) -> str:
+        """Return an entry of the public registry of deployments of differential privacy, in YAML.
+
+        What only a person can say is marked TO SAY, and listed at the top.
+
+        Raises
+        ------
+        RuntimeError
+            If the model was trained without privacy.
+        """
+        today = datetime.datetime.now(datetime.timezone.utc).date()
+        return self._core.registry_entry(today.isoformat())
 
     @property
     def num_trees(self) -> int:

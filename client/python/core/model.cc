@@ -24,6 +24,7 @@
 #include "common/base/system_clock.h"
 #include "common/base/text.h"
 #include "common/base/write_file.h"
+#include "common/describe/paperwork.h"
 #include "common/export/formats.h"
 #include "common/model/certificate_text.h"
 #include "common/model/explain.h"
@@ -259,6 +260,18 @@ py::list WordsOf(const Certificate& certificate) {
   return sections;
 }
 
+py::list QuestionsOf(const Certificate& certificate) {
+  py::list questions;
+  for (const ReviewAnswer& one : AnswerReview(certificate)) {
+    py::dict described;
+    described["question"] = one.question;
+    described["answer"] = one.answer;
+    described["to_say"] = one.to_say;
+    questions.append(described);
+  }
+  return questions;
+}
+
 // None where nothing is promised.
 py::object DescribeRelay(const RelayBound& relay) {
   if (relay.epsilon_nanos == 0) return py::none();
@@ -291,6 +304,7 @@ py::dict DescribeCertificateOf(const Model& model) {
   described["releases"] = releases;
   described["relay"] = DescribeRelay(certificate.relay);
   described["words"] = WordsOf(certificate);
+  described["questions"] = QuestionsOf(certificate);
   return described;
 }
 
@@ -348,6 +362,12 @@ void BindModel(py::module_& module) {
       .def_property_readonly(
           "certificate",
           [](const TrainedModel& self) { return DescribeCertificateOf(*self.model); })
+      .def(
+          "registry_entry",
+          [](const TrainedModel& self, const std::string& today) {
+            return ValueOrRaise(RegistryEntry(self.message, today));
+          },
+          py::arg("today"))
       .def_property_readonly("importances",
                              [](const TrainedModel& self) { return ImportancesOf(*self.model); })
       .def_property_readonly("num_trees",
