@@ -209,7 +209,7 @@ Qed.
 Lemma proper_unary p q size cell : (0 < q < 2 ^ 32)%Z -> (0 <= p <= 2 ^ 32)%Z -> proper (unary p q size cell).
 Proof.
   intros Q P. unfold unary. apply proper_then.
-  - generalize (Z.to_nat size) as rounds. intro rounds. generalize 0%Z as position, (@nil Z) as h.
+  - generalize (S (Z.to_nat size)) as rounds. intro rounds. generalize 0%Z as position, (@nil Z) as h.
     induction rounds as [|rounds IH]; intros position h; cbn [successes]; [exact I|].
     apply proper_then.
     + induction (batch_size (2 ^ 32 - q) size); cbn [geometric_batch proper]; [exact I|].

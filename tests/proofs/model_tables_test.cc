@@ -311,7 +311,9 @@ Mistake Make() {
 class PlantedMistakeTest : public ::testing::TestWithParam<MechanismKind> {};
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedMistakeTest,
-                         ::testing::Values(MechanismKind::kDirect, MechanismKind::kHadamardResponse,
+                         ::testing::Values(MechanismKind::kSymmetricUnary,
+                                           MechanismKind::kOptimizedUnary, MechanismKind::kDirect,
+                                           MechanismKind::kHadamardResponse,
                                            MechanismKind::kLocalHashing,
                                            MechanismKind::kSignedHadamard,
                                            MechanismKind::kWindowResponse),
@@ -325,7 +327,17 @@ TEST_P(PlantedMistakeTest, IsFound) {
   EXPECT_GT(rate.rows, 100);
 }
 
-TEST_P(PlantedMistakeTest, OneSymbolTooFewIsFound) {
+// Bits are drawn by steps, and not by uniform numbers.
+class PlantedSymbolTest : public ::testing::TestWithParam<MechanismKind> {};
+
+INSTANTIATE_TEST_SUITE_P(All, PlantedSymbolTest,
+                         ::testing::Values(MechanismKind::kDirect, MechanismKind::kHadamardResponse,
+                                           MechanismKind::kLocalHashing,
+                                           MechanismKind::kSignedHadamard,
+                                           MechanismKind::kWindowResponse),
+                         [](const auto& test) { return std::string(MechanismName(test.param)); });
+
+TEST_P(PlantedSymbolTest, OneTooFewIsFound) {
   EXPECT_GT(CompareReports(GetParam(), Make<OneSymbolTooFew>()).wrong, 0);
 }
 

@@ -222,7 +222,7 @@ Definition bit_payload (bits : Z) (ones : list Z) : list Z :=
 
 (* UnaryVector::Write(): the row's bit is one with p / 2^32, every other with q / 2^32. *)
 Definition unary (p q bits cell : Z) : program (list Z) :=
-  then_ (successes (Z.to_nat bits) (2 ^ 32 - q) bits 0 []) (fun hits =>
+  then_ (successes (S (Z.to_nat bits)) (2 ^ 32 - q) bits 0 []) (fun hits =>
     let others := filter (fun i => negb (i =? cell)) hits in
     Bernoulli p (2 ^ 32) (fun one =>
     Return (bit_payload bits (if one then cell :: others else others)))).

@@ -65,6 +65,8 @@ Definition program_of (c : case) : Z -> input -> program (list Z) :=
     let report := m (nanos c) (leaves c) (classes c) in
     fun column x => with_numbers (report column) x in
   if kind c =? 10 then let report := window_response (nanos c) (reach c) (half_width c) in fun _ x => report x
+  else if kind c =? 3 then run symmetric_unary
+  else if kind c =? 4 then run optimized_unary
   else if kind c =? 6 then run direct
   else if kind c =? 7 then run hadamard_response
   else if kind c =? 8 then run local_hashing
@@ -88,8 +90,7 @@ Definition head (c : case) : list Z :=
   [kind c; nanos c; leaves c; classes c; reach c; half_width c; columns c].
 
 (* The steps that tell positions in so few cells apart, and the most. *)
-Definition steps_for (c : case) : list Z :=
-  below (leaves c * classes c) ++ [leaves c * classes c; kManySteps].
+Definition steps_for (c : case) : list Z := below (leaves c * classes c + 1) ++ [kManySteps].
 
 Definition whole_case (c : case) : list (list Z) * list Z :=
   let report := program_of c in
@@ -128,6 +129,8 @@ Definition small_cases : list case :=
     [(1, 2); (2, 2); (1, 3)]) [10000000; 1000000000; 4000000000]) symbol_kinds
   ++ map (fun k => joint k 2000000000 3 3) symbol_kinds
   ++ flat_map (fun n => map (fun l => joint 9 n l 2) [1; 2; 3; 5]) [10000000; 1000000000; 20000000000]
+  ++ flat_map (fun n => [joint 3 n 1 2; joint 4 n 1 2]) [10000000; 1000000000; 20000000000]
+  ++ [joint 4 1000000000 1 3]
   ++ [window 10000000 1 0; window 1000000000 2 1; window 2000000000 4 1; window 4000000000 3 2].
 
 (* Epsilons from .01 to 1000, with the ends and those beside whole numbers. *)
@@ -146,6 +149,9 @@ Definition large_cases : list case :=
   ++ map (fun k => joint k 1000000000 4096 3) symbol_kinds ++ [joint 6 10000000 2097152 2]
   ++ map (fun seed => let reach := 1 + number seed 63 in
        window (some_nanos (next_seed seed)) reach (number (next_seed (seed + 1)) reach)) (seeds 60 7)
+  ++ flat_map (fun seed => let l := 1 + number seed 40 in
+       [joint 3 (some_nanos (next_seed seed)) l 2; joint 4 (some_nanos (next_seed seed)) l 3]) (seeds 10 5)
+  ++ [joint 3 1000000000 64 3; joint 4 4000000000 128 2]
   ++ [window 20000000000 63 0; window 10000000 63 62; window 1000000000000 63 31].
 
 (* ---- rates ---- *)
