@@ -20,7 +20,7 @@ import reference_cpp
 import reference_protocol
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT_PAGES = {"README.md": "overview", "SECURITY.md": "security", "CHANGELOG.md": "changelog"}
+ROOT_PAGES = {"README.md": "overview", "SECURITY.md": "security", "CHANGELOG.md": "changelog", "CONTRIBUTING.md": "contribute"}
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 FENCE = re.compile(r"^ *```")
 LANGUAGES = {".cc": "cpp", ".h": "cpp", ".c": "c", ".proto": "protobuf", ".py": "python", ".sh": "sh", ".json": "json", ".toml": "toml",

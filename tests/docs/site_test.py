@@ -31,7 +31,7 @@ import missing_package  # noqa: E402
 # As coppiced sends the site (server/http/site.cc), with the scripts of the search page or of others.
 POLICY = "default-src 'none'; script-src {}; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 TREES = ("client", "cmake", "common", "deploy", "docs", "proto", "server")
-FILES = ("README.md", "SECURITY.md", "CHANGELOG.md", "CMakeLists.txt")
+FILES = ("README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", "CMakeLists.txt")
 COMMON_CHECKS = "document.querySelectorAll('h1').length === 1 && document.querySelector('main') !== null && document.title !== ''"
 
 
