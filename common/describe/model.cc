@@ -31,7 +31,8 @@ Description DescribeModel(const v1::Model& model) {
   if (of_a_study) {
     json.erase("job");
   } else {
-    for (const char* absent : {"study", "reports", "public_rows"}) json.erase(absent);
+    for (const char* absent : {"study", "reports"}) json.erase(absent);
+    if (certificate.public_rows() == 0) json.erase("public_rows");
   }
   json["leaves"] = CountLeaves(model.forest());
   json["trees"] = model.forest().trees_size();
@@ -48,6 +49,9 @@ Description DescribeModel(const v1::Model& model) {
     json["relay_delta"] = DeltaNumber(relay.delta_atto());
     json["relay_honest_reports"] = relay.honest_reports();
     json["relay_batches"] = relay.batches();
+  }
+  if (!certificate.public_rows_sha256().empty()) {
+    json["public_rows_sha256"] = certificate.public_rows_sha256();
   }
   json["public_inputs"] = Description::array();
   for (const std::string& input : certificate.public_inputs()) {

@@ -93,6 +93,10 @@ Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& cura
                   {"epsilon_of_releases", cost.ok() ? Json(EpsilonNumber(*cost)) : Json()}};
   if (certificate.delta_atto > 0) verdict.json["delta"] = DeltaNumber(certificate.delta_atto);
   verdict.json["neighbouring"] = certificate.neighbouring;
+  if (!certificate.public_rows_sha256.empty()) {
+    verdict.json["public_rows"] = certificate.public_rows;
+    verdict.json["public_rows_sha256"] = certificate.public_rows_sha256;
+  }
   verdict.json.update(promises);
   verdict.json["releases"] = Json::array();
   for (const v1::Release& release : model.certificate().releases()) {
@@ -112,6 +116,25 @@ Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& cura
         FailedPreconditionError(StrCat("do not use this model: ", verdict.status.message()));
   }
   return verdict;
+}
+
+void AddPublicRows(const v1::Certificate& certificate, const std::string& digest,
+                   Verdict& verdict) {
+  const std::string& named = certificate.public_rows_sha256();
+  if (named.empty()) {
+    verdict.status.Update(InvalidArgumentError(
+        "the certificate names no public rows to compare with: leave --public out"));
+    return;
+  }
+  const bool same = digest == named;
+  verdict.json["public_rows_match"] = same;
+  if (same) return;
+  verdict.json["verified"] = false;
+  verdict.status.Update(FailedPreconditionError(
+      StrCat("these are not the ", certificate.public_rows(),
+             " public rows that the model was trained from: their digest is ", digest,
+             ", and the certificate names ", Printable(named),
+             ". Rows, columns and their order must be the same, and the schema's bounds too")));
 }
 
 std::string ToText(const CertificateText& words) {

@@ -30,6 +30,11 @@ struct Verdict {
 Verdict VerifyModel(const v1::Model& model,
                     const std::optional<PublicKey>& curator_key = std::nullopt);
 
+// Adds to a verdict whether `digest`, which is RowsDigest() of somebody's rows, is that of the
+// public rows which the certificate names. If not, the status of a sound model becomes
+// FailedPrecondition; if it names none, InvalidArgument.
+void AddPublicRows(const v1::Certificate& certificate, const std::string& digest, Verdict& verdict);
+
 // Prints titles, each followed by its sentences, one per line.
 std::string ToText(const CertificateText& words);
 

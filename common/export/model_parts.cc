@@ -65,6 +65,9 @@ Json CertificateJson(const Certificate& certificate) {
                {"fingerprint", certificate.fingerprint},
                {"code_version", certificate.code_version},
                {"diagnosis", certificate.diagnosis}};
+  if (!certificate.public_rows_sha256.empty()) {
+    json["public_rows_sha256"] = certificate.public_rows_sha256;
+  }
   json["releases"] = Json::array();
   for (const Release& release : certificate.releases) {
     json["releases"].push_back(ReleaseJson(release));

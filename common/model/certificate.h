@@ -72,6 +72,9 @@ struct Certificate {
   std::string estimator;                   // "weighted lambda=1", "prune", "smooth"
   uint64_t reports = 0;                    // accepted and counted
   uint64_t public_rows = 0;
+  // Their SHA-256 (common/table/rows_digest.h), in lower-case hex; empty where they have none:
+  // those of studies.
+  std::string public_rows_sha256{};
   std::string fingerprint;  // fingerprint of the study's terms, lower-case hex
   std::string code_version;
   // The estimator's finding on its evidence, in words; empty if it cannot tell.

@@ -265,9 +265,16 @@ void AddLocalLimits(const Certificate& certificate, std::vector<std::string>& se
 
 void AddCentralLimits(const Certificate& certificate, std::vector<std::string>& sentences) {
   if (certificate.public_rows > 0) {
-    sentences.push_back(StrCat("The ", certificate.public_rows,
-                               " public rows are known to everyone who holds the model, which may "
-                               "contain them. Whoever is in both tables is not protected."));
+    sentences.push_back(
+        StrCat("The ", certificate.public_rows,
+               " public rows are known to everyone who holds the model, which may "
+               "contain them. A private row that is public too is not protected, and "
+               "neither is whoever is in both tables."));
+    if (!certificate.diagnosis.empty()) {
+      sentences.push_back(StrCat("What private rows made of them, in the order of training: ",
+                                 Printable(certificate.diagnosis),
+                                 ". Where they do not fit, the model is still not free of them."));
+    }
     sentences.emplace_back(
         "That those rows are public, and were chosen without looking at the private ones, is the "
         "owner's claim: nothing here can check it. Withdrawing them later changes neither the "

@@ -540,6 +540,7 @@ void ListFields(Fields& fields, Certificate& certificate) {
   fields.Number(12, "delta_atto", certificate.delta_atto);
   fields.Message(13, "readers", certificate.readers);
   fields.Message(14, "relay", certificate.relay);
+  fields.Text(15, "public_rows_sha256", certificate.public_rows_sha256);
 }
 
 // A leaf has a probability for each output, so an empty one, of two bytes, is refused when it is

@@ -44,7 +44,7 @@ StatusOr<const trainers::Trainer*> FindOffered(
 
 StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledger::BudgetCap& cap,
                           absl::Span<const trainers::Trainer* const> trainers,
-                          std::shared_ptr<const trainers::PublicRows> public_rows) {
+                          std::shared_ptr<const Table> public_rows) {
   JobPlan plan;
   COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered("spec.algorithm", spec.algorithm, trainers));
   COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, cap.neighbours));

@@ -16,6 +16,7 @@
 #include "common/model/model.h"
 #include "common/privacy/neighbours.h"
 #include "common/schema/schema.h"
+#include "common/table/table.h"
 #include "server/datasets/job.h"
 #include "server/datasets/ledger/accounting.h"
 #include "server/trainers/core/trainer.h"
@@ -39,7 +40,7 @@ StatusOr<const trainers::Trainer*> FindOffered(std::string_view field, std::stri
 // `public_rows` are those that training starts from; null: none.
 StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledger::BudgetCap& cap,
                           absl::Span<const trainers::Trainer* const> trainers,
-                          std::shared_ptr<const trainers::PublicRows> public_rows = nullptr);
+                          std::shared_ptr<const Table> public_rows = nullptr);
 
 // InvalidArgument, with what to change, if the model may take more than the spec allows or, if it
 // does not say, `most_bytes`. A spec cannot allow more than that.

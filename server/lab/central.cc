@@ -36,7 +36,14 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
   report["epsilon"] = flags.epsilon;
   if (flags.delta != "0") report["delta"] = flags.delta;
   report["epsilon_spent"] = scores.epsilon_spent;
-  if (!flags.public_source.empty()) report["public"] = flags.public_source;
+  if (!flags.public_source.empty()) {
+    report["public"] = flags.public_source;
+    // A share is of other rows in each repetition.
+    double share = 0;
+    if (!SimpleAtod(flags.public_source, &share)) {
+      report["public_rows_sha256"] = scores.public_rows_sha256;
+    }
+  }
   report["settings"] = StrJoin(flags.settings, " ");
   report["trees"] = scores.trees;
   report["leaves"] = curves::Summarize(scores.leaves).mean;

@@ -184,7 +184,7 @@ class RandomCase {
       StrAppend(&text, ", ", name, "=", value);
     }
     if (options_.public_rows) {
-      StrAppend(&text, ", ", options_.public_rows->table->num_rows(), " public rows");
+      StrAppend(&text, ", ", options_.public_rows->num_rows(), " public rows");
     }
     if (options_.concentrated) StrAppend(&text, ", in rho");
     return text;
@@ -288,8 +288,7 @@ class RandomCase {
       Example& example = examples.emplace_back(DrawExample());
       example.label = static_cast<uint32_t>(dice_.Whole(0, classes_ - 1));
     }
-    options_.public_rows = std::make_shared<const trainers::PublicRows>(trainers::PublicRows{
-        .table = std::make_shared<const Table>(ToTable(examples)), .sha256 = "0123"});
+    options_.public_rows = std::make_shared<const Table>(ToTable(examples));
     options_.concentrated = with_delta() && dice_.Chance(0.4);
   }
   void DrawBoosting() {

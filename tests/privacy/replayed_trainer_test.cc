@@ -260,9 +260,8 @@ TEST_P(ReplayedTrainerTest, AutoWithPublicRowsCostsWhatWasAskedFor) {
                                          .delta_atto = delta,
                                          .concentrated = states_rho,
                                          .settings = {}};
-          options.public_rows = std::make_shared<const trainers::PublicRows>(trainers::PublicRows{
-              .table =
-                  std::make_shared<const Table>(RandomTable(schema, {.rows = public_rows}, 9))});
+          options.public_rows =
+              std::make_shared<const Table>(RandomTable(schema, {.rows = public_rows}, 9));
           const Table table = RandomTable(schema, {.rows = rows, .unlabelled = 0.1}, rows + 1);
           const Spent spent =
               RunTwice("auto", table, WithARow(table, 1, rows > 1000), options, /*seed=*/rows);

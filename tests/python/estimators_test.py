@@ -40,6 +40,8 @@ class TestPublicRows:
         tree = classifier(declared, epsilon=0.001).fit(rows[100:], answers[100:], public=public_rows)
         public = [line for line in tree.privacy_.public_inputs if line.startswith("public rows: 100")]
         assert len(public) == 1 and "not protected" in public[0]
+        digest = tree.privacy_.public_rows_sha256
+        assert len(digest) == 64 and digest in public[0]
         assert "private rows bear out" in tree.privacy_.releases[-1]["what"]
 
     def test_they_are_refused_before_anything_is_charged(self, people, declared):

@@ -10,6 +10,7 @@
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
+#include "client/cli/tables/input_table.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
@@ -40,15 +41,11 @@ struct CurveFlags {
 };
 
 StatusOr<Table> ReadPublicTable(const CurveFlags& flags, const SchemaFile& schema) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
-  const ReadingNote reading(path);
-  COPPICE_ASSIGN_OR_RETURN(
-      TableFile file,
-      ReadTable(path, schema.schema, {.strict = flags.strict, .format = schema.format}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
-  if (file.table.num_rows() <= kMaxCurveRows) return std::move(file.table);
-  return InvalidArgumentError(StrCat("--data: ", flags.data_file, " has ", file.table.num_rows(),
+  COPPICE_ASSIGN_OR_RETURN(Table table,
+                           ReadInputTable(flags.data_file, schema.schema,
+                                          {.strict = flags.strict, .format = schema.format}));
+  if (table.num_rows() <= kMaxCurveRows) return table;
+  return InvalidArgumentError(StrCat("--data: ", flags.data_file, " has ", table.num_rows(),
                                      " rows, and a curve takes at most ", kMaxCurveRows,
                                      ": `coppice data split --parts ", "sample=", kMaxCurveRows,
                                      ",others=rest` draws as many at random"));

@@ -1,12 +1,16 @@
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
+#include "client/cli/tables/input_table.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status.h"
@@ -16,6 +20,7 @@
 #include "common/describe/paperwork.h"
 #include "common/describe/verdict.h"
 #include "common/pages/pages.h"
+#include "common/table/rows_digest.h"
 #include "common/terms/public_key_file.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
@@ -226,10 +231,23 @@ struct VerifyFlags : ModelOrFileFlags {
   std::string html_file;
   bool registry = false;
   std::string curator_key;
+  std::string public_file;
+  std::vector<std::string> missing;
   bool force = false;
 };
 
 std::string Today() { return absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()); }
+
+// The digest of --public, read with the model's schema as the owner of the job read it.
+StatusOr<std::string> PublicDigest(const VerifyFlags& flags, const v1::Model& model) {
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(model.schema()));
+  const bool has_classes = !schema.target().has_value();
+  COPPICE_ASSIGN_OR_RETURN(
+      const Table rows,
+      ReadInputTable(flags.public_file, std::make_shared<const Schema>(std::move(schema)),
+                     {.allow_unlabelled = has_classes, .format = {.missing = flags.missing}}));
+  return RowsDigest(rows);
+}
 
 Status Verify(const VerifyFlags& flags) {
   std::optional<PublicKey> curator_key;
@@ -238,6 +256,10 @@ Status Verify(const VerifyFlags& flags) {
   }
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(flags));
   Verdict verdict = VerifyModel(model, curator_key);
+  if (!flags.public_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string digest, PublicDigest(flags, model));
+    AddPublicRows(model.certificate(), digest, verdict);
+  }
   if (!flags.html_file.empty()) {
     COPPICE_RETURN_IF_ERROR(
         WriteResult(flags.html_file, report::CertificatePage(verdict.json), flags.force));
@@ -272,6 +294,16 @@ void AddVerify(const Command& noun) {
   AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
                    "Public key of the curator, as `coppice study key` prints it: refuse a model "
                    "that was signed neither by it nor by a key that it endorses");
+  const Flag public_rows =
+      verb.Add("--public", flags->public_file,
+               "Public rows that the job was trained from, CSV or LIBSVM: refuse the model unless "
+               "its certificate names just these; - is stdin")
+          .Takes("FILE");
+  verb.Add("--missing", flags->missing,
+           "Texts that stand for a missing value in --public besides the empty one, by commas: "
+           "NA,?")
+      .SplitAt(',')
+      .Needs(public_rows);
   verb.Add("--html", flags->html_file,
            "Write the certificate as a page too, for people; - is stdout")
       .Takes("FILE");

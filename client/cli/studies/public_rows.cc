@@ -1,7 +1,7 @@
 #include "client/cli/studies/public_rows.h"
 
+#include "client/cli/tables/input_table.h"
 #include "client/cli/terminal/flags.h"
-#include "client/cli/terminal/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/table/read_table.h"
@@ -57,17 +57,14 @@ Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& reque
     *request.mutable_rounding() = ToProto(rounding);
   }
   if (flags.without_rows()) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
-  const ReadingNote reading(path);
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadTable(path, schema.schema,
-                                                           {.strict = flags.strict,
-                                                            .ignore_labels = flags.without_labels(),
-                                                            .format = schema.format}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
-  for (size_t i = 0; i < file.table.num_rows(); ++i) {
-    *request.add_public_rows() = ToProto(RowView(file.table.row(i)));
-    AddLabel(file.table, i, flags.without_labels(), request);
+  COPPICE_ASSIGN_OR_RETURN(const Table rows,
+                           ReadInputTable(flags.file, schema.schema,
+                                          {.strict = flags.strict,
+                                           .ignore_labels = flags.without_labels(),
+                                           .format = schema.format}));
+  for (size_t i = 0; i < rows.num_rows(); ++i) {
+    *request.add_public_rows() = ToProto(RowView(rows.row(i)));
+    AddLabel(rows, i, flags.without_labels(), request);
   }
   return OkStatus();
 }

@@ -64,6 +64,9 @@ class Certificate:
         How many randomized reports it rests on; 0 if it was trained on rows that a curator holds.
     public_rows : int
         How many public rows were used.
+    public_rows_sha256 : str
+        Which, if training started from them: their digest, as ``coppice model verify --public`` computes
+        it; else empty.
     code_version : str
         The version of the program that made it.
     diagnosis : str
@@ -85,6 +88,7 @@ class Certificate:
     public_inputs: list[str] = field(repr=False)
     reports: int = field(repr=False)
     public_rows: int = field(repr=False)
+    public_rows_sha256: str = field(repr=False)
     code_version: str = field(repr=False)
     diagnosis: str = field(repr=False)
     words: list[dict[str, Any]] = field(repr=False)

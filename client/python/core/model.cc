@@ -299,6 +299,7 @@ py::dict DescribeCertificateOf(const Model& model) {
   described["public_inputs"] = certificate.public_inputs;
   described["reports"] = certificate.reports;
   described["public_rows"] = certificate.public_rows;
+  described["public_rows_sha256"] = certificate.public_rows_sha256;
   described["code_version"] = certificate.code_version;
   described["diagnosis"] = certificate.diagnosis;
   described["releases"] = releases;

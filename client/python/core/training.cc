@@ -37,7 +37,7 @@ struct Request {
   uint64_t delta_atto = 0;
   trainers::Settings settings{};
   bool accept_leak = false;
-  std::shared_ptr<const trainers::PublicRows> public_rows{};
+  std::shared_ptr<const Table> public_rows{};
 };
 
 Request MakeRequest(const std::string& algorithm, double epsilon, const std::string& delta,
@@ -48,10 +48,7 @@ Request MakeRequest(const std::string& algorithm, double epsilon, const std::str
                   .delta_atto = ValueOrRaise(ParseDelta(delta)),
                   .settings = trainers::Settings(settings.begin(), settings.end()),
                   .accept_leak = accept_leak};
-  if (public_rows != nullptr) {
-    request.public_rows = std::make_shared<const trainers::PublicRows>(
-        trainers::PublicRows{.table = public_rows->table});
-  }
+  if (public_rows != nullptr) request.public_rows = public_rows->table;
   if (!std::isinf(epsilon) || epsilon < 0) {
     request.epsilon_nanos = EpsilonOf(epsilon).nanos();
   }

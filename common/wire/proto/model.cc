@@ -103,6 +103,7 @@ Certificate ParseCertificate(const v1::Certificate& proto) {
           .estimator = proto.estimator(),
           .reports = proto.reports(),
           .public_rows = proto.public_rows(),
+          .public_rows_sha256 = proto.public_rows_sha256(),
           .fingerprint = proto.fingerprint(),
           .code_version = proto.code_version(),
           .diagnosis = proto.diagnosis(),
@@ -121,6 +122,7 @@ v1::Certificate ToProto(const Certificate& certificate) {
   proto.set_estimator(certificate.estimator);
   proto.set_reports(certificate.reports);
   proto.set_public_rows(certificate.public_rows);
+  proto.set_public_rows_sha256(certificate.public_rows_sha256);
   proto.set_fingerprint(certificate.fingerprint);
   proto.set_code_version(certificate.code_version);
   proto.set_diagnosis(certificate.diagnosis);

@@ -354,7 +354,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     COPPICE_ASSIGN_OR_RETURN(AutoBudgets budgets, AutoBudgetsOf(schema, options));
     if (!options.public_rows) return budgets;
     budgets.has_public_rows = true;
-    COPPICE_RETURN_IF_ERROR(CheckPublicRows(*options.public_rows->table, schema));
+    COPPICE_RETURN_IF_ERROR(CheckPublicRows(*options.public_rows, schema));
     COPPICE_RETURN_IF_ERROR(CheckPublicBudgets(budgets, schema));
     return budgets;
   }
@@ -372,9 +372,8 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
   StatusOr<Model> TrainFromPublic(const AutoBudgets& budgets, const Table& rows,
                                   const TrainOptions& options, PrivateReleaser& releaser,
                                   const TrainProgress& progress) const {
-    COPPICE_ASSIGN_OR_RETURN(
-        const std::unique_ptr<PublicBoost> boost,
-        PublicBoost::Prepare(rows, *options.public_rows->table, budgets, progress));
+    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<PublicBoost> boost,
+                             PublicBoost::Prepare(rows, *options.public_rows, budgets, progress));
     COPPICE_ASSIGN_OR_RETURN(const RowEstimate counted, CountRows(rows, budgets.count, releaser));
     COPPICE_ASSIGN_OR_RETURN(PublicBoosted boosted, boost->Run(counted, releaser, progress));
     if (boosted.left) {

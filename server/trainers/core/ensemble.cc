@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/model/tree.h"
+#include "common/table/rows_digest.h"
 #include "server/trainers/core/leaves.h"
 #include "server/trainers/core/shares.h"
 
@@ -279,11 +280,11 @@ StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, 
   certificate.public_inputs = {"the schema: bounds, vocabularies and classes",
                                "the algorithm and its settings"};
   if (options.public_rows) {
-    certificate.public_rows = options.public_rows->table->num_rows();
-    certificate.public_inputs.push_back(StrCat(
-        "public rows: ", certificate.public_rows,
-        options.public_rows->sha256.empty() ? "" : StrCat(", sha256 ", options.public_rows->sha256),
-        ", not protected: the model may contain them"));
+    certificate.public_rows = options.public_rows->num_rows();
+    certificate.public_rows_sha256 = RowsDigest(*options.public_rows);
+    certificate.public_inputs.push_back(StrCat("public rows: ", certificate.public_rows,
+                                               ", sha256 ", certificate.public_rows_sha256,
+                                               ", not protected: the model may contain them"));
   }
   certificate.estimator =
       StrCat(info.name, options.settings.empty() ? "" : " ",

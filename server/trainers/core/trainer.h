@@ -37,19 +37,11 @@ struct AlgorithmInfo {
   std::string source;   // paper and section
   Neighbours neighbours = Neighbours::kAddOrRemoveRow;
   bool delta = false;        // can use one
-  bool public_rows = false;  // can start from some
+  bool public_rows = false;  // can start from them
   bool is_private = true;    // false: a reference that takes no epsilon, only for coppice-lab
   bool classification = true;
   bool regression = false;
   std::vector<Parameter> parameters;
-};
-
-// Rows that nothing protects, because everybody may see them. That they are public is the owner's
-// claim, which no program can check. They must not depend on the private table in any way: neither
-// on its labels or features, nor on who is in it.
-struct PublicRows {
-  std::shared_ptr<const Table> table;  // with the schema of the private rows
-  std::string sha256{};                // of the bytes that were read, in lower-case hex
 };
 
 struct TrainOptions {
@@ -59,8 +51,11 @@ struct TrainOptions {
   // largest that implies epsilon and delta, and keeps to it whatever it decides.
   bool concentrated = false;
   Settings settings{};  // missing ones have their defaults
-  // For an algorithm that can start from them; null: there are none.
-  std::shared_ptr<const PublicRows> public_rows{};
+  // Rows to start from that nothing protects, because everybody may see them; null: there are none.
+  // That they are public is the owner's claim, which no program can check. They must not depend on
+  // the private table in any way: neither on its labels or features, nor on who is in it. Their
+  // schema is that of the private rows.
+  std::shared_ptr<const Table> public_rows{};
 };
 
 // Called now and then with the finished share, 0 to 1; an error ends the training with that error.

@@ -74,10 +74,7 @@ StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
     PublicRandom seeds(runs.seed, repetition);
     const Split rows = source(seeds.Next());
     trainers::TrainOptions with_rows = options;
-    if (rows.public_rows) {
-      with_rows.public_rows =
-          std::make_shared<const trainers::PublicRows>(trainers::PublicRows{rows.public_rows});
-    }
+    if (rows.public_rows) with_rows.public_rows = rows.public_rows;
     const Stopwatch fitting;
     COPPICE_ASSIGN_OR_RETURN(
         const Model model,
@@ -96,6 +93,7 @@ StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
     }
     if (repetition == 0) {
       scores.epsilon_spent = static_cast<double>(model.certificate().epsilon_nanos) / 1e9;
+      scores.public_rows_sha256 = model.certificate().public_rows_sha256;
       scores.trees = model.forest().size();
     }
     if (repetition == 0 && runs.votes) {

@@ -52,6 +52,7 @@ struct TrainedScores {
   std::vector<double> questions;  // for models that are votes on questions
   std::string votes;              // of the first model
   double epsilon_spent = 0;
+  std::string public_rows_sha256{};  // that the first model started from; empty: none
   size_t trees = 0;
 };
 

@@ -64,6 +64,29 @@ TEST(VerifyModelTest, RefusesAModelWhoseSumDoesNotMatch) {
   EXPECT_EQ(verdict.json["epsilon_of_releases"], 1.5);
 }
 
+TEST(VerifyModelTest, ComparesPublicRowsWithThoseOfTheCertificate) {
+  v1::Model model = SampleModel();
+  Verdict of_none = VerifyModel(model);
+  EXPECT_FALSE(of_none.json.contains("public_rows_sha256"));
+  AddPublicRows(model.certificate(), "12ab", of_none);
+  EXPECT_THAT(of_none.status, StatusIs(StatusCode::kInvalidArgument, HasSubstr("names no public")));
+  model.mutable_certificate()->set_public_rows(200);
+  model.mutable_certificate()->set_public_rows_sha256("12ab");
+  Verdict same = VerifyModel(model);
+  EXPECT_EQ(same.json["public_rows"], 200);
+  EXPECT_EQ(same.json["public_rows_sha256"], "12ab");
+  AddPublicRows(model.certificate(), "12ab", same);
+  EXPECT_OK(same.status);
+  EXPECT_EQ(same.json["public_rows_match"], true);
+  EXPECT_EQ(same.json["verified"], true);
+  Verdict other = VerifyModel(model);
+  AddPublicRows(model.certificate(), "34cd", other);
+  EXPECT_THAT(other.status,
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("not the 200 public rows")));
+  EXPECT_EQ(other.json["public_rows_match"], false);
+  EXPECT_EQ(other.json["verified"], false);
+}
+
 TEST(VerifyModelTest, RefusesAModelThatLeavesAReleaseOut) {
   v1::Model model = SampleModel();
   model.mutable_certificate()->mutable_releases()->RemoveLast();

@@ -62,10 +62,13 @@ TEST(CertificateTextTest, PublicRowsOfATableAreSaidToBeUnprotected) {
   Certificate certificate = Central();
   certificate.public_rows = 200;
   certificate.public_inputs.emplace_back("public rows: 200, sha256 12ab, not protected");
+  certificate.diagnosis = "half of the public rows' scores, which fit in part, then 9 trees";
   EXPECT_THAT(TextOf(certificate),
               AllOf(HasSubstr("the settings; public rows: 200, sha256 12ab, not protected."),
                     HasSubstr("The 200 public rows are known to everyone who holds the model"),
-                    HasSubstr("Whoever is in both tables is not protected."),
+                    HasSubstr("A private row that is public too is not protected, and neither is "
+                              "whoever is in both tables."),
+                    HasSubstr("half of the public rows' scores, which fit in part, then 9 trees."),
                     HasSubstr("is the owner's claim: nothing here can check it.")));
 }
 

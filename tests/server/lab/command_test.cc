@@ -312,6 +312,7 @@ TEST(LabCommandTest, CentralStartsFromPublicRows) {
         Lab("central --algorithm auto --epsilon 0.001" + arguments + source + " 2>/dev/null").out);
     EXPECT_EQ(report["accuracy"]["mean"], 1.0);
     EXPECT_EQ(report["public"], source);
+    EXPECT_EQ(report.contains("public_rows_sha256"), source == file);
   }
   const Outcome of_spe = Lab("central --algorithm spe --epsilon 1" + arguments + "0.25 2>&1");
   EXPECT_EQ(of_spe.exit_code, 1);

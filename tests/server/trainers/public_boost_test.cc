@@ -7,6 +7,7 @@
 #include <random>
 
 #include "common/base/text.h"
+#include "common/table/rows_digest.h"
 #include "server/trainers/boosting/boosting.h"
 #include "server/trainers/boosting/step_prior.h"
 #include "server/trainers/registry.h"
@@ -30,8 +31,7 @@ Status Continue(double) { return OkStatus(); }
 
 TrainOptions Options(const char* epsilon, const Table& public_rows, uint64_t delta_atto = 0) {
   TrainOptions options{.epsilon = *Budget::Parse(epsilon), .delta_atto = delta_atto};
-  options.public_rows = std::make_shared<const PublicRows>(
-      PublicRows{.table = std::make_shared<const Table>(public_rows), .sha256 = "12ab"});
+  options.public_rows = std::make_shared<const Table>(public_rows);
   return options;
 }
 
@@ -133,9 +133,11 @@ TEST(PublicRowsTest, TheCertificateNamesThemAndListsThePlan) {
     ASSERT_OK_AND_ASSIGN(const Model model, Train(rows, options));
     EXPECT_EQ(model.certificate().releases, plan);
     EXPECT_EQ(model.certificate().public_rows, 60u);
-    EXPECT_THAT(
-        model.certificate().public_inputs,
-        Contains("public rows: 60, sha256 12ab, not protected: the model may contain them"));
+    const std::string digest = RowsDigest(*options.public_rows);
+    EXPECT_EQ(model.certificate().public_rows_sha256, digest);
+    EXPECT_THAT(model.certificate().public_inputs,
+                Contains(StrCat("public rows: 60, sha256 ", digest,
+                                ", not protected: the model may contain them")));
     EXPECT_THAT(plan.back().what, HasSubstr("private rows bear out"));
   }
 }
