@@ -132,6 +132,10 @@ Description DescribeDataset(const v1::Dataset& dataset) {
   if (dataset.hold() != v1::LEDGER_HOLD_UNSPECIFIED) {
     json["hold"] = EnumText(dataset.hold());
   }
+  if (dataset.public_rows() > 0) {
+    json["public_rows"] = dataset.public_rows();
+    json["public_rows_sha256"] = dataset.public_rows_sha256();
+  }
   if (!dataset.owner().empty()) json["owner"] = dataset.owner();
   if (dataset.has_hold_lost()) json["hold_lost"] = DescribeCost(dataset.hold_lost());
   if (!dataset.ledger().empty() && !dataset.ledger().rbegin()->hash().empty()) {

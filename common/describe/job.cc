@@ -94,6 +94,10 @@ Description DescribeJob(const v1::Job& job) {
                       {"settings", settings}};
   json["epsilon"] = EpsilonNumber(job.spec().epsilon_nanos());
   json["delta"] = DeltaNumber(job.spec().delta_atto());
+  if (job.public_rows() > 0) {
+    json["public_rows"] = job.public_rows();
+    json["public_rows_sha256"] = job.public_rows_sha256();
+  }
   json["cost"] = DescribeCost(job.cost());
   json["progress"] = job.progress();
   json["seconds_left"] =
@@ -132,10 +136,10 @@ Description DescribePreview(const v1::PreviewJobResponse& preview) {
 
 Description DescribeAlgorithm(const v1::Algorithm& algorithm) {
   Description json = {
-      {"algorithm", algorithm.name()},     {"summary", algorithm.summary()},
-      {"tasks", TasksOf(algorithm)},       {"neighbours", EnumText(algorithm.neighbours())},
-      {"delta", algorithm.delta()},        {"source", algorithm.source()},
-      {"parameters", Description::array()}};
+      {"algorithm", algorithm.name()}, {"summary", algorithm.summary()},
+      {"tasks", TasksOf(algorithm)},   {"neighbours", EnumText(algorithm.neighbours())},
+      {"delta", algorithm.delta()},    {"public_rows", algorithm.public_rows()},
+      {"source", algorithm.source()},  {"parameters", Description::array()}};
   for (const v1::Parameter& parameter : algorithm.parameters()) {
     json["parameters"].push_back(DescribeParameter(parameter));
   }
@@ -147,6 +151,7 @@ std::string AlgorithmText(const v1::Algorithm& algorithm) {
   StrAppend(&text, Wrap(StrCat("For ", StrJoin(TasksOf(algorithm), " and "), "; ",
                                algorithm.delta() ? "epsilon, or epsilon and delta" : "pure epsilon",
                                "; neighbours: ", EnumText(algorithm.neighbours()),
+                               algorithm.public_rows() ? "; can start from public rows" : "",
                                ". Source: ", algorithm.source()),
                         2));
   for (const v1::Parameter& parameter : algorithm.parameters()) {

@@ -22,6 +22,10 @@ inline std::string ChunkPrefix(std::string_view dataset) { return StrCat("chunk/
 inline std::string ChunkKey(std::string_view dataset, uint64_t chunk) {
   return StrCat(ChunkPrefix(dataset), ZeroPadded(chunk, 8));
 }
+// Beside the rows, so that what seals, deletes and purges those does the same to public ones.
+inline std::string PublicRowsKey(std::string_view dataset) {
+  return StrCat(ChunkPrefix(dataset), "public");
+}
 inline std::string JobKey(std::string_view job) { return StrCat(kJobPrefix, job, "/"); }
 
 }  // namespace coppice::central

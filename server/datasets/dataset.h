@@ -10,6 +10,7 @@
 #include "common/schema/schema.h"
 #include "server/datasets/ledger/account.h"
 #include "server/datasets/ledger/accounting.h"
+#include "server/datasets/public_rows.h"
 #include "server/store/models/ids.h"
 
 namespace coppice::central {
@@ -28,6 +29,7 @@ struct DatasetSpec {
   uint64_t most_bytes = 0;
   models::DrawnIdCheck may_draw{};
   bool accept_leak = false;  // take a schema that is marked as read from private rows
+  PublicRowBlock public_rows{};
 };
 
 struct DatasetInfo {
@@ -42,6 +44,7 @@ struct DatasetInfo {
   uint64_t rows = 0;
   ledger::Account account;  // with the requested entries of its ledger
   std::string owner{};
+  PublicRowsId public_rows{};
 };
 
 // Allows training on a dataset, and prevents its deletion while this lives.

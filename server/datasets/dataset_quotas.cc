@@ -15,7 +15,7 @@ Status Datasets::Reserve(const std::string& owner, uint64_t added, uint64_t most
   const auto reserved = reserved_bytes_.find(owner);
   uint64_t bytes = added + (reserved == reserved_bytes_.end() ? 0 : reserved->second);
   for (const auto& [id, dataset] : datasets_) {
-    if (dataset.entry.owner == owner) bytes += dataset.entry.bytes + dataset.entry.schema_bytes;
+    if (dataset.entry.owner == owner) bytes += BytesOf(dataset.entry);
   }
   if (most != 0 && bytes > most) {
     return ResourceExhaustedError(StrCat("rows: the rows and schemas of the datasets of ", owner,

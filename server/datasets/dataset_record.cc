@@ -36,7 +36,8 @@ std::string HashRequest(const DatasetSpec& spec) {
   const std::string rest = StrCat(schema.size(), " ", spec.id, " ", spec.cap.epsilon_nanos, " ",
                                   spec.cap.delta_atto, " ", static_cast<int>(spec.cap.composition),
                                   " ", static_cast<int>(spec.cap.neighbours));
-  const Sha256Digest digest = Sha256({schema, rest});
+  // A request without public rows has the hash that it had before there were any.
+  const Sha256Digest digest = Sha256({schema, rest, HashedPart(spec.public_rows)});
   return std::string(digest.begin(), digest.end());
 }
 
@@ -55,6 +56,9 @@ std::string EncodeDataset(const DatasetEntry& entry) {
   record.set_request_hash(entry.request_hash);
   record.set_purged(entry.purged);
   record.set_owner(entry.owner);
+  record.set_public_rows(entry.public_rows.rows);
+  record.set_public_rows_sha256(entry.public_rows.sha256);
+  record.set_public_bytes(entry.public_bytes);
   return record.SerializeAsString();
 }
 
@@ -78,19 +82,22 @@ StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view byte
   }
   const bool lacks_completion =
       record.state() == v1::DATASET_STATE_READY && record.completed_unix_seconds() == 0;
-  return DatasetEntry{.state = static_cast<DatasetState>(record.state()),
-                      .created_unix_seconds = record.created_unix_seconds(),
-                      .completed_unix_seconds = lacks_completion ? record.created_unix_seconds()
-                                                                 : record.completed_unix_seconds(),
-                      .schema = std::move(schema),
-                      .schema_bytes = record.schema().ByteSizeLong(),
-                      .rows = record.rows(),
-                      .chunks = record.chunks(),
-                      .bytes = record.bytes(),
-                      .request_id = record.request_id(),
-                      .request_hash = record.request_hash(),
-                      .purged = record.purged(),
-                      .owner = record.owner()};
+  return DatasetEntry{
+      .state = static_cast<DatasetState>(record.state()),
+      .created_unix_seconds = record.created_unix_seconds(),
+      .completed_unix_seconds =
+          lacks_completion ? record.created_unix_seconds() : record.completed_unix_seconds(),
+      .schema = std::move(schema),
+      .schema_bytes = record.schema().ByteSizeLong(),
+      .rows = record.rows(),
+      .chunks = record.chunks(),
+      .bytes = record.bytes(),
+      .request_id = record.request_id(),
+      .request_hash = record.request_hash(),
+      .purged = record.purged(),
+      .owner = record.owner(),
+      .public_rows = {.rows = record.public_rows(), .sha256 = record.public_rows_sha256()},
+      .public_bytes = record.public_bytes()};
 }
 
 std::string EncodeChunk(const Table& rows) {
@@ -115,6 +122,18 @@ Status ReadChunk(const storage::Store& store, std::string_view id, uint64_t chun
   COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, storage::ReadRecord<v1::RowBlock>(store, key));
   const Status sound = AppendRows(block, rows);
   return sound.ok() ? sound : storage::CorruptRecord(key, sound.message());
+}
+
+StatusOr<PublicRowsTable> ReadPublicRows(const storage::Store& store, std::string_view id,
+                                         const DatasetEntry& entry) {
+  if (entry.public_rows.rows == 0) return nullptr;
+  const std::string key = PublicRowsKey(id);
+  COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, storage::ReadRecord<v1::RowBlock>(store, key));
+  StatusOr<Table> rows = ParseRows(block, entry.schema);
+  if (!rows.ok()) return storage::CorruptRecord(key, rows.status().message());
+  const auto table = std::make_shared<const Table>(*std::move(rows));
+  if (PublicRowsIdOf(table.get()) == entry.public_rows) return table;
+  return storage::CorruptRecord(key, "does not have the public rows that came with the dataset");
 }
 
 StatusOr<Table> ReadRows(const storage::Store& store, std::string_view id,

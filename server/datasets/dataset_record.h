@@ -33,6 +33,8 @@ struct DatasetEntry {
   std::string request_hash{};
   bool purged = false;  // deleted, and purged from the files too
   std::string owner{};  // the creator; empty: made without a policy, or by a version without owners
+  PublicRowsId public_rows{};
+  uint64_t public_bytes = 0;  // of their record
 };
 
 // The state as DatasetInfo has it for others than the owner.
@@ -43,6 +45,10 @@ std::string HashRequest(const DatasetSpec& spec);
 
 // As DatasetEntry has it.
 uint64_t BytesOf(const Schema& schema);
+// What counts against its owner's quota.
+inline uint64_t BytesOf(const DatasetEntry& entry) {
+  return entry.bytes + entry.schema_bytes + entry.public_bytes;
+}
 
 std::string EncodeDataset(const DatasetEntry& entry);
 StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view bytes);
@@ -51,6 +57,11 @@ StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view byte
 std::string EncodeChunk(const Table& rows);
 // Reads one chunk, checks it against the schema and adds its rows to `rows`.
 Status ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk, Table& rows);
+
+// Returns the public rows of a dataset, checked against its schema and the digest in its entry;
+// null: it has none.
+StatusOr<PublicRowsTable> ReadPublicRows(const storage::Store& store, std::string_view id,
+                                         const DatasetEntry& entry);
 
 // Returns all rows of a dataset, read chunk by chunk.
 StatusOr<Table> ReadRows(const storage::Store& store, std::string_view id,

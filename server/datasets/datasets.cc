@@ -23,6 +23,8 @@ Status NoDataset(std::string_view id) { return NotFoundError(StrCat("there is no
 void ForgetSchema(DatasetEntry& entry) {
   entry.schema = nullptr;
   entry.schema_bytes = 0;
+  entry.public_rows = {};
+  entry.public_bytes = 0;
 }
 
 }  // namespace
@@ -59,6 +61,8 @@ StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   if (!spec.accept_leak) {
     COPPICE_RETURN_IF_ERROR(InField("schema", spec.schema->CheckNothingFromPrivateRows()));
   }
+  COPPICE_ASSIGN_OR_RETURN(const PublicRowsTable public_rows,
+                           ParsePublicRows("public_rows", spec.public_rows, spec.schema));
   const std::string hash = HashRequest(spec);
   COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> made, FindByRequest(spec, hash));
   if (made.has_value()) return Get(*made);
@@ -70,18 +74,24 @@ StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id, spec.may_draw));
   COPPICE_RETURN_IF_ERROR(CheckIdUnused(id));
   const uint64_t schema_bytes = BytesOf(*spec.schema);
+  std::string public_record = spec.public_rows ? spec.public_rows->SerializeAsString() : "";
+  const uint64_t public_bytes = public_record.size();
   COPPICE_RETURN_IF_ERROR(CheckNumber(spec.owner, spec.most_datasets));
   Reservation reservation(*this);
-  COPPICE_RETURN_IF_ERROR(Reserve(spec.owner, schema_bytes, spec.most_bytes, reservation));
+  COPPICE_RETURN_IF_ERROR(
+      Reserve(spec.owner, schema_bytes + public_bytes, spec.most_bytes, reservation));
   DatasetEntry entry{.created_unix_seconds = clock_(),
                      .schema = spec.schema,
                      .schema_bytes = schema_bytes,
                      .request_id = spec.request_id,
                      .request_hash = hash,
-                     .owner = spec.owner};
+                     .owner = spec.owner,
+                     .public_rows = PublicRowsIdOf(public_rows.get()),
+                     .public_bytes = public_bytes};
   // One batch: a dataset without an account would have no cap.
   storage::StoreBatch batch;
   batch.Put(DatasetKey(id), EncodeDataset(entry));
+  if (public_rows) batch.Put(PublicRowsKey(id), std::move(public_record));
   const Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
   if (WriteOutcomeUnknown(opened)) unresolved_creations_.push_back({.id = id, .cap = spec.cap});
   COPPICE_RETURN_IF_ERROR(opened);
@@ -148,7 +158,8 @@ StatusOr<DatasetInfo> Datasets::Get(std::string_view id, const ledger::EntryRang
                      .schema = entry.schema,
                      .rows = entry.rows,
                      .account = std::move(account),
-                     .owner = entry.owner};
+                     .owner = entry.owner,
+                     .public_rows = entry.public_rows};
 }
 
 bool Datasets::CountsRho(std::string_view id) const {
@@ -245,6 +256,11 @@ StatusOr<std::shared_ptr<const Table>> Datasets::Load(std::string_view id) {
   const MutexLock lock(mutex_);
   datasets_.find(id)->second.rows = rows;
   return rows;
+}
+
+StatusOr<PublicRowsTable> Datasets::LoadPublicRows(std::string_view id) const {
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
+  return ReadPublicRows(store_, id, entry);
 }
 
 Status Datasets::CheckNotDeleted(std::string_view id, const Dataset& dataset) {

@@ -112,6 +112,9 @@ class Datasets {
   // Returns the rows of a dataset that the caller uses, read from the store and shared by all
   // holders. Memory: the table, plus twice a block while it is read.
   StatusOr<std::shared_ptr<const Table>> Load(std::string_view id);
+  // Returns its public rows, read anew; null: it has none. DataLoss if they are not those that
+  // came.
+  StatusOr<PublicRowsTable> LoadPublicRows(std::string_view id) const;
 
  private:
   struct Dataset {

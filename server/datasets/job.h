@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/model/certificate.h"
 #include "server/datasets/ledger/accounting.h"
+#include "server/datasets/public_rows.h"
 #include "server/store/models/ids.h"
 #include "server/trainers/core/settings.h"
 
@@ -26,6 +27,9 @@ struct JobSpec {
   uint64_t delta_atto = 0;
   trainers::Settings settings{};
   uint64_t max_model_bytes = 0;  // a plan that may make a larger model is refused; 0: the curator's
+  // To start from in place of the dataset's. A job that has begun no longer has them.
+  PublicRowBlock public_rows{};
+  bool without_public_rows = false;  // start from none, also if the dataset has some
 };
 
 struct JobRequest {
@@ -54,8 +58,9 @@ struct JobInfo {
   std::string reason{};     // why it failed or was cancelled, or what it waits for
   ledger::Cost cost{};
   std::vector<std::string> warnings{};
-  uint64_t model_bytes = 0;  // the most that its model takes; 0: not known
-  std::string submitter{};   // as in JobRequest; also empty for jobs older than this field
+  uint64_t model_bytes = 0;    // the most that its model takes; 0: not known
+  std::string submitter{};     // as in JobRequest; also empty for jobs older than this field
+  PublicRowsId public_rows{};  // that it starts from, its own or the dataset's
 };
 
 struct JobPreview {

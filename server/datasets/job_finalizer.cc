@@ -63,6 +63,7 @@ JobInfo JobFinalizer::EndedInfo(const Job& job, JobState state, std::string reas
   info.ended_unix_seconds = clock_();
   info.progress = info.seconds_left = 0;
   info.reason = std::move(reason);
+  info.spec.public_rows = nullptr;
   return info;
 }
 

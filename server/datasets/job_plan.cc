@@ -10,6 +10,7 @@
 #include "common/base/text.h"
 #include "common/privacy/delta.h"
 #include "common/wire/field_error.h"
+#include "server/datasets/datasets.h"
 
 namespace coppice::central {
 namespace {
@@ -28,6 +29,16 @@ Status CheckSuits(const trainers::AlgorithmInfo& algorithm, const Schema& schema
                            schema.target() ? "numbers" : "classes", ", as the dataset asks"));
 }
 
+// The algorithms that can start from public rows.
+std::vector<std::string> StartersFrom(absl::Span<const trainers::Trainer* const> trainers) {
+  std::vector<std::string> names;
+  for (const trainers::Trainer* trainer : trainers) {
+    const trainers::AlgorithmInfo& info = trainer->info();
+    if (info.is_private && info.public_rows) names.push_back(info.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 StatusOr<const trainers::Trainer*> FindOffered(
@@ -42,14 +53,30 @@ StatusOr<const trainers::Trainer*> FindOffered(
   return FieldError(field, StrCat("there is no \"", name, "\"; there are ", StrJoin(names, ", ")));
 }
 
+StatusOr<PublicRowsTable> PublicRowsFor(const JobSpec& spec, std::shared_ptr<const Schema> schema,
+                                        const Datasets& datasets) {
+  if (!spec.without_public_rows && spec.public_rows == nullptr) {
+    return datasets.LoadPublicRows(spec.dataset);
+  }
+  if (spec.without_public_rows && spec.public_rows != nullptr) {
+    return FieldError("spec.public_rows", "must not be set together with without_public_rows");
+  }
+  return ParsePublicRows("spec.public_rows", spec.public_rows, std::move(schema));
+}
+
 StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledger::BudgetCap& cap,
                           absl::Span<const trainers::Trainer* const> trainers,
-                          std::shared_ptr<const Table> public_rows) {
+                          PublicRowsTable public_rows) {
   JobPlan plan;
   COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered("spec.algorithm", spec.algorithm, trainers));
   COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, cap.neighbours));
   const StatusOr<Budget> epsilon = Budget::FromNanos(spec.epsilon_nanos);
   if (!epsilon.ok()) return InField("spec.epsilon_nanos", epsilon.status());
+  if (public_rows != nullptr && !plan.trainer->info().public_rows) {
+    return FieldError("spec.algorithm",
+                      StrCat(spec.algorithm, " cannot start from public rows: choose ",
+                             StrJoin(StartersFrom(trainers), " or "), ", or start without any"));
+  }
   if (spec.delta_atto != 0 && !plan.trainer->info().delta) {
     return FieldError("spec.delta_atto", StrCat("must be 0: ", spec.algorithm,
                                                 " is pure epsilon-DP and takes no delta"));

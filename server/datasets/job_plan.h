@@ -16,12 +16,14 @@
 #include "common/model/model.h"
 #include "common/privacy/neighbours.h"
 #include "common/schema/schema.h"
-#include "common/table/table.h"
 #include "server/datasets/job.h"
 #include "server/datasets/ledger/accounting.h"
+#include "server/datasets/public_rows.h"
 #include "server/trainers/core/trainer.h"
 
 namespace coppice::central {
+
+class Datasets;
 
 struct JobPlan {
   const trainers::Trainer* trainer = nullptr;
@@ -37,10 +39,15 @@ struct JobPlan {
 StatusOr<const trainers::Trainer*> FindOffered(std::string_view field, std::string_view name,
                                                absl::Span<const trainers::Trainer* const> trainers);
 
+// Returns the public rows that a job starts from: its own, or else those of its dataset, unless it
+// wants none. InvalidArgument also if it brings some and wants none.
+StatusOr<PublicRowsTable> PublicRowsFor(const JobSpec& spec, std::shared_ptr<const Schema> schema,
+                                        const Datasets& datasets);
+
 // `public_rows` are those that training starts from; null: none.
 StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledger::BudgetCap& cap,
                           absl::Span<const trainers::Trainer* const> trainers,
-                          std::shared_ptr<const Table> public_rows = nullptr);
+                          PublicRowsTable public_rows = nullptr);
 
 // InvalidArgument, with what to change, if the model may take more than the spec allows or, if it
 // does not say, `most_bytes`. A spec cannot allow more than that.

@@ -29,6 +29,7 @@ v1::JobSpec ToProto(const JobSpec& spec) {
   proto.set_delta_atto(spec.delta_atto);
   for (const auto& [name, value] : spec.settings) (*proto.mutable_settings())[name] = value;
   proto.set_max_model_bytes(spec.max_model_bytes);
+  proto.set_without_public_rows(spec.without_public_rows);
   return proto;
 }
 
@@ -49,9 +50,14 @@ JobInfo ToInfo(const v1::Job& proto, std::string id, std::string dataset, std::s
                         .rho_pico = proto.cost().rho_pico()},
                .warnings = {proto.warnings().begin(), proto.warnings().end()},
                .model_bytes = proto.most_model_bytes(),
-               .submitter = proto.submitter()};
+               .submitter = proto.submitter(),
+               .public_rows = {.rows = proto.public_rows(), .sha256 = proto.public_rows_sha256()}};
   for (const auto& [name, value] : proto.spec().settings()) info.spec.settings[name] = value;
   info.spec.max_model_bytes = proto.spec().max_model_bytes();
+  info.spec.without_public_rows = proto.spec().without_public_rows();
+  if (proto.spec().has_public_rows()) {
+    info.spec.public_rows = std::make_shared<const v1::RowBlock>(proto.spec().public_rows());
+  }
   return info;
 }
 
@@ -72,9 +78,10 @@ std::string HashRequest(const JobRequest& request) {
     add(name);
     add(value);
   }
-  // Requests without it have the hash that they had before it existed.
+  // Requests without these have the hash that they had before they existed.
   if (spec.max_model_bytes != 0) StrAppend(&text, "at most ", spec.max_model_bytes);
-  const Sha256Digest digest = Sha256({text});
+  if (spec.without_public_rows) StrAppend(&text, " without public rows");
+  const Sha256Digest digest = Sha256({text, HashedPart(spec.public_rows)});
   return std::string(digest.begin(), digest.end());
 }
 
@@ -102,6 +109,8 @@ v1::Job ToProto(const JobInfo& info) {
   proto.mutable_warnings()->Assign(info.warnings.begin(), info.warnings.end());
   proto.set_most_model_bytes(info.model_bytes);
   proto.set_submitter(info.submitter);
+  proto.set_public_rows(info.public_rows.rows);
+  proto.set_public_rows_sha256(info.public_rows.sha256);
   return proto;
 }
 
@@ -110,6 +119,10 @@ std::string EncodeJob(const JobEntry& entry) {
   *record.mutable_job() = ToProto(entry.info);
   record.mutable_job()->clear_progress();
   record.mutable_job()->clear_seconds_left();
+  // A restart runs queued jobs, and no others.
+  if (entry.info.state == JobState::kQueued && entry.info.spec.public_rows) {
+    *record.mutable_job()->mutable_spec()->mutable_public_rows() = *entry.info.spec.public_rows;
+  }
   for (const Release& release : entry.planned) *record.add_planned() = ToProto(release);
   record.set_request_id(entry.request_id);
   record.set_request_hash(entry.request_hash);

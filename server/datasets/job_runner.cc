@@ -115,7 +115,7 @@ void JobRunner::Run(Job& job) {
   }
   if (!begun.ok()) return;
   StatusOr<Model> model = Train(job, work);
-  work.rows = nullptr;  // large, and the end may wait for the store
+  work.rows = work.plan.options.public_rows = nullptr;  // large, and the end may wait for the store
   EndJob(job, std::move(model));
 }
 
@@ -136,6 +136,7 @@ Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
   entry.info.state = JobState::kRunning;
   entry.info.started_unix_seconds = clock_();
   entry.info.reason.clear();
+  entry.info.spec.public_rows = nullptr;  // `work` has them
   // On disk before Train() draws noise: a restart runs queued jobs again, and never running ones.
   storage::StoreBatch batch;
   batch.Put(JobKey(job.id), EncodeJob(entry));
@@ -167,7 +168,12 @@ Status JobRunner::CancelQueued(Job& job, std::string_view why) {
 Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& work) {
   const JobEntry entry = book_.EntryOf(job);
   const JobSpec& spec = entry.info.spec;
-  COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.cap, trainers_));
+  COPPICE_ASSIGN_OR_RETURN(PublicRowsTable public_rows, PublicRowsFor(spec, use.schema, datasets_));
+  if (PublicRowsIdOf(public_rows.get()) != entry.info.public_rows) {
+    return DataLossError("the public rows are not those that the job was submitted with");
+  }
+  COPPICE_ASSIGN_OR_RETURN(work.plan,
+                           PlanJob(spec, *use.schema, use.cap, trainers_, std::move(public_rows)));
   // The releases that were planned are those that were charged. A newer version may plan others.
   if (work.plan.releases != entry.planned) {
     return FailedPreconditionError(

@@ -124,8 +124,10 @@ StatusOr<const trainers::Trainer*> Jobs::FindAlgorithm(std::string_view field,
 StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetInfo dataset, datasets_.Get(spec.dataset));
   if (dataset.schema == nullptr) return datasets_.Use(spec.dataset).status();
-  COPPICE_ASSIGN_OR_RETURN(JobPlan plan,
-                           PlanJob(spec, *dataset.schema, dataset.account.cap, trainers_));
+  COPPICE_ASSIGN_OR_RETURN(PublicRowsTable public_rows,
+                           PublicRowsFor(spec, dataset.schema, datasets_));
+  COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *dataset.schema, dataset.account.cap,
+                                                 trainers_, std::move(public_rows)));
   COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *dataset.schema, plan, options_.max_model_bytes));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Quote quote, ledger_.Preview(spec.dataset, plan.releases));
   // An unusable dataset is reported before a budget that does not suffice, as in Submit().
@@ -147,7 +149,10 @@ StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
   COPPICE_RETURN_IF_ERROR(CheckMaySubmit(request));
   // Other owners' jobs do not wait for the plan, which may be long.
   COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(request.spec.dataset));
-  COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(request.spec, *use.schema, use.cap, trainers_));
+  COPPICE_ASSIGN_OR_RETURN(PublicRowsTable public_rows,
+                           PublicRowsFor(request.spec, use.schema, datasets_));
+  COPPICE_ASSIGN_OR_RETURN(
+      JobPlan plan, PlanJob(request.spec, *use.schema, use.cap, trainers_, std::move(public_rows)));
   COPPICE_RETURN_IF_ERROR(
       CheckModelBytes(request.spec, *use.schema, plan, options_.max_model_bytes));
   const MutexLock change(change_mutex_);
@@ -256,18 +261,20 @@ StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request, const st
   }
   const std::string& model = request.model.empty() ? id : request.model;
   COPPICE_ASSIGN_OR_RETURN(models::ModelClaim claim, models_.Claim(model));
-  auto job = std::make_shared<Job>(JobEntry{.info = {.id = id,
-                                                     .spec = spec,
-                                                     .created_unix_seconds = clock_(),
-                                                     .model = model,
-                                                     .cost = plan.cost,
-                                                     .warnings = std::move(plan.warnings),
-                                                     .model_bytes = plan.model_bytes,
-                                                     .submitter = request.submitter},
-                                            .planned = std::move(plan.releases),
-                                            .request_id = request.request_id,
-                                            .request_hash = hash},
-                                   OwnerOf(spec.dataset));
+  auto job = std::make_shared<Job>(
+      JobEntry{.info = {.id = id,
+                        .spec = spec,
+                        .created_unix_seconds = clock_(),
+                        .model = model,
+                        .cost = plan.cost,
+                        .warnings = std::move(plan.warnings),
+                        .model_bytes = plan.model_bytes,
+                        .submitter = request.submitter,
+                        .public_rows = PublicRowsIdOf(plan.options.public_rows.get())},
+               .planned = std::move(plan.releases),
+               .request_id = request.request_id,
+               .request_hash = hash},
+      OwnerOf(spec.dataset));
   job->use = std::move(use);
   job->claim = std::move(claim);
   job->room = std::move(room);

@@ -276,8 +276,9 @@ Status Verify(const VerifyFlags& flags) {
     return verdict.status;
   }
   PrintRows(verdict.json["releases"].get<std::vector<Json>>(), /*json=*/false);
-  for (const char* shown_apart : {"releases", "words", "questions"})
+  for (const char* shown_apart : {"releases", "words", "questions"}) {
     verdict.json.erase(shown_apart);
+  }
   PrintText("\n");
   PrintObject(verdict.json, /*json=*/false);
   PrintText(ToText(verdict.words));

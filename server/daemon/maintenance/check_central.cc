@@ -90,7 +90,14 @@ class CentralCheck {
       }
       if (books_.find(id) == books_.end()) CloseLedger(id, key, "has no ledger");
       CheckChunks(id, *entry);
+      CheckPublicRows(id, *entry);
     });
+  }
+
+  void CheckPublicRows(const std::string& id, const central::DatasetEntry& entry) {
+    const auto rows = central::ReadPublicRows(store_, id, entry);
+    const std::string key = central::PublicRowsKey(id);
+    if (!rows.ok()) AddDamagedRows(key, ReasonOf(rows.status(), key));
   }
 
   void CheckChunks(const std::string& id, const central::DatasetEntry& entry) {

@@ -34,10 +34,8 @@ constexpr absl::Duration kBuild = absl::Hours(1);
 constexpr absl::Duration kStream = absl::InfiniteDuration();
 
 constexpr size_t kBrief = kBriefRequest;
-constexpr size_t kWhole = kAnyRequest;         // rows, and relays' batches
-constexpr size_t kSealed = size_t{3} << 19;    // a sealed message of 2^20 bytes, in base64
-constexpr size_t kSchema = size_t{16} << 20;   // 65,536 features with names of 200 bytes
-constexpr size_t kSettings = size_t{1} << 20;  // of a job: every feature may be listed
+constexpr size_t kWhole = kAnyRequest;       // rows, and relays' batches
+constexpr size_t kSealed = size_t{3} << 19;  // a sealed message of 2^20 bytes, in base64
 
 constexpr bool kReads = false;  // or changes only counts: reports, predictions
 constexpr bool kChanges = true;
@@ -83,7 +81,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.AdminService/ReadAuditLog",             kAdmins,    kPool,     kMinute,  kBrief,    kReads,   kPrivate,    kOperator},
     {"/coppice.v1.DatasetService/AppendRows",             kTrainers,  kPool,     kMinute,  kWhole,    kChanges, kPrivateEnd, kNamed, kUploadedDataset},
     {"/coppice.v1.DatasetService/ConfirmLedger",          kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPrivate,    kNamed, kSeenDataset},
-    {"/coppice.v1.DatasetService/CreateDataset",          kTrainers,  kPool,     kMinute,  kSchema,   kChanges, kPrivate,    kNamed, kNewDataset},
+    {"/coppice.v1.DatasetService/CreateDataset",          kTrainers,  kPool,     kMinute,  kWhole,    kChanges, kPrivate,    kNamed, kNewDataset},
     {"/coppice.v1.DatasetService/DeleteDataset",          kTrainers,  kPool,     kMinute,  kBrief,    kChanges, kPrivate,    kNamed, kOwnDataset},
     {"/coppice.v1.DatasetService/FreeDatasetName",        kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPrivate,    kNamed, kSeenDataset},
     {"/coppice.v1.DatasetService/GetDataset",             kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kSeenDataset},
@@ -126,8 +124,8 @@ constexpr Method kTable[] = {
     {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNothing},
     {"/coppice.v1.TrainingService/ListJobs",              kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kListOfDataset},
     {"/coppice.v1.TrainingService/MeasureCurve",          kAnalysts,  kPreviews, kStream,  kWhole,    kReads,   kPrivate,    kNothing},
-    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPlans,    kPreview, kSettings, kReads,   kPrivate,    kNamed, kPlannedJob},
-    {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kSettings, kChanges, kPrivate,    kNamed, kNewJob},
+    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPlans,    kPreview, kWhole,    kReads,   kPrivate,    kNamed, kPlannedJob},
+    {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kWhole,    kChanges, kPrivate,    kNamed, kNewJob},
     {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kBrief,    kReads,   kPrivateEnd, kNamed, kOwnJob},
     // gRPC's standard services, in our own versions.
     {"/grpc.health.v1.Health/Check",                      kNobody,    kInline,   kShort,   kBrief,    kReads,   kPublic,     kNothing, {}, /*open=*/true},

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/wire/field_error.h"
 #include "common/wire/proto/convert.h"
 #include "server/datasets/job_record.h"
@@ -29,6 +30,10 @@ static_assert(static_cast<int>(ledger::EntryKind::kWriteOff) == v1::LEDGER_ENTRY
 static_assert(static_cast<int>(trainers::ParameterType::kInteger) == v1::PARAMETER_TYPE_INTEGER);
 static_assert(static_cast<int>(trainers::ParameterType::kReal) == v1::PARAMETER_TYPE_REAL);
 static_assert(static_cast<int>(trainers::ParameterType::kChoice) == v1::PARAMETER_TYPE_CHOICE);
+
+// What comes beside public rows and is kept for good.
+constexpr size_t kMaxSchemaBytes = size_t{16} << 20;   // 65,536 features with names of 200 bytes
+constexpr size_t kMaxSettingsBytes = size_t{1} << 20;  // of a job: every feature may be listed
 
 v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
   v1::LedgerEntry proto;
@@ -80,6 +85,8 @@ v1::Dataset SummaryOf(const central::DatasetInfo& info) {
   proto.set_epsilon_left_nanos(info.account.left.epsilon_nanos);
   proto.set_hold(static_cast<v1::LedgerHold>(info.account.hold.reason));
   proto.set_owner(info.owner);
+  proto.set_public_rows(info.public_rows.rows);
+  proto.set_public_rows_sha256(info.public_rows.sha256);
   const std::optional<ledger::Cost>& lost = info.account.hold.lost;
   if (lost.has_value()) *proto.mutable_hold_lost() = central::ToProto(*lost);
   return proto;
@@ -107,12 +114,19 @@ v1::Dataset WithLedger(const central::DatasetInfo& info,
 
 StatusOr<central::DatasetSpec> ParseDatasetSpec(const v1::CreateDatasetRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, ParseBudgetCap(request.cap()));
+  if (request.schema().ByteSizeLong() > kMaxSchemaBytes) {
+    return FieldError("schema", StrCat("must take at most ", kMaxSchemaBytes, " bytes"));
+  }
   COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(request.schema()));
-  return central::DatasetSpec{.id = request.dataset_id(),
-                              .request_id = request.request_id(),
-                              .schema = std::make_shared<const Schema>(std::move(schema)),
-                              .cap = cap,
-                              .accept_leak = request.accept_leak()};
+  return central::DatasetSpec{
+      .id = request.dataset_id(),
+      .request_id = request.request_id(),
+      .schema = std::make_shared<const Schema>(std::move(schema)),
+      .cap = cap,
+      .accept_leak = request.accept_leak(),
+      .public_rows = request.has_public_rows()
+                         ? std::make_shared<const v1::RowBlock>(request.public_rows())
+                         : nullptr};
 }
 
 v1::Algorithm ToProto(const trainers::AlgorithmInfo& info) {
@@ -124,6 +138,7 @@ v1::Algorithm ToProto(const trainers::AlgorithmInfo& info) {
   proto.set_classification(info.classification);
   proto.set_regression(info.regression);
   proto.set_delta(info.delta);
+  proto.set_public_rows(info.public_rows);
   for (const trainers::Parameter& parameter : info.parameters) {
     v1::Parameter& added = *proto.add_parameters();
     added.set_name(parameter.name);
@@ -144,9 +159,18 @@ StatusOr<central::JobSpec> ParseJobSpec(const v1::JobSpec& spec) {
                           .algorithm = spec.algorithm(),
                           .epsilon_nanos = spec.epsilon_nanos(),
                           .delta_atto = spec.delta_atto(),
-                          .max_model_bytes = spec.max_model_bytes()};
-  for (const auto& [name, value] : spec.settings()) parsed.settings[name] = value;
-  return parsed;
+                          .max_model_bytes = spec.max_model_bytes(),
+                          .without_public_rows = spec.without_public_rows()};
+  if (spec.has_public_rows()) {
+    parsed.public_rows = std::make_shared<const v1::RowBlock>(spec.public_rows());
+  }
+  size_t bytes = 0;
+  for (const auto& [name, value] : spec.settings()) {
+    bytes += name.size() + value.size();
+    parsed.settings[name] = value;
+  }
+  if (bytes <= kMaxSettingsBytes) return parsed;
+  return FieldError("spec.settings", StrCat("must take at most ", kMaxSettingsBytes, " bytes"));
 }
 
 StatusOr<central::JobRequest> ParseJobRequest(const v1::SubmitJobRequest& request) {

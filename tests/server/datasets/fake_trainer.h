@@ -23,6 +23,7 @@ class FakeTrainer final : public trainers::Trainer {
     info_.summary = "Counts nothing.";
     info_.neighbours = neighbours;
     info_.regression = true;
+    info_.public_rows = true;
     info_.parameters = {trainers::IntegerParameter("trees", 1, 9, "1", "How many.")};
   }
 
@@ -67,6 +68,10 @@ class FakeTrainer final : public trainers::Trainer {
   size_t rows_seen() const {
     const std::lock_guard lock(mutex_);
     return rows_seen_;
+  }
+  size_t public_rows_seen() const {
+    const std::lock_guard lock(mutex_);
+    return public_rows_seen_;
   }
   void Fail(Status status) {
     const std::lock_guard lock(mutex_);
@@ -127,6 +132,7 @@ class FakeTrainer final : public trainers::Trainer {
       std::unique_lock lock(mutex_);
       ++runs_;
       rows_seen_ = rows.num_rows();
+      public_rows_seen_ = options.public_rows ? options.public_rows->num_rows() : 0;
       changed_.notify_all();
       while (held_) {
         lock.unlock();
@@ -163,6 +169,7 @@ class FakeTrainer final : public trainers::Trainer {
   mutable int runs_ = 0;
   mutable int progress_told_ = 0;
   mutable size_t rows_seen_ = 0;
+  mutable size_t public_rows_seen_ = 0;
   Status status_;
   uint64_t times_ = 1;
   uint64_t parts_ = 1;

@@ -74,7 +74,9 @@ void Fill(storage::Store& store) {
   FakeTrainer trainer;
   ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(store, {&trainer}));
   ASSERT_OK(MakeDataset(*central.datasets, SpecOf("d")));
-  ASSERT_OK(MakeDataset(*central.datasets, SpecOf("e")));
+  central::DatasetSpec with_public_rows = SpecOf("e");
+  with_public_rows.public_rows = std::make_shared<const v1::RowBlock>(Block(20));
+  ASSERT_OK(MakeDataset(*central.datasets, with_public_rows));
   ASSERT_OK(central.jobs->Submit(RequestOf("j")));
   ASSERT_EQ(AwaitEnd(*central.jobs, "j").state, central::JobState::kDone);
 }
