@@ -15,6 +15,7 @@ using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::Process;
 using ::coppice::testing::ReadWhole;
+using ::coppice::testing::RunProgram;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
 using ::testing::AllOf;
@@ -22,7 +23,10 @@ using ::testing::HasSubstr;
 
 class TrainingJobTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(daemon_.Start()); }
+  void SetUp() override {
+    daemon_.AddFlags({"--backup-dir", folder_.path() + "/backups"});
+    ASSERT_TRUE(daemon_.Start());
+  }
 
   void CreateDataset(const std::string& id, const std::string& epsilon) {
     if (!std::filesystem::exists(rows_)) Synthesize(rows_, "private=2000,public=200,test=500");
@@ -133,6 +137,67 @@ TEST_F(TrainingJobTest, WhatWasSpentOutlivesRestartsAndTheRows) {
   EXPECT_EQ(after["state"], "deleted");
   EXPECT_EQ(after["ledger"], before["ledger"]);
   EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--model", "jk"})["verified"], true);
+}
+
+// The digest of the rows is the same wherever they come from, and whoever has them can compare.
+TEST_F(TrainingJobTest, JobsStartFromPublicRowsWhichTheCertificateNames) {
+  Synthesize(rows_, "private=2000,public=200,test=500");
+  const std::string public_rows = rows_ + "/public.csv", others = rows_ + "/test.csv";
+  const auto created = daemon_.CoppiceJson(
+      {"dataset", "create", "--dataset", "d", "--data", rows_ + "/private.csv", "--public",
+       public_rows, "--schema", rows_ + "/schema.json", "--epsilon-total", "10"});
+  EXPECT_EQ(created["public_rows"], 200);
+  daemon_.CoppiceJson({"admin", "backup"});
+  const auto submit = [](const std::string& job, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"train", "submit",    "--dataset", "d",     "--job",
+                                          job,     "--epsilon", "1",         "--wait"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  const Outcome refused = daemon_.Coppice(submit("no", {"--algorithm", "spe"}));
+  EXPECT_THAT(refused.err, HasSubstr("spe cannot start from public rows"));
+  EXPECT_EQ(daemon_.CoppiceJson({"dataset", "show", "--dataset", "d"})["epsilon_spent"], 0);
+  ASSERT_EQ(daemon_.Stop(), 0);
+  ASSERT_TRUE(daemon_.Start());
+  EXPECT_EQ(daemon_.Coppice(submit("of-dataset", {"--algorithm", "auto"})).exit_code, 0);
+  EXPECT_EQ(daemon_.Coppice(submit("own", {"--algorithm", "auto", "--public", others})).exit_code,
+            0);
+  EXPECT_EQ(daemon_.Coppice(submit("none", {"--algorithm", "spe", "--public", "none"})).exit_code,
+            0);
+  const auto job = daemon_.CoppiceJson({"train", "show", "--job", "own"});
+  EXPECT_EQ(job["public_rows"], 500);
+
+  const auto verify = [](const std::string& model, const std::string& rows) {
+    return std::vector<std::string>{"model", "verify", "--model", model, "--public", rows};
+  };
+  const auto verified = daemon_.CoppiceJson(verify("of-dataset", public_rows));
+  EXPECT_EQ(verified["public_rows_match"], true);
+  EXPECT_EQ(verified["public_rows_sha256"], created["public_rows_sha256"]);
+  const Outcome text = daemon_.Coppice(verify("own", others));
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr(job["public_rows_sha256"].get<std::string>()),
+                              HasSubstr("A private row that is public too is not protected")));
+  EXPECT_THAT(daemon_.Coppice(verify("own", public_rows)).err, HasSubstr("not the 500 public"));
+  EXPECT_THAT(daemon_.Coppice(verify("none", public_rows)).err, HasSubstr("names no public rows"));
+  EXPECT_EQ(daemon_.Coppice({"dataset", "delete", "--dataset", "d", "--yes"}).exit_code, 0);
+  EXPECT_EQ(daemon_.CoppiceJson(verify("of-dataset", public_rows))["public_rows_match"], true);
+  EXPECT_EQ(daemon_.Stop(), 0);
+
+  const std::string restored = folder_.path() + "/restored";
+  ASSERT_EQ(RunProgram({BinaryPath("coppiced"), "restore", "--from", folder_.path() + "/backups",
+                        "--data-dir", restored})
+                .exit_code,
+            0);
+  Daemon second(folder_.path(), restored);
+  ASSERT_TRUE(second.Start());
+  EXPECT_EQ(second.CoppiceJson({"dataset", "show", "--dataset", "d"})["public_rows_sha256"],
+            created["public_rows_sha256"]);
+  const auto preview = second.CoppiceJson(
+      {"train", "preview", "--dataset", "d", "--algorithm", "auto", "--epsilon", "1"});
+  EXPECT_THAT(preview["releases"].back()["what"].get<std::string>(),
+              HasSubstr("private rows bear out"));
+  EXPECT_EQ(second.Stop(), 0);
+  EXPECT_EQ(RunProgram({BinaryPath("coppiced"), "check", "--data-dir", restored}).exit_code, 0);
 }
 
 TEST_F(TrainingJobTest, AlgorithmsSayWhatCanBeSet) {

@@ -4,6 +4,7 @@
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
+#include "client/cli/tables/input_table.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
@@ -40,15 +41,9 @@ void AddFileFlags(const Command& verb, FileFlags& flags) {
 
 StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema,
                          const TableFormat& format) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
-  const ReadingNote reading(path);
-  COPPICE_ASSIGN_OR_RETURN(
-      TableFile file,
-      ReadTable(path, std::move(schema),
-                {.strict = flags.strict, .allow_unlabelled = flags.unlabelled, .format = format}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
-  return std::move(file.table);
+  return ReadInputTable(
+      flags.data_file, std::move(schema),
+      {.strict = flags.strict, .allow_unlabelled = flags.unlabelled, .format = format});
 }
 
 // The command that continues an upload that was cut off.
@@ -88,6 +83,7 @@ struct CreateDatasetFlags : FileFlags {
   v1::Composition composition = v1::COMPOSITION_UNSPECIFIED;
   v1::Neighbours neighbours = v1::NEIGHBOURS_UNSPECIFIED;
   bool accept_leak = false;
+  std::string public_file;
 };
 
 Status Create(const CreateDatasetFlags& flags) {
@@ -98,6 +94,12 @@ Status Create(const CreateDatasetFlags& flags) {
   request.set_dataset_id(flags.dataset);
   *request.mutable_schema() = ToProto(*file.schema);
   request.set_accept_leak(flags.accept_leak);
+  if (!flags.public_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const Table rows,
+                             ReadInputTable(flags.public_file, file.schema,
+                                            {.strict = flags.strict, .format = file.format}));
+    *request.mutable_public_rows() = BlockOf(rows, 0, rows.num_rows());
+  }
   v1::BudgetCap& cap = *request.mutable_cap();
   cap.set_epsilon_nanos(flags.epsilon->nanos());
   cap.set_delta_atto(DeltaOf(flags.delta));
@@ -170,6 +172,11 @@ void AddDatasetCreate(const Command& noun) {
       "What is hidden: add_or_remove_row, whether a row is there at all; change_label, only the "
       "label of a row, so that features count as public (default: the curator's choice, which "
       "protects more)");
+  verb.Add("--public", flags->public_file,
+           "Public rows that jobs start from unless they say otherwise, CSV or LIBSVM, kept with "
+           "the dataset. Nothing protects them: every model may contain them. Choose them without "
+           "looking at --data; - is stdin")
+      .Takes("FILE");
   AddAcceptLeakFlag(verb, flags->accept_leak);
   AddIdFlag(verb, "--dataset", flags->dataset,
             "Id of the new dataset (default: the curator's choice)", /*required=*/false);

@@ -9,6 +9,7 @@
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
 #include "client/cli/central/train_watch.h"
+#include "client/cli/tables/input_table.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "client/device/grpc/server_call.h"
@@ -27,6 +28,8 @@
 namespace coppice::cli {
 namespace {
 
+constexpr char kNone[] = "none";
+
 struct SpecFlags {
   ServerFlags server;
   OutputFlags output;
@@ -35,6 +38,8 @@ struct SpecFlags {
   std::string delta = "0";
   std::vector<std::string> settings;  // "key=value"
   uint64_t max_model_bytes = 0;
+  std::string public_file;  // empty: the dataset's public rows; "none": none
+  std::vector<std::string> missing;
 };
 
 std::string KeyOf(const std::string& setting) { return setting.substr(0, setting.find('=')); }
@@ -54,7 +59,18 @@ Status CheckKeysDiffer(const std::vector<std::string>& settings) {
   return OkStatus();
 }
 
-v1::JobSpec SpecOf(const SpecFlags& flags) {
+// Reads rows by the dataset's schema.
+StatusOr<Table> ReadByDataset(const SpecFlags& flags, const Remote& remote, const std::string& file,
+                              bool allow_unlabelled) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset,
+                           GetDataset(remote, MakeName("datasets", flags.dataset)));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(dataset.schema()));
+  return ReadInputTable(file, std::make_shared<const Schema>(std::move(schema)),
+                        {.allow_unlabelled = allow_unlabelled && !dataset.schema().has_target(),
+                         .format = {.missing = flags.missing}});
+}
+
+StatusOr<v1::JobSpec> SpecOf(const SpecFlags& flags, const Remote& remote) {
   v1::JobSpec spec;
   spec.set_dataset(MakeName("datasets", flags.dataset));
   spec.set_algorithm(flags.algorithm);
@@ -65,10 +81,16 @@ v1::JobSpec SpecOf(const SpecFlags& flags) {
     const std::string key = KeyOf(setting);
     (*spec.mutable_settings())[key] = setting.substr(key.size() + 1);
   }
+  spec.set_without_public_rows(flags.public_file == kNone);
+  if (flags.public_file.empty() || flags.public_file == kNone) return spec;
+  COPPICE_ASSIGN_OR_RETURN(const Table rows, ReadByDataset(flags, remote, flags.public_file,
+                                                           /*allow_unlabelled=*/false));
+  *spec.mutable_public_rows() = BlockOf(rows, 0, rows.num_rows());
   return spec;
 }
 
-void AddSpecFlags(const Command& verb, SpecFlags& flags) {
+// Returns --public, which --missing belongs to.
+Flag AddSpecFlags(const Command& verb, SpecFlags& flags) {
   AddIdFlag(verb, "--dataset", flags.dataset, "Id of the dataset");
   verb.Add("--algorithm", flags.algorithm, "What to train; `coppice train algorithms` lists them")
       .Required();
@@ -83,8 +105,15 @@ void AddSpecFlags(const Command& verb, SpecFlags& flags) {
            "limit")
       .Takes("N")
       .ShowDefault();
+  const Flag public_rows =
+      verb.Add("--public", flags.public_file,
+               "Start from these public rows, CSV or LIBSVM, which nothing protects; - is stdin. "
+               "none: start from no public rows (for a file of that name write ./none) (default: "
+               "those that the dataset was created with, if any)")
+          .Takes("FILE");
   AddOutputFlags(verb, flags.output);
   AddServerFlags(verb, flags.server);
+  return public_rows;
 }
 
 void Warn(const google::protobuf::RepeatedPtrField<std::string>& warnings) {
@@ -95,23 +124,13 @@ void Warn(const google::protobuf::RepeatedPtrField<std::string>& warnings) {
 
 struct PreviewJobFlags : SpecFlags {
   std::string data_file;
-  std::vector<std::string> missing;
 };
 
 // What always answering the most frequent class, or the mean, achieves on the caller's rows. They
 // are read with the dataset's schema, and not sent.
 StatusOr<Json> BaselineOn(const PreviewJobFlags& flags, const Remote& remote) {
-  COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset,
-                           GetDataset(remote, MakeName("datasets", flags.dataset)));
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(dataset.schema()));
-  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
-                           ReadTable(path, std::make_shared<const Schema>(std::move(schema)),
-                                     {.allow_unlabelled = !dataset.schema().has_target(),
-                                      .format = {.missing = flags.missing}}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
-  const Table& rows = file.table;
+  COPPICE_ASSIGN_OR_RETURN(
+      const Table rows, ReadByDataset(flags, remote, flags.data_file, /*allow_unlabelled=*/true));
   if (rows.num_rows() == 0) return InvalidArgumentError("--data: the file has no row");
   if (rows.schema().target()) {
     const MeanAnswer mean = MeanAnswerFor(rows.targets());
@@ -125,7 +144,7 @@ StatusOr<Json> BaselineOn(const PreviewJobFlags& flags, const Remote& remote) {
 Status Preview(const PreviewJobFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::PreviewJobRequest request;
-  *request.mutable_spec() = SpecOf(flags);
+  COPPICE_ASSIGN_OR_RETURN(*request.mutable_spec(), SpecOf(flags, remote));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::PreviewJobResponse>(request));
   Json json = DescribePreview(response);
   if (flags.data_file.empty()) {
@@ -175,7 +194,7 @@ Status Submit(const SubmitFlags& flags) {
   }
   request.set_job_id(flags.job);
   request.set_model_id(flags.model);
-  *request.mutable_spec() = SpecOf(flags);
+  COPPICE_ASSIGN_OR_RETURN(*request.mutable_spec(), SpecOf(flags, remote));
   const auto response = remote.Call<v1::SubmitJobResponse>(request);
   if (!response.ok()) return WithRequestId(response.status(), request.request_id());
   const v1::Job& job = response->job();
@@ -196,15 +215,14 @@ void AddTrainPreview(const Command& noun) {
       noun.AddCommand("preview", "Show what a job would cost, and whether the budget allows it",
                       "coppice train preview --dataset d-7b1e --algorithm spe --epsilon 1");
   AddSpecFlags(verb, *flags);
-  const Flag data =
-      verb.Add("--data", flags->data_file,
-               "Rows like the dataset's, CSV or LIBSVM; they are not sent. Shows how good always "
-               "answering their most frequent class, or their mean, would be; - is stdin")
-          .Takes("FILE");
+  verb.Add("--data", flags->data_file,
+           "Rows like the dataset's, CSV or LIBSVM; they are not sent. Shows how good always "
+           "answering their most frequent class, or their mean, would be; - is stdin")
+      .Takes("FILE");
   verb.Add("--missing", flags->missing,
-           "Texts that stand for a missing value in --data besides the empty one, by commas: NA,?")
-      .SplitAt(',')
-      .Needs(data);
+           "Texts that stand for a missing value in --data and --public besides the empty one, by "
+           "commas: NA,?")
+      .SplitAt(',');
   verb.CheckFlags([flags] { return CheckKeysDiffer(flags->settings); });
   SetAction(verb, flags, Preview);
 }
@@ -215,7 +233,12 @@ void AddTrainSubmit(const Command& noun) {
       "submit", "Charge a job's cost to the dataset's budget, and queue the job",
       "coppice train submit --dataset d-7b1e --algorithm spe --epsilon 1 --set depth=4 "
       "--wait");
-  AddSpecFlags(verb, *flags);
+  const Flag public_rows = AddSpecFlags(verb, *flags);
+  verb.Add("--missing", flags->missing,
+           "Texts that stand for a missing value in --public besides the empty one, by commas: "
+           "NA,?")
+      .SplitAt(',')
+      .Needs(public_rows);
   AddIdFlag(verb, "--job", flags->job, "Id of the new job (default: the curator's choice)",
             /*required=*/false);
   AddIdFlag(verb, "--model", flags->model, "Id of the model that it makes (default: the job's)",
