@@ -301,6 +301,30 @@ def test_a_budget_is_exhausted(dataset):
     assert dataset.refresh().epsilon_spent == spent
 
 
+def test_jobs_start_from_public_rows(owner):
+    public, others = customers(60, seed=2), customers(50, seed=3)
+    dataset = owner.datasets.create(ROWS, SCHEMA, 3, public=public)
+    assert dataset.to_dict()["public_rows"] == 60
+    with pytest.raises(remote.InvalidArgumentError, match="spe cannot start from public rows"):
+        dataset.train("spe", epsilon=0.5)
+    with pytest.raises(ValueError, match="must be 'dataset', None, or rows"):
+        dataset.train(epsilon=0.5, public="none")
+    assert dataset.refresh().epsilon_spent == 0
+    assert "bear out" in dataset.preview(epsilon=0.5).to_dict()["releases"][-1]["what"]
+    job = dataset.train(epsilon=0.5)
+    assert job.to_dict()["public_rows_sha256"] == dataset.to_dict()["public_rows_sha256"]
+    job = dataset.train(epsilon=0.5, public=others)
+    assert job.to_dict()["public_rows"] == 50
+    assert "public_rows" not in dataset.train("spe", epsilon=0.5, public=None).to_dict()
+    certificate = job.wait().model().download().certificate
+    assert certificate.public_rows_sha256 == job.to_dict()["public_rows_sha256"]
+    # The digest is of the rows: Python's own has the same.
+    features = [feature["name"] for feature in SCHEMA["features"]]
+    tree = coppice.PrivateTreeClassifier(schema=SCHEMA, epsilon=0.5)
+    tree.fit(ROWS[features], ROWS["left"], public=(others[features], others["left"]))
+    assert tree.privacy_.public_rows_sha256 == certificate.public_rows_sha256
+
+
 def test_a_job_is_paid_for_once(owner):
     dataset = owner.datasets.create(ROWS, SCHEMA, 1)
     request_id = uuid.uuid4().hex

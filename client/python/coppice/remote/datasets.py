@@ -13,7 +13,16 @@ from coppice.remote._tables import Table, from_message, to_message
 from coppice.remote._units import Number, delta_atto, epsilon_nanos, id_of, make_name, new_id
 from coppice.remote._uploads import Upload, get_dataset
 from coppice.remote.errors import FailedPreconditionError, RemoteError
-from coppice.remote.jobs import Job, JobPreview, Jobs, job_spec, preview_job, submit_job
+from coppice.remote.jobs import (
+    DATASET,
+    Job,
+    JobPreview,
+    Jobs,
+    job_spec,
+    preview_job,
+    public_block,
+    submit_job,
+)
 from coppice.v1 import dataset_pb2
 
 if TYPE_CHECKING:
@@ -74,6 +83,7 @@ class Datasets:
         progress: Optional[bool] = None,
         request_id: Optional[str] = None,
         accept_leak: bool = False,
+        public: Any = None,
     ) -> Dataset:
         """Upload a table under a privacy budget, which cannot be changed.
 
@@ -104,6 +114,9 @@ class Datasets:
         accept_leak : bool
             Whether the schema may have columns that are marked as read from private rows. They leak
             what is in the rows, which no epsilon covers; certificates of models say so.
+        public : DataFrame or a table, optional
+            Rows that everybody may see, with the label, for jobs to start from; at most 20,000. Nothing
+            protects them: a model may contain them. Choose them without looking at `rows`.
         """
         checked = as_schema(schema)
         cap = dataset_pb2.BudgetCap(
@@ -123,6 +136,8 @@ class Datasets:
             cap=cap,
             accept_leak=accept_leak,
         )
+        if public is not None:
+            request.public_rows.CopyFrom(public_block(public, checked))
         # Rows that do not fit are found before a budget is opened for them.
         tables = None if rows is None else _tables(rows, checked, unlabelled)
         response = self._caller.call(request, dataset_pb2.CreateDatasetResponse)
@@ -296,6 +311,7 @@ class Dataset:
         job_id: Optional[str] = None,
         model_id: Optional[str] = None,
         request_id: Optional[str] = None,
+        public: Any = DATASET,
         **settings: Any,
     ) -> Job:
         """Charge a job to the budget, and queue it.
@@ -310,6 +326,10 @@ class Dataset:
             The ids of the job and of its model; the curator chooses otherwise.
         request_id : str, optional
             Repeating it returns the job that it made, paid for once; a new one otherwise.
+        public : "dataset", None, DataFrame or a table
+            The public rows to start from, which nothing protects: those that the dataset was created
+            with, if any; none; or these, with the label, of which the curator keeps no more than their
+            digest once the job has begun.
         **settings
             Parameters of the algorithm; `Jobs.settings` lists them.
 
@@ -318,13 +338,19 @@ class Dataset:
         BudgetExhaustedError
             If what is left does not allow it. Nothing was spent.
         """
-        spec = job_spec(self._message.name, algorithm, epsilon, delta, settings)
+        spec = job_spec(self._message, algorithm, epsilon, delta, settings, public)
         return submit_job(
             self._caller, spec, job_id=job_id, model_id=model_id, request_id=request_id
         )
 
     def preview(
-        self, algorithm: str = "auto", *, epsilon: Number, delta: Number = 0, **settings: Any
+        self,
+        algorithm: str = "auto",
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        public: Any = DATASET,
+        **settings: Any,
     ) -> JobPreview:
         """Return what a job would cost, and whether the budget allows it. Spends nothing.
 
@@ -334,10 +360,12 @@ class Dataset:
             What to train; `Jobs.algorithms` lists them.
         epsilon, delta : number
             What the job would cost in all.
+        public : "dataset", None, DataFrame or a table
+            As in `train`.
         **settings
             Parameters of the algorithm; `Jobs.settings` lists them.
         """
-        spec = job_spec(self._message.name, algorithm, epsilon, delta, settings)
+        spec = job_spec(self._message, algorithm, epsilon, delta, settings, public)
         return preview_job(self._caller, spec)
 
     def jobs(self) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from coppice.remote._describe import (
     frame_of,
 )
 from coppice.remote._progress import Bar, make_bar
+from coppice.remote._tables import Table, from_message
 from coppice.remote._units import (
     Number,
     delta_atto,
@@ -41,11 +42,15 @@ from coppice.remote.errors import (
     UnavailableError,
 )
 from coppice.remote.models import Models, RemoteModel
-from coppice.v1 import training_pb2
+from coppice.v1 import dataset_pb2, training_pb2
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coppice import Schema
+
+# Stands for the public rows of the dataset.
+DATASET = "dataset"
 # A stream that says nothing for so long is opened anew: nobody may be there any more.
 _STREAM_TIMEOUT = 600.0
 # Curators end connections of some age, also while a job brings no news.
@@ -308,16 +313,34 @@ class JobPreview:
 
 
 def job_spec(
-    dataset: str, algorithm: str, epsilon: Number, delta: Number, settings: Mapping[str, Any]
+    dataset: dataset_pb2.Dataset,
+    algorithm: str,
+    epsilon: Number,
+    delta: Number,
+    settings: Mapping[str, Any],
+    public: Any,
 ) -> training_pb2.JobSpec:
     """Return what to train, as a message."""
-    return training_pb2.JobSpec(
-        dataset=dataset,
+    spec = training_pb2.JobSpec(
+        dataset=dataset.name,
         algorithm=algorithm,
         epsilon_nanos=epsilon_nanos(epsilon),
         delta_atto=delta_atto(delta),
         settings={name: str(value) for name, value in settings.items()},
+        without_public_rows=public is None,
     )
+    if isinstance(public, str):
+        if public != DATASET:
+            raise ValueError(f"public={public!r}: must be 'dataset', None, or rows")
+    elif public is not None:
+        spec.public_rows.CopyFrom(public_block(public, from_message(dataset.schema)))
+    return spec
+
+
+def public_block(rows: Any, schema: Schema) -> dataset_pb2.RowBlock:
+    """Return public rows as messages carry them."""
+    table = Table(rows, schema, labelled=True)
+    return table.block(0, len(table))
 
 
 def preview_job(caller: Caller, spec: training_pb2.JobSpec) -> JobPreview:
