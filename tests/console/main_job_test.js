@@ -239,6 +239,39 @@ test('a dataset: uploaded, planned, trained on, served, rolled back', () => open
   assert.strictEqual((await daemon.call('ModelService/GetEndpoint', {name: 'endpoints/people-now'})).body.endpoint.versions.at(-1).model, 'models/one');
 }));
 
+test('a dataset with public rows, from which a job starts unless it is told not to', () => opened('public-rows', async (reader, {page}) => {
+  await reader.follow('Datasets');
+  await reader.follow('New dataset');
+  await reader.choose('Schema', tables.schema);
+  await reader.choose('Rows', tables.private);
+  await reader.choose('Public rows, if there are any', tables.public);
+  await reader.write('Name', 'with-public');
+  await reader.write('ε in all', '3');
+  await reader.click('Create and upload');
+  assert.match(await page.getByRole('dialog').innerText(), /80 public rows of/);
+  await reader.click(`Create it and upload ${DEVICES} rows`, 'dialog');
+  await reader.isAt('with-public');
+  await reader.sees(/which nothing protects: SHA-256/);
+  await reader.follow('Train a model');
+  await page.getByLabel('Algorithm', {exact: true}).selectOption('spe');
+  await reader.write('ε of the job', '1');
+  await reader.sees(/spe cannot start from public rows/);
+  const start = page.getByLabel('Start from the dataset\'s 80 public rows', {exact: true});
+  await start.uncheck();
+  await reader.sees('Everything that it would release');
+  await page.getByLabel('Algorithm', {exact: true}).selectOption('auto');
+  await start.check();
+  await reader.open('Names of the job and of its model');
+  await reader.write('Job', 'from-public');
+  await reader.sees(/private rows bear out/);
+  await reader.click('Submit the job');
+  await page.getByRole('dialog').getByRole('button', {name: /^Spend/}).click();
+  await reader.isAt('from-public');
+  await reader.sees('The model is there');
+  await reader.sees(/80 public rows, which nothing protects/);
+  await reader.sees(/private rows bear out/);
+}));
+
 test('a wrong schema and wrong rows: everything is said, with line and column, and nothing is sent', () => opened('wrong', async (reader, {page}) => {
   const broken = {label: 'buys', classes: ['yes'], features: [{name: 'age', type: 'numeric', min: 9, max: 1}, {name: 'age', type: 'colour'}]};
   fs.writeFileSync(daemon.file('broken.json'), JSON.stringify(broken));

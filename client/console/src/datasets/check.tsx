@@ -64,15 +64,16 @@ export function SchemaSummary({file: {schema, fromRows}}: {file: SchemaFile}) {
 
 type Check = {state: 'none'} | {state: 'reading'; share: number} | {state: 'wrong'; error: unknown} | {state: 'right'; checked: CheckedRows};
 
-/** Chooses a table and reads it all. `onChecked` gets null while no table fits. */
-export function RowsPicker({schema, format, label, hint, onChecked}: {
-  schema: Schema; format: TableFormat; label: string; hint: string; onChecked: (checked: CheckedRows | null) => void;
+/** Chooses a table and reads it all. `onChecked` gets null while no table fits; `onFile` gets any file that is chosen. */
+export function RowsPicker({schema, format, label, hint, onChecked, onFile}: {
+  schema: Schema; format: TableFormat; label: string; hint: string; onChecked: (checked: CheckedRows | null) => void; onFile?: (file: File | null) => void;
 }) {
   const [file, setFile] = useState<File | null>(null);
   const [check, setCheck] = useState<Check>({state: 'none'});
   const formatKey = JSON.stringify(format);
   useEffect(() => {
     onChecked(null);
+    onFile?.(file);
     if (file === null) return setCheck({state: 'none'});
     const abort = new AbortController();
     setCheck({state: 'reading', share: 0});

@@ -12,12 +12,11 @@ import {Failure, Progress} from '../parts/notice';
 import {parseNumbers, type NumberList} from '../parts/number_list';
 import {visible} from '../parts/text';
 import {href} from '../route';
-import {readTable, toRowBlock, type Block} from '../rows/read_table';
 import type {SchemaFile} from '../rows/schema_file';
 import {RowsPicker, SchemaPicker, SchemaSummary, type CheckedRows} from './check';
-import type {Rows} from './upload';
+import {MOST_PUBLIC_ROWS, readPublicRows} from './public_rows';
 
-const MIN_ROWS = 10, MAX_ROWS = 20_000, MAX_ALGORITHMS = 4, MAX_EPSILONS = 8, MAX_REPEATS = 20;
+const MIN_ROWS = 10, MAX_ALGORITHMS = 4, MAX_EPSILONS = 8, MAX_REPEATS = 20;
 
 interface Question {
   algorithms: string[];
@@ -34,18 +33,12 @@ function parseEpsilons(text: string): NumberList<bigint> {
 function problemOf(schema: SchemaFile | null, checked: CheckedRows | null, question: Question): string | null {
   if (schema === null) return 'Choose a schema.';
   if (checked === null) return 'Choose public rows that fit.';
-  if (checked.rows < MIN_ROWS || checked.rows > MAX_ROWS) return `The daemon takes ${MIN_ROWS} to 20,000 rows; the file has ${countOf(checked.rows, 'row')}.`;
+  if (checked.rows < MIN_ROWS || checked.rows > MOST_PUBLIC_ROWS) return `The daemon takes ${MIN_ROWS} to 20,000 rows; the file has ${countOf(checked.rows, 'row')}.`;
   const epsilons = parseEpsilons(question.epsilonsText);
   if (epsilons.problem !== null) return epsilons.problem;
   if (parseDelta(question.deltaText === '' ? '0' : question.deltaText) === null) return `The δ does not fit. ${DELTA_WANTED}`;
   if (question.repeatsText.trim() !== '' && parseCount(question.repeatsText, 1, MAX_REPEATS) === null) return `Give 1 to ${MAX_REPEATS} repeats.`;
   return question.algorithms.length > MAX_ALGORITHMS ? `Choose at most ${MAX_ALGORITHMS} algorithms.` : null;
-}
-
-async function readAll(schema: SchemaFile, file: File, signal: AbortSignal): Promise<Rows> {
-  const blocks: Block[] = [];
-  await readTable(file, schema.schema, {format: schema.format, labels: 'required', blockRows: MAX_ROWS, maxRows: MAX_ROWS, signal, onBlock: block => { blocks.push(block); }});
-  return toRowBlock(blocks[0]!, schema.schema);
 }
 
 function Algorithms({algorithms, isNumbers, chosen, onChosen}: {algorithms: readonly Algorithm[]; isNumbers: boolean; chosen: string[]; onChosen: (names: string[]) => void}) {
@@ -67,7 +60,7 @@ export function CurvePage() {
   const measure = useAction(async signal => {
     setPage('');
     setProgress(0);
-    const rows = await readAll(schema!, checked!.file, signal);
+    const rows = await readPublicRows(schema!.schema, schema!.format, checked!.file, signal);
     let measured = '';
     for await (const answer of training.measureCurve({schema: schema!.schema, rows, algorithms: question.algorithms, epsilonNanos: parseEpsilons(question.epsilonsText).values!,
       deltaAtto: parseDelta(question.deltaText === '' ? '0' : question.deltaText)!, repeats: parseCount(question.repeatsText) ?? 0}, {signal})) {

@@ -72,6 +72,7 @@ function Shown({dataset, id, reload, replace}: {dataset: Dataset; id: string; re
         ['State', <><State tone={toneOf(dataset.state)}>{wordOf(DatasetStateSchema, dataset.state)}</State><br/><small>{meaningOf(DatasetStateSchema, dataset.state)}</small></>],
         ['Owner', dataset.owner === '' ? 'nobody: the operator\'s alone' : <Name text={dataset.owner} most={80}/>],
         ['Created', <When at={dataset.createdUnixSeconds} exact/>],
+        dataset.publicRows > 0n && ['Public rows', <>{count(dataset.publicRows)}, which nothing protects: SHA-256 <code>{dataset.publicRowsSha256}</code></>],
         ['Composition', wordOf(CompositionSchema, dataset.cap?.composition ?? 0)],
       ]}/></Section>
     </div>

@@ -6,7 +6,7 @@ import {datasets, training} from '../api/clients';
 import {idOf} from '../api/ids';
 import {useAction, useLoad, useWatch} from '../api/load';
 import {meaningOf} from '../parts/enums';
-import {delta, duration, epsilon} from '../parts/format';
+import {countOf, delta, duration, epsilon} from '../parts/format';
 import {Facts, Page, Section, Sentences, When} from '../parts/layout';
 import {Confirm, Failure, Loading, Notice, Progress} from '../parts/notice';
 import {Name, visible} from '../parts/text';
@@ -52,6 +52,7 @@ function Outcome({job}: {job: Job}) {
   }
 }
 
+// Public rows that came with the job are no longer there to plan with: the job then has no plan to show.
 function Planned({job}: {job: Job}) {
   const {spec} = job;
   const planned = useLoad(async signal => spec === undefined ? undefined : (await training.previewJob({spec}, {signal})).releases, [job.name]);
@@ -73,6 +74,7 @@ function Shown({job}: {job: Job}) {
       ['Algorithm', <Name text={spec?.algorithm ?? ''}/>],
       ['Asked for', `ε ${epsilon(spec?.epsilonNanos ?? 0n)}, δ ${delta(spec?.deltaAtto ?? 0n)}`],
       ['Charged', costText(job.cost)],
+      job.publicRows > 0n && ['Started from', <>{countOf(job.publicRows, 'public row')}, which nothing protects: SHA-256 <code>{job.publicRowsSha256}</code></>],
       ['Neighbouring tables differ in', about.data === undefined ? '–' : neighboursOf(about.data)],
       ['Submitted by', job.submitter === '' ? 'not known: no policy' : <Name text={job.submitter}/>],
       ['Queued', <When at={job.createdUnixSeconds} exact/>],
@@ -80,7 +82,7 @@ function Shown({job}: {job: Job}) {
       ['Ended', <When at={job.endedUnixSeconds} exact/>],
     ]}/>
     {settings.length > 0 && <Section title="Parameters that were set"><Sentences texts={settings.map(([name, value]) => `${name} = ${value}`)}/></Section>}
-    <Planned job={job}/>
+    {about.data !== undefined && (job.publicRows === 0n || job.publicRowsSha256 === about.data.publicRowsSha256) && <Planned job={job}/>}
   </>;
 }
 

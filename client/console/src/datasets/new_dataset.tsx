@@ -7,13 +7,14 @@ import {idOf, newRequestId} from '../api/ids';
 import {useAction} from '../api/load';
 import {CheckField, Form, SelectField, TextField} from '../parts/field';
 import {meaningOf, wordOf} from '../parts/enums';
-import {DELTA_WANTED, countOf, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
+import {DELTA_WANTED, count, countOf, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
 import {Page, Remark, Section, Sentences} from '../parts/layout';
 import {Confirm} from '../parts/notice';
 import {Name} from '../parts/text';
 import {go, href} from '../route';
 import type {SchemaFile} from '../rows/schema_file';
 import {RowsPicker, SchemaPicker, SchemaSummary, type CheckedRows} from './check';
+import {MOST_PUBLIC_ROWS, readPublicRows} from './public_rows';
 import {UploadRows} from './upload_rows';
 import {pathOf} from './where';
 
@@ -73,18 +74,20 @@ function TermFields({terms, onTerms}: {terms: Terms; onTerms: (terms: Terms) => 
   </>;
 }
 
-function Create({terms, cap, schema, checked, onCreated, onClose}: {
-  terms: Terms; cap: Cap; schema: SchemaFile; checked: CheckedRows; onCreated: (dataset: Dataset) => void; onClose: () => void;
+function Create({terms, cap, schema, checked, publicRows, onCreated, onClose}: {
+  terms: Terms; cap: Cap; schema: SchemaFile; checked: CheckedRows; publicRows: CheckedRows | null; onCreated: (dataset: Dataset) => void; onClose: () => void;
 }) {
   const requestId = useMemo(newRequestId, []);
   const create = useAction(async signal => {
-    const {dataset} = await datasets.createDataset({requestId, datasetId: terms.id, schema: schema.schema, cap, acceptLeak: terms.acceptLeak}, {signal});
+    const given = publicRows === null ? {} : {publicRows: await readPublicRows(schema.schema, schema.format, publicRows.file, signal)};
+    const {dataset} = await datasets.createDataset({requestId, datasetId: terms.id, schema: schema.schema, cap, acceptLeak: terms.acceptLeak, ...given}, {signal});
     if (dataset === undefined) throw new Error('The daemon answered without the dataset.');
     onCreated(dataset);
   });
   return <Confirm title="Create this dataset?" action={`Create it and upload ${countOf(checked.rows, 'row')}`} running={create.running} error={create.error}
     onConfirm={() => void create.run()} onClose={onClose}>
     <p>The rows of <Name text={checked.file.name}/> go to the curator, which gets to see all of them.</p>
+    {publicRows !== null && <p>So do {countOf(publicRows.rows, 'public row')} of <Name text={publicRows.file.name}/>. Nothing protects these: every model may contain them.</p>}
     <CapWords cap={cap}/>
   </Confirm>;
 }
@@ -92,6 +95,8 @@ function Create({terms, cap, schema, checked, onCreated, onClose}: {
 export function NewDataset() {
   const [schema, setSchema] = useState<SchemaFile | null>(null);
   const [checked, setChecked] = useState<CheckedRows | null>(null);
+  const [publicFile, setPublicFile] = useState<File | null>(null);
+  const [publicRows, setPublicRows] = useState<CheckedRows | null>(null);
   const [terms, setTerms] = useState<Terms>(FIRST_TERMS);
   const [isAsking, setAsking] = useState(false);
   const [created, setCreated] = useState<Dataset | null>(null);
@@ -103,22 +108,26 @@ export function NewDataset() {
   }
   const problem = schema === null ? 'Choose a schema.' : checked === null ? 'Choose rows that fit the schema.'
     : schema.fromRows.length > 0 && !terms.acceptLeak ? 'Declare the bounds that may have been read from private rows, or accept that they leak.'
+    : publicFile !== null && publicRows === null ? 'Choose public rows that fit the schema, or none.'
+    : publicRows !== null && publicRows.rows > MOST_PUBLIC_ROWS ? `Choose at most ${count(MOST_PUBLIC_ROWS)} public rows.`
     : terms.id !== '' && !ID.test(terms.id) ? 'Mend the name.' : typeof cap === 'string' ? cap : null;
   return <Page title="New dataset" kind="Datasets" kindHref={href('datasets')}
     lead="The curator keeps the rows, and every model that is trained on them spends a part of the budget that you set here.">
     <div class="columns"><Form action="Create and upload" problem={problem} onSubmit={() => setAsking(true)}>
-      <SchemaPicker onSchema={file => { setSchema(file); setChecked(null); setTerms({...terms, acceptLeak: false}); }} hint="JSON: features with public bounds or values, and the label (docs/schema.md)."/>
+      <SchemaPicker onSchema={file => { setSchema(file); setChecked(null); setPublicFile(null); setPublicRows(null); setTerms({...terms, acceptLeak: false}); }} hint="JSON: features with public bounds or values, and the label (docs/schema.md)."/>
       {schema === null ? <Remark>A schema is made by <code>coppice schema infer --data public.csv --rows public --label NAME --output schema.json</code>.
         Its bounds and values are public: never read them off private rows.</Remark> : <>
         <SchemaSummary file={schema}/>
         {schema.fromRows.length > 0 && <CheckField label="Take them as they are" checked={terms.acceptLeak} onChecked={acceptLeak => setTerms({...terms, acceptLeak})}
           hint="What they tell is outside of every ε, and the certificates of the models say so."/>}
         <RowsPicker schema={schema.schema} format={schema.format} label="Rows" onChecked={setChecked}
-          hint="CSV with a header. They are read in this browser; nothing is sent before you create the dataset."/></>}
+          hint="CSV with a header. They are read in this browser; nothing is sent before you create the dataset."/>
+        <RowsPicker schema={schema.schema} format={schema.format} label="Public rows, if there are any" onChecked={setPublicRows} onFile={setPublicFile}
+          hint={`CSV like the other, with at most ${count(MOST_PUBLIC_ROWS)} rows that everybody may see. Jobs start from them unless told otherwise. Choose them without looking at the rows above.`}/></>}
       <TermFields terms={terms} onTerms={setTerms}/>
     </Form>
     {typeof cap !== 'string' && <Section title="What that guarantees"><CapWords cap={cap}/></Section>}</div>
-    {isAsking && schema !== null && checked !== null && typeof cap !== 'string' && <Create terms={terms} cap={cap} schema={schema} checked={checked}
+    {isAsking && schema !== null && checked !== null && typeof cap !== 'string' && <Create terms={terms} cap={cap} schema={schema} checked={checked} publicRows={publicRows}
       onCreated={setCreated} onClose={() => setAsking(false)}/>}
   </Page>;
 }

@@ -6,8 +6,8 @@ import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {datasets, training} from '../api/clients';
 import {newRequestId, idOf} from '../api/ids';
 import {useAction, useLoad} from '../api/load';
-import {Form, SelectField, TextField} from '../parts/field';
-import {DELTA_WANTED, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
+import {CheckField, Form, SelectField, TextField} from '../parts/field';
+import {DELTA_WANTED, countOf, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
 import {Page, Remark, Section, Sentences} from '../parts/layout';
 import {Confirm, Failure, Loading, Notice} from '../parts/notice';
 import {Name, visible} from '../parts/text';
@@ -27,6 +27,7 @@ interface Spec {
   epsilonNanos: bigint;
   deltaAtto: bigint;
   settings: Record<string, string>;
+  withoutPublicRows: boolean;
 }
 
 // The daemon's descriptions begin in lower case and end without a full stop.
@@ -57,7 +58,7 @@ function AlgorithmWords({algorithm}: {algorithm: Algorithm}) {
 
 /** What the job would be charged and would release; follows the form as it changes. */
 function usePreview(spec: Spec | null) {
-  const key = spec === null ? '' : JSON.stringify([spec.algorithm, String(spec.epsilonNanos), String(spec.deltaAtto), spec.settings]);
+  const key = spec === null ? '' : JSON.stringify([spec.algorithm, String(spec.epsilonNanos), String(spec.deltaAtto), spec.settings, spec.withoutPublicRows]);
   const [settled, setSettled] = useState(key);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(key), PAUSE_MS);
@@ -104,12 +105,12 @@ function Submit({dataset, spec, preview, names, onClose}: {dataset: Dataset; spe
 }
 
 /** Reads the fields, or returns why they cannot be used yet. */
-function readSpec(dataset: Dataset, algorithm: Algorithm | undefined, epsilonText: string, deltaText: string, texts: Settings): {spec: Spec | null; problem: string | null} {
+function readSpec(dataset: Dataset, algorithm: Algorithm | undefined, epsilonText: string, deltaText: string, texts: Settings, withoutPublicRows: boolean): {spec: Spec | null; problem: string | null} {
   const epsilonNanos = parseEpsilon(epsilonText), deltaAtto = algorithm?.delta ? parseDelta(deltaText === '' ? '0' : deltaText) : 0n;
   if (algorithm === undefined) return {spec: null, problem: 'Choose an algorithm.'};
   if (epsilonNanos === null) return {spec: null, problem: 'Say what ε the job may spend.'};
   if (deltaAtto === null || hasProblem(algorithm, texts)) return {spec: null, problem: 'Mend the fields that are marked.'};
-  return {spec: {dataset: dataset.name, algorithm: algorithm.name, epsilonNanos, deltaAtto, settings: settingsOf(algorithm, texts)}, problem: null};
+  return {spec: {dataset: dataset.name, algorithm: algorithm.name, epsilonNanos, deltaAtto, settings: settingsOf(algorithm, texts), withoutPublicRows}, problem: null};
 }
 
 function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm[]}) {
@@ -118,10 +119,11 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
   const [epsilonText, setEpsilon] = useState(''), [deltaText, setDelta] = useState('');
   const [texts, setTexts] = useState<Record<string, Settings>>({});
   const [names, setNames] = useState({job: '', model: ''});
+  const [fromPublic, setFromPublic] = useState(true);
   const [isAsking, setAsking] = useState(false);
   const algorithm = algorithms.find(({name}) => name === chosen);
   const own = Object.hasOwn(texts, chosen) ? texts[chosen]! : {};
-  const {spec, problem} = readSpec(dataset, algorithm, epsilonText, deltaText, own);
+  const {spec, problem} = readSpec(dataset, algorithm, epsilonText, deltaText, own, dataset.publicRows > 0n && !fromPublic);
   const preview = usePreview(spec);
   const held = isHeld(dataset) ? 'The ledger is on hold: nothing can be charged.' : null;
   const unfit = spec !== null && (preview.shown === undefined || !preview.isCurrent) ? 'Asking what it costs …' : preview.shown?.fits === false ? 'The budget does not allow it.' : null;
@@ -139,6 +141,8 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
           hint={(dataset.cap?.deltaAtto ?? 0n) > 0n ? `At most the cap's ${delta(dataset.cap!.deltaAtto)}; 0: pure.` : 'The budget has no δ: leave it 0.'}
           error={deltaText !== '' && parseDelta(deltaText) === null ? DELTA_WANTED : null}/>}
       </div>
+      {dataset.publicRows > 0n && <CheckField label={`Start from the dataset's ${countOf(dataset.publicRows, 'public row')}`} checked={fromPublic} onChecked={setFromPublic}
+        hint="Nothing protects them: the model may contain them."/>}
       {algorithm !== undefined && algorithm.parameters.length > 0 && <details class="more" key={chosen}><summary>{algorithm.parameters.length} parameters, all with defaults</summary>
         <div class="fields">{algorithm.parameters.map(parameter => <ParameterField key={`${chosen}/${parameter.name}`} parameter={parameter} value={textOf(own, parameter.name)}
           onValue={value => setTexts(before => ({...before, [chosen]: {...own, [parameter.name]: value}}))}/>)}</div></details>}
