@@ -10,6 +10,7 @@
 #include "common/base/text.h"
 #include "common/table/schema_file.h"
 #include "server/lab/commands.h"
+#include "server/lab/public_only.h"
 #include "server/lab/report.h"
 #include "server/lab/scores.h"
 #include "server/lab/show_repetitions.h"
@@ -44,6 +45,7 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
       report["public_rows_sha256"] = scores.public_rows_sha256;
     }
   }
+  if (flags.public_rows > 0) report["public_rows"] = flags.public_rows;
   report["settings"] = StrJoin(flags.settings, " ");
   report["trees"] = scores.trees;
   report["leaves"] = curves::Summarize(scores.leaves).mean;
@@ -79,9 +81,15 @@ void AddCentralFlags(const Command& command, CentralFlags& flags) {
         return std::string(ParseEpsilonFlag(text).status().message());
       });
   AddRunFlags(command, flags);
-  command.Add("--public", flags.public_source,
-              "start from public rows: a file of them, or the share of the rows to train on that "
-              "is public instead of private");
+  const Flag file =
+      command.Add("--public", flags.public_source,
+                  "start from public rows: a file of them, or the share of the rows to train on "
+                  "that is public instead of private");
+  command
+      .Add("--public-rows", flags.public_rows,
+           "the same: how many of the rows to train on are public instead of private")
+      .Positive()
+      .Excludes(file);
   command.AddSwitch("--votes", flags.votes,
                     "also show the first model as a table of votes, if it is one (lazybb)");
   command.AddSwitch("--per-repetition", flags.per_repetition,
@@ -107,6 +115,9 @@ Status RunCentral(const CentralFlags& flags) {
       curves::TrainAndScore(*trainer, options, SplitsOf(rows), RunsOf(flags),
                             [&](uint32_t finished) { ShowRepetitions(finished, flags.repeats); }));
   nlohmann::ordered_json report = ReportOf(flags, schema, scores);
+  if (flags.public_rows > 0 || !flags.public_source.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(report["public_only"], ScorePublicOnly(rows, RunsOf(flags)));
+  }
   if (flags.votes && flags.json) report["votes"] = scores.votes;
   if (flags.votes && !flags.json) std::cout << scores.votes << "\n";
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;

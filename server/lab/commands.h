@@ -100,6 +100,7 @@ struct CentralFlags {
   std::string delta = "0";
   std::vector<std::string> settings;  // "name=value"
   std::string public_source;          // a file, or a share of the rows to train on; empty: none
+  size_t public_rows = 0;             // that many of the rows to train on; 0: none
   double holdout = 0.1;
   bool strict = false;
   bool unlabelled = false;

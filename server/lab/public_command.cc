@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
 #include "server/lab/commands.h"
+#include "server/lab/public_only.h"
 #include "server/lab/report.h"
 
 namespace coppice::lab {
@@ -30,26 +30,9 @@ StatusOr<Table> ReadRowsOf(const std::string& path, const SchemaFile& schema, bo
   return std::move(file.table);
 }
 
-// Turns scores of classes into probabilities; numbers stay.
-std::vector<double> PredictionsOf(const PublicPredictor& predictor, const Table& rows) {
-  std::vector<double> predictions = predictor.ScoresOf(rows);
-  if (predictor.predicts_number()) return predictions;
-  for (size_t i = 0; i < predictions.size(); i += predictor.columns()) {
-    Softmax(absl::MakeSpan(predictions).subspan(i, predictor.columns()));
-  }
-  return predictions;
-}
-
 void AddScoresOfClasses(const Table& rows, absl::Span<const double> predictions,
                         nlohmann::ordered_json& report) {
-  const uint32_t classes = rows.schema().num_classes();
-  ClassEvaluation evaluation(classes);
-  for (size_t i = 0; i < rows.num_rows(); ++i) {
-    const absl::Span<const double> p = predictions.subspan(i * classes, classes);
-    const auto label = static_cast<uint32_t>(std::max_element(p.begin(), p.end()) - p.begin());
-    evaluation.Add(label, p, rows.label(i));
-  }
-  const ClassScores scores = evaluation.Scores();
+  const ClassScores scores = ScoresOfClasses(rows, predictions);
   report["accuracy"] = scores.accuracy;
   report["log_loss"] = scores.log_loss;
   report["calibration_error"] = scores.calibration_error;
@@ -58,10 +41,7 @@ void AddScoresOfClasses(const Table& rows, absl::Span<const double> predictions,
 
 void AddScoresOfNumbers(const Table& rows, absl::Span<const double> predictions,
                         nlohmann::ordered_json& report) {
-  const Target& target = *rows.schema().target();
-  NumberEvaluation evaluation(target.min, target.max);
-  for (size_t i = 0; i < rows.num_rows(); ++i) evaluation.Add(predictions[i], rows.target(i));
-  const NumberScores scores = evaluation.Scores();
+  const NumberScores scores = ScoresOfNumbers(rows, predictions);
   report["rmse"] = scores.rmse;
   report["mean_rmse"] = scores.mean.rmse;
 }

@@ -28,10 +28,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json SummaryJson(const curves::Summary& summary) {
-  return {{"mean", summary.mean}, {"std", summary.deviation}, {"n", summary.n}};
-}
-
 // JSON has no infinity.
 Json NumberJson(double value) { return std::isinf(value) ? Json("inf") : Json(value); }
 
@@ -151,6 +147,10 @@ Status RunGnuplot(const std::string& script) {
 }
 
 }  // namespace
+
+Json SummaryJson(const curves::Summary& summary) {
+  return {{"mean", summary.mean}, {"std", summary.deviation}, {"n", summary.n}};
+}
 
 void AddClassScores(const curves::RepeatedClassScores& scores,
                     const std::vector<std::string>& classes, Json& report) {

@@ -18,6 +18,9 @@ namespace coppice::lab {
 // `grid` the figure is marked as tuned on the test rows, next to the split-half figure.
 nlohmann::ordered_json LocalReport(const RunOptions& options, const RunResult& result, bool grid);
 
+// {"mean": ..., "std": ..., "n": ...}.
+nlohmann::ordered_json SummaryJson(const curves::Summary& summary);
+
 // Adds the scores, compared with always answering the majority class, or the mean, on the same test
 // rows. The first entry is a sentence that says whether the answers are better.
 void AddClassScores(const curves::RepeatedClassScores& scores,

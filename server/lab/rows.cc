@@ -71,20 +71,19 @@ StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOpti
   };
 }
 
-StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> public_rows,
-                              double public_share, uint64_t devices) {
-  const size_t all = source(0).private_rows->num_rows();
-  const auto taken = public_rows != nullptr
-                         ? size_t{0}
-                         : static_cast<size_t>(std::ceil(public_share * static_cast<double>(all)));
-  if (devices > all - taken) {
-    return InvalidArgumentError(StrCat(devices, " devices need as many rows, but there are only ",
-                                       all - taken, " to train on that are not public"));
-  }
+namespace {
+
+size_t ShareOf(double share, size_t rows) {
+  return static_cast<size_t>(std::ceil(share * static_cast<double>(rows)));
+}
+
+// The public rows are given, or the first `taken` of a random order; `devices` private ones follow.
+RowSource Divided(RowSource source, std::shared_ptr<const Table> public_rows, size_t taken,
+                  size_t devices) {
   return [=, source = std::move(source)](uint64_t seed) {
     LabRows rows = source(seed);
     PublicRandom random(seed, 3);
-    const std::vector<size_t> order = Permutation(all, random);
+    const std::vector<size_t> order = Permutation(rows.private_rows->num_rows(), random);
     const absl::Span<const size_t> indices(order);
     rows.public_rows =
         public_rows != nullptr
@@ -96,14 +95,31 @@ StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> pub
   };
 }
 
+}  // namespace
+
+StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> public_rows,
+                              double public_share, uint64_t devices) {
+  const size_t all = source(0).private_rows->num_rows();
+  const size_t taken = public_rows != nullptr ? 0 : ShareOf(public_share, all);
+  if (devices > all - taken) {
+    return InvalidArgumentError(StrCat(devices, " devices need as many rows, but there are only ",
+                                       all - taken, " to train on that are not public"));
+  }
+  return Divided(std::move(source), std::move(public_rows), taken, devices);
+}
+
+StatusOr<RowSource> WithPublicRows(RowSource rows, size_t taken) {
+  const size_t all = rows(0).private_rows->num_rows();
+  if (taken == 0 || taken >= all) {
+    return InvalidArgumentError(StrCat("the ", all, " rows to train on cannot be divided into ",
+                                       taken, " public ones and private ones"));
+  }
+  return Divided(std::move(rows), nullptr, taken, all - taken);
+}
+
 StatusOr<RowSource> WithPublicShare(RowSource rows, double share) {
   const size_t all = rows(0).private_rows->num_rows();
-  const auto taken = static_cast<size_t>(std::ceil(share * static_cast<double>(all)));
-  if (taken == 0 || taken >= all) {
-    return InvalidArgumentError(
-        StrCat("the ", all, " rows to train on cannot be divided into public and private ones"));
-  }
-  return StudyRows(std::move(rows), nullptr, share, all - taken);
+  return WithPublicRows(std::move(rows), ShareOf(share, all));
 }
 
 StatusOr<PublicLabels> ParsePublicLabels(std::string_view name) {

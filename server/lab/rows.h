@@ -54,8 +54,9 @@ StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOpti
 StatusOr<RowSource> StudyRows(RowSource rows, std::shared_ptr<const Table> public_rows,
                               double public_share, uint64_t devices);
 
-// Makes a random `share` of the private rows public, rounded up, and takes it away from them.
-// InvalidArgument unless both parts get a row.
+// Makes some of the private rows public, drawn at random, and takes them away from the private
+// ones: so many of them, or a share, rounded up. InvalidArgument unless both parts get a row.
+StatusOr<RowSource> WithPublicRows(RowSource rows, size_t taken);
 StatusOr<RowSource> WithPublicShare(RowSource rows, double share);
 
 // How to change the labels of the public rows, to see what a study makes of bad ones.

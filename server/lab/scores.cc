@@ -103,6 +103,7 @@ StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags) {
     COPPICE_ASSIGN_OR_RETURN(const auto test, ReadLabRows(flags.test_file, schema, flags));
     source = FixedRows({.public_rows = nullptr, .private_rows = rows, .test_rows = test});
   }
+  if (flags.public_rows > 0) return WithPublicRows(std::move(source), flags.public_rows);
   if (flags.public_source.empty()) return source;
   return WithPublicSource(std::move(source), schema, flags);
 }

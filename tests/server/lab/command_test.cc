@@ -313,7 +313,20 @@ TEST(LabCommandTest, CentralStartsFromPublicRows) {
     EXPECT_EQ(report["accuracy"]["mean"], 1.0);
     EXPECT_EQ(report["public"], source);
     EXPECT_EQ(report.contains("public_rows_sha256"), source == file);
+    EXPECT_EQ(report["public_only"]["accuracy"]["n"], 2);
   }
+  // The same rows, counted: 90 of the 360 to train on.
+  const std::string without = arguments.substr(0, arguments.find(" --public "));
+  const json counted =
+      json::parse(Lab("central --algorithm auto --epsilon 0.001 --public-rows 90" + without).out);
+  EXPECT_EQ(counted["public_rows"], 90);
+  EXPECT_EQ(
+      counted["public_only"],
+      json::parse(
+          Lab("central --algorithm auto --epsilon 0.001" + arguments + "0.25").out)["public_only"]);
+  EXPECT_EQ(Lab("central --algorithm auto --epsilon 1 --public-rows 9" + arguments + "0.25 2>&1")
+                .exit_code,
+            2);
   const Outcome of_spe = Lab("central --algorithm spe --epsilon 1" + arguments + "0.25 2>&1");
   EXPECT_EQ(of_spe.exit_code, 1);
   EXPECT_THAT(of_spe.out, HasSubstr("spe cannot start from public rows"));

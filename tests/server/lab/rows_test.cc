@@ -78,6 +78,10 @@ TEST(PublicShareTest, EveryTrainingRowIsPublicOrPrivate) {
   }
   EXPECT_EQ(seen.size(), 101u);
   EXPECT_NE(FirstColumn(*source(2).public_rows), FirstColumn(*rows.public_rows));
+  ASSERT_OK_AND_ASSIGN(const RowSource counted, WithPublicRows(held_out, 20));
+  EXPECT_EQ(FirstColumn(*counted(1).public_rows), FirstColumn(*rows.public_rows));
+  EXPECT_THAT(WithPublicRows(held_out, 80),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("cannot be divided")));
   EXPECT_THAT(WithPublicShare(held_out, 0.999),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("cannot be divided")));
 }
