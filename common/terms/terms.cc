@@ -144,8 +144,12 @@ Status ValidateTree(const Terms& terms, const Tree& tree) {
 }
 
 NumberRange AnswerRange(const Terms& terms, const Tree& tree, uint32_t leaf) {
+  return AnswerRange(*terms.rounding, tree, leaf);
+}
+
+NumberRange AnswerRange(const NumberRange& of_study, const Tree& tree, uint32_t leaf) {
   const std::optional<LeafCentres>& centres = tree.centres();
-  if (!centres.has_value()) return *terms.rounding;
+  if (!centres.has_value()) return of_study;
   return {.low = centres->of_leaf[leaf] - centres->half_range,
           .high = centres->of_leaf[leaf] + centres->half_range};
 }

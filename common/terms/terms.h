@@ -54,6 +54,7 @@ Status ValidateTree(const Terms& terms, const Tree& tree);
 // The range that a number of this leaf is cut to and placed in: its own around the leaf's centre,
 // or that of the terms. The terms must be about numbers.
 NumberRange AnswerRange(const Terms& terms, const Tree& tree, uint32_t leaf);
+NumberRange AnswerRange(const NumberRange& of_study, const Tree& tree, uint32_t leaf);
 
 // Trees of a study's forest by their index, from 0: the one that a device fetched, or all.
 using TreesByIndex = std::map<uint32_t, Tree>;

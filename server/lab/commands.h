@@ -83,7 +83,7 @@ Status CheckLocalFlags(const LocalFlags& flags);
 Status RunLocal(const LocalFlags& flags);
 // What the flags ask to run (grid.h) on rows of the schema.
 struct RunOptions;
-StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags, const Schema& schema);
+StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags);
 // The flags above that name rows, for programs that run something else on the same splits.
 // ResolveLocalRows() calls `warn` with the fields that it changed.
 void AddLocalRowFlags(const Command& command, LocalFlags& flags);

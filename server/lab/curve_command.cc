@@ -149,7 +149,7 @@ class CurveRuns {
     local.repeats = flags_.table.repeats;
     local.threads = flags_.table.threads;
     local.seed = flags_.table.seed;
-    COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(local, schema()));
+    COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(local));
     COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, Progress()));
     const curves::RepeatedClassScores& scores = BestCell(result).scores;  // the grid has one cell
     TakeBaseline(scores.majority, scores.majority_class);

@@ -10,6 +10,7 @@
 #include "server/lab/numbers.h"
 #include "server/lab/simulation/experiment.h"
 #include "server/trainers/curves/repetitions.h"
+#include "server/trainers/curves/training.h"
 
 namespace coppice::lab {
 namespace {
@@ -71,11 +72,12 @@ class Runner {
     std::optional<Model> model{};  // in the place of both
   };
 
-  static StatusOr<Estimated> Estimate(SimulatedStudy& study, const Table& public_rows,
+  static StatusOr<Estimated> Estimate(SimulatedStudy& study, const LearnedRows& rows,
                                       const curator::EstimatorOptions& options) {
+    const Table& public_rows = rows.cut;
     Estimated result;
     if (options.kind == curator::EstimatorKind::kCorrected) {
-      COPPICE_ASSIGN_OR_RETURN(result.model, EstimateCorrected(study, public_rows, options));
+      COPPICE_ASSIGN_OR_RETURN(result.model, EstimateCorrected(study, rows, options));
     } else if (study.labels.has_value()) {
       COPPICE_ASSIGN_OR_RETURN(curator::LabelOnlyFit fit,
                                EstimateLabels(study, public_rows, options));
@@ -92,19 +94,22 @@ class Runner {
   Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
                   PublicRandom& assignment, PrivateRandom& noise, absl::Span<GridCell> cells) {
     const curves::Stopwatch collecting;
-    COPPICE_ASSIGN_OR_RETURN(const ReportedRows reported, RowsOfStudy(rows, collect, noise));
+    COPPICE_ASSIGN_OR_RETURN(const ReportedRows reported, RowsOfStudy(rows, collect));
     COPPICE_ASSIGN_OR_RETURN(
         SimulatedStudy study,
         Collect(*reported.public_rows, *reported.private_rows, collect, assignment, noise));
     const double collect_seconds = collecting.clock_seconds();
     const double collect_cpu_seconds = collecting.cpu_seconds();
     const bool numbers = reported.rounding.has_value();
-    if (numbers && study.labels.has_value()) study.labels->rows = rows.private_rows.get();
     const LocatedRows test(study.forest, *rows.test_rows);
     for (GridCell& cell : cells) {
       const curves::Stopwatch estimating;
       COPPICE_ASSIGN_OR_RETURN(Estimated estimated,
-                               Estimate(study, *reported.public_rows, cell.estimator));
+                               Estimate(study,
+                                        {.given = *rows.public_rows,
+                                         .cut = *reported.public_rows,
+                                         .rounding = reported.rounding},
+                                        cell.estimator));
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
       if (repetition + 1 == options_.repeats) cell.mechanism = study.mechanism;
@@ -112,6 +117,10 @@ class Runner {
       cell.alphas[repetition] = estimated.alpha;
       cell.leaves[repetition] = static_cast<double>(study.leaves);
       cell.report_bytes[repetition] = static_cast<double>(study.report_bytes);
+      if (numbers && estimated.model.has_value()) {
+        cell.numbers.Set(repetition, curves::EvaluateNumbers(*estimated.model, *rows.test_rows));
+        continue;
+      }
       if (numbers) {
         const Forest& forest = estimated.forest.empty() ? study.forest : estimated.forest;
         COPPICE_ASSIGN_OR_RETURN(

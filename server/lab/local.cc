@@ -36,11 +36,10 @@ std::string EstimatorOf(const LocalFlags& flags) {
 
 // What the flags ask for; the curator chooses the rest, as it does for a study. An estimator that
 // corrects nothing gets the forest that it was made for.
-StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags, bool for_numbers) {
+StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
   curator::PartitionRequest asked = {.trees = flags.trees,
                                      .use_labels = !flags.without_labels(),
-                                     .from_schema = flags.without_rows(),
-                                     .for_numbers = for_numbers};
+                                     .from_schema = flags.without_rows()};
   const std::string estimator = EstimatorOf(flags);
   const bool corrects =
       estimator.empty() || estimator == curator::EstimatorName(curator::EstimatorKind::kCorrected);
@@ -114,8 +113,8 @@ std::vector<T> ValuesOr(const std::vector<T>& given, bool grid, std::vector<T> o
 }
 
 StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(
-    const LocalFlags& flags, const curator::PartitionOptions& partition, const Schema& schema) {
-  curator::EstimatorOptions options{.kind = curator::ChooseEstimator(partition, schema)};
+    const LocalFlags& flags, const curator::PartitionOptions& partition) {
+  curator::EstimatorOptions options{.kind = curator::ChooseEstimator(partition)};
   if (const std::string named = EstimatorOf(flags); !named.empty()) {
     COPPICE_ASSIGN_OR_RETURN(options.kind, curator::ParseEstimator(named));
   }
@@ -135,11 +134,10 @@ StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(
 
 }  // namespace
 
-StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags, const Schema& schema) {
+StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
   RunOptions run;
-  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked,
-                           AskedPartition(flags, schema.target().has_value()));
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked, AskedPartition(flags));
   const curator::PartitionChoice partition = curator::ChoosePartition(asked);
   run.collect.partition = partition.options;
   run.collect.choose_size = partition.choose_size && !flags.grid;
@@ -157,7 +155,7 @@ StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags, const Schema& sche
   run.grid.min_leaves =
       ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), partition.options.min_leaf);
   COPPICE_ASSIGN_OR_RETURN(run.grid.estimators,
-                           ResolveEstimators(flags, partition.options, schema));
+                           ResolveEstimators(flags, partition.options));
   if (!flags.rounding.empty()) {
     COPPICE_ASSIGN_OR_RETURN(run.collect.rounding, ParseNumberRange(flags.rounding));
   }
@@ -293,8 +291,7 @@ Status CheckLocalFlags(const LocalFlags& flags) {
         "--depth, --min-leaf and --lambda take several values only with --grid");
   }
   const std::string estimator = EstimatorOf(flags);
-  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked,
-                           AskedPartition(flags, /*for_numbers=*/false));
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionRequest asked, AskedPartition(flags));
   const std::string_view rule =
       curator::SplitRuleName(curator::ChoosePartition(asked).options.rule);
   if (estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
@@ -329,8 +326,9 @@ Status CheckLocalFlags(const LocalFlags& flags) {
 
 // Refuses flags that studies of numbers do not support.
 Status CheckNumberFlags(const LocalFlags& flags, const RunOptions& options) {
-  if (flags.grid || options.grid.estimators[0].kind != curator::EstimatorKind::kSmooth) {
-    return InvalidArgumentError("for numbers use --estimator smooth, without --grid and --paper");
+  if (flags.grid || !curator::TakesForest(options.grid.estimators[0].kind)) {
+    return InvalidArgumentError(
+        "for numbers use --estimator smooth or corrected, without --grid and --paper");
   }
   if (!flags.attack.empty()) {
     return InvalidArgumentError("--attack is for classes: liars push one of them");
@@ -343,7 +341,7 @@ Status RunLocal(const LocalFlags& flags) {
       const RowSource rows,
       ResolveLocalRows(flags, [](const std::string& note) { std::cerr << note << "\n"; }));
   const std::shared_ptr<const Schema> schema = rows(flags.seed).private_rows->shared_schema();
-  COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(flags, *schema));
+  COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(flags));
   if (schema->target()) {
     COPPICE_RETURN_IF_ERROR(CheckNumberFlags(flags, options));
   } else if (!flags.rounding.empty()) {

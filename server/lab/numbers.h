@@ -9,7 +9,6 @@
 #include "common/base/status.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/model/model.h"
-#include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
 #include "common/table/table.h"
 #include "server/lab/rows.h"
@@ -18,17 +17,14 @@
 namespace coppice::lab {
 
 // The rows of one repetition as a study uses them. For numbers, the public rows are cut to a range,
-// which is their schema's target, and each private row has one of two classes: the end of the range
-// to which its device rounded. Where reports are about numbers alone, the private rows keep these,
-// cut to the range too, for a mechanism to hide. Rows with classes are unchanged.
+// which is their schema's target. Rows with classes are unchanged, and so are private rows.
 struct ReportedRows {
   std::shared_ptr<const Table> public_rows;
   std::shared_ptr<const Table> private_rows;
   std::optional<NumberRange> rounding;  // for numbers
 };
 
-StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options,
-                                   PrivateRandom& noise);
+StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options);
 
 // Scores on test rows the leaves of a forest, given as places between the ends of `rounding`.
 StatusOr<NumberScores> ScoreNumbers(const NumberRange& rounding, const Forest& forest,

@@ -305,8 +305,7 @@ Status RunPlan(const PlanFlags& flags) {
   const curator::PartitionChoice partition =
       curator::ChoosePartition({.seed = flags.seed,
                                 .use_labels = !WithoutLabels(flags),
-                                .from_schema = flags.public_file == kNone,
-                                .for_numbers = schema.schema->target().has_value()});
+                                .from_schema = flags.public_file == kNone});
   curator::Planner::Options options{.partition = partition.options,
                                     .expected_devices = static_cast<double>(flags.devices.front()),
                                     .seed = flags.seed};

@@ -54,8 +54,7 @@ StatusOr<std::unique_ptr<LocalCurator>> StartCurator() {
 // As `coppice study create` asks for it where no flag says more.
 curator::StudySpec SpecOf(std::shared_ptr<const Table> public_rows, const Budget& epsilon,
                           std::optional<MechanismKind> mechanism, bool accept_leak) {
-  const curator::PartitionChoice partition =
-      curator::ChoosePartition({.for_numbers = public_rows->schema().target().has_value()});
+  const curator::PartitionChoice partition = curator::ChoosePartition({});
   return {.id = kStudy,
           .request_id = kStudy,
           .public_rows = std::move(public_rows),

@@ -84,16 +84,17 @@ Status StudyForm::CheckTellsWhere(const EstimatorOptions& options) const {
 }
 
 Status StudyForm::CheckEstimator(const EstimatorOptions& options) const {
-  if (!AnswersNumbers() || options.kind == EstimatorKind::kSmooth) return OkStatus();
+  if (!AnswersNumbers() || TakesForest(options.kind)) return OkStatus();
   return InvalidArgumentError(
-      "estimator: the study is of numbers, weighted and prune are for classes; take smooth");
+      "estimator: the study is of numbers, weighted and prune are for classes; take corrected or "
+      "smooth");
 }
 
 void StudyForm::PlaceInTargetBounds(std::vector<std::vector<LeafPrediction>>& leaves) const {
   if (AnswersNumbers()) PlaceInBounds(*terms_->rounding, *terms_->schema->target(), leaves);
 }
 
-StatusOr<Table> StudyForm::CutToRange(Table rows) const {
+StatusOr<Table> StudyForm::CutToRange(const Table& rows) const {
   if (!AnswersNumbers()) return rows;
   return CutNumbers(rows, *terms_->rounding);
 }

@@ -7,6 +7,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/terms/report_form.h"
 #include "server/curator/partition/find_leaves.h"
 
 namespace coppice::curator {
@@ -68,6 +69,12 @@ std::vector<double> MeansOfBag(const Tree& tree, const Table& rows,
 }
 
 }  // namespace
+
+bool CanHaveCentres(const Schema& schema, const PartitionOptions& partition) {
+  return schema.target().has_value() && ReportForm::For(schema).IsAboutLabelAlone() &&
+         partition.use_labels && !partition.from_schema && partition.by_feature.empty() &&
+         (partition.rule == SplitRule::kHybrid || partition.rule == SplitRule::kRandomCut);
+}
 
 Forest CentreOnNumbers(const Forest& forest, const Table& public_rows,
                        const PartitionOptions& options) {

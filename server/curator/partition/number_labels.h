@@ -39,6 +39,12 @@ NumberRange ChooseRounding(const Table& public_rows, bool use_labels);
 // with classes are returned unchanged.
 StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range);
 
+// Whether leaves of a study of numbers can have centres. They need public numbers; a device must
+// look at all features; and the curator must know whose range a report had, which it does where it
+// keeps them one by one. Of the copies of trees behind a feature's values many leaves have no public
+// row, and so no centre.
+bool CanHaveCentres(const Schema& schema, const PartitionOptions& partition);
+
 // The forest with the public numbers' means for its leaves' centres. Devices then answer with how
 // far their number is from those of public rows like theirs, which is less than how far it is from
 // the mean of all; and noise counts in the width of the range.
@@ -48,7 +54,7 @@ StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range);
 // chosen to fit the others, which are nearer than devices will be. Without such rows there are no
 // centres.
 //
-// `options` must be those that the forest was grown with, by the hybrid rule.
+// `options` must be those that the forest was grown with, by a rule that draws bags (BagOf()).
 Forest CentreOnNumbers(const Forest& forest, const Table& public_rows,
                        const PartitionOptions& options);
 

@@ -463,17 +463,20 @@ StatusOr<PublicBasis> Studies::BasisFor(const Study& study, const Table& public_
                                         const EstimatorOptions& options,
                                         const CancelCheck& cancel) {
   PublicBasis basis;
-  const Forest& forest = *study.form().model_forest();
-  // Labels are boosted from both.
+  const StudyForm& form = study.form();
+  // Classes are boosted from both.
   if (options.kind == EstimatorKind::kSmooth ||
-      (options.kind == EstimatorKind::kCorrected && study.form().KeepsReports())) {
-    COPPICE_ASSIGN_OR_RETURN(basis.smooth, bases_.Get(study.id(), [&] {
-      return SmoothBasis::Create(forest, public_rows);
+      (options.kind == EstimatorKind::kCorrected && form.KeepsReports() &&
+       !form.AnswersNumbers())) {
+    COPPICE_ASSIGN_OR_RETURN(basis.smooth, bases_.Get(study.id(), [&]() -> StatusOr<SmoothBasis> {
+      COPPICE_ASSIGN_OR_RETURN(const Table cut, form.CutToRange(public_rows));
+      return SmoothBasis::Create(*form.model_forest(), cut);
     }));
   }
   if (options.kind == EstimatorKind::kCorrected) {
     COPPICE_ASSIGN_OR_RETURN(basis.corrected, corrected_.Get(study.id(), [&] {
-      return CorrectedEstimator::Create(forest, study.definition().partition, public_rows, cancel);
+      return CorrectedEstimator::Create(*form.model_forest(), study.definition().partition,
+                                        public_rows, form.terms().rounding, cancel);
     }));
   }
   return basis;

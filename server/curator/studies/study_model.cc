@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -217,11 +218,20 @@ StatusOr<AdditiveForest> MarginOffset(const StudyDefinition& definition,
   return AdditiveForest{.forest = forest, .leaves = std::move(of_public.leaves)};
 }
 
-// Boosts trees on labels by the estimator that `options` name.
-StatusOr<LabelsFit> FitLabels(AdditiveForest offset, const LabelReports& reports,
-                              const PublicBasis& basis, const EstimatorOptions& options,
-                              const CancelCheck& cancel) {
-  if (options.kind == EstimatorKind::kCorrected) {
+// Boosts trees on labels by the estimator that `options` name. `make_offset` makes what boosting
+// margins starts at.
+StatusOr<LabelsFit> FitLabels(absl::FunctionRef<StatusOr<AdditiveForest>()> make_offset,
+                              const LabelReports& reports, const PublicBasis& basis,
+                              const EstimatorOptions& options, const CancelCheck& cancel) {
+  const bool corrected = options.kind == EstimatorKind::kCorrected;
+  if (corrected && reports.range) {
+    COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
+                             basis.corrected->PredictorFor(options.evidence));
+    return EstimateCorrectedNumbers(predictor, basis.corrected->ResidualsFor(options.evidence),
+                                    reports, cancel);
+  }
+  COPPICE_ASSIGN_OR_RETURN(AdditiveForest offset, make_offset());
+  if (corrected) {
     COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
                              basis.corrected->PredictorFor(options.evidence));
     return EstimateCorrectedLabels(predictor, std::move(offset), reports, cancel);
@@ -248,12 +258,18 @@ StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& stu
                            LoadLabels(store, study, certificate.reports, where));
   COPPICE_RETURN_IF_ERROR(CheckEnoughReportsWhere(study.Info(), options, labels.found));
   if (where) certificate.reports = labels.found;
-  COPPICE_ASSIGN_OR_RETURN(
-      AdditiveForest offset,
-      MarginOffset(definition, sums, public_rows, *basis.smooth, options.evidence, cancel));
-  const LabelReports reports = {.rows = &labels.rows, .margins = labels.margins};
-  COPPICE_ASSIGN_OR_RETURN(LabelsFit fit,
-                           FitLabels(std::move(offset), reports, basis, options, cancel));
+  const auto make_offset = [&] {
+    return MarginOffset(definition, sums, public_rows, *basis.smooth, options.evidence, cancel);
+  };
+  const LabelReports reports = {.rows = &labels.rows,
+                                .margins = labels.margins,
+                                .range = definition.terms->rounding,
+                                .range_of = [&](size_t i) {
+                                  const Tree& tree = (*definition.forest)[labels.tree_of[i]];
+                                  return AnswerRange(*definition.terms, tree,
+                                                     tree.FindLeaf(labels.rows.row(i)));
+                                }};
+  COPPICE_ASSIGN_OR_RETURN(LabelsFit fit, FitLabels(make_offset, reports, basis, options, cancel));
   if (fit.forest.size() > kMaxTrees) {
     return InvalidArgumentError(StrCat(
         "estimator: the public rows' trees and those that are boosted are ", fit.forest.size(),
@@ -264,7 +280,7 @@ StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& stu
     StrAppend(&certificate.diagnosis, "; learnt from the first ", labels.rows.num_rows(),
               " reports, which is what memory holds");
   }
-  definition.form->PlaceInTargetBounds(fit.leaves);
+  if (fit.kind == LeafKind::kAdditive) definition.form->PlaceInTargetBounds(fit.leaves);
   return Model::Create(schema, std::move(fit.forest), std::move(fit.leaves), std::move(certificate),
                        fit.kind);
 }
@@ -273,7 +289,7 @@ StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& stu
 
 StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
   if (asked.choose_kind) {
-    asked.kind = ChooseEstimator(study.definition().partition, *study.definition().terms->schema);
+    asked.kind = ChooseEstimator(study.definition().partition);
     asked.choose_kind = false;
   }
   COPPICE_RETURN_IF_ERROR(study.form().CheckTellsWhere(asked));

@@ -135,16 +135,11 @@ StatusOr<std::optional<Window>> WindowFor(MechanismKind mechanism, const StudySp
   return made->window();
 }
 
-// Whether devices place their numbers around centres of leaves. They must then look at all
-// features, the centres need public numbers, and the curator must keep reports to know whose range
-// each had. A range that the request states is kept. Of the copies of trees behind a feature's
-// values many leaves have no public row, and so no centre.
+// Whether devices place their numbers around centres of leaves. They do not look at features if the
+// curator has these by ids, and a range that the request states is kept.
 bool HasCentres(const StudySpec& spec, const PartitionOptions& partition) {
-  const Schema& schema = spec.public_rows->schema();
-  return schema.target().has_value() && ReportForm::For(schema).IsAboutLabelAlone() &&
-         spec.joined_by.empty() && !spec.rounding.has_value() && partition.use_labels &&
-         !partition.from_schema && partition.by_feature.empty() &&
-         partition.rule == SplitRule::kHybrid;
+  return spec.joined_by.empty() && !spec.rounding.has_value() &&
+         CanHaveCentres(spec.public_rows->schema(), partition);
 }
 
 // The forest as devices receive it. `rows` have their numbers cut to the range.

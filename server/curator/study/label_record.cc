@@ -62,6 +62,7 @@ Status AddStored(const storage::Store& store, std::string_view key,
   std::vector<double> margins =
       LabelMargins(schema, mechanism, {.payload = report.payload(), .column = report.column()});
   const Tree& tree = (*definition.forest)[report.tree()];
+  if (schema.target().has_value()) labels.tree_of.push_back(static_cast<uint16_t>(report.tree()));
   if (tree.centres().has_value()) {
     const NumberRange range = AnswerRange(*definition.terms, tree, tree.FindLeaf(*row));
     margins[0] = MoveMargin(margins[0], range, *definition.terms->rounding);

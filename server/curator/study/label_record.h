@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "common/base/status.h"
@@ -39,6 +40,7 @@ std::string EncodeLabels(absl::Span<const LabelReport> reports);
 struct StoredLabels {
   Table rows;  // without labels
   RowColumns margins;
+  std::vector<uint16_t> tree_of{};  // of numbers: the tree whose leaf's range the device took
   uint64_t found = 0;  // with `where`: all reports with the value, even beyond the limit
 };
 

@@ -361,7 +361,7 @@ StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
       return storage::CorruptRecord(key, StrCat("has a bad row ", row));
     }
   }
-  return study.form().CutToRange(std::move(table));
+  return table;
 }
 
 StatusOr<StudyOrigin> DecodeTombstone(std::string_view id, std::string_view bytes) {

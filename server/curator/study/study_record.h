@@ -45,7 +45,7 @@ StatusOr<Counts> DecodeCounts(std::string_view key, std::string_view bytes);
 // tickets while it is open or has stored batches.
 StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, std::string_view id,
                                            std::string_view bytes);
-// Loads the study's public rows.
+// Loads the study's public rows, as they were given.
 StatusOr<Table> LoadRows(const storage::Store& store, const Study& study);
 // Returns the request that a tombstone names.
 StatusOr<StudyOrigin> DecodeTombstone(std::string_view id, std::string_view bytes);

@@ -11,7 +11,9 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/ldp/randomized_rounding.h"
 #include "common/terms/report_form.h"
+#include "common/terms/terms.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
 #include "server/curator/estimation/labels/corrected_labels.h"
 #include "server/curator/estimation/planning/mechanism_choice.h"
@@ -30,10 +32,33 @@ struct Answers {
   uint64_t pushers = 0;
 };
 
+// The range of a study of numbers: its public rows are cut to it.
+std::optional<NumberRange> RangeOf(const Table& public_rows) {
+  const std::optional<Target>& target = public_rows.schema().target();
+  if (!target) return std::nullopt;
+  return NumberRange{.low = target->min, .high = target->max};
+}
+
+// A device's class, true or not, or the end that it rounds its number to.
+StatusOr<uint32_t> AnswerOf(const Table& rows, size_t row, const Liars& liars,
+                            const std::optional<NumberRange>& range, PrivateRandom& noise) {
+  if (!range) return liars.LabelOf(row, rows);
+  return RoundToAnEnd(range->PlaceOf(rows.target(row)), noise);
+}
+
+// What numbers in a leaf are cut to.
+std::optional<NumberRange> RangeIn(const std::optional<NumberRange>& of_study, const Tree& tree,
+                                   uint32_t leaf) {
+  if (!of_study) return std::nullopt;
+  return AnswerRange(*of_study, tree, leaf);
+}
+
 // Assigns each device to a tree by a public coin.
-std::vector<Answers> Assign(const Forest& forest, const Table& rows, const CollectOptions& options,
-                            PublicRandom& assignment) {
-  const uint32_t classes = rows.schema().num_classes();
+StatusOr<std::vector<Answers>> Assign(const Forest& forest, const Table& rows,
+                                      const std::optional<NumberRange>& range,
+                                      const CollectOptions& options, PublicRandom& assignment,
+                                      PrivateRandom& noise) {
+  const uint32_t classes = rows.schema().num_outputs();
   const Liars liars(rows.num_rows(), options.liars, options.partition.seed);
   std::vector<Answers> answers(forest.size());
   for (size_t t = 0; t < forest.size(); ++t) {
@@ -47,7 +72,11 @@ std::vector<Answers> Assign(const Forest& forest, const Table& rows, const Colle
       continue;
     }
     rows.CopyRow(i, row);
-    ++answers[tree].rows[size_t{forest[tree].FindLeaf(row)} * classes + liars.LabelOf(i, rows)];
+    const uint32_t leaf = forest[tree].FindLeaf(row);
+    COPPICE_ASSIGN_OR_RETURN(
+        const uint32_t answer,
+        AnswerOf(rows, i, liars, RangeIn(range, forest[tree], leaf), noise));
+    ++answers[tree].rows[size_t{leaf} * classes + answer];
   }
   return answers;
 }
@@ -145,6 +174,7 @@ Status CollectConsistent(const Table& public_rows, const Table& private_rows,
   CountPublicRowsInto(public_rows, study);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<ConsistentPusher> pushers,
                            PushersOf(study, counters, public_rows, options));
+  const std::optional<NumberRange> range = RangeOf(public_rows);
   std::vector<curator::TreeSums> sums(study.forest.size());
   for (size_t t = 0; t < sums.size(); ++t) sums[t].sums.resize(counters[t].sum_size());
   const Liars liars(private_rows.num_rows(), options.liars, options.partition.seed);
@@ -159,8 +189,10 @@ Status CollectConsistent(const Table& public_rows, const Table& private_rows,
     if (liars.Pushes(i)) {
       COPPICE_ASSIGN_OR_RETURN(report, pushers[t].Send(report.leaves, report.column, of_liars));
     } else {
-      const LeafLabel value = {.leaf = study.forest[t].FindLeaf(row),
-                               .label = liars.LabelOf(i, private_rows)};
+      LeafLabel value = {.leaf = study.forest[t].FindLeaf(row), .label = 0};
+      COPPICE_ASSIGN_OR_RETURN(value.label,
+                               AnswerOf(private_rows, i, liars,
+                                        RangeIn(range, study.offered[t], value.leaf), noise));
       COPPICE_ASSIGN_OR_RETURN(report.payload, RandomizeConsistent(mechanism, report.leaves, value,
                                                                    report.column, noise));
     }
@@ -179,16 +211,32 @@ Status CollectConsistent(const Table& public_rows, const Table& private_rows,
   return OkStatus();
 }
 
-// A class, or the place of a number in the range that is its schema's target.
+// A class, or the place of a number in a range.
 StatusOr<std::string> RandomizeLabel(const LocalMechanism& mechanism, const Table& rows, size_t row,
-                                     const Liars& liars, uint32_t column, PrivateRandom& noise) {
-  if (!rows.schema().target().has_value()) {
+                                     const Liars& liars, const std::optional<NumberRange>& range,
+                                     uint32_t column, PrivateRandom& noise) {
+  if (!range) {
     return mechanism.Randomize({.leaf = 0, .label = liars.LabelOf(row, rows)}, column, noise);
   }
   std::string payload;
   COPPICE_RETURN_IF_ERROR(mechanism.RandomizeNumber(
-      {.leaf = 0, .place = curator::PlaceOf(rows, row)}, column, noise, payload));
+      {.leaf = 0, .place = range->PlaceOf(rows.target(row))}, column, noise, payload));
   return payload;
+}
+
+// By report: the range that its device takes. A device looks at a tree for its leaf's centre alone.
+StatusOr<std::vector<NumberRange>> RangesOf(const SimulatedStudy& study, const Table& public_rows,
+                                            const Table& private_rows, PublicRandom& assignment) {
+  std::vector<NumberRange> ranges;
+  const std::optional<NumberRange> of_study = RangeOf(public_rows);
+  if (!of_study || !study.offered.front().centres()) return ranges;
+  Row row;
+  for (size_t i = 0; i < private_rows.num_rows(); ++i) {
+    private_rows.CopyRow(i, row);
+    const Tree& tree = study.offered[assignment.Below(study.offered.size())];
+    ranges.push_back(AnswerRange(*of_study, tree, tree.FindLeaf(row)));
+  }
+  return ranges;
 }
 
 // For studies whose features are all public: each private row answers about its label.
@@ -208,6 +256,9 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
   const Liars liars(private_rows.num_rows(), options.liars, options.partition.seed);
   PublicRandom of_liars(options.partition.seed, kPushStream);
   std::map<size_t, size_t> claims;  // public rows by device
+  labels.range = RangeOf(public_rows);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<NumberRange> ranges,
+                           RangesOf(study, public_rows, private_rows, assignment));
   curator::TreeSums sums{.sums = std::vector<int64_t>(mechanism.sum_size())};
   Row row;
   for (size_t i = 0; i < private_rows.num_rows(); ++i) {
@@ -219,12 +270,16 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
           report, pushers[t].Send({study.forest[t].FindLeaf(row)}, report.column, of_liars));
       if (report.public_row.has_value()) claims.emplace(i, *report.public_row);
     } else {
+      const std::optional<NumberRange> range = ranges.empty() ? labels.range : ranges[i];
       COPPICE_ASSIGN_OR_RETURN(
-          report.payload, RandomizeLabel(mechanism, private_rows, i, liars, report.column, noise));
+          report.payload,
+          RandomizeLabel(mechanism, private_rows, i, liars, range, report.column, noise));
     }
     const Contribution sent = {.payload = report.payload, .column = report.column};
-    const std::vector<double> margins =
-        curator::LabelMargins(public_rows.schema(), mechanism, sent);
+    std::vector<double> margins = curator::LabelMargins(public_rows.schema(), mechanism, sent);
+    if (!ranges.empty()) {
+      margins[0] = curator::MoveMargin(margins[0], ranges[i], *labels.range);
+    }
     for (size_t k = 0; k < margins.size(); ++k) labels.margins[k].push_back(margins[k]);
     mechanism.AddAll({sent}, absl::MakeSpan(sums.sums));
     ++sums.reports;
@@ -235,6 +290,7 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
         std::make_shared<const Table>(ClaimedRows(public_rows, private_rows, claims));
     labels.rows = study.claimed_rows.get();
   }
+  if (!ranges.empty()) labels.range_of = [ranges](size_t i) { return ranges[i]; };
   for (const Tree& tree : study.forest) {
     const Domain domain = {.leaves = tree.num_leaves(), .classes = classes};
     study.private_counts.push_back(CountExactly(std::vector<uint64_t>(domain.cells()), domain));
@@ -252,7 +308,9 @@ Status CollectAllLeaves(const Table& public_rows, const Table& private_rows,
                         const CollectOptions& options, PublicRandom& assignment,
                         PrivateRandom& noise, SimulatedStudy& study) {
   CountPublicRowsInto(public_rows, study);
-  const std::vector<Answers> answers = Assign(study.forest, private_rows, options, assignment);
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::vector<Answers> answers,
+      Assign(study.offered, private_rows, RangeOf(public_rows), options, assignment, noise));
   PublicRandom liars(options.partition.seed, kPushStream);
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
   std::vector<curator::TreeSums> sums;
@@ -278,16 +336,19 @@ Status CollectAllLeaves(const Table& public_rows, const Table& private_rows,
 }
 
 // Without privacy, whatever the form.
-void CollectExactly(const Table& public_rows, const Table& private_rows,
-                    const CollectOptions& options, PublicRandom& assignment,
-                    SimulatedStudy& study) {
+Status CollectExactly(const Table& public_rows, const Table& private_rows,
+                      const CollectOptions& options, PublicRandom& assignment,
+                      PrivateRandom& noise, SimulatedStudy& study) {
   CountPublicRowsInto(public_rows, study);
-  const std::vector<Answers> answers = Assign(study.forest, private_rows, options, assignment);
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::vector<Answers> answers,
+      Assign(study.offered, private_rows, RangeOf(public_rows), options, assignment, noise));
   for (size_t t = 0; t < study.forest.size(); ++t) {
     const Domain domain = {.leaves = study.forest[t].num_leaves(),
                            .classes = public_rows.schema().num_outputs()};
     study.private_counts.push_back(CountExactly(answers[t].rows, domain));
   }
+  return OkStatus();
 }
 
 Status CheckLiars(const CollectOptions& options, const ReportForm& form) {
@@ -339,8 +400,13 @@ StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_
       study.partition,
       PartitionOf(public_rows, static_cast<double>(private_rows.num_rows()), options));
   COPPICE_ASSIGN_OR_RETURN(study.forest, curator::GrowPartition(public_rows, study.partition));
+  study.offered = study.forest;
+  if (!options.rounding && curator::CanHaveCentres(public_rows.schema(), study.partition)) {
+    study.offered = curator::CentreOnNumbers(study.forest, public_rows, study.partition);
+  }
   if (!options.epsilon.has_value()) {
-    CollectExactly(public_rows, private_rows, options, assignment, study);
+    COPPICE_RETURN_IF_ERROR(
+        CollectExactly(public_rows, private_rows, options, assignment, noise, study));
     return study;
   }
   COPPICE_ASSIGN_OR_RETURN(study.mechanism,
@@ -389,28 +455,36 @@ static StatusOr<curator::AdditiveForest> MarginOffset(SimulatedStudy& study,
   return offset;
 }
 
-StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const Table& public_rows,
+// What is learnt from labels, where these are all that is private.
+static StatusOr<curator::LabelsFit> EstimateCorrectedFromLabels(
+    SimulatedStudy& study, const LearnedRows& rows, const curator::EstimatorOptions& options) {
+  COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
+                           study.corrected->PredictorFor(options.evidence));
+  if (rows.rounding) {
+    return curator::EstimateCorrectedNumbers(
+        predictor, study.corrected->ResidualsFor(options.evidence), *study.labels);
+  }
+  COPPICE_ASSIGN_OR_RETURN(curator::AdditiveForest offset, MarginOffset(study, rows.cut, options));
+  return curator::EstimateCorrectedLabels(predictor, std::move(offset), *study.labels);
+}
+
+StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const LearnedRows& rows,
                                   const curator::EstimatorOptions& options) {
   if (study.corrected == nullptr) {
-    COPPICE_ASSIGN_OR_RETURN(
-        curator::CorrectedEstimator estimator,
-        curator::CorrectedEstimator::Create(study.forest, study.partition, public_rows));
+    COPPICE_ASSIGN_OR_RETURN(curator::CorrectedEstimator estimator,
+                             curator::CorrectedEstimator::Create(study.forest, study.partition,
+                                                                 rows.given, rows.rounding));
     study.corrected = std::make_shared<const curator::CorrectedEstimator>(std::move(estimator));
   }
   if (study.labels.has_value() && options.evidence != curator::Evidence::kPublic) {
-    COPPICE_ASSIGN_OR_RETURN(curator::AdditiveForest offset,
-                             MarginOffset(study, public_rows, options));
-    COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
-                             study.corrected->PredictorFor(options.evidence));
-    COPPICE_ASSIGN_OR_RETURN(
-        curator::LabelsFit fit,
-        curator::EstimateCorrectedLabels(predictor, std::move(offset), *study.labels));
-    return Model::Create(public_rows.schema(), std::move(fit.forest), std::move(fit.leaves), {},
+    COPPICE_ASSIGN_OR_RETURN(curator::LabelsFit fit,
+                             EstimateCorrectedFromLabels(study, rows, options));
+    return Model::Create(rows.given.schema(), std::move(fit.forest), std::move(fit.leaves), {},
                          fit.kind);
   }
   COPPICE_ASSIGN_OR_RETURN(curator::CorrectedFit fit,
                            study.corrected->Estimate(study.private_counts, options.evidence));
-  return Model::Create(public_rows.schema(), std::move(fit.forest), std::move(fit.leaves), {},
+  return Model::Create(rows.given.schema(), std::move(fit.forest), std::move(fit.leaves), {},
                        LeafKind::kScores);
 }
 

@@ -43,13 +43,14 @@ struct CollectOptions {
   std::optional<Budget> epsilon;
   // If set, some of the private rows' devices lie. Needs an epsilon.
   std::optional<LiarOptions> liars;
-  // For numbers; chosen if unset (number_labels.h).
+  // For numbers; chosen if unset (number_labels.h). Leaves have no centres in a range that is set.
   std::optional<NumberRange> rounding{};
 };
 
 // The curator's side of a finished study, before any estimate.
 struct SimulatedStudy {
   Forest forest;
+  Forest offered;  // the same as devices get it: with centres of leaves, where the curator has some
   curator::PartitionOptions partition;                 // what it was grown by
   std::vector<curator::PrivateCounts> private_counts;  // one per tree
   std::vector<curator::PublicCounts> public_counts;    // one per tree
@@ -77,8 +78,16 @@ using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
 StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
                                            const curator::EstimatorOptions& options);
 
+// Public rows as they were given, and as the study's trees were grown on them: numbers are cut to a
+// range.
+struct LearnedRows {
+  const Table& given;
+  const Table& cut;
+  std::optional<NumberRange> rounding{};
+};
+
 // For kCorrected, whose model has other trees than the study, whatever the reports are about.
-StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const Table& public_rows,
+StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const LearnedRows& rows,
                                   const curator::EstimatorOptions& options);
 
 // The scores of any model of classes.

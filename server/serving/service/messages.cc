@@ -264,7 +264,6 @@ StatusOr<curator::StudySpec> ParseStudySpec(const v1::CreateStudyRequest& reques
   const StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
-  asked.for_numbers = public_rows->schema().target().has_value();
   const curator::PartitionChoice partition = curator::ChoosePartition(asked);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings settings,
                            curator::ParseStudySettings(request.settings()));
@@ -289,8 +288,7 @@ StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
   const v1::PartitionOptions& options = request.partition();
   curator::PartitionRequest asked = {.use_labels = !options.ignore_labels(),
-                                     .from_schema = options.from_schema(),
-                                     .for_numbers = public_rows->schema().target().has_value()};
+                                     .from_schema = options.from_schema()};
   if (options.has_seed()) asked.seed = options.seed();
   const curator::PartitionChoice partition = curator::ChoosePartition(asked);
   return curator::StudySpec{.id = "",

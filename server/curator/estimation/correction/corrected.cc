@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -27,8 +28,18 @@ LeafPrediction MakeLeaf(absl::Span<const double> scores, absl::Span<const double
   return leaf;
 }
 
-void AppendTrees(const Forest& forest, const Correction& correction, CorrectedFit& fit) {
-  const size_t classes = correction.level.size();
+// A number's leaf has a score for each end of the target's bounds; `per_unit` is the share of the
+// target's span that a unit of the correction is.
+LeafPrediction MakeNumberLeaf(double value, double variance, double per_unit, double share,
+                              uint32_t node) {
+  const double place = value * per_unit, of_place = variance * per_unit * per_unit;
+  return MakeLeaf({-place, place}, {of_place, of_place}, share, node);
+}
+
+// `per_unit` is 0 for classes.
+void AppendTrees(const Forest& forest, const Correction& correction, double per_unit,
+                 CorrectedFit& fit) {
+  const size_t columns = correction.level.size();
   const double share = 1 / static_cast<double>(forest.size());
   for (size_t t = 0; t < forest.size(); ++t) {
     const auto values = absl::MakeConstSpan(correction.values[t]);
@@ -36,68 +47,124 @@ void AppendTrees(const Forest& forest, const Correction& correction, CorrectedFi
     fit.forest.push_back(forest[t]);
     std::vector<LeafPrediction>& leaves = fit.leaves.emplace_back();
     for (uint32_t leaf = 0; leaf < forest[t].num_leaves(); ++leaf) {
-      leaves.push_back(MakeLeaf(values.subspan(leaf * classes, classes),
-                                variance.subspan(leaf * classes, classes), share,
-                                forest[t].leaf_node(leaf)));
+      const uint32_t node = forest[t].leaf_node(leaf);
+      leaves.push_back(per_unit > 0 ? MakeNumberLeaf(values[leaf], variance[leaf], per_unit, share,
+                                                     node)
+                                    : MakeLeaf(values.subspan(leaf * columns, columns),
+                                               variance.subspan(leaf * columns, columns), share,
+                                               node));
     }
   }
 }
 
+// `predicted` has a number for each public row.
+ExpectedNumbers ExpectNumbers(const NumberRange& rounding, const NumberResiduals& residuals,
+                              absl::Span<const double> predicted) {
+  NumberPlaces places = PlaceNumbers(rounding, residuals, predicted);
+  return {.places = std::move(places.of_row), .per_unit = places.per_number * residuals.error()};
+}
+
+double MeanOf(absl::Span<const double> numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0) /
+         static_cast<double>(std::max<size_t>(numbers.size(), 1));
+}
+
+// Classes that are all as likely, or the middle of the numbers' range.
+StatusOr<CorrectionStart> StartAtNothing(const Table& public_rows,
+                                         const std::optional<NumberRange>& rounding) {
+  std::vector<double> base(ScoreColumns(public_rows.schema()));
+  if (rounding) base[0] = rounding->low + rounding->width() / 2;
+  COPPICE_ASSIGN_OR_RETURN(
+      PublicPredictor nothing,
+      PublicPredictor::Create(public_rows.shared_schema(), base, /*trees=*/{}));
+  CorrectionStart start{.predictor = std::move(nothing), .offset = {}};
+  if (!rounding) return start;
+  start.middle = base[0];
+  start.residuals.emplace(public_rows, absl::Span<const double>());
+  const std::vector<double> predicted(public_rows.num_rows(), base[0]);
+  start.offset.numbers = ExpectNumbers(*rounding, *start.residuals, predicted);
+  return start;
+}
+
 }  // namespace
 
-CorrectedEstimator::CorrectedEstimator(Forest forest, PublicPredictor predictor,
-                                       std::vector<double> held_out, CorrectionBasis basis)
+StatusOr<CorrectionStart> StartAtPredictor(const PartitionOptions& partition,
+                                           const Table& public_rows,
+                                           const std::optional<NumberRange>& rounding,
+                                           const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(FittedPredictor fitted,
+                           FitPredictor(public_rows, {.seed = partition.seed}, cancel));
+  CorrectionStart start{.predictor = std::move(fitted.predictor),
+              .offset = {.scores = std::move(fitted.held_out)}};
+  if (!rounding) return start;
+  std::vector<double>& scores = start.offset.scores;
+  start.middle = MeanOf(scores);
+  start.residuals.emplace(public_rows, scores);
+  start.offset.numbers = ExpectNumbers(*rounding, *start.residuals, scores);
+  for (double& score : scores) score = (score - start.middle) / start.residuals->error();
+  return start;
+}
+
+CorrectedEstimator::CorrectedEstimator(Forest forest, CorrectionStart predictor,
+                                       CorrectionStart nothing, CorrectionBasis basis)
     : forest_(std::move(forest)),
       predictor_(std::move(predictor)),
-      held_out_(std::move(held_out)),
+      nothing_(std::move(nothing)),
       basis_(std::move(basis)) {}
 
 StatusOr<CorrectedEstimator> CorrectedEstimator::Create(const Forest& forest,
                                                         const PartitionOptions& partition,
                                                         const Table& public_rows,
+                                                        const std::optional<NumberRange>& rounding,
                                                         const CancelCheck& cancel) {
-  if (public_rows.schema().target()) {
-    return InvalidArgumentError("the corrected estimator is for classes; take smooth");
+  if (public_rows.schema().target().has_value() != rounding.has_value()) {
+    return InvalidArgumentError("a range is for numbers, and these need one");
   }
   COPPICE_ASSIGN_OR_RETURN(
       CorrectionBasis basis,
       CorrectionBasis::Create(forest, BagsOf(forest, partition, public_rows.num_rows()),
                               public_rows));
+  COPPICE_ASSIGN_OR_RETURN(CorrectionStart nothing, StartAtNothing(public_rows, rounding));
   if (!partition.use_labels) {
-    COPPICE_ASSIGN_OR_RETURN(
-        PublicPredictor nothing,
-        PublicPredictor::Create(public_rows.shared_schema(),
-                                std::vector<double>(public_rows.schema().num_classes()), {}));
-    return CorrectedEstimator(forest, std::move(nothing), {}, std::move(basis));
+    return CorrectedEstimator(forest, nothing, nothing, std::move(basis));
   }
-  COPPICE_ASSIGN_OR_RETURN(FittedPredictor fitted,
-                           FitPredictor(public_rows, {.seed = partition.seed}, cancel));
-  return CorrectedEstimator(forest, std::move(fitted.predictor), std::move(fitted.held_out),
-                            std::move(basis));
+  COPPICE_ASSIGN_OR_RETURN(
+      CorrectionStart predictor,
+      StartAtPredictor(partition, public_rows, rounding, cancel));
+  return CorrectedEstimator(forest, std::move(predictor), std::move(nothing), std::move(basis));
 }
 
 StatusOr<PublicPredictor> CorrectedEstimator::PredictorFor(Evidence evidence) const {
-  if (evidence != Evidence::kReports) return predictor_;
-  return PublicPredictor::Create(std::make_shared<const Schema>(predictor_.schema()),
-                                 std::vector<double>(predictor_.columns()), {});
+  return StartFor(evidence).predictor;
+}
+
+const NumberResiduals& CorrectedEstimator::ResidualsFor(Evidence evidence) const {
+  return *StartFor(evidence).residuals;
 }
 
 StatusOr<CorrectedFit> CorrectedEstimator::Estimate(absl::Span<const PrivateCounts> counts,
                                                     Evidence evidence,
                                                     const CancelCheck& cancel) const {
-  const bool by_labels = evidence != Evidence::kReports && !held_out_.empty();
-  const absl::Span<const double> scores =
-      by_labels ? absl::MakeConstSpan(held_out_) : absl::Span<const double>();
+  const CorrectionStart& start = StartFor(evidence);
   if (evidence == Evidence::kPublic) counts = {};
   COPPICE_ASSIGN_OR_RETURN(const Correction correction,
-                           FitCorrection(basis_, scores, counts, cancel));
-  COPPICE_ASSIGN_OR_RETURN(PublicPredictor predictor, PredictorFor(evidence));
-  COPPICE_ASSIGN_OR_RETURN(predictor, predictor.Corrected(correction.scale, correction.level, {}));
+                           FitCorrection(basis_, start.offset, counts, cancel));
+  std::vector<double> level = correction.level;
+  double per_unit = 0;
+  if (start.residuals) {
+    // Numbers are scaled around their middle.
+    level[0] = (1 - correction.scale) * start.middle + start.residuals->error() * level[0];
+    per_unit = start.residuals->error() / start.predictor.schema().target()->span();
+  }
+  COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
+                           start.predictor.Corrected(correction.scale, level, {}));
   COPPICE_ASSIGN_OR_RETURN(const Model public_model, predictor.ToModel({}));
   CorrectedFit fit{
       .forest = public_model.forest(), .leaves = public_model.leaves(), .diagnosis = {}};
-  AppendTrees(forest_, correction, fit);
-  if (evidence == Evidence::kBoth && by_labels) fit.diagnosis = correction.InWords();
+  AppendTrees(forest_, correction, per_unit, fit);
+  if (evidence == Evidence::kBoth && !start.offset.scores.empty()) {
+    fit.diagnosis = correction.InWords();
+  }
   return fit;
 }
 

@@ -40,6 +40,12 @@
 // Without public labels there is no offset: f = 0, and the hypotheses are those of a field that
 // nobody has seen.
 //
+// Numbers are corrected in the same way, without log odds: f and delta are numbers, in units of the
+// error that the predictor has on public rows, and h is by how much a device's answer moves with
+// its number (number_answers.h). Reports about numbers say less than those about classes, and what
+// leaves of a few rows can add to a good predictor is little, so half of the prior weight is on
+// "none".
+//
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     CorrectionBasis::Create(): InvalidArgument without a public row or where shapes do not
 //            match. FitCorrection(): InvalidArgument where shapes do not match, Internal if a
@@ -54,6 +60,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,7 +83,7 @@ class CorrectionBasis {
   CorrectionBasis(CorrectionBasis&&) noexcept;
   CorrectionBasis& operator=(CorrectionBasis&&) noexcept;
 
-  uint32_t classes() const;
+  uint32_t classes() const;  // of numbers: the two ends
   const PublicLeaves& leaves() const;
   size_t rank() const;
 
@@ -96,12 +103,26 @@ struct HypothesisWeights {
   double unrelated = 0;
 };
 
+// What devices answer about numbers if the predictor is right.
+struct ExpectedNumbers {
+  std::vector<double> places;  // one per public row
+  double per_unit = 0;         // by how much a place moves with the correction
+};
+
+// What a predictor that has not seen a public row says of it.
+struct CorrectionOffset {
+  // scores[row * classes + k], log odds; of numbers one per row. Empty without public labels.
+  std::vector<double> scores;
+  std::optional<ExpectedNumbers> numbers{};  // for numbers only
+};
+
 struct Correction {
-  // What the predictor's scores are multiplied by, and what is added to each class's.
+  // What the predictor's scores are multiplied by, and what is added to each class's, or to the
+  // number.
   double scale = 1;
   std::vector<double> level;
   // values[tree][leaf * classes + k], to be added up, and the variance of the whole answer at the
-  // leaf's public rows, in the same order.
+  // leaf's public rows, in the same order. Of numbers there is one per leaf.
   std::vector<std::vector<double>> values;
   std::vector<std::vector<double>> variance;
   HypothesisWeights weights;
@@ -112,11 +133,10 @@ struct Correction {
   std::string InWords() const;
 };
 
-// `scores[row * classes + k]` are the log odds of each public row by a predictor that has not seen
-// the row, or empty if there are no public labels; `counts` has one entry per tree. Without any
-// counts nothing is corrected, and the variance is what public labels leave open, if they are like
-// the private ones: that of the prior, which their information is a part of.
-StatusOr<Correction> FitCorrection(const CorrectionBasis& basis, absl::Span<const double> scores,
+// `counts` has one entry per tree. Without any counts nothing is corrected, and the variance is what
+// public labels leave open, if they are like the private ones: that of the prior, which their
+// information is a part of.
+StatusOr<Correction> FitCorrection(const CorrectionBasis& basis, const CorrectionOffset& offset,
                                    absl::Span<const PrivateCounts> counts,
                                    const CancelCheck& cancel = {});
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "common/base/public_random.h"
 #include "common/base/status_macros.h"
@@ -63,14 +64,20 @@ MatrixXd SharedWeights(const PublicLeaves& leaves, const std::vector<size_t>& ro
 }
 
 double CorrectionEquations::ScoreAt(size_t row, size_t column) const {
-  if (scores_.empty()) return 0;
-  const double* scores = scores_.data() + row * basis_.classes;
+  if (offset_.scores.empty()) return 0;
+  if (are_numbers()) return offset_.scores[row];
+  const double* scores = offset_.scores.data() + row * basis_.classes;
   return columns_ == 1 ? scores[1] - scores[0] : scores[column];
 }
 
-std::vector<std::vector<double>> CorrectionEquations::ProbabilitiesOf(
+std::vector<ColumnAnswers> CorrectionEquations::AnswersOf(
     const std::vector<std::vector<double>>& delta) const {
-  std::vector<std::vector<double>> result(columns_);
+  std::vector<ColumnAnswers> answers;
+  if (are_numbers()) {
+    answers.push_back(AnswersOfNumbers());
+    return answers;
+  }
+  std::vector<std::vector<double>> probabilities(columns_);
   std::vector<double> log_odds(basis_.classes);
   for (size_t row = 0; row < basis_.leaves.rows(); ++row) {
     log_odds[0] = 0;  // of two classes, the other one
@@ -79,9 +86,30 @@ std::vector<std::vector<double>> CorrectionEquations::ProbabilitiesOf(
           ScoreAt(row, k) + std::clamp(delta[k][row], -kMaxLogOdds, kMaxLogOdds);
     }
     Softmax(absl::MakeSpan(log_odds));
-    for (size_t k = 0; k < columns_; ++k) result[k].push_back(log_odds[OutputOf(k)]);
+    for (size_t k = 0; k < columns_; ++k) probabilities[k].push_back(log_odds[OutputOf(k)]);
   }
-  return result;
+  for (std::vector<double>& of_column : probabilities) {
+    answers.push_back(AnswersOfClass(std::move(of_column)));
+  }
+  return answers;
+}
+
+ColumnAnswers CorrectionEquations::AnswersOfClass(std::vector<double> probabilities) const {
+  VectorXd moves(static_cast<Index>(basis_.field_rows.size()));
+  for (Index i = 0; i < moves.size(); ++i) {
+    const double p = probabilities[basis_.field_rows[static_cast<size_t>(i)]];
+    moves[i] = std::max(p * (1 - p), kLeastVariance);
+  }
+  return {.expected = std::move(probabilities), .moves = moves, .label_information = moves};
+}
+
+// The unit of a number's correction is the error of a public number, so that each has one of
+// information.
+ColumnAnswers CorrectionEquations::AnswersOfNumbers() const {
+  const auto rows = static_cast<Index>(basis_.field_rows.size());
+  return {.expected = offset_.numbers->places,
+          .moves = VectorXd::Constant(rows, offset_.numbers->per_unit),
+          .label_information = VectorXd::Ones(rows)};
 }
 
 MatrixXd CorrectionEquations::DirectionsOf(size_t column) const {
@@ -99,18 +127,9 @@ double CorrectionEquations::RowsPerFieldRow() const {
   return static_cast<double>(basis_.leaves.rows()) / static_cast<double>(basis_.field_rows.size());
 }
 
-VectorXd CorrectionEquations::MovesOf(absl::Span<const double> probabilities) const {
-  VectorXd moves(static_cast<Index>(basis_.field_rows.size()));
-  for (Index i = 0; i < moves.size(); ++i) {
-    const double p = probabilities[basis_.field_rows[static_cast<size_t>(i)]];
-    moves[i] = std::max(p * (1 - p), kLeastVariance);
-  }
-  return moves;
-}
-
 MatrixXd CorrectionEquations::InformationOfLabels(const MatrixXd& directions,
-                                                  const VectorXd& moves) const {
-  return RowsPerFieldRow() * (directions.transpose() * moves.asDiagonal() * directions);
+                                                  const VectorXd& information) const {
+  return RowsPerFieldRow() * (directions.transpose() * information.asDiagonal() * directions);
 }
 
 VectorXd CorrectionEquations::PrecisionOf(const PriorWidths& widths) const {

@@ -1,8 +1,8 @@
 // The linear equations of a correction (correction.h): its unknowns, their derivatives at the
 // public rows, and what sums about leaves say of them. Only this folder includes this file.
 //
-// The correction has one column for two classes, else one per class. A column's unknowns are one
-// per direction of the field, then the level and the scale.
+// The correction has one column for two classes or a number, else one per class. A column's unknowns
+// are one per direction of the field, then the level and the scale.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_CORRECTION_EQUATIONS_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_CORRECTION_EQUATIONS_H_
@@ -39,12 +39,22 @@ struct PriorWidths {
   double scale = 0;
 };
 
+// What a column's correction, as far as it is known, makes devices answer.
+struct ColumnAnswers {
+  // By public row: the probability of the column's output, or the place of a number.
+  std::vector<double> expected;
+  // By row of the field: h, by how much the answer moves with the correction, and the information
+  // that a public label has of it.
+  Eigen::VectorXd moves;
+  Eigen::VectorXd label_information;
+};
+
 class CorrectionEquations {
  public:
-  // `scores` as in FitCorrection(). Both must outlive this.
-  CorrectionEquations(const CorrectionBasis& basis, absl::Span<const double> scores)
+  // `offset` as in FitCorrection(). Both must outlive this.
+  CorrectionEquations(const CorrectionBasis& basis, const CorrectionOffset& offset)
       : basis_(basis.parts()),
-        scores_(scores),
+        offset_(offset),
         size_(basis_.lambda.size() + 2),
         columns_(basis_.classes == 2 ? 1 : basis_.classes) {}
 
@@ -58,17 +68,16 @@ class CorrectionEquations {
   }
   // The predictor's score of a row in the unit of the column's correction.
   double ScoreAt(size_t row, size_t column) const;
-  // By column, then public row: the probability of the column's output, given delta in that order.
-  std::vector<std::vector<double>> ProbabilitiesOf(
-      const std::vector<std::vector<double>>& delta) const;
+  bool are_numbers() const { return offset_.numbers.has_value(); }
+  // By column, given delta by column, then public row. Numbers are taken at delta = 0: their
+  // answers move with delta by a factor, so that is where all of it can be told.
+  std::vector<ColumnAnswers> AnswersOf(const std::vector<std::vector<double>>& delta) const;
 
   // Phi: the derivatives of delta at the field's rows.
   Eigen::MatrixXd DirectionsOf(size_t column) const;
-  // h: how far the probability of each of the field's rows moves with its log odds.
-  Eigen::VectorXd MovesOf(absl::Span<const double> probabilities) const;
-  // Phi' diag(h) Phi of all public labels.
+  // Phi' diag(information) Phi of all public labels.
   Eigen::MatrixXd InformationOfLabels(const Eigen::MatrixXd& directions,
-                                      const Eigen::VectorXd& moves) const;
+                                      const Eigen::VectorXd& information) const;
   // The diagonal part of a prior's precision.
   Eigen::VectorXd PrecisionOf(const PriorWidths& widths) const;
   // A: the information of the residuals about the sums q over the field's rows; and D: how far
@@ -81,11 +90,13 @@ class CorrectionEquations {
                                             const Eigen::VectorXd& moves) const;
 
  private:
+  ColumnAnswers AnswersOfClass(std::vector<double> probabilities) const;
+  ColumnAnswers AnswersOfNumbers() const;
   // Public rows that a row of the field stands for.
   double RowsPerFieldRow() const;
 
   const CorrectionBasis::Parts& basis_;
-  const absl::Span<const double> scores_;  // by row, then class
+  const CorrectionOffset& offset_;
   const Eigen::Index size_;
   const size_t columns_;
 };

@@ -24,6 +24,7 @@ using Eigen::VectorXd;
 constexpr size_t kDrawnTruths = 64;
 // The middle one of the three that a correction averages.
 constexpr PriorWidths kForeseenWidths = {3, .1, .0025};
+constexpr PriorWidths kForeseenWidthsOfNumbers = {.3, .1, .0025};
 
 // Box and Muller's transform.
 VectorXd DrawNormals(Index size, PublicRandom& random) {
@@ -57,8 +58,8 @@ double LargestMove(const CorrectionEquations& equations, const LeafResiduals& re
 }  // namespace
 
 struct CorrectionForecast::Parts {
-  Parts(CorrectionBasis the_basis, std::vector<double> the_scores)
-      : basis(std::move(the_basis)), scores(std::move(the_scores)), equations(basis, scores) {}
+  Parts(CorrectionBasis the_basis, CorrectionOffset the_offset)
+      : basis(std::move(the_basis)), offset(std::move(the_offset)), equations(basis, offset) {}
 
   // delta[column](field row) added to the predictor's scores of a row, by class.
   std::vector<double> ScoresWith(const std::vector<VectorXd>& delta, Index i) const {
@@ -70,10 +71,16 @@ struct CorrectionForecast::Parts {
     }
     return result;
   }
-  // How likely each row's answer is right: the class that `answer` makes largest, under `truth`.
+  // How likely each row's answer is right: the class that `answer` makes largest, under `truth`. Of
+  // numbers, how little they are off.
   std::vector<double> Right(const std::vector<VectorXd>& truth,
                             const std::vector<VectorXd>& answer) const {
     std::vector<double> right;
+    if (equations.are_numbers()) {
+      const VectorXd off = answer[0] - truth[0];
+      for (const double of_row : off) right.push_back(-of_row * of_row);
+      return right;
+    }
     for (Index i = 0; i < truth[0].size(); ++i) {
       std::vector<double> probabilities = ScoresWith(truth, i);
       Softmax(absl::MakeSpan(probabilities));
@@ -85,13 +92,12 @@ struct CorrectionForecast::Parts {
   }
 
   CorrectionBasis basis;
-  std::vector<double> scores;
+  CorrectionOffset offset;
   CorrectionEquations equations;  // of the two above
   struct Column {
-    std::vector<double> probabilities;  // of all public rows
-    VectorXd moves;
+    ColumnAnswers answers;  // without a correction
     MatrixXd directions;
-    MatrixXd precision;  // of the prior
+    MatrixXd precision{};  // of the prior
   };
   std::vector<Column> columns;
   struct Truth {
@@ -110,25 +116,27 @@ CorrectionForecast::CorrectionForecast(CorrectionForecast&&) noexcept = default;
 CorrectionForecast& CorrectionForecast::operator=(CorrectionForecast&&) noexcept = default;
 
 StatusOr<CorrectionForecast> CorrectionForecast::Create(CorrectionBasis basis,
-                                                        std::vector<double> held_out, uint64_t seed,
+                                                        CorrectionOffset offset, uint64_t seed,
                                                         const CancelCheck& cancel) {
-  if (held_out.size() != basis.leaves().rows() * basis.classes()) {
+  const size_t columns_of_row = offset.numbers.has_value() ? 1 : basis.classes();
+  if (offset.scores.size() != basis.leaves().rows() * columns_of_row) {
     return InvalidArgumentError("there must be one score per public row and class");
   }
-  auto parts = std::make_unique<Parts>(std::move(basis), std::move(held_out));
+  auto parts = std::make_unique<Parts>(std::move(basis), std::move(offset));
   const CorrectionEquations& equations = parts->equations;
   const std::vector<std::vector<double>> nothing(equations.columns(),
                                                  std::vector<double>(parts->basis.leaves().rows()));
-  std::vector<std::vector<double>> probabilities = equations.ProbabilitiesOf(nothing);
+  std::vector<ColumnAnswers> answers = equations.AnswersOf(nothing);
+  const PriorWidths& widths =
+      equations.are_numbers() ? kForeseenWidthsOfNumbers : kForeseenWidths;
   std::vector<Eigen::LLT<MatrixXd>> roots;
   for (size_t k = 0; k < equations.columns(); ++k) {
     COPPICE_RETURN_IF_ERROR(cancel());
-    Parts::Column& column = parts->columns.emplace_back();
-    column.moves = equations.MovesOf(probabilities[k]);
-    column.probabilities = std::move(probabilities[k]);
-    column.directions = equations.DirectionsOf(k);
-    column.precision = equations.InformationOfLabels(column.directions, column.moves);
-    column.precision.diagonal() += equations.PrecisionOf(kForeseenWidths);
+    Parts::Column& column = parts->columns.emplace_back(
+        Parts::Column{.answers = std::move(answers[k]), .directions = equations.DirectionsOf(k)});
+    column.precision =
+        equations.InformationOfLabels(column.directions, column.answers.label_information);
+    column.precision.diagonal() += equations.PrecisionOf(widths);
     roots.emplace_back(column.precision);
   }
   PublicRandom random(seed);
@@ -162,8 +170,8 @@ StatusOr<std::vector<std::vector<double>>> CorrectionForecast::GainsOf(
     COPPICE_ASSIGN_OR_RETURN(
         GaussianLikelihood reports,
         equations.LikelihoodOf(ComputeResiduals(parts_->basis.leaves(), expected,
-                                                equations.OutputOf(k), column.probabilities),
-                               column.directions, column.moves));
+                                                equations.OutputOf(k), column.answers.expected),
+                               column.directions, column.answers.moves));
     posteriors.emplace_back(column.precision + reports.information);
     MatrixXd positive = reports.information;
     positive.diagonal().array() += kRounding * (1 + reports.information.diagonal().maxCoeff());
@@ -197,12 +205,13 @@ StatusOr<double> CorrectionForecast::InfluenceOf(absl::Span<const PrivateCounts>
   for (size_t k = 0; k < equations.columns(); ++k) {
     const Parts::Column& column = parts_->columns[k];
     const LeafResiduals residuals =
-        ComputeResiduals(leaves, expected, equations.OutputOf(k), column.probabilities);
+        ComputeResiduals(leaves, expected, equations.OutputOf(k), column.answers.expected);
+    const VectorXd& moves = column.answers.moves;
     COPPICE_ASSIGN_OR_RETURN(const GaussianLikelihood reports,
-                             equations.LikelihoodOf(residuals, column.directions, column.moves));
+                             equations.LikelihoodOf(residuals, column.directions, moves));
     const Eigen::LLT<MatrixXd> posterior(column.precision + reports.information);
     // [field row](row that is looked at): how delta there follows b.
-    MatrixXd response = column.moves.asDiagonal() * column.directions *
+    MatrixXd response = moves.asDiagonal() * column.directions *
                         posterior.solve(column.directions.transpose());
     const MatrixXd shared = equations.SharedInformation(residuals);
     const VectorXd root = equations.ScatterOf(residuals).cwiseSqrt();
@@ -212,7 +221,7 @@ StatusOr<double> CorrectionForecast::InfluenceOf(absl::Span<const PrivateCounts>
     response -= root.asDiagonal() * inner.llt().solve(told);
     for (size_t t = 0; t < leaves.trees(); ++t) {
       largest =
-          std::max(largest, LargestMove(equations, residuals, t, response, column.moves) /
+          std::max(largest, LargestMove(equations, residuals, t, response, moves) /
                                 static_cast<double>(std::max<uint64_t>(expected[t].reports, 1)));
     }
   }

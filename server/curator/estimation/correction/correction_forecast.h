@@ -3,7 +3,7 @@
 // The truth is drawn from the correction's own prior: it lies as far from the public predictor as
 // n public labels leave it. Reports are drawn as what they would say of such a truth, with the
 // noise of their mechanism and number, and their estimate is scored against the truth at the public
-// rows, by how likely the answered class is right. All draws are made once, so that forecasts
+// rows: by how likely the answered class is right or, of numbers, by the squared error. All draws are made once, so that forecasts
 // differ by epsilon and devices and not by chance.
 //
 // Guarantee  everything it reads is public. No privacy rests on its noise, which `seed` fixes.
@@ -29,20 +29,21 @@ namespace coppice::curator {
 
 class CorrectionForecast {
  public:
-  // `held_out` are FitCorrection()'s scores; there must be some.
-  static StatusOr<CorrectionForecast> Create(CorrectionBasis basis, std::vector<double> held_out,
+  // `offset` as in FitCorrection(); it must have scores.
+  static StatusOr<CorrectionForecast> Create(CorrectionBasis basis, CorrectionOffset offset,
                                              uint64_t seed, const CancelCheck& cancel = {});
   ~CorrectionForecast();
   CorrectionForecast(CorrectionForecast&&) noexcept;
   CorrectionForecast& operator=(CorrectionForecast&&) noexcept;
 
-  // By draw, then public row: how much likelier the answer is right with reports than without.
+  // By draw, then public row: how much likelier the answer is right with reports than without; of
+  // numbers, how much less its squared error is, in the unit of the correction.
   // `expected` has the shape of FitCorrection()'s counts; of it only the numbers of reports and
   // their noise are used.
   StatusOr<std::vector<std::vector<double>>> GainsOf(absl::Span<const PrivateCounts> expected,
                                                      const CancelCheck& cancel = {}) const;
-  // The most that one report can move the probability of a class at one public row, if it moves
-  // each count of its leaves by `most`.
+  // The most that one report can move the probability of a class at one public row, or the place of
+  // a number in the range of its answer, if it moves each count of its leaves by `most`.
   StatusOr<double> InfluenceOf(absl::Span<const PrivateCounts> expected, double most) const;
 
  private:

@@ -8,6 +8,10 @@
 // is the estimator smooth's own rule, and a candidate here as long as held-out reports ever take
 // it.
 //
+// Numbers are compared with what devices would answer if the predictor were right
+// (number_answers.h): the range of a device may cut its number, and that must not look as if the
+// predictor were wrong. Of numbers the first two rules are tried.
+//
 // Guarantee  post-processing of randomized labels, of features in the clear and of public rows:
 //            costs no privacy, may be repeated.
 // Errors     those of BoostOnLabels() and EstimateLabelOnly().
@@ -23,6 +27,7 @@
 #include "common/model/model.h"
 #include "common/model/tree.h"
 #include "common/predictor/public_predictor.h"
+#include "server/curator/estimation/correction/number_answers.h"
 #include "server/curator/estimation/labels/label_only.h"
 
 namespace coppice::curator {
@@ -38,6 +43,11 @@ struct LabelsFit {
 StatusOr<LabelsFit> EstimateCorrectedLabels(const PublicPredictor& predictor, AdditiveForest offset,
                                             const LabelReports& reports,
                                             const CancelCheck& cancel = {});
+// For numbers: `residuals` say how they lie around those that the predictor says.
+StatusOr<LabelsFit> EstimateCorrectedNumbers(const PublicPredictor& predictor,
+                                             const NumberResiduals& residuals,
+                                             const LabelReports& reports,
+                                             const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 

@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/terms/terms.h"
 #include "server/curator/partition/find_leaves.h"
+#include "server/curator/partition/number_labels.h"
 
 namespace coppice::curator {
 namespace {
@@ -28,12 +29,16 @@ constexpr double kLeastCurvature = 1e-3;
 
 // In units of a report's noise. Found on the development sets; half and double were not measured.
 constexpr double kScoreRidge = 5;
+constexpr double kNumberRidge = 20;
 constexpr double kScoreMinLeaf = 10;
 constexpr double kScoreMinLeafReports = 20;
 
-// z: the unbiased share of each column's class.
-double ShareOf(const LabelReports& reports, size_t column, size_t row) {
+bool AreNumbers(const LabelReports& reports) { return reports.rows->schema().target().has_value(); }
+
+// z: the unbiased share of each column's class, or the margin of a number.
+double LabelOf(const LabelReports& reports, size_t column, size_t row) {
   const Schema& schema = reports.rows->schema();
+  if (schema.target()) return reports.margins[column][row];
   return 1.0 / schema.num_classes() + reports.margins[column][row] / MarginScale(schema);
 }
 
@@ -49,16 +54,26 @@ double LabelNoise(const LabelReports& reports) {
   return columns > 1 ? noise * (columns - 1) / columns : noise;
 }
 
-BoostOptions ScoreOptions(size_t reports, double noise) {
+// The noise of a number's report, in units of the squared error of the start. Without a known error
+// that is a margin of 1, as large as numbers are in the default range.
+double NumberNoise(const LabelReports& reports, const std::vector<double>& start, double error) {
+  double squares = 0;
+  for (size_t i = 0; i < start.size(); ++i) squares += std::pow(reports.margins[0][i] - start[i], 2);
+  const double unit = error > 0 ? kRangeDeviations * error / reports.range->width() : 1;
+  return std::max(squares / (static_cast<double>(start.size()) * unit * unit) - 1, 0.0);
+}
+
+BoostOptions ScoreOptions(size_t reports, double ridge, double noise) {
   const double tenth = std::floor(static_cast<double>(reports) / 10);
   return {.rate = 0.1,
-          .ridge = kScoreRidge * noise,
+          .ridge = ridge * noise,
           .min_leaf = std::max(
               1.0, std::min(tenth, std::max(kScoreMinLeafReports, kScoreMinLeaf * noise)))};
 }
 
-// Turns one row's scores into probabilities, in place.
-void ToProbabilities(absl::Span<double> of_columns) {
+// Turns one row's scores into probabilities, in place. A number's score is the answer.
+void ToAnswers(bool are_numbers, absl::Span<double> of_columns) {
+  if (are_numbers) return;
   if (of_columns.size() > 1) return Softmax(of_columns);
   of_columns[0] = 1 / (1 + std::exp(-2 * of_columns[0]));
 }
@@ -89,14 +104,15 @@ struct HeldOutGain {
 
 class LabelBooster {
  public:
-  // At most `most_trees` are grown.
-  LabelBooster(const LabelReports& reports, RowColumns start, size_t most_trees)
+  // `start` are the scores at the reports' rows. At most `most_trees` are grown.
+  LabelBooster(const LabelReports& reports, RowColumns start, const BoostOptions& options,
+               size_t most_trees)
       : most_stages_(std::min(kMostStages, most_trees / (kLabelFolds * kRoundsPerStage))),
         reports_(reports),
         rows_(*reports.rows),
         bins_(rows_),
         start_(std::move(start)),
-        options_(ScoreOptions(rows_.num_rows(), LabelNoise(reports))),
+        options_(options),
         fold_of_(rows_.num_rows()),
         gradients_(start_),
         curvatures_(start_) {
@@ -150,10 +166,11 @@ class LabelBooster {
     std::vector<double> p(start_.size());
     for (const uint32_t row : fold.subset) {
       for (size_t k = 0; k < p.size(); ++k) p[k] = fold.scores[k][row];
-      ToProbabilities(absl::MakeSpan(p));
+      ToAnswers(AreNumbers(reports_), absl::MakeSpan(p));
       for (size_t k = 0; k < p.size(); ++k) {
-        gradients_[k][row] = ShareOf(reports_, k, row) - p[k];
-        curvatures_[k][row] = std::max(p[k] * (1 - p[k]), kLeastCurvature);
+        gradients_[k][row] = LabelOf(reports_, k, row) - p[k];
+        curvatures_[k][row] =
+            AreNumbers(reports_) ? 1 : std::max(p[k] * (1 - p[k]), kLeastCurvature);
       }
     }
   }
@@ -161,7 +178,7 @@ class LabelBooster {
   double SquaredError(size_t row, absl::Span<const double> p) const {
     double error = 0;
     for (size_t k = 0; k < p.size(); ++k) {
-      const double off = ShareOf(reports_, k, row) - p[k];
+      const double off = LabelOf(reports_, k, row) - p[k];
       error += off * off;
     }
     return error;
@@ -176,7 +193,7 @@ class LabelBooster {
         for (size_t k = 0; k < p.size(); ++k) {
           p[k] = start_[k][row] + share * (scores[k][row] - start_[k][row]);
         }
-        ToProbabilities(absl::MakeSpan(p));
+        ToAnswers(AreNumbers(reports_), absl::MakeSpan(p));
         return SquaredError(row, p);
       };
       const double before = error(0);
@@ -214,12 +231,14 @@ class LabelBooster {
   }
 
   void SetTrees(LabelBoost& best) {
-    const double factor = best.share / kLabelFolds;
+    const bool are_numbers = AreNumbers(reports_);
+    const double unit = are_numbers ? reports_.range->width() / kRangeDeviations : 1;
+    const double factor = best.share * unit / kLabelFolds;
     for (BoostedFold& fold : folds_) {
       for (BoostedTree& grown : fold.trees) {
         ScoreTree& tree = best.trees.emplace_back();
         for (const std::vector<double>& leaf : grown.values) {
-          if (leaf.size() == 1) tree.values.push_back(-factor * leaf[0]);
+          if (leaf.size() == 1 && !are_numbers) tree.values.push_back(-factor * leaf[0]);
           for (const double value : leaf) tree.values.push_back(factor * value);
         }
         tree.tree = std::move(grown.tree);
@@ -240,37 +259,65 @@ class LabelBooster {
 
 }  // namespace
 
-StatusOr<LabelBoost> BoostOnLabels(const PublicPredictor& start, const LabelReports& reports,
-                                   const CancelCheck& cancel) {
-  const uint32_t classes = reports.rows->schema().num_classes();
-  bool fits = !reports.rows->schema().target() && start.columns() == classes &&
-              reports.rows->num_rows() > 0 && reports.margins.size() == MarginColumns(classes);
+namespace {
+
+Status CheckStart(const PublicPredictor& start, const LabelReports& reports) {
+  const Schema& schema = reports.rows->schema();
+  bool fits = start.columns() == ScoreColumns(schema) && reports.rows->num_rows() > 0 &&
+              schema.target().has_value() == reports.range.has_value() &&
+              reports.margins.size() == MarginColumns(schema.num_outputs());
   for (const std::vector<double>& column : reports.margins) {
     fits = fits && column.size() == reports.rows->num_rows();
   }
-  if (!fits) return InvalidArgumentError("the reports do not have the shape of the predictor");
+  if (fits) return OkStatus();
+  return InvalidArgumentError("the reports do not have the shape of the predictor");
+}
+
+// The predictor's scores at the reports' rows: margins of numbers, or log odds that add up to 0 over
+// the classes. The single column of two classes is the second's.
+RowColumns ScoresAtReports(const PublicPredictor& start, const LabelReports& reports) {
   const std::vector<double> scores = start.ScoresOf(*reports.rows);
   RowColumns by_column(reports.margins.size());
+  if (AreNumbers(reports)) {
+    for (const double number : scores) by_column[0].push_back(MarginOf(number, *reports.range));
+    return by_column;
+  }
+  const size_t classes = start.columns();
   for (size_t at = 0; at < scores.size(); at += classes) {
     const double mean =
         std::accumulate(scores.begin() + static_cast<std::ptrdiff_t>(at),
                         scores.begin() + static_cast<std::ptrdiff_t>(at + classes), 0.0) /
-        classes;
+        static_cast<double>(classes);
     const size_t first = by_column.size() == 1 ? 1 : 0;
     for (size_t k = 0; k < by_column.size(); ++k) {
       by_column[k].push_back(scores[at + first + k] - mean);
     }
   }
-  const size_t taken = std::min<size_t>(start.trees().size() + 1, kMaxTrees);  // with the base
-  return LabelBooster(reports, std::move(by_column), kMaxTrees - taken).Boost(cancel);
+  return by_column;
 }
 
-RowColumns ProbabilitiesOfScores(const RowColumns& scores) {
+}  // namespace
+
+StatusOr<LabelBoost> BoostOnLabels(const LabelStart& start, const LabelReports& reports,
+                                   const CancelCheck& cancel) {
+  COPPICE_RETURN_IF_ERROR(CheckStart(start.predictor, reports));
+  RowColumns scores = ScoresAtReports(start.predictor, reports);
+  const size_t rows = reports.rows->num_rows();
+  const BoostOptions options =
+      AreNumbers(reports)
+          ? ScoreOptions(rows, kNumberRidge, NumberNoise(reports, scores[0], start.error))
+          : ScoreOptions(rows, kScoreRidge, LabelNoise(reports));
+  const size_t taken =
+      std::min<size_t>(start.predictor.trees().size() + 1, kMaxTrees);  // with the base
+  return LabelBooster(reports, std::move(scores), options, kMaxTrees - taken).Boost(cancel);
+}
+
+RowColumns AnswersOfScores(const LabelReports& reports, const RowColumns& scores) {
   RowColumns result = scores;
   std::vector<double> p(scores.size());
   for (size_t row = 0; row < scores[0].size(); ++row) {
     for (size_t k = 0; k < p.size(); ++k) p[k] = scores[k][row];
-    ToProbabilities(absl::MakeSpan(p));
+    ToAnswers(AreNumbers(reports), absl::MakeSpan(p));
     for (size_t k = 0; k < p.size(); ++k) result[k][row] = p[k];
   }
   return result;
@@ -280,7 +327,7 @@ std::vector<double> SquaredErrors(const LabelReports& reports, const RowColumns&
   std::vector<double> errors(reports.rows->num_rows());
   for (size_t k = 0; k < probabilities.size(); ++k) {
     for (size_t row = 0; row < errors.size(); ++row) {
-      errors[row] += std::pow(ShareOf(reports, k, row) - probabilities[k][row], 2);
+      errors[row] += std::pow(LabelOf(reports, k, row) - probabilities[k][row], 2);
     }
   }
   return errors;

@@ -18,6 +18,10 @@
 // points at epsilon = .5. Boosting ends early where nothing is gained any more, and where a model
 // could not have more trees. The answer is the start plus the share of the folds' mean.
 //
+// Numbers have one score, the number itself in margins (label_only.h), and squares for their loss:
+// the gradient is z - score, and the noise v that leaves are guarded against counts in units of the
+// error that the start has on public rows. Everything else is as above.
+//
 // Guarantee  post-processing of randomized labels, of features in the clear and of public rows:
 //            costs no privacy, may be repeated. Equal input gives equal trees.
 // Errors     InvalidArgument when shapes do not match; also what `cancel` returns.
@@ -39,6 +43,12 @@
 
 namespace coppice::curator {
 
+struct LabelStart {
+  const PublicPredictor& predictor;
+  // Of numbers: the root mean squared error that it has on rows like the reports'; 0 if unknown.
+  double error = 0;
+};
+
 struct LabelBoost {
   std::vector<ScoreTree> trees;  // to be added to the start's; none: the start is the answer
   double share = 0;
@@ -50,14 +60,15 @@ struct LabelBoost {
   RowColumns variance;
 };
 
-// `start` is a predictor of classes for the schema of the reports' rows.
-StatusOr<LabelBoost> BoostOnLabels(const PublicPredictor& start, const LabelReports& reports,
+// The start's predictor is for the schema of the reports' rows.
+StatusOr<LabelBoost> BoostOnLabels(const LabelStart& start, const LabelReports& reports,
                                    const CancelCheck& cancel = {});
 
-// By report: |z - p|^2 of the probabilities p. Of two classes only the second counts.
+// By report: |z - p|^2 of the probabilities p, or of numbers' margins. Of two classes only the
+// second counts.
 std::vector<double> SquaredErrors(const LabelReports& reports, const RowColumns& probabilities);
-// The probabilities, by column, of scores as in LabelBoost::held_out.
-RowColumns ProbabilitiesOfScores(const RowColumns& scores);
+// What SquaredErrors() takes, by column, of scores as in LabelBoost::held_out.
+RowColumns AnswersOfScores(const LabelReports& reports, const RowColumns& scores);
 
 // The sum of a - b over all rows, in standard errors of that sum; 0 if they do not differ.
 double GainInErrors(const std::vector<double>& a, const std::vector<double>& b);

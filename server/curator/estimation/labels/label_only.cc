@@ -25,6 +25,7 @@ constexpr uint64_t kFoldSeed = 0x6c6162656c73;  // any public number
 constexpr double kRidge = 20;
 constexpr double kMinLeaf = 10;
 constexpr double kMinLeafReports = 20;
+constexpr double kMiddlePlace = 0.5;
 
 struct FoldPredictions {
   std::vector<BoostedTree> trees;
@@ -309,10 +310,14 @@ std::vector<double> LabelMargins(const Schema& schema, const LocalMechanism& mec
   return margins;
 }
 
+double MarginOf(double number, const NumberRange& range) {
+  return kRangeDeviations * ((number - range.low) / range.width() - kMiddlePlace);
+}
+double NumberOf(double margin, const NumberRange& range) {
+  return range.low + range.width() * (kMiddlePlace + margin / kRangeDeviations);
+}
 double MoveMargin(double margin, const NumberRange& from, const NumberRange& to) {
-  constexpr double kMiddle = 0.5;
-  const double number = from.low + from.width() * (kMiddle + margin / kRangeDeviations);
-  return kRangeDeviations * ((number - to.low) / to.width() - kMiddle);
+  return MarginOf(NumberOf(margin, from), to);
 }
 
 AdditiveForest NoOffset(uint32_t classes) {

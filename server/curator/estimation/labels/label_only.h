@@ -31,6 +31,9 @@
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_LABELS_LABEL_ONLY_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_LABELS_LABEL_ONLY_H_
 
+#include <cstddef>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "common/base/cancel_check.h"
@@ -56,12 +59,19 @@ double MarginScale(const Schema& schema);
 std::vector<double> LabelMargins(const Schema& schema, const LocalMechanism& mechanism,
                                  const Contribution& report);
 
+// The margin of a number in a range, and the number of a margin.
+double MarginOf(double number, const NumberRange& range);
+double NumberOf(double margin, const NumberRange& range);
 // The margin of a number in another range: as far from its middle, in its width, as the number is.
 double MoveMargin(double margin, const NumberRange& from, const NumberRange& to);
 
 struct LabelReports {
   const Table* rows = nullptr;  // public values; labels are ignored. Must outlive this.
   RowColumns margins;           // margins[column][report]
+  // For numbers: the range that margins are in, and the one that a report's device cut its number
+  // to; without a function that is the same one.
+  std::optional<NumberRange> range{};
+  std::function<NumberRange(size_t)> range_of{};
 };
 
 // Trees with leaves of LeafKind::kAdditive.

@@ -11,8 +11,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/predictor/fitted_predictor.h"
 #include "common/terms/report_form.h"
+#include "server/curator/estimation/correction/corrected.h"
 #include "server/curator/estimation/correction/correction.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
 #include "server/curator/estimation/planning/study_defaults.h"
@@ -120,16 +120,23 @@ StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& r
   return scores;
 }
 
-// 1 for each public row that the predictor gets right without having seen it.
-std::vector<double> HitsOf(absl::Span<const double> held_out, const Table& rows) {
-  const size_t classes = rows.schema().num_classes();
-  std::vector<double> hits;
+// By public row, what the predictor that has not seen it makes of it; see Planner::held_out_.
+std::vector<double> ScoresOf(const CorrectionStart& start, const Table& rows) {
+  const std::vector<double>& held_out = start.offset.scores;
+  std::vector<double> scores;
   for (size_t i = 0; i < rows.num_rows(); ++i) {
-    const absl::Span<const double> of_row = held_out.subspan(i * classes, classes);
+    if (start.residuals) {
+      const double predicted = start.middle + start.residuals->error() * held_out[i];
+      scores.push_back(-std::pow(predicted - rows.target(i), 2));
+      continue;
+    }
+    const size_t classes = rows.schema().num_classes();
+    const absl::Span<const double> of_row =
+        absl::MakeConstSpan(held_out).subspan(i * classes, classes);
     const auto best = std::max_element(of_row.begin(), of_row.end()) - of_row.begin();
-    hits.push_back(static_cast<uint32_t>(best) == rows.label(i) ? 1 : 0);
+    scores.push_back(static_cast<uint32_t>(best) == rows.label(i) ? 1 : 0);
   }
-  return hits;
+  return scores;
 }
 
 // Returns how many reports a study would have and their noise, without what is public.
@@ -215,10 +222,10 @@ MeanAndDeviation Summarize(absl::Span<const double> values) {
 StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilon,
                                   const Options& options, const CancelCheck& cancel) {
   Table learned = public_rows;
+  std::optional<NumberRange> rounding;
   if (public_rows.schema().target()) {
-    const NumberRange rounding =
-        options.rounding.value_or(ChooseRounding(public_rows, options.partition.use_labels));
-    COPPICE_ASSIGN_OR_RETURN(learned, CutNumbers(public_rows, rounding));
+    rounding = options.rounding.value_or(ChooseRounding(public_rows, options.partition.use_labels));
+    COPPICE_ASSIGN_OR_RETURN(learned, CutNumbers(public_rows, *rounding));
   }
   PartitionOptions partition = options.partition;
   Forest forest;
@@ -236,8 +243,13 @@ StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilo
   Planner planner(std::move(learned), std::move(basis));
   planner.partition_ = partition;
   planner.forest_ = std::move(forest);
-  if (ChooseEstimator(partition, public_rows.schema()) == EstimatorKind::kCorrected) {
-    COPPICE_RETURN_IF_ERROR(planner.PrepareCorrection(options.seed, cancel));
+  if (rounding) {
+    planner.number_unit_ = rounding->width() / planner.basis_.scale();
+    planner.number_per_place_ = rounding->width();
+  }
+  if (ChooseEstimator(partition) == EstimatorKind::kCorrected) {
+    COPPICE_RETURN_IF_ERROR(
+        planner.PrepareCorrection(public_rows, rounding, options.seed, cancel));
   } else if (partition.use_labels) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<double> scores,
@@ -250,20 +262,24 @@ StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilo
   return planner;
 }
 
-Status Planner::PrepareCorrection(uint64_t seed, const CancelCheck& cancel) {
+Status Planner::PrepareCorrection(const Table& rows, const std::optional<NumberRange>& rounding,
+                                  uint64_t seed, const CancelCheck& cancel) {
   Bags bags;
   for (uint32_t t = 0; t < forest_.size(); ++t) {
-    bags.push_back(BagOf(rows_.num_rows(), partition_, t));
+    bags.push_back(BagOf(rows.num_rows(), partition_, t));
   }
-  COPPICE_ASSIGN_OR_RETURN(CorrectionBasis basis, CorrectionBasis::Create(forest_, bags, rows_));
-  COPPICE_ASSIGN_OR_RETURN(FittedPredictor fitted,
-                           FitPredictor(rows_, {.seed = partition_.seed}, cancel));
-  const MeanAndDeviation held_out = Summarize(HitsOf(fitted.held_out, rows_));
+  COPPICE_ASSIGN_OR_RETURN(CorrectionBasis basis, CorrectionBasis::Create(forest_, bags, rows));
+  COPPICE_ASSIGN_OR_RETURN(CorrectionStart start, StartAtPredictor(partition_, rows, rounding, cancel));
+  const MeanAndDeviation held_out = Summarize(ScoresOf(start, rows));
   held_out_ = held_out.mean;
   held_out_deviation_ = held_out.deviation;
+  if (start.residuals) {
+    number_unit_ = start.residuals->error();
+    number_per_place_ = number_unit_ / start.offset.numbers->per_unit;
+  }
   COPPICE_ASSIGN_OR_RETURN(
       CorrectionForecast forecast,
-      CorrectionForecast::Create(std::move(basis), std::move(fitted.held_out), seed, cancel));
+      CorrectionForecast::Create(std::move(basis), std::move(start.offset), seed, cancel));
   correction_ = std::make_shared<const CorrectionForecast>(std::move(forecast));
   return OkStatus();
 }
@@ -386,7 +402,8 @@ StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mechanism
       COPPICE_ASSIGN_OR_RETURN(
           const double most,
           correction_->InfluenceOf(expected, CountInfluence(cost, basis_.classes())));
-      forecast.influence = 2 * most;  // of a margin, which goes from -1 to 1
+      // A margin goes from -1 to 1.
+      forecast.influence = (predicts_numbers() ? number_per_place_ : 2) * most;
     }
     COPPICE_RETURN_IF_ERROR(AddCorrection(expected, cancel, forecast));
     return forecast;
@@ -531,10 +548,8 @@ double Planner::SpreadOfLevel() const {
   return kNormal90 * held_out_deviation_ * std::sqrt(2 / static_cast<double>(basis_.rows()));
 }
 
-double Planner::NumberPerMargin() const { return rows_.schema().target()->span() / basis_.scale(); }
-
 void Planner::SetRmse(double gain, double spread, StudyForecast& forecast) const {
-  const double unit = NumberPerMargin() * NumberPerMargin();
+  const double unit = number_unit_ * number_unit_;
   const double level = -held_out_, less = unit * gain, reach = unit * spread;
   const auto lower_by = [level](double squares) {
     return std::sqrt(level) - std::sqrt(std::max(level - squares, 0.0));
@@ -557,7 +572,7 @@ double Planner::InfluenceOf(absl::Span<const double> report_variance, double dev
     gains.push_back(static_cast<double>(basis_.rows()) * trust / (devices * basis_.lambda()[j]));
   }
   // A report of numbers is one end of their range; half the range is a margin of one.
-  const double per_margin = basis_.has_numbers() ? rows_.schema().target()->span() / 2 : 1;
+  const double per_margin = basis_.has_numbers() ? number_per_place_ / 2 : 1;
   return per_margin * margin_influence * basis_.LargestSwing(gains);
 }
 

@@ -129,7 +129,9 @@ class Planner {
   // The coordinates that a study's estimate would find for a truth, column after column.
   using Estimate = std::function<StatusOr<std::vector<double>>(const Truth&)>;
 
-  Status PrepareCorrection(uint64_t seed, const CancelCheck& cancel);
+  // `rows` have their numbers as they were given.
+  Status PrepareCorrection(const Table& rows, const std::optional<NumberRange>& rounding,
+                           uint64_t seed, const CancelCheck& cancel);
   Status DrawTruths(uint64_t seed, const CancelCheck& cancel);
   StatusOr<StudyForecast> ForecastPrivate(double devices, const MechanismCost& cost,
                                           const CancelCheck& cancel) const;
@@ -141,9 +143,8 @@ class Planner {
   void SetGain(const std::vector<std::vector<double>>& of_draws, StudyForecast& forecast) const;
   std::vector<double> ScoresAtRows(absl::Span<const double> truth,
                                    absl::Span<const double> predicted) const;
-  // `gain` and its `spread` are squared margins.
+  // `gain` and its `spread` are squares in units of number_unit_.
   void SetRmse(double gain, double spread, StudyForecast& forecast) const;
-  double NumberPerMargin() const;
   // Half-width of the 90 % interval of the mean held_out_.
   double SpreadOfLevel() const;
   double InfluenceOf(absl::Span<const double> report_variance, double devices,
@@ -154,6 +155,10 @@ class Planner {
   PartitionOptions partition_;
   Forest forest_;
   std::shared_ptr<const CorrectionForecast> correction_;  // of corrected predictors alone
+  // Of numbers: what gains are the squares of, in the numbers' unit, and how far a prediction moves
+  // if the place of an answer does.
+  double number_unit_ = 0;
+  double number_per_place_ = 0;
   // Score of public labels alone on held-out rows: 1 for a hit, or, for numbers, the squared error
   // with its sign changed.
   double held_out_ = 0;

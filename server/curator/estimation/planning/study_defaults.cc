@@ -14,7 +14,7 @@ SplitRule ChooseRule(const PartitionRequest& request) {
   if (!request.use_labels) return SplitRule::kHybrid;
   if (request.max_depth || request.min_leaf || request.trees) return SplitRule::kMaxEdge;
   // A model of one value's reports would be corrected towards public rows of all values.
-  const bool corrects = !request.for_numbers && !request.from_schema && request.by_feature.empty();
+  const bool corrects = !request.from_schema && request.by_feature.empty();
   return corrects ? SplitRule::kRandomCut : SplitRule::kHybrid;
 }
 
@@ -53,9 +53,9 @@ PartitionChoice ChoosePartition(const PartitionRequest& request) {
           .choose_size = IsForForests(rule) && !request.max_depth && !request.min_leaf};
 }
 
-EstimatorKind ChooseEstimator(const PartitionOptions& partition, const Schema& schema) {
-  const bool corrects = partition.rule == SplitRule::kRandomCut && !schema.target().has_value();
-  return corrects ? EstimatorKind::kCorrected : EstimatorKind::kSmooth;
+EstimatorKind ChooseEstimator(const PartitionOptions& partition) {
+  return partition.rule == SplitRule::kRandomCut ? EstimatorKind::kCorrected
+                                                 : EstimatorKind::kSmooth;
 }
 
 }  // namespace coppice::curator

@@ -42,7 +42,6 @@ struct PartitionRequest {
   bool use_labels = true;
   bool from_schema = false;
   std::string by_feature{};
-  bool for_numbers = false;  // what is predicted is a number
 };
 
 struct PartitionChoice {
@@ -50,16 +49,16 @@ struct PartitionChoice {
   bool choose_size = false;  // by ChooseForestSize(), from the public rows
 };
 
-// Unless something else is asked for: where public rows have classes, trees by random_cut, small
-// enough to correct a predictor that the same rows make (kCorrectionLeaves); for numbers, and in a
-// study by a feature, the hybrid rule's forest, whose size the public rows decide. A single tree by
+// Unless something else is asked for: trees by random_cut, small enough to correct a predictor that
+// the same rows make (kCorrectionLeaves); in a study by a feature, the hybrid rule's forest, whose
+// size the public rows decide. A single tree by
 // the paper's rule where depth, least leaf or trees are given without a rule. Without labels only
 // the hybrid rule has something to go by.
 PartitionChoice ChoosePartition(const PartitionRequest& request);
 
 // The estimator of a model that names none: `corrected` where the study's trees were grown to
 // correct, `smooth` otherwise. It follows the partition, so a study keeps the one it began with.
-EstimatorKind ChooseEstimator(const PartitionOptions& partition, const Schema& schema);
+EstimatorKind ChooseEstimator(const PartitionOptions& partition);
 
 }  // namespace coppice::curator
 
