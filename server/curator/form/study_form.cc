@@ -86,8 +86,8 @@ Status StudyForm::CheckTellsWhere(const EstimatorOptions& options) const {
 Status StudyForm::CheckEstimator(const EstimatorOptions& options) const {
   if (!AnswersNumbers() || TakesForest(options.kind)) return OkStatus();
   return InvalidArgumentError(
-      "estimator: the study is of numbers, weighted and prune are for classes; take corrected or "
-      "smooth");
+      "estimator: the study is of numbers, weighted and prune are for classes; take smooth or "
+      "corrected");
 }
 
 void StudyForm::PlaceInTargetBounds(std::vector<std::vector<LeafPrediction>>& leaves) const {

@@ -175,11 +175,144 @@ TEST(CorrectedTest, SameReportsGiveTheSameModel) {
             study.Estimator().Estimate(study.counts, Evidence::kBoth)->leaves);
 }
 
-TEST(CorrectedTest, RefusesNumbers) {
-  Table rows(std::make_shared<const Schema>(
-      *Schema::CreateRegression({Numeric("x", 0, 1)}, "y", Target{.min = 0, .max = 1})));
-  EXPECT_THAT(CorrectedEstimator::Create({Tree::SingleLeaf()}, PartitionOptions(), rows).status(),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("take smooth")));
+// Numbers on the unit square, around 10 x with a long tail above; those of public rows beyond x = .5
+// are `off` too large.
+Table Slope(size_t count, uint64_t seed, double off = 0) {
+  Table table(std::make_shared<const Schema>(*Schema::CreateRegression(
+      {Numeric("x", 0, 1), Numeric("y", 0, 1)}, "number", Target{.min = -10, .max = 40})));
+  PublicRandom random(seed);
+  for (size_t i = 0; i < count; ++i) {
+    const Row row = {random.Unit(), random.Unit()};
+    const double tail = -std::log(1 - random.Unit()) - 1;
+    table.AppendTarget(row, 10 * row[0] + (row[0] >= 0.5 ? off : 0) + tail);
+  }
+  return table;
+}
+
+// A study of numbers. Devices answer in turns in the trees with an end of the range, and each cell
+// has noise of `variance` per report; all draws are public, so no test is left to chance.
+struct SlopeStudy {
+  SlopeStudy(Table public_rows, const Table& devices, double variance, uint64_t seed = 1)
+      : rows(std::move(public_rows)),
+        partition({.rule = SplitRule::kRandomCut,
+                   .max_depth = kMaxDepth,
+                   .min_leaf = 2,
+                   .trees = 32,
+                   .seed = seed,
+                   .max_leaves = 8}),
+        forest(*GrowPartition(rows, partition)) {
+    PublicRandom random(seed, 1);
+    for (size_t t = 0; t < forest.size(); ++t) {
+      const std::vector<uint32_t> leaf_of = FindLeaves(forest[t], devices);
+      PrivateCounts& of_tree = counts.emplace_back();
+      of_tree.counts = {.classes = 2,
+                        .leaf = std::vector<double>(forest[t].num_leaves()),
+                        .label = std::vector<double>(2 * size_t{forest[t].num_leaves()})};
+      for (size_t i = t; i < devices.num_rows(); i += forest.size(), ++of_tree.reports) {
+        const size_t end = random.Unit() < range.PlaceOf(devices.target(i)) ? 1 : 0;
+        of_tree.counts.label[2 * leaf_of[i] + end] += 1;
+      }
+      for (size_t cell = 0; cell < of_tree.counts.label.size(); ++cell) {
+        double normal = -6;  // twelve uniform draws: variance 1
+        for (int i = 0; i < 12; ++i) normal += random.Unit();
+        double& count = of_tree.counts.label[cell];
+        count += std::sqrt(variance * static_cast<double>(of_tree.reports)) * normal;
+        of_tree.counts.leaf[cell / 2] += count;
+      }
+      of_tree.noise.assign(2, {.leaf = 2 * variance, .label = variance, .covariance = variance});
+    }
+  }
+
+  CorrectedEstimator Estimator() const {
+    return *CorrectedEstimator::Create(forest, partition, rows, range);
+  }
+  // The root mean squared error of a model against the numbers' means.
+  double ErrorOf(const CorrectedFit& fit) const {
+    const Model model =
+        *Model::Create(rows.schema(), fit.forest, fit.leaves, {}, LeafKind::kScores);
+    double squares = 0;
+    constexpr int kSteps = 20;
+    for (int i = 0; i < kSteps * kSteps; ++i) {
+      const Row row = {(i % kSteps + 0.5) / kSteps, (i / kSteps + 0.5) / kSteps};
+      squares += std::pow(model.Predict(row).value - 10 * row[0], 2) / (kSteps * kSteps);
+    }
+    return std::sqrt(squares);
+  }
+
+  Table rows;
+  PartitionOptions partition;
+  Forest forest;
+  NumberRange range = {.low = -1, .high = 11};
+  std::vector<PrivateCounts> counts;
+};
+
+TEST(CorrectedNumbersTest, PublicEvidenceIsThePredictorAlone) {
+  const SlopeStudy study(Slope(200, 1), Slope(0, 2), 0);
+  const CorrectedFit fit = *study.Estimator().Estimate({}, Evidence::kPublic);
+  EXPECT_THAT(fit.diagnosis, IsEmpty());
+  EXPECT_LT(study.ErrorOf(fit), 0.8) << "always answering the mean errs by 2.9";
+  const PublicPredictor predictor = *study.Estimator().PredictorFor(Evidence::kBoth);
+  const Model model = *Model::Create(study.rows.schema(), fit.forest, fit.leaves, {},
+                                     LeafKind::kScores);
+  double number = 0;
+  predictor.Score(Row{0.3, 0.7}, absl::MakeSpan(&number, 1));
+  EXPECT_NEAR(model.Predict(Row{0.3, 0.7}).value, number, 1e-9);
+}
+
+TEST(CorrectedNumbersTest, ReportsCorrectWhatIsPredictedWrong) {
+  const SlopeStudy study(Slope(200, 1, /*off=*/2), Slope(60'000, 2), 0.2);
+  const CorrectedEstimator estimator = study.Estimator();
+  const CorrectedFit fit = *estimator.Estimate(study.counts, Evidence::kBoth);
+  const double before = study.ErrorOf(*estimator.Estimate({}, Evidence::kPublic));
+  EXPECT_GT(before, 1.2);
+  EXPECT_LT(study.ErrorOf(fit), 0.75 * before);
+  EXPECT_THAT(fit.diagnosis, HasSubstr("correct"));
+  const Model model = *Model::Create(study.rows.schema(), fit.forest, fit.leaves, {},
+                                     LeafKind::kScores);
+  const Prediction answer = model.Predict(Row{0.8, 0.5});
+  EXPECT_GT(answer.standard_error, 0);
+}
+
+// Public rows and devices are alike, and a tail of their numbers is cut: whatever the noise, reports
+// must not make a good predictor worse.
+TEST(CorrectedNumbersTest, AreNeverFarBehindTheirPublicRows) {
+  double ratios = 0;
+  int studies = 0;
+  for (const double variance : {0.1, 1.0, 20.0}) {
+    for (uint64_t seed = 1; seed <= 5; ++seed, ++studies) {
+      const SlopeStudy study(Slope(150, seed), Slope(8000, 100 + seed), variance, seed);
+      const CorrectedEstimator estimator = study.Estimator();
+      const double ratio = study.ErrorOf(*estimator.Estimate(study.counts, Evidence::kBoth)) /
+                           study.ErrorOf(*estimator.Estimate({}, Evidence::kPublic));
+      EXPECT_LT(ratio, 1.1) << variance << " " << seed;
+      ratios += ratio;
+    }
+  }
+  EXPECT_LT(ratios / studies, 1.01);
+}
+
+// With reports as the only evidence, public numbers must not matter.
+TEST(CorrectedNumbersTest, ReportsAloneIgnorePublicNumbers) {
+  SlopeStudy study(Slope(100, 1), Slope(50'000, 2), 0.2);
+  const CorrectedFit fit = *study.Estimator().Estimate(study.counts, Evidence::kReports);
+  EXPECT_LT(study.ErrorOf(fit), 1.5);
+  Table other(study.rows.shared_schema());
+  for (size_t i = 0; i < study.rows.num_rows(); ++i) other.AppendTarget(study.rows.row(i), 3);
+  study.rows = std::move(other);
+  EXPECT_EQ(fit.leaves, study.Estimator().Estimate(study.counts, Evidence::kReports)->leaves);
+}
+
+TEST(CorrectedTest, ARangeIsForNumbersAndTheseNeedOne) {
+  const SlopeStudy numbers(Slope(20, 1), Slope(0, 2), 0);
+  const HalvesStudy classes(Halves(20, 1));
+  const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("range"));
+  EXPECT_THAT(
+      CorrectedEstimator::Create(numbers.forest, numbers.partition, numbers.rows).status(),
+      refused);
+  EXPECT_THAT(CorrectedEstimator::Create(classes.forest, classes.partition, classes.rows,
+                                         NumberRange{.low = 0, .high = 1})
+                  .status(),
+              refused);
 }
 
 }  // namespace

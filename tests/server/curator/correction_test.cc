@@ -78,12 +78,12 @@ struct SmallStudy {
   }
 
   StatusOr<Correction> Fit(const LogOdds& predictor) const {
-    std::vector<double> scores;
+    CorrectionOffset offset;
     for (size_t i = 0; i < rows.num_rows(); ++i) {
       const std::vector<double> of_row = predictor(rows.row(i));
-      scores.insert(scores.end(), of_row.begin(), of_row.end());
+      offset.scores.insert(offset.scores.end(), of_row.begin(), of_row.end());
     }
-    return FitCorrection(Basis(), scores, counts);
+    return FitCorrection(Basis(), offset, counts);
   }
   CorrectionBasis Basis() const { return *CorrectionBasis::Create(forest, bags, rows); }
 
@@ -265,7 +265,7 @@ TEST(CorrectionTest, RefusesWhatDoesNotFit) {
   SmallStudy study(DrawRows(20, 2, truth, 1), DrawRows(100, 2, truth, 2));
   const CorrectionBasis basis = study.Basis();
   const auto refused = StatusIs(StatusCode::kInvalidArgument, ::testing::_);
-  EXPECT_THAT(FitCorrection(basis, std::vector<double>(7), study.counts).status(), refused);
+  EXPECT_THAT(FitCorrection(basis, {.scores = std::vector<double>(7)}, study.counts).status(), refused);
   study.counts.pop_back();
   EXPECT_THAT(FitCorrection(basis, {}, study.counts).status(), refused);
   study.bags.pop_back();

@@ -254,5 +254,33 @@ TEST(PlanTest, NoRowIsRefused) {
               StatusIs(StatusCode::kInvalidArgument, ::testing::_));
 }
 
+// Numbers around 10 x, with an error of deviation .58.
+Table Slope(size_t rows) {
+  Table table(std::make_shared<const Schema>(
+      *Schema::CreateRegression({Numeric("x", 0, 1)}, "y", Target{.min = -5, .max = 15})));
+  PublicRandom random(1);
+  for (size_t i = 0; i < rows; ++i) {
+    const Row row = {random.Unit()};
+    table.AppendTarget(row, 10 * row[0] + 2 * random.Unit() - 1);
+  }
+  return table;
+}
+
+TEST(PlanTest, ForeseesCorrectedNumbers) {
+  const Planner planner = CorrectingPlannerFor(Slope(120));
+  EXPECT_TRUE(planner.predicts_numbers());
+  const Interval alone = planner.public_only();
+  EXPECT_LT(alone.low, alone.mean);
+  EXPECT_GT(alone.mean, 0.4) << "numbers scatter by .58";
+  EXPECT_LT(alone.mean, 1.2) << "of 2.9 for always answering the mean";
+  const StudyForecast few = Forecast(planner, "0.5", 300), many = Forecast(planner, "8", 1e6);
+  EXPECT_GE(many.gain.mean, few.gain.mean);
+  EXPECT_GT(many.gain.mean, 0);
+  EXPECT_LT(many.gain.mean, alone.mean);
+  EXPECT_NEAR(many.rmse.mean, alone.mean - many.gain.mean, 1e-6);
+  EXPECT_GT(few.influence, many.influence);
+  EXPECT_GT(many.influence, 0);
+}
+
 }  // namespace
 }  // namespace coppice::curator

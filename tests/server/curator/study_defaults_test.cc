@@ -2,12 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/schemas.h"
-
 namespace coppice::curator {
 namespace {
-
-using ::coppice::testing::Numeric;
 
 TEST(StudyDefaultsTest, GrowsTreesThatCorrectIfNothingIsAskedFor) {
   const PartitionChoice choice = ChoosePartition({});
@@ -19,14 +15,6 @@ TEST(StudyDefaultsTest, GrowsTreesThatCorrectIfNothingIsAskedFor) {
 
 TEST(StudyDefaultsTest, AStudyByAFeatureKeepsTheHybridRule) {
   EXPECT_EQ(ChoosePartition({.by_feature = "plan"}).options.rule, SplitRule::kHybrid);
-}
-
-TEST(StudyDefaultsTest, GrowsAForestOfChosenSizeForNumbers) {
-  const PartitionChoice choice = ChoosePartition({.for_numbers = true});
-  EXPECT_TRUE(choice.choose_size);
-  EXPECT_EQ(choice.options.rule, SplitRule::kHybrid);
-  EXPECT_EQ(choice.options.criterion, Criterion::kEntropy);
-  EXPECT_GT(choice.options.trees, 1u);
 }
 
 TEST(StudyDefaultsTest, GrowsMoreTreesWithoutLabels) {
@@ -84,13 +72,9 @@ TEST(StudyDefaultsTest, KeepsWhatIsAskedFor) {
 }
 
 TEST(StudyDefaultsTest, EstimatesByWhatTheTreesWereGrownFor) {
-  const Schema classes = *Schema::Create({Numeric("x", 0, 1)}, "label", {"no", "yes"});
-  const Schema numbers =
-      *Schema::CreateRegression({Numeric("x", 0, 1)}, "y", Target{.min = 0, .max = 1});
-  EXPECT_EQ(ChooseEstimator({.rule = SplitRule::kRandomCut}, classes), EstimatorKind::kCorrected);
-  EXPECT_EQ(ChooseEstimator({.rule = SplitRule::kRandomCut}, numbers), EstimatorKind::kSmooth);
+  EXPECT_EQ(ChooseEstimator({.rule = SplitRule::kRandomCut}), EstimatorKind::kCorrected);
   for (const SplitRule rule : {SplitRule::kHybrid, SplitRule::kMaxEdge, SplitRule::kCart}) {
-    EXPECT_EQ(ChooseEstimator({.rule = rule}, classes), EstimatorKind::kSmooth);
+    EXPECT_EQ(ChooseEstimator({.rule = rule}), EstimatorKind::kSmooth);
   }
 }
 
