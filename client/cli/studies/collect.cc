@@ -1,6 +1,7 @@
 #include "client/cli/studies/collect.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "client/cli/studies/commands.h"
@@ -29,7 +30,14 @@ struct ResumeFlags {
 struct HistoryFlags {
   OutputFlags output;
   std::string journal_file, subject;
+  std::optional<Budget> max_total_epsilon;
   bool answers = false;
+};
+
+struct OptOutFlags {
+  OutputFlags output;
+  std::string journal_file;
+  bool undo = false;
 };
 
 // What delivering needs of a policy: nothing is answered.
@@ -95,7 +103,19 @@ Status History(const HistoryFlags& flags) {
     std::erase_if(entries, [&](const JournalEntry& e) { return e.subject != flags.subject; });
   }
   PrintRows(flags.answers ? DescribeAnswers(entries) : DescribeHistory(entries), flags.output.json);
-  PrintObject(DescribeSpending(entries), flags.output.json);
+  Json spending = DescribeSpending(entries, flags.max_total_epsilon);
+  spending["opted_out"] = store->journal().OptedOut();
+  PrintObject(spending, flags.output.json);
+  return OkStatus();
+}
+
+Status OptOut(const OptOutFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto store, JournalStore::Open(flags.journal_file));
+  COPPICE_RETURN_IF_ERROR(
+      store->Change([&](Journal& journal) { return journal.SetOptedOut(!flags.undo); }));
+  const Journal& journal = store->journal();
+  PrintObject({{"opted_out", journal.OptedOut()}, {"waiting", journal.CountUndelivered()}},
+              flags.output.json);
   return OkStatus();
 }
 
@@ -125,8 +145,24 @@ void AddHistory(const Command& noun) {
       "--answers", flags->answers,
       "Every answer, and the curator it is for; of one that waits, byte by byte what will "
       "be sent");
+  AddEpsilonFlag(verb, "--max-total-epsilon", flags->max_total_epsilon,
+                 "What one device may spend in all, by its policy: show what is left of it");
   AddOutputFlags(verb, flags->output);
   SetAction(verb, flags, History);
+}
+
+void AddOptOut(const Command& noun) {
+  const auto flags = std::make_shared<OptOutFlags>();
+  const Command verb = noun.AddCommand(
+      "opt-out",
+      "Answer no further study from a journal's devices, and send nothing that still waits; what "
+      "has arrived stays counted",
+      "coppice collect opt-out --journal devices.journal");
+  verb.Add("--journal", flags->journal_file, "The journal").Required().ExistingFile();
+  verb.AddSwitch("--undo", flags->undo,
+                 "Opt in again: what waits may be sent, and studies answered");
+  AddOutputFlags(verb, flags->output);
+  SetAction(verb, flags, OptOut);
 }
 
 // What was declined is not in the journal, and what waits is not sent after opting out.
@@ -279,6 +315,7 @@ void AddCollectCommands(CommandLine& line) {
   AddCollectSimulate(noun);
   AddResume(noun);
   AddHistory(noun);
+  AddOptOut(noun);
 }
 
 }  // namespace coppice::cli

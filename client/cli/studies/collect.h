@@ -74,8 +74,10 @@ std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries);
 // One object per answer: its device, its receiver and its content, bytes in hexadecimal.
 std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries);
 
-// How many subjects there are, and the largest amount that one of them has spent.
-Json DescribeSpending(absl::Span<const JournalEntry> entries);
+// How many subjects there are, and the largest amount that one of them has spent; with a total,
+// what that one has left.
+Json DescribeSpending(absl::Span<const JournalEntry> entries,
+                      const std::optional<Budget>& max_total = std::nullopt);
 
 }  // namespace coppice::cli
 

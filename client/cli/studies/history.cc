@@ -77,12 +77,17 @@ std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries) {
   return rows;
 }
 
-Json DescribeSpending(absl::Span<const JournalEntry> entries) {
+Json DescribeSpending(absl::Span<const JournalEntry> entries,
+                      const std::optional<Budget>& max_total) {
   std::map<std::string, uint64_t> spent;
   for (const JournalEntry& entry : entries) spent[entry.subject] += entry.epsilon.nanos();
   uint64_t most = 0;
   for (const auto& [subject, nanos] : spent) most = std::max(most, nanos);
-  return {{"subjects", spent.size()}, {"most_epsilon_spent", Epsilon(most)}};
+  Json json = {{"subjects", spent.size()}, {"most_epsilon_spent", Epsilon(most)}};
+  if (max_total.has_value()) {
+    json["least_epsilon_left"] = Epsilon(max_total->nanos() - std::min(most, max_total->nanos()));
+  }
+  return json;
 }
 
 }  // namespace coppice::cli

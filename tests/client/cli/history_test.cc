@@ -50,6 +50,13 @@ TEST(HistoryTest, SpendingIsThatOfTheBusiestSubject) {
   EXPECT_EQ(json["most_epsilon_spent"], 2.5);
 }
 
+TEST(HistoryTest, WhatIsLeftIsOfTheTotalAndNeverBelowZero) {
+  const std::vector<JournalEntry> entries = {Entry("1", "a", 2, true), Entry("2", "a", 0.5, true)};
+  EXPECT_FALSE(DescribeSpending(entries).contains("least_epsilon_left"));
+  EXPECT_EQ(DescribeSpending(entries, *Budget::FromEpsilon(8))["least_epsilon_left"], 6.0);
+  EXPECT_EQ(DescribeSpending(entries, *Budget::FromEpsilon(1))["least_epsilon_left"], 0.0);
+}
+
 TEST(HistoryTest, EmptyJournalHasSpentNothing) {
   EXPECT_TRUE(DescribeHistory({}).empty());
   EXPECT_EQ(DescribeSpending({})["most_epsilon_spent"], 0.0);

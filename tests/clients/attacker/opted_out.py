@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests/vectors"))
 from journal import HEADER, choice_body, frame, sha256  # noqa: E402
 
 
-def choose(path, opted_out):
+def opt_out(path):
     """Appends the owner's choice to a journal, as the libraries for C and Python do."""
     with open(path, "rb") as file:
         data = file.read()
@@ -26,7 +26,7 @@ def choose(path, opted_out):
         _, previous = frame(previous, data[at + 8 : end - 8])
         at = end
     with open(path, "ab") as file:
-        file.write(frame(previous, choice_body(opted_out))[0])
+        file.write(frame(previous, choice_body(1))[0])
 
 
 def main():
@@ -38,7 +38,7 @@ def main():
         assert code == 1 and lure.requests(SUBMIT), text
         lure.lie = lambda request: None
 
-        choose(journal, 1)
+        opt_out(journal)
         before = os.path.getsize(journal)
         at = ("--server", lure.address, "--ca", f"{curator.certs}/ca.crt")
         for attempt in (lambda: run("collect", "resume", "--journal", journal, *at),
@@ -50,8 +50,13 @@ def main():
             assert not lure.seen, [method for method, _ in lure.seen]
             assert os.path.getsize(journal) == before
 
-        # Nothing was lost: the owner may change her mind.
-        choose(journal, 0)
+        # The terminal says the same, and changes it. Nothing was lost: the owner may change her mind.
+        code, text, _ = run("collect", "history", "--journal", journal)
+        assert code == 0 and '"opted_out":true' in text, text
+        code, text, _ = run("collect", "opt-out", "--journal", journal)
+        assert code == 0 and '"opted_out":true' in text and os.path.getsize(journal) == before, text
+        code, text, _ = run("collect", "opt-out", "--undo", "--journal", journal)
+        assert code == 0 and '"opted_out":false' in text, text
         code, text, _ = run("collect", "resume", "--journal", journal, *at)
         assert code == 0, text
         assert len(lure.requests(SUBMIT)) == 1, [method for method, _ in lure.seen]
