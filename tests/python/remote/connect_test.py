@@ -11,6 +11,7 @@ import pytest
 from coppice import remote
 from coppice.remote._calls import printable
 from coppice.remote._channel import ConnectOptions
+from coppice.v1 import dataset_pb2, training_pb2
 from curator import Curator, CuttingProxy, free_port, interrupt_once
 
 
@@ -205,6 +206,18 @@ def test_ctrl_c_ends_a_call(curator):
             client.studies.list()
         proxy.stall_after = None
     proxy.close()
+
+
+def test_a_stream_of_a_closed_client_is_an_error_and_no_hang(curator):
+    client = coppice.connect(curator.server, ca=curator.ca, token=curator.tokens["ops"])
+    caller = client._caller
+    client.close()
+    request = training_pb2.WatchJobRequest(name="jobs/none")
+    with pytest.raises(ValueError, match="closed"):
+        with caller.answers(request, training_pb2.WatchJobResponse, timeout=5) as answers:
+            next(answers)
+    with pytest.raises(ValueError, match="closed"):
+        caller.send(iter([]), dataset_pb2.UploadRowsRequest, dataset_pb2.UploadRowsResponse, timeout=5)
 
 
 def test_a_call_is_tried_again(curator):

@@ -126,8 +126,8 @@ class Caller:
     ) -> Iterator[Iterator[Response]]:
         """Open a stream of answers; leaving the block cancels it."""
         method = self._channel.unary_stream(*_method(request, response))
-        with self._cancelled(method(request, timeout=timeout)) as call:
-            yield call
+        with self._streamed(lambda: method(request, timeout=timeout)) as answers:
+            yield answers
 
     @contextmanager
     def conversation(
@@ -135,29 +135,55 @@ class Caller:
     ) -> Iterator[Iterator[Response]]:
         """Open a stream in both directions, of requests of `kind`; leaving the block cancels it."""
         method = self._channel.stream_stream(*_method(kind, response))
-        with self._cancelled(method(requests, timeout=timeout)) as call:
-            yield call
+        with self._streamed(lambda: method(requests, timeout=timeout)) as answers:
+            yield answers
 
     def send(
         self, requests: Iterator[Any], kind: Any, response: Type[Response], timeout: float
     ) -> Response:
         """Send a stream of requests of `kind`, and return the answer; Ctrl-C cancels it."""
         method = self._channel.stream_unary(*_method(kind, response))
-        calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-        def begin() -> None:
+        def begin() -> Any:
             call = method.future(requests, timeout=timeout)
-            calls.put(call)
             call.add_done_callback(ended.put)
+            return call
 
-        # Ctrl-C reaches the main thread alone. Where that takes one of gRPC's locks, an interrupt can
-        # leave it locked, and closing the channel then waits for ever; a queue has no such moment.
-        threading.Thread(target=begin, daemon=True).start()
-        with self._cancelled(calls.get()) as call:
+        with self._cancelled(_in_thread(begin)) as call:
             ended.get()
             answer: Response = call.result()
             return answer
+
+    @contextmanager
+    def _streamed(self, begin: Callable[[], Any]) -> Iterator[Iterator[Any]]:
+        """Give a call's answers one by one, as they are asked for."""
+        asked: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        told: queue.SimpleQueue[tuple[Any, Optional[Exception]]] = queue.SimpleQueue()
+
+        def read(call: Any) -> None:
+            while asked.get():
+                try:
+                    told.put((next(call), None))
+                except Exception as error:  # StopIteration too, which ends the stream
+                    told.put((None, error))
+                    return
+
+        def each() -> Iterator[Any]:
+            while True:
+                asked.put(True)
+                answer, error = told.get()
+                if isinstance(error, StopIteration):
+                    return
+                if error is not None:
+                    raise error
+                yield answer
+
+        try:
+            with self._cancelled(_in_thread(begin, then=read)):
+                yield each()
+        finally:
+            asked.put(False)
 
     @contextmanager
     def _cancelled(self, call: Any) -> Iterator[Any]:
@@ -253,6 +279,30 @@ class Patience:
         if self._fruitless == _MAX_FRUITLESS_TRIES or time.monotonic() + pause >= self._give_up:
             raise error
         self._caller.wait_connected(pause)
+
+
+def _in_thread(begin: Callable[[], Any], then: Callable[[Any], None] = lambda call: None) -> Any:
+    """Begin a call in a thread of its own, which then does the rest, and return the call.
+
+    Ctrl-C reaches the main thread alone. Where that takes one of gRPC's locks, an interrupt can leave it
+    locked, and closing the channel then waits for ever; a queue has no such moment.
+    """
+    begun: queue.SimpleQueue[tuple[Any, Optional[Exception]]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            call = begin()
+        except Exception as error:
+            begun.put((None, error))
+            return
+        begun.put((call, None))
+        then(call)
+
+    threading.Thread(target=run, daemon=True).start()
+    call, error = begun.get()
+    if error is not None:
+        raise error
+    return call
 
 
 def is_transient(error: RemoteError) -> bool:
