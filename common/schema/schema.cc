@@ -360,30 +360,35 @@ void Schema::Fit(Row& row) const {
   }
 }
 
-Status Schema::CheckAgreesWith(const Schema& own) const {
+std::vector<std::string> Schema::DifferencesFrom(const Schema& own, size_t most) const {
   constexpr char kOwn[] = "this device's own schema";
+  std::vector<std::string> found;
   for (const Feature& feature : features_) {
-    const auto found = std::find_if(own.features_.begin(), own.features_.end(),
-                                    [&](const Feature& f) { return f.name == feature.name; });
-    if (found == own.features_.end()) {
-      return FailedPreconditionError(
-          StrCat("feature \"", Printable(feature.name), "\" is not in ", kOwn,
-                 "; it has: ", Printable(ListOf(NamesOf(own.features_)))));
-    }
-    if (!Suits(*found, feature)) {
-      return FailedPreconditionError(
-          StrCat("feature \"", Printable(feature.name),
-                 "\" has a different type, bounds, values or unit: ", Describe(feature),
-                 ", and in ", kOwn, " ", Describe(*found)));
+    if (found.size() == most) return found;
+    const auto same = std::find_if(own.features_.begin(), own.features_.end(),
+                                   [&](const Feature& f) { return f.name == feature.name; });
+    if (same == own.features_.end()) {
+      found.push_back(StrCat("feature \"", Printable(feature.name), "\" is not in ", kOwn,
+                             "; it has: ", Printable(ListOf(NamesOf(own.features_)))));
+    } else if (!Suits(*same, feature)) {
+      found.push_back(StrCat("feature \"", Printable(feature.name),
+                             "\" has a different type, bounds, values or unit: ", Describe(feature),
+                             ", and in ", kOwn, " ", Describe(*same)));
     }
   }
-  if (label_ != own.label_ || classes_ != own.classes_ || !IsSame(target_, own.target_)) {
-    return FailedPreconditionError(StrCat("label \"", Printable(label_), "\" or its classes (",
-                                          Printable(ListOf(classes_)), ") are not those of ", kOwn,
-                                          ", \"", Printable(own.label_), "\" (",
-                                          Printable(ListOf(own.classes_)), ")"));
+  const bool same_label =
+      label_ == own.label_ && classes_ == own.classes_ && IsSame(target_, own.target_);
+  if (!same_label && found.size() < most) {
+    found.push_back(StrCat("label \"", Printable(label_), "\" or its classes (",
+                           Printable(ListOf(classes_)), ") are not those of ", kOwn, ", \"",
+                           Printable(own.label_), "\" (", Printable(ListOf(own.classes_)), ")"));
   }
-  return OkStatus();
+  return found;
+}
+
+Status Schema::CheckAgreesWith(const Schema& own) const {
+  const std::vector<std::string> found = DifferencesFrom(own, /*most=*/1);
+  return found.empty() ? OkStatus() : FailedPreconditionError(found.front());
 }
 
 bool Schema::IsSameButForUnsaidUnits(const Schema& other) const {

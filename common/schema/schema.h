@@ -207,6 +207,10 @@ class Schema {
   // is whole here must be whole there. What is public is for Policy (client/device/policy.h).
   Status CheckAgreesWith(const Schema& own) const;
 
+  // All such differences, but no more than `most`: for people who change a schema that devices
+  // know.
+  std::vector<std::string> DifferencesFrom(const Schema& own, size_t most) const;
+
   // Whether the schemas differ only in units that one of them does not give. Rows of one are then
   // rows of the other. Where bounds come from does not count.
   bool IsSameButForUnsaidUnits(const Schema& other) const;

@@ -16,6 +16,7 @@
 #include "common/base/text.h"
 #include "common/describe/describe.h"
 #include "common/describe/study_settings.h"
+#include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
 #include "common/wire/proto/manifest.h"
 #include "coppice/v1/study.pb.h"
@@ -40,6 +41,7 @@ struct CreateStudyFlags {
   std::string by_feature;
   std::optional<uint64_t> seed;
   bool accept_leak = false;
+  std::string compatible_with;  // a schema's file
 };
 
 // Asks for what a flag says and nothing else: the curator chooses the rest.
@@ -73,8 +75,23 @@ StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateStudyFlags& flags) {
   return request;
 }
 
+// Devices that were built with the schema of `path` decline a study that does not agree with it.
+Status CheckCompatible(const v1::Schema& proto, const std::string& path) {
+  constexpr size_t kMostListed = 20;
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile known, ReadSchema(path));
+  COPPICE_ASSIGN_OR_RETURN(const Schema schema, ParseSchema(proto));
+  const std::vector<std::string> differences = schema.DifferencesFrom(*known.schema, kMostListed);
+  if (differences.empty()) return OkStatus();
+  return FailedPreconditionError(StrCat("devices that were built with ", path,
+                                        " would decline this study:\n  ",
+                                        StrJoin(differences, "\n  ")));
+}
+
 Status Create(const CreateStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::CreateStudyRequest request, CreateRequest(flags));
+  if (!flags.compatible_with.empty()) {
+    COPPICE_RETURN_IF_ERROR(CheckCompatible(request.schema(), flags.compatible_with));
+  }
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::CreateStudyResponse>(request));
   PrintObject(DescribeNewStudy(response.study()), flags.output.json);
@@ -178,6 +195,10 @@ void AddCreate(const Command& noun) {
   AddRelayFlags(verb, flags->relay);
   AddPartitionFlags(verb, *flags);
   AddAcceptLeakFlag(verb, flags->accept_leak);
+  verb.Add("--compatible-with", flags->compatible_with,
+           "A schema that devices are built with, as `coppice schema generate` wrote it: refuse, "
+           "with a list, to ask what they cannot answer")
+      .Takes("FILE");
   AddIdFlag(verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);
   AddOutputFlags(verb, flags->output);

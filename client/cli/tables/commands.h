@@ -7,8 +7,9 @@
 
 namespace coppice::cli {
 
-// coppice schema: infer, check.
+// coppice schema: infer, check, generate.
 void AddSchemaCommands(CommandLine& line);
+void AddGenerate(const Command& noun);
 
 // coppice data: split.
 void AddDataCommands(CommandLine& line);

@@ -345,9 +345,11 @@ void AddCheck(const Command& noun) {
 }  // namespace
 
 void AddSchemaCommands(CommandLine& line) {
-  const Command noun = line.AddGroup("schema", "Schemas: infer one from a table, or check one");
+  const Command noun = line.AddGroup(
+      "schema", "Schemas: infer one from a table, check one, or write types for its rows");
   AddInfer(noun);
   AddCheck(noun);
+  AddGenerate(noun);
 }
 
 }  // namespace coppice::cli
