@@ -49,10 +49,12 @@ std::string Correctness(const Certificate& certificate) {
 
 std::string SideChannels(bool local) {
   return local
-             ? "A device draws the same random numbers whichever report it sends, so that the time "
-               "of a report does not tell a true one. That it answers, when, and from which "
-               "address "
-               "is not hidden, except from a curator behind a relay."
+             ? "Someone who shares the device, or sees it send at once, may learn something from "
+               "the "
+               "time of its draws and of finding its leaf; a device that delivers on a schedule "
+               "shows "
+               "none of that. That it answers, when, and from which address is not hidden, except "
+               "from a curator behind a relay."
              : kTrainingTells;
 }
 
