@@ -47,23 +47,16 @@ std::string Correctness(const Certificate& certificate) {
       " and δ.");
 }
 
-std::string SideChannels(bool local) {
-  return local
-             ? "Someone who shares the device, or sees it send at once, may learn something from "
-               "the "
-               "time of its draws and of finding its leaf; a device that delivers on a schedule "
-               "shows "
-               "none of that. That it answers, when, and from which address is not hidden, except "
-               "from a curator behind a relay."
-             : kTrainingTells;
-}
-
-std::string BeforeTheNoise(bool local) {
-  return local ? "Rows stay on their devices: what leaves one is randomized already."
-               : "The curator holds the rows, and no call returns them. In a sealed store neither "
-                 "its "
-                 "files nor its backups can be read without the key.";
-}
+constexpr char kDeviceTime[] =
+    "Someone who shares the device, or sees it send at once, may learn something from the time of "
+    "its draws and of finding its leaf; a device that delivers on a schedule shows none of that. "
+    "That it answers, when, and from which address is not hidden, except from a curator behind a "
+    "relay.";
+constexpr char kRowsOnDevices[] =
+    "Rows stay on their devices: what leaves one is randomized already.";
+constexpr char kRowsAtTheCurator[] =
+    "The curator holds the rows, and no call returns them. In a sealed store neither its files nor "
+    "its backups can be read without the key.";
 
 std::string UnitOf(const Certificate& certificate) {
   switch (PromiseOf(certificate)) {
@@ -170,7 +163,7 @@ Json Implementation(const Certificate& certificate, const CertificateText& words
        ToSay("what was tried on the same rows before this model, and whether its cost was counted. "
              "The certificate counts this model alone.")},
       {"mechanisms", StrCat(Joined(words, kReleased), " ", Correctness(certificate), " ",
-                            SideChannels(IsLocal(certificate)))},
+                            IsLocal(certificate) ? kDeviceTime : kTrainingTells)},
       {"justification", ToSay("why this ε, and who decided it")}};
 }
 
@@ -240,8 +233,8 @@ std::vector<ReviewAnswer> AnswerReview(const Certificate& certificate) {
        "how and by whom they were chosen"},
       {"Who is trusted?", words.sections[kProtectedFrom].sentences.front(), ""},
       {"Are the algorithm and its noise correct?", Correctness(certificate), ""},
-      {"What about side channels?", SideChannels(local), ""},
-      {"How are the data protected before the noise?", BeforeTheNoise(local),
+      {"What about side channels?", local ? kDeviceTime : kTrainingTells, ""},
+      {"How are the data protected before the noise?", local ? kRowsOnDevices : kRowsAtTheCurator,
        local ? "" : "who can reach the curator's machine, store and backups"},
       {"Who may use and delete what?",
        local ? "A person can opt out on the device; what was reported stays counted."
