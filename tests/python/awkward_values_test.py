@@ -25,8 +25,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import arrow_maker as make
 import coppice
 from coppice import PrivateTreeClassifier, _core
+from coppice._arrow import as_arrow_table
+from coppice._arrow_cells import kind_of
 from coppice.remote import _tables
 from curator import Curator, free_port
 
@@ -222,6 +225,37 @@ def as_mapping(column):
     return {"x": column}
 
 
+class ArrowRows:
+    """A table of Arrow, which can be asked for several times."""
+
+    def __init__(self, *columns):
+        self._columns = columns
+        self._producer = make.Producer([make.table(*columns)])
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._producer.stream()
+
+    def assign(self, y):
+        return ArrowRows(*self._columns, make.column_of(y, "y"))
+
+    @property
+    def kind(self):
+        return kind_of(as_arrow_table(self)._fields[0])
+
+
+def as_arrow(column):
+    """As PyArrow converts a column, or pandas by PyArrow; skips the case if Arrow has no such type."""
+    try:
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            return ArrowRows(make.coded(column.cat.codes.tolist(), make.column_of(column.cat.categories.tolist()), "c"))
+        formats = {"uint8": "C", "float32": "f"}
+        if str(column.dtype) in formats:
+            return ArrowRows(make.numbers(formats[str(column.dtype)], column.tolist()))
+        return ArrowRows(make.column_of(column.tolist()))
+    except make.HasNoType as error:
+        pytest.skip(f"Arrow has no type for {error}")
+
+
 # ---- doors, which return the table of what they read
 
 
@@ -319,6 +353,12 @@ def frame(column):
 
 
 DOORS = {
+    "fit by a schema, Arrow": (as_arrow, fit_by_schema),
+    "fit by bounds, Arrow": (as_arrow, fit_by_bounds),
+    "study in this process, Arrow": (as_arrow, simulated),
+    "predict, Arrow": (as_arrow, predicted(lambda fitted, rows: fitted.predict_proba(rows))),
+    "upload, Arrow": (as_arrow, sent(upload)),
+    "predict over the network, Arrow": (as_arrow, sent(over_network)),
     "fit by a schema, frame": (frame, fit_by_schema),
     "fit by a schema, array": (as_array, fit_by_schema),
     "fit by a schema, lists": (as_lists, fit_by_schema),
@@ -339,9 +379,9 @@ DOORS = {
 
 def expected(door, case, column):
     """By bounds a type tells whether a column holds numbers: without a schema nothing else does."""
-    if door != "fit by bounds, frame" or case.feature["type"] != "numeric":
+    if not door.startswith("fit by bounds") or case.feature["type"] != "numeric":
         return case.value, case.note
-    kind = column.dtype.kind
+    kind = as_arrow(column).kind if door.endswith("Arrow") else column.dtype.kind
     if kind == "b":
         return "True", ""
     if kind in "mM":

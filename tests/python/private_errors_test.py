@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
+import arrow_maker as make
 import coppice
 from coppice import Device, Journal, Policy, PrivateTreeClassifier, PrivateTreeRegressor, Privatizer
 from coppice.local import LocalTreeClassifier, LocalTreeRegressor
@@ -107,6 +108,7 @@ def put(frame, column, cell):
 
 CONTAINERS = {
     "a frame": lambda frame: frame,
+    "a table of Arrow": lambda frame: make.ByStream(make.table(*(make.column_of(frame[name].tolist(), name) for name in frame))),
     "a frame of inferred types": lambda frame: frame.infer_objects(),
     "an array": lambda frame: frame.to_numpy(),
     "lists": lambda frame: frame.values.tolist(),

@@ -145,7 +145,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             return values
         import pandas
 
-        index = X.index if _rows.is_frame(X) else None
+        index = _rows.index_of(X)
         if columns is None:
             return pandas.Series(values, index=index, name=self.model_.schema.label)
         return pandas.DataFrame(values, index=index, columns=list(columns))
@@ -159,7 +159,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
 
         Returns
@@ -261,9 +261,9 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
-        y : Series or array of shape (rows,)
+        y : Series, Arrow column or array of shape (rows,)
             The classes. One that was not declared is never right.
         sample_weight : array of shape (rows,), optional
             The weight of each row; equal weights if not given.
@@ -283,7 +283,7 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
         """
         X = self._rows_to_predict(X)
@@ -295,7 +295,7 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
         """
         X = self._rows_to_predict(X)
@@ -359,9 +359,9 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
-        y : Series or array of shape (rows,)
+        y : Series, Arrow column or array of shape (rows,)
             The numbers.
         sample_weight : array of shape (rows,), optional
             The weight of each row; equal weights if not given.
@@ -375,7 +375,7 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
         """
         X = self._rows_to_predict(X)

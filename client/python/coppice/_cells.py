@@ -1,4 +1,4 @@
-"""Reads a column's cells, of NumPy, pandas or Python: as numbers, or as codes of categories.
+"""Reads a column's cells, of NumPy, pandas, Arrow or Python: as numbers, or as codes of categories.
 
 Whatever takes rows reads them here. Errors name the column and the row, and never quote a cell, because it
 may be private. They are raised outside of `except`, so that no error that quotes a cell is their context.
@@ -41,6 +41,31 @@ _MOMENT = (
 _NO_TEXT = "something that has no text"
 
 
+class Coded:
+    """A column whose values are written once: texts, categories and days of Arrow.
+
+    Attributes
+    ----------
+    places : array of int
+        The place of every cell's value in `distinct`; -1 where it is missing.
+    distinct : list
+        The values, in any order, also those that no cell has.
+    """
+
+    def __init__(self, places: npt.NDArray[Any], distinct: list[Any]) -> None:
+        self.places = places
+        self.distinct = distinct
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def cells(self) -> npt.NDArray[Any]:
+        """Return the value of every cell, None where it is missing."""
+        values = np.empty(len(self.distinct) + 1, dtype=object)
+        values[:-1] = self.distinct
+        return np.asarray(values[self.places])
+
+
 class UnreadableCell(TypeError, ValueError):
     """A cell is neither a number nor a text; a TypeError, too, because scikit-learn expects one."""
 
@@ -50,7 +75,7 @@ def numbers_of(values: Any, what: str) -> Column:
 
     Parameters
     ----------
-    values : Series or array of shape (rows,)
+    values : Series, Coded or array of shape (rows,)
         Numbers, bools, or texts of decimal numbers.
     what : str
         What errors call it: "column 'age'".
@@ -62,6 +87,8 @@ def numbers_of(values: Any, what: str) -> Column:
     UnreadableCell
         For what is neither a number nor a text.
     """
+    if isinstance(values, Coded):
+        return _numbers_of_distinct(values, what)
     plain = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
     if plain is not None and plain.kind in "biuf":  # pandas' types with a mask
         return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -80,7 +107,7 @@ def codes_of(values: Any, vocabulary: Sequence[str], what: str) -> Column:
 
     Parameters
     ----------
-    values : Series or array of shape (rows,)
+    values : Series, Coded or array of shape (rows,)
         Texts, numbers, bools or days.
     vocabulary : sequence of str
         The categories, or the classes.
@@ -95,18 +122,30 @@ def codes_of(values: Any, vocabulary: Sequence[str], what: str) -> Column:
         For what has no text.
     """
     position = {text: float(place) for place, text in enumerate(vocabulary)}
-    places, distinct = _distinct(values)
+    places, distinct = distinct_of(values)
     found = [_code(cell, position) for cell in distinct]
-    for place, code in enumerate(found):
-        if isinstance(code, str) and (places == place).any():
-            _refuse(f"{what} must hold categories", int(np.argmax(places == place)), code)
+    return _spread(found, places, f"{what} must hold categories")
+
+
+def _numbers_of_distinct(values: Coded, what: str) -> Column:
+    return _spread([_number(cell) for cell in values.distinct], values.places, f"{what} must hold numbers")
+
+
+def _spread(found: list[Union[float, str]], places: npt.NDArray[Any], what: str) -> Column:
+    """Return what was found of each cell's distinct value, or refuse the first row whose value was refused."""
     # The last one is of the place -1, where a value is missing.
-    codes: Column = np.array([*(np.nan if isinstance(code, str) else code for code in found), np.nan])
-    return np.asarray(codes[places])
+    refused = np.array([*(isinstance(one, str) for one in found), False])
+    if refused.any() and refused[places].any():
+        row = int(np.argmax(refused[places]))
+        _refuse(what, row, str(found[places[row]]))
+    numbers: Column = np.array([*(np.nan if isinstance(one, str) else one for one in found), np.nan])
+    return np.asarray(numbers[places])
 
 
 def cells_of(values: Any) -> npt.NDArray[Any]:
     """Return a column as an array, without a copy where it is one."""
+    if isinstance(values, Coded):
+        return values.cells()
     if isinstance(values, np.ma.MaskedArray):
         return without_mask(values)
     # Types of pandas' own, such as texts, periods and times with a zone, become objects.
@@ -124,11 +163,16 @@ def without_mask(masked: Any) -> npt.NDArray[Any]:
     return np.asarray(cells)
 
 
+def with_mask(cells: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Return the array with a mask, so that integers stay integers."""
+    return np.ma.MaskedArray(cells, missing)  # type: ignore[no-untyped-call]
+
+
 def count_inexact(values: Any, numbers: Column, low: float, high: float) -> int:
     """Count whole numbers between `low` and `high` that float64 does not hold."""
     if max(-low, high) <= LARGEST_WHOLE:
         return 0
-    cells = cells_of(values)
+    cells = values.data if isinstance(values, np.ma.MaskedArray) else cells_of(values)
     if cells.dtype.kind == "f":
         return 0
     rows = np.flatnonzero((np.abs(numbers) >= LARGEST_WHOLE) & (numbers >= low) & (numbers <= high))
@@ -209,8 +253,15 @@ def _code(cell: Any, position: dict[str, float]) -> Union[float, str]:
     return position.get(text, float(len(position)))
 
 
-def _distinct(values: Any) -> tuple[npt.NDArray[Any], list[Any]]:
+def distinct_of(values: Any) -> tuple[npt.NDArray[Any], list[Any]]:
     """Return the place of every cell's value among the distinct ones, -1 where it is missing, and these."""
+    if isinstance(values, Coded):
+        return values.places, values.distinct
+    # An integer of such an array is a float without the mask.
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind != "O":
+        distinct, places = np.unique(values.data, return_inverse=True)
+        places[np.ma.getmaskarray(values)] = -1  # type: ignore[no-untyped-call]
+        return places, list(distinct)
     if hasattr(values, "cat"):
         return values.cat.codes.to_numpy(), list(values.cat.categories)
     if hasattr(values, "factorize"):

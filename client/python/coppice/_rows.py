@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from coppice import _core
-from coppice._cells import Column, codes_of, count_inexact, numbers_of, without_mask
+from coppice._arrow import ArrowTable, arrow_answers, as_arrow_table, is_arrow
+from coppice._cells import Coded, Column, cells_of, codes_of, count_inexact, numbers_of, without_mask
 from coppice._core import Feature, Schema
 
 # The class of a row that has none, as a RowBlock has it.
@@ -49,16 +50,21 @@ class Rows:
 
 
 def is_frame(X: Any) -> bool:
-    """Tell a DataFrame of pandas without loading pandas."""
-    return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "dtypes")
+    """Tell a table whose columns have names: a DataFrame of pandas, without loading pandas, or an ArrowTable."""
+    return isinstance(X, ArrowTable) or (hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "dtypes"))
+
+
+def index_of(X: Any) -> Any:
+    """Return the index of a DataFrame; None for other rows, which have none."""
+    return getattr(X, "index", None) if is_frame(X) else None
 
 
 def as_rows(X: Any) -> Any:
-    """Return rows as a DataFrame, if they have names, or as a matrix, whose cells keep their types.
+    """Return rows as a DataFrame or ArrowTable, if they have names, or as a matrix, whose cells keep their types.
 
     Parameters
     ----------
-    X : DataFrame, Arrow or Polars table, mapping of columns, sequence of mappings, or array of two dimensions
+    X : DataFrame, table of Arrow, mapping of columns, sequence of mappings, or array of two dimensions
 
     Raises
     ------
@@ -71,6 +77,8 @@ def as_rows(X: Any) -> Any:
         return X
     if hasattr(X, "toarray"):
         raise TypeError("rows are a sparse matrix, which is not supported: give X.toarray()")
+    if is_arrow(X):
+        return as_arrow_table(X)
     if hasattr(X, "to_pandas"):
         return _converted(X.to_pandas)
     if isinstance(X, Mapping) or _are_mappings(X):
@@ -120,14 +128,18 @@ def _converted(convert: Callable[[], Any]) -> Any:
 def _raw_columns(X: Any, features: Sequence[Feature]) -> list[Any]:
     names = [feature.name for feature in features]
     if is_frame(X):
-        return [X.iloc[:, place] for place in places_of(X, names)]
+        return [_column_at(X, place) for place in places_of(X, names)]
     if X.shape[1] != len(names):
         raise ValueError(f"rows have {X.shape[1]} columns, and the schema {len(names)}")
     return [X[:, place] for place in range(len(names))]
 
 
+def _column_at(X: Any, place: int) -> Any:
+    return X.column(place) if isinstance(X, ArrowTable) else X.iloc[:, place]
+
+
 def places_of(X: Any, names: Sequence[str]) -> list[int]:
-    """Return where a DataFrame has the columns of these names. Columns go by the text of their labels.
+    """Return where a table has the columns of these names. Columns go by the text of their labels.
 
     Raises
     ------
@@ -147,9 +159,9 @@ def places_of(X: Any, names: Sequence[str]) -> list[int]:
 
 
 def column_of(X: Any, name: str) -> Any:
-    """Return the column of a DataFrame that is called so."""
+    """Return the column of a table that is called so."""
     (place,) = places_of(X, [name])
-    return X.iloc[:, place]
+    return _column_at(X, place)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -158,7 +170,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def named_by_position(X: Any, schema: Schema) -> Any:
-    """Return a DataFrame by the schema's names, which was declared for rows without names.
+    """Return a table by the schema's names, which was declared for rows without names.
 
     Labels 0, 1, ... are positions, as pandas gives them to an array, in whatever order they come. If a label
     is a name of the schema, all are.
@@ -172,6 +184,8 @@ def named_by_position(X: Any, schema: Schema) -> Any:
     labels = list(X.columns)
     if not set(names).isdisjoint(map(str, labels)):
         return X
+    if isinstance(X, ArrowTable):
+        return X.renamed(names)
     if not all(isinstance(label, numbers.Integral) for label in labels):
         return X.set_axis(names, axis=1)
     if sorted(labels) != list(range(len(names))):
@@ -207,6 +221,8 @@ def make_table(X: Any, schema: Schema, answers: Column) -> Any:
 
 def as_column(y: Any) -> npt.NDArray[Any]:
     """Return answers as an array, by NumPy's own types where pandas has its own for them."""
+    if is_arrow(y) or isinstance(y, Coded):
+        return cells_of(_answers(y))
     plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
     if plain is not None and plain.kind in "biuf" and not y.isna().any():
         return np.asarray(y.to_numpy(dtype=plain))
@@ -215,8 +231,14 @@ def as_column(y: Any) -> npt.NDArray[Any]:
     return _without_complex(_converted(lambda: np.asarray(y)))
 
 
-def encode_labels(y: Any, schema: Schema, *, allow_unlabelled: bool = False) -> npt.NDArray[Any]:
-    """Return the class of every row, or its number within the target's bounds, as messages have it.
+def _answers(y: Any) -> Any:
+    return arrow_answers(y) if is_arrow(y) else y
+
+
+def encode_labels(
+    y: Any, schema: Schema, *, allow_unlabelled: bool = False
+) -> tuple[npt.NDArray[Any], dict[str, int]]:
+    """Return the class of every row, or its number within the target's bounds, and what that changed, by kind.
 
     Parameters
     ----------
@@ -226,14 +248,15 @@ def encode_labels(y: Any, schema: Schema, *, allow_unlabelled: bool = False) -> 
     if schema.target is not None:
         low, high = schema.target
         found = finite_numbers(y, _answer_of(schema))
-        tell_what_changed({"clamped_targets": int(((found < low) | (found > high)).sum())}, len(found))
-        return np.clip(found, low, high)
+        changed = int(((found < low) | (found > high)).sum())
+        return np.clip(found, low, high), {"clamped_targets": changed}
     codes = classes_of(y, schema.classes, _answer_of(schema), allow_unlabelled=allow_unlabelled)
-    return np.where(np.isnan(codes), _UNLABELLED, codes).astype(np.uint32)
+    return np.where(np.isnan(codes), _UNLABELLED, codes).astype(np.uint32), {}
 
 
 def read_answers(y: Any, schema: Schema) -> Column:
     """Return the class of every row, or its number as it is."""
+    y = _answers(y)
     if schema.target is not None:
         return finite_numbers(y, _answer_of(schema))
     return classes_of(y, schema.classes, _answer_of(schema))

@@ -43,11 +43,11 @@ class _PrivateTree(TreeEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows. NaN, NaT, None, pandas.NA and empty texts are missing values. Numbers outside their
             bounds are cut to them, and unknown categories become "other": a warning counts both.
             Dates and times are refused: turn them into numbers or texts first.
-        y : Series or array of shape (rows,)
+        y : Series, Arrow column or array of shape (rows,)
             What is predicted.
         public : pair (X, y), optional
             Public rows to start from, with algorithm "auto": at least 20. Nothing protects them: the model may

@@ -88,9 +88,9 @@ class _LocalTree(TreeEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The private rows.
-        y : Series or array of shape (rows,)
+        y : Series, Arrow column or array of shape (rows,)
             What is predicted; private as well.
         X_public, y_public : the same for rows that anybody may see
             The trees are grown from these alone.

@@ -123,7 +123,7 @@ class Model:
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
 
         Returns
@@ -148,7 +148,7 @@ class Model:
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
         """
         predicted = self.predict_arrays(X)
@@ -162,7 +162,7 @@ class Model:
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
 
         Raises
@@ -212,7 +212,7 @@ class Model:
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, features)
+        X : DataFrame, Arrow table or array of shape (rows, features)
             The rows, by the names or in the order of the features.
 
         Returns
@@ -226,7 +226,7 @@ class Model:
         rows = _rows.Rows(X, self.schema)
         explained = self._core.explain(rows.columns)
         _rows.tell_what_changed({**explained["notes"], **rows.notes}, len(explained["bias"]))
-        index = X.index if _rows.is_frame(X) else None
+        index = _rows.index_of(X)
         frame = pandas.DataFrame(
             explained["contributions"], index=index, columns=explained["names"]
         )

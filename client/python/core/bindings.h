@@ -84,6 +84,7 @@ const char* DocstringOf(std::string_view name);
 void BindErrors(pybind11::module_& module);
 void BindSchema(pybind11::module_& module);
 void BindTable(pybind11::module_& module);
+void BindDistinctBytes(pybind11::module_& module);
 void BindModel(pybind11::module_& module);
 void BindTraining(pybind11::module_& module);
 void BindAccountant(pybind11::module_& module);

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_core, module) {
   BindErrors(module);
   BindSchema(module);
   BindTable(module);
+  BindDistinctBytes(module);
   BindModel(module);
   BindAccountant(module);
   BindTraining(module);

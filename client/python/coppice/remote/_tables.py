@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from coppice import Schema
+from coppice._cells import Coded, cells_of
 from coppice._rows import (
     as_rows,
     column_of,
     encode_features,
     encode_labels,
+    index_of,
     is_frame,
     places_of,
     tell_what_changed,
@@ -33,7 +35,7 @@ def as_frame(rows: Any, name: str) -> pd.DataFrame:
     Parameters
     ----------
     rows : DataFrame or what becomes one
-        An Arrow or Polars table, a mapping of columns, or a sequence of mappings.
+        A table of Arrow, a mapping of columns, or a sequence of mappings.
     """
     frame = as_rows(rows)
     if not is_frame(frame):
@@ -53,24 +55,35 @@ class Table:
         Whether the label's column is needed; otherwise it is not looked at.
     allow_unlabelled : bool
         Whether a class may be missing.
+    tell : bool
+        Whether to warn of what reading changed; `notes` counts it.
     """
 
     def __init__(
-        self, rows: Any, schema: Schema, *, labelled: bool, allow_unlabelled: bool = False
+        self,
+        rows: Any,
+        schema: Schema,
+        *,
+        labelled: bool,
+        allow_unlabelled: bool = False,
+        tell: bool = True,
     ) -> None:
         import pandas as pd
 
         table = as_frame(rows, schema.label) if labelled else as_rows(rows)
         if labelled:  # so that one error names all columns that are missing
             places_of(table, [*(feature.name for feature in schema.features), schema.label])
-        self.index = table.index if is_frame(table) else pd.RangeIndex(len(table))
-        self.columns, notes = encode_features(table, schema)
+        index = index_of(table)
+        self.index = pd.RangeIndex(len(table)) if index is None else index
+        self.columns, self.notes = encode_features(table, schema)
         self.labels: Optional[npt.NDArray[Any]] = None
         self._has_target = schema.target is not None
         if labelled:
             answers = column_of(table, schema.label)
-            self.labels = encode_labels(answers, schema, allow_unlabelled=allow_unlabelled)
-        tell_what_changed(notes, len(table))
+            self.labels, changed = encode_labels(answers, schema, allow_unlabelled=allow_unlabelled)
+            self.notes.update(changed)
+        if tell:
+            tell_what_changed(self.notes, len(table))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -105,7 +118,8 @@ class Table:
 
 def ids_of(frame: pd.DataFrame, column: str) -> list[str]:
     """Return the id of every row as devices write it."""
-    ids = column_of(frame, column).tolist()
+    found = column_of(frame, column)
+    ids = (cells_of(found) if isinstance(found, Coded) else found).tolist()
     missing = next((row for row, identifier in enumerate(ids) if is_missing(identifier)), None)
     if missing is not None:
         raise ValueError(f"column {column!r}: row {missing}, counted from 0, has no id")

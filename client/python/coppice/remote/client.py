@@ -118,7 +118,7 @@ class Client:
 
         Parameters
         ----------
-        public : DataFrame, a table, or None
+        public : DataFrame, Arrow table, or None
             Public rows; None: there are none.
         schema : Schema, dict, JSON text or path
             What rows look like.

@@ -81,7 +81,7 @@ class Models:
         ----------
         model_id : str
             The id of the model.
-        rows : DataFrame or a table
+        rows : DataFrame or Arrow table
             The features by name; other columns are ignored.
         **options
             What else `RemoteModel.predict` takes, by name.
@@ -95,7 +95,7 @@ class Models:
         ----------
         model_id : str
             The id of the model.
-        rows : DataFrame or a table
+        rows : DataFrame or Arrow table
             The features by name; other columns are ignored.
         **options
             What else `RemoteModel.explain` takes, by name.
@@ -126,7 +126,7 @@ class _Predicting:
 
         Parameters
         ----------
-        rows : DataFrame or a table
+        rows : DataFrame or Arrow table
             The features by name; other columns are ignored. Sent in blocks over one stream.
         probabilities : bool
             Whether to add a column for each class.
@@ -157,7 +157,7 @@ class _Predicting:
 
         Parameters
         ----------
-        rows : DataFrame or a table
+        rows : DataFrame or Arrow table
             The features by name; other columns are ignored.
         trees : int
             At most this many trees for each row, those that contribute most; 0: all.

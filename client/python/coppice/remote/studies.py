@@ -70,7 +70,7 @@ class Studies:
 
         Parameters
         ----------
-        public : DataFrame, a table, or None
+        public : DataFrame, Arrow table, or None
             Public rows; None: there are none.
         schema : Schema, dict, JSON text or path
             What rows look like.
@@ -117,7 +117,7 @@ class Studies:
 
         Parameters
         ----------
-        public : DataFrame, a table, or None
+        public : DataFrame, Arrow table, or None
             Public rows, never private ones: the partition that every device gets shows them almost
             exactly. None: there are none, and the partition is spread over the schema's bounds.
         schema : Schema, dict, JSON text or path
@@ -321,7 +321,7 @@ class Study:
 
         Parameters
         ----------
-        rows : DataFrame or a table
+        rows : DataFrame or Arrow table
             Every feature of the schema, and the ids.
         id_column : str, optional
             The column of the ids; the name that the study calls them by otherwise.
