@@ -5,6 +5,7 @@ import signal
 import threading
 import uuid
 
+import arrow_maker as make
 import coppice
 import numpy as np
 import pandas as pd
@@ -78,6 +79,66 @@ def test_rows_come_in_parts(owner):
         owner.datasets.create(iter([]), SCHEMA, 1)
 
 
+def arrow_of(frame, batch_rows=700):
+    """The frame by Arrow, in batches of so many rows."""
+    batches = [make.table(*(make.column_of(part[name].tolist(), name) for name in part))
+               for part in (frame.iloc[begin : begin + batch_rows] for begin in range(0, len(frame), batch_rows))]
+    return make.ByStream(*batches, types=make.table(*(make.column_of(frame[name].tolist(), name) for name in frame)))
+
+
+def test_rows_come_by_arrow(owner):
+    given = arrow_of(ROWS)
+    dataset = owner.datasets.create(given, SCHEMA, 1)
+    assert (dataset.state, dataset.rows) == ("ready", len(ROWS))
+    parts = iter([arrow_of(ROWS.head(1000)), ROWS.iloc[1000:], arrow_of(ROWS, len(ROWS))])
+    assert owner.datasets.create(parts, SCHEMA, 1).rows == 2 * len(ROWS)
+    assert make.is_whole(given.producer)
+
+
+def test_what_reading_changes_in_parts_is_told_once(owner):
+    rows = customers(150_000, seed=3)
+    rows.loc[[5, 70_000, 140_000], "calls"] = 1e6
+    rows.loc[[6, 140_001], "plan"] = "gold"
+    for given, read in ((arrow_of(rows, 10_000), 150_000), (iter([rows.head(75_000), rows.iloc[75_000:]]), 150_000)):
+        with pytest.warns(RuntimeWarning) as told:
+            owner.datasets.create(given, SCHEMA, 1)
+        (warning,) = [one for one in told if one.category is RuntimeWarning]
+        assert str(warning.message).startswith(f"of {read} rows, 3 numbers outside their bounds were cut to them; 2 values are no category")
+        assert warning.filename == __file__
+
+
+def test_what_was_changed_is_told_where_an_upload_ends_early(owner):
+    rows = customers(3000, seed=3).assign(calls=1e6)
+    with pytest.warns(RuntimeWarning, match="of 1000 rows, 1000 numbers"), pytest.raises(ValueError, match="must hold numbers"):
+        owner.datasets.create(iter([rows.head(1000), rows.assign(age="old")]), SCHEMA, 1)
+
+
+def test_a_broken_stream_goes_on_by_arrow(curator):
+    """A stream is asked for once, however often the connection breaks; what is sent again is in memory."""
+    rows = customers(200_000, seed=3)
+    proxy = CuttingProxy(curator.port)
+    options = {"ca": curator.ca, "token": curator.tokens["owner"]}
+    with coppice.connect(f"127.0.0.1:{proxy.port}", **options) as client:
+        dataset = client.datasets.create(None, SCHEMA, 1)
+        proxy.cut_after = 2 << 20
+        dataset.upload(arrow_of(rows, 50_000))
+    proxy.close()
+    assert proxy.cuts >= 1
+    assert (dataset.state, dataset.rows) == ("ready", len(rows))
+
+
+def test_an_upload_by_arrow_goes_on(owner):
+    rows = customers(150_000, seed=3)
+    given = arrow_of(rows, 10_000)
+    failing = make.ByStream(*given.producer._batches, next_error=5, after=14)
+    with pytest.raises(ValueError, match="their producer stopped with an error: the disk is on fire"):
+        owner.datasets.create(failing, SCHEMA, 1, dataset_id="on-fire")
+    dataset = owner.dataset("on-fire")
+    assert (dataset.state, dataset.rows) == ("uploading", 65_536)
+    assert make.is_whole(failing.producer)
+    assert dataset.upload(given).rows == len(rows)
+
+
 def test_an_upload_goes_on(owner):
     dataset = owner.datasets.create(None, SCHEMA, 1)
     assert (dataset.state, dataset.rows) == ("uploading", 0)
@@ -142,6 +203,13 @@ def test_rows_that_do_not_fit_open_no_budget(owner):
         owner.datasets.create(ROWS.assign(left="maybe"), SCHEMA, 1)
     with pytest.raises(ValueError, match="must hold numbers"):
         owner.datasets.create(ROWS.assign(age="old"), SCHEMA, 1)
+    with pytest.raises(ValueError, match="must hold numbers"):
+        owner.datasets.create(iter([ROWS.assign(age="old")]), SCHEMA, 1)
+    with pytest.raises(ValueError, match="must hold numbers"):
+        owner.datasets.create(arrow_of(ROWS.assign(age="old")), SCHEMA, 1)
+    with pytest.raises(ValueError, match="in the part of the rows that begins with row 2,000: column 'age' must hold numbers; row 0,"):
+        owner.datasets.create(iter([ROWS, ROWS.assign(age="old")]), SCHEMA, 1, dataset_id="half")
+    before += 1
     assert len(owner.datasets.list()) == before
 
 

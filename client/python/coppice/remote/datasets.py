@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple
 
+from coppice._arrow import arrow_parts, is_arrow
+from coppice._rows import tell_what_changed
 from coppice.schema import as_schema
 from coppice.remote import _pages
 from coppice.remote._calls import Caller, new_request_id
@@ -89,7 +93,7 @@ class Datasets:
 
         Parameters
         ----------
-        rows : DataFrame, a table, an iterator of them, or None
+        rows : DataFrame, Arrow table, an iterator of them, or None
             As `Dataset.upload` takes them; None: nothing is uploaded yet.
         schema : Schema, dict, JSON text or path
             Its bounds, categories and classes are public.
@@ -256,9 +260,10 @@ class Dataset:
 
         Parameters
         ----------
-        rows : DataFrame, a table, or an iterator of them
+        rows : DataFrame, Arrow table, or an iterator of them
             Features and label by name, such as ``pandas.read_parquet`` or ``pandas.read_sql``
-            returns, also with ``chunksize``.
+            returns, also with ``chunksize``. A table with ``__arrow_c_stream__``, as Polars and DuckDB
+            have it, is read in parts of 65,536 rows.
         unlabelled : bool
             Whether rows whose class is missing are taken.
         progress : bool or None
@@ -274,7 +279,7 @@ class Dataset:
 
     def _upload(self, tables: Iterator[Tuple[Table, bool]], progress: Optional[bool]) -> None:
         bar = make_bar(f"upload {self.id}", progress)
-        total = 0
+        total, notes = 0, Counter[str]()
 
         def show(stored: int) -> None:
             bar.show(stored / total if total else 0.0, f"{stored:,} rows")
@@ -284,6 +289,7 @@ class Dataset:
         try:
             for table, last in tables:
                 total = first_row + len(table)
+                notes.update(table.notes)
                 self._check_not_longer(total, last)
                 upload.send(table, first_row, complete=last)
                 first_row = total
@@ -294,6 +300,7 @@ class Dataset:
             raise
         finally:
             bar.close()
+            tell_what_changed(notes, total)
 
     def _check_not_longer(self, total: int, last: bool) -> None:
         if last and self._message.rows > total:
@@ -420,23 +427,37 @@ class Dataset:
 
 
 def _tables(rows: Any, schema: Schema, unlabelled: bool) -> Iterator[Tuple[Table, bool]]:
-    """Encode rows, each part as it is needed, with whether it is the last."""
-    if hasattr(rows, "__next__"):
-        return _tables_of_parts(rows, schema, unlabelled)
-    return iter([(Table(rows, schema, labelled=True, allow_unlabelled=unlabelled), True)])
+    """Encode rows, each part as it is needed, with whether it is the last. The first one is encoded at once."""
+    if is_arrow(rows):
+        rows = arrow_parts(rows)
+    if not hasattr(rows, "__next__"):
+        return iter([(_table_of_part(rows, 0, schema, unlabelled), True)])
+    tables = _tables_of_parts(rows, schema, unlabelled)
+    return itertools.chain([next(tables)], tables)
 
 
 def _tables_of_parts(
     parts: Iterator[Any], schema: Schema, unlabelled: bool
 ) -> Iterator[Tuple[Table, bool]]:
+    first_row = 0
     part = next(parts, None)
     if part is None:
         raise ValueError("rows: the iterator has no table")
     while part is not None:
         following = next(parts, None)
-        table = Table(part, schema, labelled=True, allow_unlabelled=unlabelled)
+        table = _table_of_part(part, first_row, schema, unlabelled)
         yield table, following is None
+        first_row += len(table)
         part = following
+
+
+def _table_of_part(part: Any, first_row: int, schema: Schema, unlabelled: bool) -> Table:
+    try:
+        return Table(part, schema, labelled=True, allow_unlabelled=unlabelled, tell=False)
+    except ValueError as error:
+        if first_row > 0:  # the row that it names is one of the part
+            error.args = (f"in the part of the rows that begins with row {first_row:,}: {error}",)
+        raise
 
 
 def _choice(name: str, text: str, choices: Mapping[str, Any]) -> Any:
