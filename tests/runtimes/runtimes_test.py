@@ -44,6 +44,9 @@ import xgboost
 
 import json_reader  # next to this file
 
+sys.path.insert(0, str(SOURCE / "tests/support"))
+import node_packages
+
 ROWS = int(sys.argv[5]) if len(sys.argv) > 5 else 100_000
 WEB_ROWS = 10_000  # the same code, compiled for browsers
 JSON_ROWS = 200    # one row at a time
@@ -93,16 +96,9 @@ def samples():
 
 
 def install_node_packages():
-    if all((TOOLS / "node_modules" / name / "package.json").exists() for name in ("onnxruntime-node", "@duckdb/node-api")):
-        return
-    if not (shutil.which("node") and shutil.which("npm")):
-        skip("node and npm are not installed: no onnxruntime and no DuckDB")
-    TOOLS.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(HERE / name, TOOLS / name)
-    if subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],
-                      cwd=TOOLS, check=False).returncode:
-        skip("the npm registry cannot be reached: no onnxruntime and no DuckDB")
+    reason = node_packages.install(HERE, TOOLS, ("onnxruntime-node", "@duckdb/node-api"))
+    if reason:
+        skip(f"{reason}: no onnxruntime and no DuckDB")
 
 
 def run_onnxruntime(runtime, name, rows):
