@@ -54,7 +54,12 @@ def _destroy(capsule):
         RELEASE(held.release)(ctypes.addressof(held))
 
 
-def capsule_of(held, name):
+# Whoever holds a struct may call it after all else is gone: producers stay until the process ends.
+_PRODUCERS = []
+
+
+def capsule_of(held, name, producer):
+    _PRODUCERS.append(producer)
     return _new_capsule(ctypes.addressof(held), name, ctypes.cast(_destroy, ctypes.c_void_p))
 
 
@@ -78,10 +83,6 @@ class Cells:
     no_buffers: bool = False
 
 
-# Whoever holds an array may release it after everything else is gone, and what it calls then must be there.
-_PRODUCERS = []
-
-
 class Producer:
     """Hands out one stream, or one array, and watches what becomes of it.
 
@@ -100,7 +101,6 @@ class Producer:
         self._without, self._no_schema = without, no_schema
         self._kept = []  # callbacks, structs and buffers
         self._alive = set()
-        _PRODUCERS.append(self)
 
     # ---- structs
 
@@ -201,18 +201,18 @@ class Producer:
                 setattr(held, name, ctypes.cast(callback, ctypes.c_void_p))
             self._kept.append(callback)
         self._releases(held)
-        return capsule_of(held, b"arrow_array_stream")
+        return capsule_of(held, b"arrow_array_stream", self)
 
     def array(self):
         schema, array = Schema(), Array()
         self._fill_schema(schema, self._types)
         self._fill_array(array, self._batches[0])
-        return capsule_of(schema, b"arrow_schema"), capsule_of(array, b"arrow_array")
+        return capsule_of(schema, b"arrow_schema", self), capsule_of(array, b"arrow_array", self)
 
     def schema(self):
         held = Schema()
         self._fill_schema(held, self._types)
-        return capsule_of(held, b"arrow_schema")
+        return capsule_of(held, b"arrow_schema", self)
 
 
 class _Handed:

@@ -27,6 +27,8 @@ import pytest
 
 import arrow_maker as make
 import coppice
+import duckdb_arrow
+import gdal_arrow
 from coppice import PrivateTreeClassifier, _core
 from coppice._arrow import as_arrow_table
 from coppice._arrow_cells import kind_of
@@ -256,6 +258,73 @@ def as_arrow(column):
         pytest.skip(f"Arrow has no type for {error}")
 
 
+class DuckRows:
+    """A query of DuckDB."""
+
+    def __init__(self, sql):
+        self._sql = sql
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return duckdb_arrow.database().query(self._sql).__arrow_c_stream__()
+
+    def assign(self, y):
+        return DuckRows(self._sql.replace(" FROM", f", unnest([{', '.join(map(literal, y))}]) AS y FROM"))
+
+
+LITERALS = {
+    bool: lambda cell: str(cell).upper(),
+    int: lambda cell: f"{cell}" if abs(cell) < 2**63 else None,
+    float: lambda cell: f"'{cell}'::DOUBLE",
+    decimal.Decimal: lambda cell: f"'{cell}'::DECIMAL(18, {max(0, -cell.as_tuple().exponent)})",
+    str: lambda cell: "'" + cell.replace("'", "''") + "'",
+    bytes: lambda cell: "'" + "".join(f"\\x{byte:02X}" for byte in cell) + "'::BLOB",
+    pd.Timestamp: lambda cell: f"TIMESTAMP{'TZ' if cell.tzinfo else '_NS'} '{cell}'",
+    datetime.datetime: lambda cell: f"TIMESTAMP '{cell}'",
+    datetime.date: lambda cell: f"DATE '{cell}'",
+    datetime.time: lambda cell: f"TIME '{cell}'",
+}
+
+
+def literal(cell):
+    """A cell as SQL has it; None where DuckDB has no such type."""
+    if cell is None or cell is pd.NA or cell is pd.NaT:
+        return "NULL"
+    return next((write(cell) for kind, write in LITERALS.items() if isinstance(cell, kind)), None)
+
+
+def as_duckdb(column):
+    """The cells as a query of DuckDB; skips the case if it has no such type."""
+    written = literal(column.tolist()[0])
+    if written is None:
+        pytest.skip("DuckDB has no such type")
+    types = {"uint8": "UTINYINT", "float32": "FLOAT"}
+    if isinstance(column.dtype, pd.CategoricalDtype) and isinstance(column[0], str):
+        written += f"::ENUM({', '.join(map(literal, column.cat.categories))})"
+    elif str(column.dtype) in types:
+        written += f"::{types[str(column.dtype)]}"
+    return DuckRows(f"SELECT unnest([{written}, {written}]) AS x FROM range(1)")
+
+
+class GdalRows:
+    """A layer of GDAL."""
+
+    def __init__(self, columns):
+        self._columns, self._source = columns, gdal_arrow.new_source()
+        self._layer = gdal_arrow.fill_layer(self._source, columns)
+        if self._layer is None:
+            pytest.skip("GDAL has no such type")
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return gdal_arrow.Layer(self._layer).__arrow_c_stream__()
+
+    def assign(self, y):
+        return GdalRows({**self._columns, "y": y})
+
+
+def as_gdal(column):
+    return GdalRows({"x": [None if cell is pd.NA or cell is pd.NaT else cell for cell in column.tolist()]})
+
+
 # ---- doors, which return the table of what they read
 
 
@@ -353,6 +422,11 @@ def frame(column):
 
 
 DOORS = {
+    "fit by a schema, GDAL": (as_gdal, fit_by_schema),
+    "upload, GDAL": (as_gdal, sent(upload)),
+    "fit by a schema, DuckDB": (as_duckdb, fit_by_schema),
+    "predict, DuckDB": (as_duckdb, predicted(lambda fitted, rows: fitted.predict(rows))),
+    "upload, DuckDB": (as_duckdb, sent(upload)),
     "fit by a schema, Arrow": (as_arrow, fit_by_schema),
     "fit by bounds, Arrow": (as_arrow, fit_by_bounds),
     "study in this process, Arrow": (as_arrow, simulated),

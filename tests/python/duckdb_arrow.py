@@ -4,8 +4,16 @@ The library comes with the package that tests/runtimes installs from npm, for De
 """
 
 import ctypes
+import functools
+import os
+import pathlib
 
 import arrow_maker as make
+import missing_package
+import node_packages
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOOLS = pathlib.Path(os.environ.get("COPPICE_BIN_DIR", HERE.parents[1] / "build/release/bin")).parent / "tools/runtimes"
 
 _handle, _size, _text = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p
 
@@ -21,8 +29,6 @@ _RESULT = ctypes.POINTER(_Result)
 _FUNCTIONS = {
     "duckdb_open": (ctypes.c_int, _text, ctypes.POINTER(_handle)),
     "duckdb_connect": (ctypes.c_int, _handle, ctypes.POINTER(_handle)),
-    "duckdb_close": (None, ctypes.POINTER(_handle)),
-    "duckdb_disconnect": (None, ctypes.POINTER(_handle)),
     "duckdb_query": (ctypes.c_int, _handle, _text, _RESULT),
     "duckdb_prepare": (ctypes.c_int, _handle, _text, ctypes.POINTER(_handle)),
     "duckdb_destroy_prepare": (None, ctypes.POINTER(_handle)),
@@ -44,6 +50,16 @@ _FUNCTIONS = {
     "duckdb_error_data_has_error": (ctypes.c_bool, _handle),
     "duckdb_destroy_error_data": (None, ctypes.POINTER(_handle)),
 }
+
+
+@functools.lru_cache
+def database():
+    """The one database of this process; skips the test where there is no DuckDB."""
+    reason = node_packages.install(HERE.parent / "runtimes", TOOLS, ("onnxruntime-node", "@duckdb/node-api"))
+    found = sorted((TOOLS / "node_modules/@duckdb").glob("node-bindings-linux-*/libduckdb.so"))
+    if not found:
+        missing_package.skip(f"{reason or 'npm has it not for this machine'}: no DuckDB")
+    return Database(found[0])
 
 
 class Database:
@@ -72,10 +88,6 @@ class Database:
     def query(self, sql):
         """A relation, as DuckDB's own Python has it: the query runs when its rows are asked for."""
         return _Relation(self, self._connection, sql)
-
-    def close(self):
-        self.call("disconnect", ctypes.byref(self._connection))
-        self.call("close", ctypes.byref(self._database))
 
 
 class _Relation:
@@ -125,7 +137,7 @@ class _Relation:
         for name, callback in (("get_schema", get_schema), ("get_next", get_next), ("get_last_error", get_last_error),
                                ("release", release)):
             setattr(held, name, ctypes.cast(callback, ctypes.c_void_p))
-        return make.capsule_of(held, b"arrow_array_stream")
+        return make.capsule_of(held, b"arrow_array_stream", self)
 
     def _fill_schema(self, out):
         call = self._database.call
