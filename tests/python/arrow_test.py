@@ -590,6 +590,35 @@ def test_types_tell_numbers_from_categories():
             declare(column, bounds=(0, 9))
 
 
+class BySchema:
+    """A schema, as that of a table of PyArrow."""
+
+    def __init__(self, *columns):
+        self.producer = make.Producer([table(*columns)])
+
+    def __arrow_c_schema__(self):
+        return self.producer.schema()
+
+
+@pytest.mark.parametrize("hand", [BySchema, lambda *columns: ByStream(table(*columns)), lambda *columns: ByArray(table(*columns))])
+def test_a_schema_is_declared_by_types(hand):
+    given = hand(make.numbers("i", [1], name="age"), make.bools([True], name="member"), make.texts("u", ["a"], name="plan"))
+    declare = lambda names, **more: coppice.declare_schema(names, dtypes=given, bounds={"age": (0, 9)}, classes=[0, 1], **more)
+    assert [feature.type for feature in declare(["member", "age"]).features] == ["categorical", "numeric"]
+    with pytest.raises(ValueError, match="declare those of 'plan'"):
+        declare(["plan", "age"])
+    assert declare(["plan", "age"], categories={"plan": ["a"]}).features[0].values == ["a"]
+    with pytest.raises(ValueError, match="dtypes has no column 'income'"):
+        declare(["age", "income"])
+    gc.collect()
+    assert make.is_whole(given.producer)
+
+
+def test_a_schema_of_two_columns_of_one_name_is_refused():
+    with pytest.raises(ValueError, match="several columns of one name"):
+        coppice.declare_schema(["x"], dtypes=BySchema(PLAIN, PLAIN), bounds=(0, 1), classes=[0, 1])
+
+
 def test_answers_of_every_type(rows):
     column = make.numbers("g", [float(number) for number in range(40)])
     fit = lambda y, classes: quietly(PrivateTreeClassifier(bounds=(0, 40), classes=classes, epsilon=math.inf).fit, ByStream(table(column)), y)

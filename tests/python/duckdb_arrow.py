@@ -53,13 +53,19 @@ _FUNCTIONS = {
 
 
 @functools.lru_cache
-def database():
-    """The one database of this process; skips the test where there is no DuckDB."""
+def _found():
+    """The database, or why there is none."""
     reason = node_packages.install(HERE.parent / "runtimes", TOOLS, ("onnxruntime-node", "@duckdb/node-api"))
     found = sorted((TOOLS / "node_modules/@duckdb").glob("node-bindings-linux-*/libduckdb.so"))
-    if not found:
-        missing_package.skip(f"{reason or 'npm has it not for this machine'}: no DuckDB")
-    return Database(found[0])
+    return Database(found[0]) if found else reason or "npm has no DuckDB for this machine"
+
+
+def database():
+    """The one database of this process; skips the test where there is no DuckDB."""
+    found = _found()
+    if isinstance(found, str):
+        missing_package.skip(f"{found}: no DuckDB")
+    return found
 
 
 class Database:

@@ -139,6 +139,29 @@ class ArrowTable:
         return made
 
 
+def has_arrow_types(given: Any) -> bool:
+    """Tell a schema of Arrow, or what has one."""
+    return hasattr(given, "__arrow_c_schema__") or is_arrow(given)
+
+
+def arrow_types(given: Any) -> dict[str, ArrowType]:
+    """Return the types of a schema's or a table's columns by name. No row is read.
+
+    Raises
+    ------
+    ValueError
+        For two columns of one name.
+    """
+    if hasattr(given, "__arrow_c_schema__"):
+        _, fields = fields_of(take(given.__arrow_c_schema__(), SchemaStruct, "arrow_schema"))
+    else:
+        _, fields, _ = _opened(given)
+    types = {field.name: ArrowType(kind_of(field)) for field in fields}
+    if len(types) < len(fields):
+        raise ValueError("dtypes: the Arrow schema has several columns of one name")
+    return types
+
+
 def as_arrow_table(X: Any) -> ArrowTable:
     """Return all rows of a table of Arrow.
 

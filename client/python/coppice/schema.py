@@ -116,7 +116,7 @@ def declare_schema(
     classes: Optional[Sequence[Any]] = None,
     target_bounds: Optional[Pair] = None,
     label: str = "label",
-    dtypes: Optional[Sequence[Any]] = None,
+    dtypes: Optional[Any] = None,
     classes_from_rows: bool = False,
 ) -> Schema:
     """Declare a schema by bounds and categories.
@@ -136,8 +136,9 @@ def declare_schema(
         What is predicted: a number in this range.
     label : str
         Name of what is predicted.
-    dtypes : sequence, optional
-        pandas' types of the columns, which tell numbers from categories.
+    dtypes : sequence, Arrow schema or Arrow table, optional
+        pandas' types of the columns, which tell numbers from categories; or those of Arrow, by name, of
+        which no row is read.
     classes_from_rows : bool
         Whether the classes were read from private rows. The schema is marked then, as it is where
         categories come from types, and certificates say that no epsilon covers these columns.
@@ -147,7 +148,7 @@ def declare_schema(
     Schema
     """
     names = [str(name) for name in columns]
-    types = list(dtypes) if dtypes is not None else [None] * len(names)
+    types = _types_of(names, dtypes)
     values = _values_by_name(names, types, categories)
     numeric = [name for name in names if name not in values]
     limits = _bounds_by_name(names, numeric, bounds)
@@ -169,6 +170,21 @@ def declare_schema(
         declared["classes"] = _texts_of(classes or [], "classes")
         declared["bounds"] = _PRIVATE_ROWS if classes_from_rows else _DECLARED
     return as_schema(declared)
+
+
+def _types_of(names: Sequence[str], dtypes: Any) -> list[Any]:
+    """Return a type per column, None where none is known."""
+    if dtypes is None:
+        return [None] * len(names)
+    from coppice import _arrow  # which loads NumPy
+
+    if not _arrow.has_arrow_types(dtypes):
+        return list(dtypes)
+    found = _arrow.arrow_types(dtypes)
+    without = [name for name in names if name not in found]
+    if without:
+        raise ValueError(f"dtypes has no column {_some(without)}")
+    return [found[name] for name in names]
 
 
 def _free_name(label: str, names: set[str]) -> str:
