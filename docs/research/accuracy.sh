@@ -150,24 +150,33 @@ rmse() {
     "\(.rmse.mean | f) ± \(.standard_error | f)"'
 }
 
+# Both estimators, the default first.
 numbers_row() {
-  local name=$1 digits=$2 epsilon
+  local name=$1 digits=$2 estimator epsilon
   shift 2
   [[ $name == $(usual_or "" abalone)* ]] || return 0
-  echo -n "| $name | $(rmse "$digits" "$@" --epsilon 1 --evidence public) |"
-  for epsilon in 1 2 4; do echo -n " $(rmse "$digits" "$@" --epsilon "$epsilon") |"; done
-  for epsilon in 1 2 4; do
-    echo -n " $(rmse "$digits" "$@" --public-features all --epsilon "$epsilon") |"
+  for estimator in corrected smooth; do
+    echo -n "| $name | $estimator | $(rmse "$digits" "$@" --estimator "$estimator" --epsilon 1 --evidence public) |"
+    for epsilon in 1 2 4; do
+      echo -n " $(rmse "$digits" "$@" --estimator "$estimator" --public-features none --epsilon "$epsilon") |"
+    done
+    for epsilon in 1 2 4; do
+      echo -n " $(rmse "$digits" "$@" --estimator "$estimator" --public-features all --epsilon "$epsilon") |"
+    done
+    echo
   done
-  echo
 }
 
 numbers_table() {
-  echo "| study (devices, public rows) | public only | private features, ε = 1 | 2 | 4 | all public, 1 | 2 | 4 |"
-  echo "|---|---|---|---|---|---|---|---|"
+  echo "| study (devices, public rows) | estimator | public only | private features, ε = 1 | 2 | 4 | all public, 1 | 2 | 4 |"
+  echo "|---|---|---|---|---|---|---|---|---|"
   numbers_row "abalone (3142, 200)" 3 --data "$data/abalone/abalone.csv" --public-rows 200 --schema "$data/abalone/schema.json"
-  numbers_row "parkinsons (4500, 200)" 2 --data "$data/parkinsons/parkinsons.csv" --public-rows 200 --schema "$data/parkinsons/schema.json"
   numbers_row "appliances (15588, 200)" 1 --data "$data/appliances/appliances.csv" --public-rows 200 --schema "$data/appliances/schema.json"
+  numbers_row "bike (13704, 200)" 1 --data "$data/bike/bike.csv" --public-rows 200 --schema "$data/bike/schema.json"
+  numbers_row "california (16312, 200)" 0 --data "$data/california/california.csv" --public-rows 200 --schema "$data/california/schema.json"
+  numbers_row "diamonds (42952, 200)" 0 --data "$data/diamonds/diamonds.csv" --public-rows 200 --schema "$data/diamonds/schema.json"
+  numbers_row "insurance (871, 200)" 0 --data "$data/insurance/insurance.csv" --public-rows 200 --schema "$data/insurance/schema.json"
+  numbers_row "parkinsons (4500, 200)" 2 --data "$data/parkinsons/parkinsons.csv" --public-rows 200 --schema "$data/parkinsons/schema.json"
   echo
   echo "| sin 16x + noise (6000, 500 rows without numbers), MSE | ε = 2 | 4 | 8 |"
   echo "|---|---|---|---|"

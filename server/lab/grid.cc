@@ -104,12 +104,11 @@ class Runner {
     const LocatedRows test(study.forest, *rows.test_rows);
     for (GridCell& cell : cells) {
       const curves::Stopwatch estimating;
-      COPPICE_ASSIGN_OR_RETURN(Estimated estimated,
-                               Estimate(study,
-                                        {.given = *rows.public_rows,
-                                         .cut = *reported.public_rows,
-                                         .rounding = reported.rounding},
-                                        cell.estimator));
+      COPPICE_ASSIGN_OR_RETURN(Estimated estimated, Estimate(study,
+                                                             {.given = *rows.public_rows,
+                                                              .cut = *reported.public_rows,
+                                                              .rounding = reported.rounding},
+                                                             cell.estimator));
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
       if (repetition + 1 == options_.repeats) cell.mechanism = study.mechanism;

@@ -154,8 +154,7 @@ StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
       ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), partition.options.max_depth);
   run.grid.min_leaves =
       ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), partition.options.min_leaf);
-  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators,
-                           ResolveEstimators(flags, partition.options));
+  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags, partition.options));
   if (!flags.rounding.empty()) {
     COPPICE_ASSIGN_OR_RETURN(run.collect.rounding, ParseNumberRange(flags.rounding));
   }

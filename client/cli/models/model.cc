@@ -113,12 +113,11 @@ void AddBuild(const Command& noun) {
                       "coppice model build --study s-4f2a");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   const Flag estimator =
-      verb.Add(
-              "--estimator", flags->estimator,
-              "corrected: what the public rows predict, corrected by the reports. smooth: all "
-              "trees as one. The paper's: weighted by --lambda, or prune (default: weighted with "
-              "--lambda, or the curator's choice: corrected for classes with public labels, unless "
-              "study create was given other trees, smooth otherwise)")
+      verb.Add("--estimator", flags->estimator,
+               "corrected: what the public rows predict, corrected by the reports. smooth: all "
+               "trees as one. The paper's: weighted by --lambda, or prune (default: weighted with "
+               "--lambda, or the curator's choice: corrected with public labels, unless "
+               "study create was given other trees, smooth otherwise)")
           .OneOf({"weighted", "prune", "smooth", "corrected"});
   const Flag lambda =
       verb.Add("--lambda", flags->lambda,

@@ -41,8 +41,8 @@ StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range);
 
 // Whether leaves of a study of numbers can have centres. They need public numbers; a device must
 // look at all features; and the curator must know whose range a report had, which it does where it
-// keeps them one by one. Of the copies of trees behind a feature's values many leaves have no public
-// row, and so no centre.
+// keeps them one by one. Of the copies of trees behind a feature's values many leaves have no
+// public row, and so no centre.
 bool CanHaveCentres(const Schema& schema, const PartitionOptions& partition);
 
 // The forest with the public numbers' means for its leaves' centres. Devices then answer with how

@@ -465,9 +465,8 @@ StatusOr<PublicBasis> Studies::BasisFor(const Study& study, const Table& public_
   PublicBasis basis;
   const StudyForm& form = study.form();
   // Classes are boosted from both.
-  if (options.kind == EstimatorKind::kSmooth ||
-      (options.kind == EstimatorKind::kCorrected && form.KeepsReports() &&
-       !form.AnswersNumbers())) {
+  if (options.kind == EstimatorKind::kSmooth || (options.kind == EstimatorKind::kCorrected &&
+                                                 form.KeepsReports() && !form.AnswersNumbers())) {
     COPPICE_ASSIGN_OR_RETURN(basis.smooth, bases_.Get(study.id(), [&]() -> StatusOr<SmoothBasis> {
       COPPICE_ASSIGN_OR_RETURN(const Table cut, form.CutToRange(public_rows));
       return SmoothBasis::Create(*form.model_forest(), cut);

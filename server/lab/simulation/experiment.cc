@@ -46,13 +46,6 @@ StatusOr<uint32_t> AnswerOf(const Table& rows, size_t row, const Liars& liars,
   return RoundToAnEnd(range->PlaceOf(rows.target(row)), noise);
 }
 
-// What numbers in a leaf are cut to.
-std::optional<NumberRange> RangeIn(const std::optional<NumberRange>& of_study, const Tree& tree,
-                                   uint32_t leaf) {
-  if (!of_study) return std::nullopt;
-  return AnswerRange(*of_study, tree, leaf);
-}
-
 // Assigns each device to a tree by a public coin.
 StatusOr<std::vector<Answers>> Assign(const Forest& forest, const Table& rows,
                                       const std::optional<NumberRange>& range,
@@ -73,9 +66,7 @@ StatusOr<std::vector<Answers>> Assign(const Forest& forest, const Table& rows,
     }
     rows.CopyRow(i, row);
     const uint32_t leaf = forest[tree].FindLeaf(row);
-    COPPICE_ASSIGN_OR_RETURN(
-        const uint32_t answer,
-        AnswerOf(rows, i, liars, RangeIn(range, forest[tree], leaf), noise));
+    COPPICE_ASSIGN_OR_RETURN(const uint32_t answer, AnswerOf(rows, i, liars, range, noise));
     ++answers[tree].rows[size_t{leaf} * classes + answer];
   }
   return answers;
@@ -190,9 +181,7 @@ Status CollectConsistent(const Table& public_rows, const Table& private_rows,
       COPPICE_ASSIGN_OR_RETURN(report, pushers[t].Send(report.leaves, report.column, of_liars));
     } else {
       LeafLabel value = {.leaf = study.forest[t].FindLeaf(row), .label = 0};
-      COPPICE_ASSIGN_OR_RETURN(value.label,
-                               AnswerOf(private_rows, i, liars,
-                                        RangeIn(range, study.offered[t], value.leaf), noise));
+      COPPICE_ASSIGN_OR_RETURN(value.label, AnswerOf(private_rows, i, liars, range, noise));
       COPPICE_ASSIGN_OR_RETURN(report.payload, RandomizeConsistent(mechanism, report.leaves, value,
                                                                    report.column, noise));
     }
@@ -224,16 +213,21 @@ StatusOr<std::string> RandomizeLabel(const LocalMechanism& mechanism, const Tabl
   return payload;
 }
 
-// By report: the range that its device takes. A device looks at a tree for its leaf's centre alone.
-StatusOr<std::vector<NumberRange>> RangesOf(const SimulatedStudy& study, const Table& public_rows,
-                                            const Table& private_rows, PublicRandom& assignment) {
+// By report: the range that its device takes, around the centre of its leaf in some tree. Empty if
+// leaves have no centres.
+std::vector<NumberRange> RangesOf(const SimulatedStudy& study, const Table& public_rows,
+                                  const Table& private_rows, const CollectOptions& options,
+                                  PublicRandom& assignment) {
   std::vector<NumberRange> ranges;
   const std::optional<NumberRange> of_study = RangeOf(public_rows);
-  if (!of_study || !study.offered.front().centres()) return ranges;
+  if (options.rounding || !curator::CanHaveCentres(public_rows.schema(), study.partition)) {
+    return ranges;
+  }
+  const Forest offered = curator::CentreOnNumbers(study.forest, public_rows, study.partition);
   Row row;
   for (size_t i = 0; i < private_rows.num_rows(); ++i) {
     private_rows.CopyRow(i, row);
-    const Tree& tree = study.offered[assignment.Below(study.offered.size())];
+    const Tree& tree = offered[assignment.Below(offered.size())];
     ranges.push_back(AnswerRange(*of_study, tree, tree.FindLeaf(row)));
   }
   return ranges;
@@ -257,8 +251,8 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
   PublicRandom of_liars(options.partition.seed, kPushStream);
   std::map<size_t, size_t> claims;  // public rows by device
   labels.range = RangeOf(public_rows);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<NumberRange> ranges,
-                           RangesOf(study, public_rows, private_rows, assignment));
+  const std::vector<NumberRange> ranges =
+      RangesOf(study, public_rows, private_rows, options, assignment);
   curator::TreeSums sums{.sums = std::vector<int64_t>(mechanism.sum_size())};
   Row row;
   for (size_t i = 0; i < private_rows.num_rows(); ++i) {
@@ -271,9 +265,8 @@ Status CollectLabels(const Table& public_rows, const Table& private_rows,
       if (report.public_row.has_value()) claims.emplace(i, *report.public_row);
     } else {
       const std::optional<NumberRange> range = ranges.empty() ? labels.range : ranges[i];
-      COPPICE_ASSIGN_OR_RETURN(
-          report.payload,
-          RandomizeLabel(mechanism, private_rows, i, liars, range, report.column, noise));
+      COPPICE_ASSIGN_OR_RETURN(report.payload, RandomizeLabel(mechanism, private_rows, i, liars,
+                                                              range, report.column, noise));
     }
     const Contribution sent = {.payload = report.payload, .column = report.column};
     std::vector<double> margins = curator::LabelMargins(public_rows.schema(), mechanism, sent);
@@ -310,7 +303,7 @@ Status CollectAllLeaves(const Table& public_rows, const Table& private_rows,
   CountPublicRowsInto(public_rows, study);
   COPPICE_ASSIGN_OR_RETURN(
       const std::vector<Answers> answers,
-      Assign(study.offered, private_rows, RangeOf(public_rows), options, assignment, noise));
+      Assign(study.forest, private_rows, RangeOf(public_rows), options, assignment, noise));
   PublicRandom liars(options.partition.seed, kPushStream);
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
   std::vector<curator::TreeSums> sums;
@@ -337,12 +330,12 @@ Status CollectAllLeaves(const Table& public_rows, const Table& private_rows,
 
 // Without privacy, whatever the form.
 Status CollectExactly(const Table& public_rows, const Table& private_rows,
-                      const CollectOptions& options, PublicRandom& assignment,
-                      PrivateRandom& noise, SimulatedStudy& study) {
+                      const CollectOptions& options, PublicRandom& assignment, PrivateRandom& noise,
+                      SimulatedStudy& study) {
   CountPublicRowsInto(public_rows, study);
   COPPICE_ASSIGN_OR_RETURN(
       const std::vector<Answers> answers,
-      Assign(study.offered, private_rows, RangeOf(public_rows), options, assignment, noise));
+      Assign(study.forest, private_rows, RangeOf(public_rows), options, assignment, noise));
   for (size_t t = 0; t < study.forest.size(); ++t) {
     const Domain domain = {.leaves = study.forest[t].num_leaves(),
                            .classes = public_rows.schema().num_outputs()};
@@ -400,10 +393,6 @@ StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_
       study.partition,
       PartitionOf(public_rows, static_cast<double>(private_rows.num_rows()), options));
   COPPICE_ASSIGN_OR_RETURN(study.forest, curator::GrowPartition(public_rows, study.partition));
-  study.offered = study.forest;
-  if (!options.rounding && curator::CanHaveCentres(public_rows.schema(), study.partition)) {
-    study.offered = curator::CentreOnNumbers(study.forest, public_rows, study.partition);
-  }
   if (!options.epsilon.has_value()) {
     COPPICE_RETURN_IF_ERROR(
         CollectExactly(public_rows, private_rows, options, assignment, noise, study));

@@ -50,7 +50,6 @@ struct CollectOptions {
 // The curator's side of a finished study, before any estimate.
 struct SimulatedStudy {
   Forest forest;
-  Forest offered;  // the same as devices get it: with centres of leaves, where the curator has some
   curator::PartitionOptions partition;                 // what it was grown by
   std::vector<curator::PrivateCounts> private_counts;  // one per tree
   std::vector<curator::PublicCounts> public_counts;    // one per tree

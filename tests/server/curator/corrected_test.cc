@@ -175,8 +175,8 @@ TEST(CorrectedTest, SameReportsGiveTheSameModel) {
             study.Estimator().Estimate(study.counts, Evidence::kBoth)->leaves);
 }
 
-// Numbers on the unit square, around 10 x with a long tail above; those of public rows beyond x = .5
-// are `off` too large.
+// Numbers on the unit square, around 10 x with a long tail above; those of public rows beyond x =
+// .5 are `off` too large.
 Table Slope(size_t count, uint64_t seed, double off = 0) {
   Table table(std::make_shared<const Schema>(*Schema::CreateRegression(
       {Numeric("x", 0, 1), Numeric("y", 0, 1)}, "number", Target{.min = -10, .max = 40})));
@@ -252,8 +252,8 @@ TEST(CorrectedNumbersTest, PublicEvidenceIsThePredictorAlone) {
   EXPECT_THAT(fit.diagnosis, IsEmpty());
   EXPECT_LT(study.ErrorOf(fit), 0.8) << "always answering the mean errs by 2.9";
   const PublicPredictor predictor = *study.Estimator().PredictorFor(Evidence::kBoth);
-  const Model model = *Model::Create(study.rows.schema(), fit.forest, fit.leaves, {},
-                                     LeafKind::kScores);
+  const Model model =
+      *Model::Create(study.rows.schema(), fit.forest, fit.leaves, {}, LeafKind::kScores);
   double number = 0;
   predictor.Score(Row{0.3, 0.7}, absl::MakeSpan(&number, 1));
   EXPECT_NEAR(model.Predict(Row{0.3, 0.7}).value, number, 1e-9);
@@ -267,14 +267,14 @@ TEST(CorrectedNumbersTest, ReportsCorrectWhatIsPredictedWrong) {
   EXPECT_GT(before, 1.2);
   EXPECT_LT(study.ErrorOf(fit), 0.75 * before);
   EXPECT_THAT(fit.diagnosis, HasSubstr("correct"));
-  const Model model = *Model::Create(study.rows.schema(), fit.forest, fit.leaves, {},
-                                     LeafKind::kScores);
+  const Model model =
+      *Model::Create(study.rows.schema(), fit.forest, fit.leaves, {}, LeafKind::kScores);
   const Prediction answer = model.Predict(Row{0.8, 0.5});
   EXPECT_GT(answer.standard_error, 0);
 }
 
-// Public rows and devices are alike, and a tail of their numbers is cut: whatever the noise, reports
-// must not make a good predictor worse.
+// Public rows and devices are alike, and a tail of their numbers is cut: whatever the noise,
+// reports must not make a good predictor worse.
 TEST(CorrectedNumbersTest, AreNeverFarBehindTheirPublicRows) {
   double ratios = 0;
   int studies = 0;
@@ -306,9 +306,8 @@ TEST(CorrectedTest, ARangeIsForNumbersAndTheseNeedOne) {
   const SlopeStudy numbers(Slope(20, 1), Slope(0, 2), 0);
   const HalvesStudy classes(Halves(20, 1));
   const auto refused = StatusIs(StatusCode::kInvalidArgument, HasSubstr("range"));
-  EXPECT_THAT(
-      CorrectedEstimator::Create(numbers.forest, numbers.partition, numbers.rows).status(),
-      refused);
+  EXPECT_THAT(CorrectedEstimator::Create(numbers.forest, numbers.partition, numbers.rows).status(),
+              refused);
   EXPECT_THAT(CorrectedEstimator::Create(classes.forest, classes.partition, classes.rows,
                                          NumberRange{.low = 0, .high = 1})
                   .status(),

@@ -265,7 +265,8 @@ TEST(CorrectionTest, RefusesWhatDoesNotFit) {
   SmallStudy study(DrawRows(20, 2, truth, 1), DrawRows(100, 2, truth, 2));
   const CorrectionBasis basis = study.Basis();
   const auto refused = StatusIs(StatusCode::kInvalidArgument, ::testing::_);
-  EXPECT_THAT(FitCorrection(basis, {.scores = std::vector<double>(7)}, study.counts).status(), refused);
+  EXPECT_THAT(FitCorrection(basis, {.scores = std::vector<double>(7)}, study.counts).status(),
+              refused);
   study.counts.pop_back();
   EXPECT_THAT(FitCorrection(basis, {}, study.counts).status(), refused);
   study.bags.pop_back();

@@ -414,6 +414,35 @@ TEST(LabCommandTest, NumbersHaveAllTheirScoresAndRepetitions) {
   EXPECT_TRUE(report.contains("mae_standard_error"));
 }
 
+TEST(LabCommandTest, StudiesOfNumbersCorrectThePublicPredictor) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_slope";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "schema.json")
+      << R"({"features":[{"name":"x","type":"numeric","min":0,"max":1}],)"
+      << R"("task":"regression","label":"y","target_min":0,"target_max":10})";
+  std::ofstream rows(folder / "rows.csv");
+  rows << "x,y\n";
+  for (int i = 0; i < 200; ++i) rows << "0." << i % 10 << "," << i % 10 << "\n";
+  rows.close();
+  const auto local = [&](const std::string& flags) {
+    return json::parse(Lab("local --epsilon 4 --json --repeats 1 --public-rows 40 --data " +
+                           (folder / "rows.csv").string() + " --schema " +
+                           (folder / "schema.json").string() + flags + " 2>/dev/null")
+                           .out);
+  };
+  for (const std::string features : {"none", "all"}) {
+    const json report = local(" --public-features " + features);
+    EXPECT_EQ(report["estimator"], "corrected") << features;
+    EXPECT_EQ(report["split_rule"], "random_cut") << features;
+    EXPECT_LT(report["rmse"]["mean"], 1.5) << features << "; of 2.9 for the mean";
+    EXPECT_EQ(local(" --estimator smooth --public-features " + features)["split_rule"], "hybrid");
+  }
+  EXPECT_EQ(Lab("local --epsilon 4 --estimator prune --data " + (folder / "rows.csv").string() +
+                " --schema " + (folder / "schema.json").string() + " 2>/dev/null")
+                .exit_code,
+            2);
+}
+
 TEST(LabCommandTest, HelpAndVersionAreDone) {
   EXPECT_EQ(Lab("--help").exit_code, 0);
   EXPECT_THAT(Lab("local --help").out, HasSubstr("--epsilon"));

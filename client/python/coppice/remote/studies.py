@@ -398,8 +398,8 @@ class Study:
         estimator : {"smooth", "corrected", "weighted", "prune"}, optional
             ``corrected`` is what the public rows predict, corrected by the reports; ``smooth``
             treats all trees as one; the others are the paper's. If not given, ``weighted`` where
-            `weight` is given, or else the curator's choice: ``corrected`` for classes with public
-            labels, unless the study was created with other trees, and ``smooth`` otherwise.
+            `weight` is given, or else the curator's choice: ``corrected`` with public labels, unless
+            the study was created with other trees, and ``smooth`` otherwise.
         evidence : {"both", "reports", "public"}, optional
             What ``smooth`` and ``corrected`` go by.
         weight : float, optional

@@ -48,11 +48,10 @@ void AppendTrees(const Forest& forest, const Correction& correction, double per_
     std::vector<LeafPrediction>& leaves = fit.leaves.emplace_back();
     for (uint32_t leaf = 0; leaf < forest[t].num_leaves(); ++leaf) {
       const uint32_t node = forest[t].leaf_node(leaf);
-      leaves.push_back(per_unit > 0 ? MakeNumberLeaf(values[leaf], variance[leaf], per_unit, share,
-                                                     node)
-                                    : MakeLeaf(values.subspan(leaf * columns, columns),
-                                               variance.subspan(leaf * columns, columns), share,
-                                               node));
+      leaves.push_back(per_unit > 0
+                           ? MakeNumberLeaf(values[leaf], variance[leaf], per_unit, share, node)
+                           : MakeLeaf(values.subspan(leaf * columns, columns),
+                                      variance.subspan(leaf * columns, columns), share, node));
     }
   }
 }
@@ -95,7 +94,7 @@ StatusOr<CorrectionStart> StartAtPredictor(const PartitionOptions& partition,
   COPPICE_ASSIGN_OR_RETURN(FittedPredictor fitted,
                            FitPredictor(public_rows, {.seed = partition.seed}, cancel));
   CorrectionStart start{.predictor = std::move(fitted.predictor),
-              .offset = {.scores = std::move(fitted.held_out)}};
+                        .offset = {.scores = std::move(fitted.held_out)}};
   if (!rounding) return start;
   std::vector<double>& scores = start.offset.scores;
   start.middle = MeanOf(scores);
@@ -128,9 +127,8 @@ StatusOr<CorrectedEstimator> CorrectedEstimator::Create(const Forest& forest,
   if (!partition.use_labels) {
     return CorrectedEstimator(forest, nothing, nothing, std::move(basis));
   }
-  COPPICE_ASSIGN_OR_RETURN(
-      CorrectionStart predictor,
-      StartAtPredictor(partition, public_rows, rounding, cancel));
+  COPPICE_ASSIGN_OR_RETURN(CorrectionStart predictor,
+                           StartAtPredictor(partition, public_rows, rounding, cancel));
   return CorrectedEstimator(forest, std::move(predictor), std::move(nothing), std::move(basis));
 }
 

@@ -2,9 +2,9 @@
 // one model.
 //
 // Its trees are the predictor's and the study's, whose leaf values are all added up: a row's scores
-// are log odds or, of numbers, the number (LeafKind::kScores). The leaves of the study's trees also hold the variance of the
-// whole answer, in equal parts, so that it is averaged over a row's leaves. Without reports their
-// values are 0, and they hold what the public labels leave open.
+// are log odds or, of numbers, the number (LeafKind::kScores). The leaves of the study's trees also
+// hold the variance of the whole answer, in equal parts, so that it is averaged over a row's
+// leaves. Without reports their values are 0, and they hold what the public labels leave open.
 //
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument for numbers without a range, and those of FitPredictor() and

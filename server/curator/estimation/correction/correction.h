@@ -133,8 +133,8 @@ struct Correction {
   std::string InWords() const;
 };
 
-// `counts` has one entry per tree. Without any counts nothing is corrected, and the variance is what
-// public labels leave open, if they are like the private ones: that of the prior, which their
+// `counts` has one entry per tree. Without any counts nothing is corrected, and the variance is
+// what public labels leave open, if they are like the private ones: that of the prior, which their
 // information is a part of.
 StatusOr<Correction> FitCorrection(const CorrectionBasis& basis, const CorrectionOffset& offset,
                                    absl::Span<const PrivateCounts> counts,

@@ -1,8 +1,8 @@
 // The linear equations of a correction (correction.h): its unknowns, their derivatives at the
 // public rows, and what sums about leaves say of them. Only this folder includes this file.
 //
-// The correction has one column for two classes or a number, else one per class. A column's unknowns
-// are one per direction of the field, then the level and the scale.
+// The correction has one column for two classes or a number, else one per class. A column's
+// unknowns are one per direction of the field, then the level and the scale.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_CORRECTION_EQUATIONS_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_CORRECTION_EQUATIONS_H_

@@ -127,8 +127,7 @@ StatusOr<CorrectionForecast> CorrectionForecast::Create(CorrectionBasis basis,
   const std::vector<std::vector<double>> nothing(equations.columns(),
                                                  std::vector<double>(parts->basis.leaves().rows()));
   std::vector<ColumnAnswers> answers = equations.AnswersOf(nothing);
-  const PriorWidths& widths =
-      equations.are_numbers() ? kForeseenWidthsOfNumbers : kForeseenWidths;
+  const PriorWidths& widths = equations.are_numbers() ? kForeseenWidthsOfNumbers : kForeseenWidths;
   std::vector<Eigen::LLT<MatrixXd>> roots;
   for (size_t k = 0; k < equations.columns(); ++k) {
     COPPICE_RETURN_IF_ERROR(cancel());
@@ -211,8 +210,8 @@ StatusOr<double> CorrectionForecast::InfluenceOf(absl::Span<const PrivateCounts>
                              equations.LikelihoodOf(residuals, column.directions, moves));
     const Eigen::LLT<MatrixXd> posterior(column.precision + reports.information);
     // [field row](row that is looked at): how delta there follows b.
-    MatrixXd response = moves.asDiagonal() * column.directions *
-                        posterior.solve(column.directions.transpose());
+    MatrixXd response =
+        moves.asDiagonal() * column.directions * posterior.solve(column.directions.transpose());
     const MatrixXd shared = equations.SharedInformation(residuals);
     const VectorXd root = equations.ScatterOf(residuals).cwiseSqrt();
     MatrixXd inner = root.asDiagonal() * shared * root.asDiagonal();

@@ -3,8 +3,8 @@
 // The truth is drawn from the correction's own prior: it lies as far from the public predictor as
 // n public labels leave it. Reports are drawn as what they would say of such a truth, with the
 // noise of their mechanism and number, and their estimate is scored against the truth at the public
-// rows: by how likely the answered class is right or, of numbers, by the squared error. All draws are made once, so that forecasts
-// differ by epsilon and devices and not by chance.
+// rows: by how likely the answered class is right or, of numbers, by the squared error. All draws
+// are made once, so that forecasts differ by epsilon and devices and not by chance.
 //
 // Guarantee  everything it reads is public. No privacy rests on its noise, which `seed` fixes.
 // Errors     InvalidArgument where shapes do not match; also what `cancel` returns.

@@ -21,8 +21,8 @@
 // The variance of r_l is that of the reports and of their devices' labels, and of the few honest
 // rows, whose scatter within a leaf around g is measured over the tree.
 //
-// A number is a class in disguise: its device rounds it to one of the two ends of a range, so y is 1
-// for the upper end, and p the place of the expected answer between them (number_answers.h).
+// A number is a class in disguise: its device rounds it to one of the two ends of a range, so y is
+// 1 for the upper end, and p the place of the expected answer between them (number_answers.h).
 //
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Threads    plain functions and values.
@@ -80,8 +80,8 @@ struct LeafResiduals {
   std::vector<double> row_variance;
 };
 
-// The residuals of one output's probabilities (or places), one per public row. `counts` has one entry per tree,
-// for the same leaves.
+// The residuals of one output's probabilities (or places), one per public row. `counts` has one
+// entry per tree, for the same leaves.
 LeafResiduals ComputeResiduals(const PublicLeaves& leaves, absl::Span<const PrivateCounts> counts,
                                uint32_t output, absl::Span<const double> probabilities);
 

@@ -34,8 +34,8 @@ NumberResiduals::NumberResiduals(const Table& public_rows, absl::Span<const doub
     sum_.push_back(sum_.back() + residual_.back());
     squares += residual_.back() * residual_.back();
   }
-  error_ = std::max(std::sqrt(squares / static_cast<double>(order.size())),
-                    kLeastError * target.span());
+  error_ =
+      std::max(std::sqrt(squares / static_cast<double>(order.size())), kLeastError * target.span());
 }
 
 NumberResiduals::Near NumberResiduals::NearestTo(double predicted) const {

@@ -26,7 +26,8 @@ StatusOr<PublicPredictor> KnowingNothing(const PublicPredictor& predictor,
 }
 
 // Gives the leaves of the trees from `first` on the variance of the answer at their rows, in equal
-// parts: those of a row's leaves are added up. `unit` is that of the variance in the leaves' scores.
+// parts: those of a row's leaves are added up. `unit` is that of the variance in the leaves'
+// scores.
 void SetVariances(const Table& rows, const RowColumns& variance, double unit, size_t first,
                   LabelsFit& fit) {
   const double share = unit * unit / static_cast<double>(fit.forest.size() - first);
@@ -59,9 +60,9 @@ StatusOr<LabelsFit> ScoresFit(const PublicPredictor& start, LabelBoost boost,
   COPPICE_ASSIGN_OR_RETURN(const Model model, all.ToModel({}));
   LabelsFit fit{.forest = model.forest(), .leaves = model.leaves(), .diagnosis = {}};
   // A margin of numbers is a quarter of their range, and a score a share of the target's span.
-  const double unit = reports.range ? reports.range->width() / kRangeDeviations /
-                                          start.schema().target()->span()
-                                    : 1;
+  const double unit =
+      reports.range ? reports.range->width() / kRangeDeviations / start.schema().target()->span()
+                    : 1;
   if (boosted) SetVariances(*reports.rows, boost.variance, unit, start.trees().size() + 1, fit);
   return fit;
 }
@@ -101,9 +102,8 @@ StatusOr<BestStart> BoostFromEither(const LabelStart& start, const PublicPredict
 StatusOr<LabelsFit> FitOf(BestStart best, const PublicPredictor& predictor,
                           const PublicPredictor& nothing, const LabelReports& reports) {
   std::string words = InWords(best.boost, best.has_start);
-  COPPICE_ASSIGN_OR_RETURN(
-      LabelsFit fit,
-      ScoresFit(best.has_start ? predictor : nothing, std::move(best.boost), reports));
+  COPPICE_ASSIGN_OR_RETURN(LabelsFit fit, ScoresFit(best.has_start ? predictor : nothing,
+                                                    std::move(best.boost), reports));
   fit.diagnosis = std::move(words);
   return fit;
 }
@@ -128,8 +128,8 @@ StatusOr<LabelsFit> EstimateCorrectedLabels(const PublicPredictor& predictor, Ad
                                             const CancelCheck& cancel) {
   if (reports.rows->num_rows() == 0) return ScoresFit(predictor, {}, reports);
   COPPICE_ASSIGN_OR_RETURN(const PublicPredictor nothing, KnowingNothing(predictor, reports));
-  COPPICE_ASSIGN_OR_RETURN(
-      BestStart best, BoostFromEither({.predictor = predictor}, nothing, reports, cancel));
+  COPPICE_ASSIGN_OR_RETURN(BestStart best,
+                           BoostFromEither({.predictor = predictor}, nothing, reports, cancel));
   COPPICE_ASSIGN_OR_RETURN(LabelOnlyFit margins,
                            EstimateLabelOnly(std::move(offset), reports, cancel));
   if (GainInErrors(best.errors, SquaredErrors(reports, margins.held_out)) > kErrorsForMargins) {

@@ -58,7 +58,8 @@ double LabelNoise(const LabelReports& reports) {
 // that is a margin of 1, as large as numbers are in the default range.
 double NumberNoise(const LabelReports& reports, const std::vector<double>& start, double error) {
   double squares = 0;
-  for (size_t i = 0; i < start.size(); ++i) squares += std::pow(reports.margins[0][i] - start[i], 2);
+  for (size_t i = 0; i < start.size(); ++i)
+    squares += std::pow(reports.margins[0][i] - start[i], 2);
   const double unit = error > 0 ? kRangeDeviations * error / reports.range->width() : 1;
   return std::max(squares / (static_cast<double>(start.size()) * unit * unit) - 1, 0.0);
 }
@@ -273,8 +274,8 @@ Status CheckStart(const PublicPredictor& start, const LabelReports& reports) {
   return InvalidArgumentError("the reports do not have the shape of the predictor");
 }
 
-// The predictor's scores at the reports' rows: margins of numbers, or log odds that add up to 0 over
-// the classes. The single column of two classes is the second's.
+// The predictor's scores at the reports' rows: margins of numbers, or log odds that add up to 0
+// over the classes. The single column of two classes is the second's.
 RowColumns ScoresAtReports(const PublicPredictor& start, const LabelReports& reports) {
   const std::vector<double> scores = start.ScoresOf(*reports.rows);
   RowColumns by_column(reports.margins.size());

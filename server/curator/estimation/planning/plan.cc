@@ -248,8 +248,7 @@ StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilo
     planner.number_per_place_ = rounding->width();
   }
   if (ChooseEstimator(partition) == EstimatorKind::kCorrected) {
-    COPPICE_RETURN_IF_ERROR(
-        planner.PrepareCorrection(public_rows, rounding, options.seed, cancel));
+    COPPICE_RETURN_IF_ERROR(planner.PrepareCorrection(public_rows, rounding, options.seed, cancel));
   } else if (partition.use_labels) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<double> scores,
@@ -269,7 +268,8 @@ Status Planner::PrepareCorrection(const Table& rows, const std::optional<NumberR
     bags.push_back(BagOf(rows.num_rows(), partition_, t));
   }
   COPPICE_ASSIGN_OR_RETURN(CorrectionBasis basis, CorrectionBasis::Create(forest_, bags, rows));
-  COPPICE_ASSIGN_OR_RETURN(CorrectionStart start, StartAtPredictor(partition_, rows, rounding, cancel));
+  COPPICE_ASSIGN_OR_RETURN(CorrectionStart start,
+                           StartAtPredictor(partition_, rows, rounding, cancel));
   const MeanAndDeviation held_out = Summarize(ScoresOf(start, rows));
   held_out_ = held_out.mean;
   held_out_deviation_ = held_out.deviation;
