@@ -35,6 +35,13 @@ static_assert(static_cast<int>(trainers::ParameterType::kChoice) == v1::PARAMETE
 constexpr size_t kMaxSchemaBytes = size_t{16} << 20;   // 65,536 features with names of 200 bytes
 constexpr size_t kMaxSettingsBytes = size_t{1} << 20;  // of a job: every feature may be listed
 
+// A record has them as they came, but for fields that no check knows.
+central::PublicRowBlock ToKeep(const v1::RowBlock& public_rows) {
+  auto kept = std::make_shared<v1::RowBlock>(public_rows);
+  kept->DiscardUnknownFields();
+  return kept;
+}
+
 v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
   v1::LedgerEntry proto;
   proto.set_kind(static_cast<v1::LedgerEntryKind>(entry.kind));
@@ -124,9 +131,7 @@ StatusOr<central::DatasetSpec> ParseDatasetSpec(const v1::CreateDatasetRequest& 
       .schema = std::make_shared<const Schema>(std::move(schema)),
       .cap = cap,
       .accept_leak = request.accept_leak(),
-      .public_rows = request.has_public_rows()
-                         ? std::make_shared<const v1::RowBlock>(request.public_rows())
-                         : nullptr};
+      .public_rows = request.has_public_rows() ? ToKeep(request.public_rows()) : nullptr};
 }
 
 v1::Algorithm ToProto(const trainers::AlgorithmInfo& info) {
@@ -162,7 +167,7 @@ StatusOr<central::JobSpec> ParseJobSpec(const v1::JobSpec& spec) {
                           .max_model_bytes = spec.max_model_bytes(),
                           .without_public_rows = spec.without_public_rows()};
   if (spec.has_public_rows()) {
-    parsed.public_rows = std::make_shared<const v1::RowBlock>(spec.public_rows());
+    parsed.public_rows = ToKeep(spec.public_rows());
   }
   size_t bytes = 0;
   for (const auto& [name, value] : spec.settings()) {

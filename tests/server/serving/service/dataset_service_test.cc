@@ -1,3 +1,4 @@
+#include "server/serving/service/central_messages.h"
 #include "server/serving/service/handlers.h"
 #include "tests/server/serving/service/central_service_fixture.h"
 #include "tests/server/serving/service/load.h"
@@ -52,6 +53,39 @@ TEST_F(DatasetServiceTest, CreateNamesTheFieldThatIsWrong) {
   request = CreateRequest("d");
   request.clear_schema();
   EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("schema")));
+}
+
+TEST_F(DatasetServiceTest, PublicRowsComeWithTheDatasetAndWhoeverSeesItSeesWhichTheyAre) {
+  v1::CreateDatasetRequest request = CreateRequest("d");
+  *request.mutable_public_rows() = Block(30);
+  request.mutable_public_rows()->mutable_columns(1)->set_values(3, 7);
+  EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                                            HasSubstr("public_rows: rows: row 3 of the block")));
+  *request.mutable_public_rows() = Block(30);
+  ASSERT_THAT(Create(request), IsGrpcOk());
+  EXPECT_EQ(dataset_.public_rows(), 30u);
+  const std::string digest = dataset_.public_rows_sha256();
+  EXPECT_THAT(digest, SizeIs(64));
+  ASSERT_THAT(Get("datasets/d"), IsGrpcOk());
+  EXPECT_EQ(dataset_.public_rows_sha256(), digest);
+  EXPECT_EQ(dataset_.rows(), 0u);
+}
+
+// A dataset keeps its schema, and a large message may be all schema.
+TEST_F(DatasetServiceTest, ASchemaHasABoundOfItsOwn) {
+  v1::CreateDatasetRequest request = CreateRequest("d");
+  request.mutable_schema()->set_label(std::string(size_t{17} << 20, 'x'));
+  EXPECT_THAT(ParseDatasetSpec(request).status(),
+              StatusIs(kInvalid, HasSubstr("schema: must take at most 16777216 bytes")));
+}
+
+TEST_F(DatasetServiceTest, NothingIsKeptWithPublicRowsThatNobodyChecked) {
+  v1::CreateDatasetRequest request = CreateRequest("d");
+  const std::string more = Block(30).SerializeAsString() + "\xfa\x3f\x04more";
+  ASSERT_TRUE(request.mutable_public_rows()->ParseFromString(more));
+  EXPECT_EQ(request.public_rows().SerializeAsString(), more);
+  ASSERT_OK_AND_ASSIGN(const central::DatasetSpec spec, ParseDatasetSpec(request));
+  EXPECT_EQ(spec.public_rows->SerializeAsString(), Block(30).SerializeAsString());
 }
 
 TEST_F(DatasetServiceTest, BoundsFromPrivateRowsAreRefusedUnlessTheLeakIsAccepted) {

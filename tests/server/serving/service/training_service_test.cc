@@ -70,6 +70,29 @@ TEST_F(TrainingServiceTest, ListAlgorithmsDescribesThemWithTheirParameters) {
   EXPECT_EQ(algorithm.parameters(0).default_value(), "1");
 }
 
+TEST_F(TrainingServiceTest, AJobSaysWhichPublicRowsItStartsFromAndSendsNoneBack) {
+  v1::JobSpec spec = Spec();
+  *spec.mutable_public_rows() = Block(25);
+  ASSERT_THAT(Submit("own", spec), IsGrpcOk());
+  EXPECT_EQ(job_.public_rows(), 25u);
+  EXPECT_THAT(job_.public_rows_sha256(), SizeIs(64));
+  EXPECT_FALSE(job_.spec().has_public_rows());
+  std::vector<v1::Job> told;
+  ASSERT_THAT(Watch("jobs/own", told), IsGrpcOk());
+  EXPECT_EQ(trainer_.public_rows_seen(), 25u);
+  trainer_.info().public_rows = false;
+  EXPECT_THAT(Submit("no", spec), GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                                               HasSubstr("fake cannot start from public rows")));
+}
+
+// A job keeps its settings, and a large message may be all settings.
+TEST_F(TrainingServiceTest, SettingsHaveABoundOfTheirOwn) {
+  v1::JobSpec spec = Spec();
+  (*spec.mutable_settings())["trees"] = std::string(size_t{1} << 20, '1');
+  EXPECT_THAT(Submit("j", spec),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("spec.settings: must take at most")));
+}
+
 // Whoever measures curves must not keep others from seeing what a job would cost.
 TEST_F(TrainingServiceTest, APreviewDoesNotWaitForCurves) {
   const FullPool full(previews_, /*threads=*/1);
