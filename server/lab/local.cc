@@ -11,6 +11,7 @@
 #include "server/curator/estimation/planning/study_defaults.h"
 #include "server/lab/commands.h"
 #include "server/lab/grid.h"
+#include "server/lab/public_only.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
 #include "server/lab/show_repetitions.h"
@@ -350,6 +351,12 @@ Status RunLocal(const LocalFlags& flags) {
                              ShowRepetitions(finished, options.repeats);
                            }));
   nlohmann::ordered_json report = LocalReport(options, result, flags.grid);
+  if (schema->target() && options.collect.partition.use_labels) {
+    COPPICE_ASSIGN_OR_RETURN(
+        report["public_only"],
+        ScorePublicOnly(
+            rows, {.repeats = options.repeats, .threads = options.threads, .seed = options.seed}));
+  }
   if (flags.per_repetition && flags.json) {
     const GridCell& best = BestCell(result);
     if (result.classes.empty()) {

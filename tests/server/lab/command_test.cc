@@ -435,6 +435,7 @@ TEST(LabCommandTest, StudiesOfNumbersCorrectThePublicPredictor) {
     EXPECT_EQ(report["estimator"], "corrected") << features;
     EXPECT_EQ(report["split_rule"], "random_cut") << features;
     EXPECT_LT(report["rmse"]["mean"], 1.5) << features << "; of 2.9 for the mean";
+    EXPECT_LT(report["public_only"]["rmse"]["mean"], 1.5) << features;
     EXPECT_EQ(local(" --estimator smooth --public-features " + features)["split_rule"], "hybrid");
   }
   EXPECT_EQ(Lab("local --epsilon 4 --estimator prune --data " + (folder / "rows.csv").string() +
