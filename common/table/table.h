@@ -19,6 +19,12 @@ namespace coppice {
 class Table {
  public:
   explicit Table(std::shared_ptr<const Schema> schema);
+  // Takes whole columns, one per feature, all as long as the labels or targets. The values must be
+  // such as Append() and AppendTarget() take.
+  static Table OfClasses(std::shared_ptr<const Schema> schema,
+                         std::vector<std::vector<double>> columns, std::vector<uint32_t> labels);
+  static Table OfNumbers(std::shared_ptr<const Schema> schema,
+                         std::vector<std::vector<double>> columns, std::vector<double> targets);
 
   const Schema& schema() const { return *schema_; }
   const std::shared_ptr<const Schema>& shared_schema() const { return schema_; }
@@ -29,6 +35,8 @@ class Table {
   void Append(RowView row, uint32_t label);
   // For regression: `target` must be within its bounds.
   void AppendTarget(RowView row, double target);
+  // `more` must be of the same schema.
+  void Append(const Table& more);
   void Reserve(size_t rows);
 
   double value(size_t row, size_t feature) const { return columns_[feature][row]; }

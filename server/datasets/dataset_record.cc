@@ -1,10 +1,10 @@
 #include "server/datasets/dataset_record.h"
 
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -13,6 +13,7 @@
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/datasets/central_keys.h"
+#include "server/datasets/public_rows.h"
 #include "server/datasets/row_block.h"
 #include "server/store/store_record.h"
 
@@ -100,28 +101,14 @@ StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view byte
       .public_bytes = record.public_bytes()};
 }
 
-std::string EncodeChunk(const Table& rows) {
-  std::string bytes;
-  bytes.reserve(rows.num_rows() * (rows.schema().num_features() + 1) * sizeof(double));
-  // Concatenated messages parse as one message, so only one column is copied at a time.
-  v1::RowBlock part;
-  for (size_t f = 0; f < rows.schema().num_features(); ++f) {
-    const absl::Span<const double> column = rows.column(f);
-    part.add_columns()->mutable_values()->Add(column.begin(), column.end());
-    part.AppendToString(&bytes);
-    part.Clear();
-  }
-  part.mutable_labels()->Add(rows.labels().begin(), rows.labels().end());
-  part.mutable_targets()->Add(rows.targets().begin(), rows.targets().end());
-  part.AppendToString(&bytes);
-  return bytes;
-}
-
-Status ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk, Table& rows) {
+StatusOr<Table> ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk,
+                          const BlockFormat& format) {
   const std::string key = ChunkKey(id, chunk);
-  COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, storage::ReadRecord<v1::RowBlock>(store, key));
-  const Status sound = AppendRows(block, rows);
-  return sound.ok() ? sound : storage::CorruptRecord(key, sound.message());
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
+  if (!bytes.has_value()) return storage::CorruptRecord(key, "is missing");
+  StatusOr<Table> rows = format.Parse(*bytes);
+  if (!rows.ok()) return storage::CorruptRecord(key, rows.status().message());
+  return rows;
 }
 
 StatusOr<PublicRowsTable> ReadPublicRows(const storage::Store& store, std::string_view id,
@@ -140,8 +127,10 @@ StatusOr<Table> ReadRows(const storage::Store& store, std::string_view id,
                          const DatasetEntry& entry) {
   Table table(entry.schema);
   table.Reserve(entry.rows);
+  const BlockFormat format(entry.schema);
   for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
-    COPPICE_RETURN_IF_ERROR(ReadChunk(store, id, chunk, table));
+    COPPICE_ASSIGN_OR_RETURN(const Table rows, ReadChunk(store, id, chunk, format));
+    table.Append(rows);
   }
   if (table.num_rows() == entry.rows) return table;
   return storage::CorruptRecord(DatasetKey(id), "does not have as many rows as its chunks");

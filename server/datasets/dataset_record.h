@@ -14,6 +14,7 @@
 #include "common/schema/schema.h"
 #include "common/table/table.h"
 #include "server/datasets/dataset.h"
+#include "server/datasets/stored_block.h"
 #include "server/store/store.h"
 
 namespace coppice::central {
@@ -53,10 +54,9 @@ inline uint64_t BytesOf(const DatasetEntry& entry) {
 std::string EncodeDataset(const DatasetEntry& entry);
 StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view bytes);
 
-// The bytes of a chunk that holds `rows`: a serialized RowBlock.
-std::string EncodeChunk(const Table& rows);
-// Reads one chunk, checks it against the schema and adds its rows to `rows`.
-Status ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk, Table& rows);
+// Reads one chunk, and checks it against the schema.
+StatusOr<Table> ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk,
+                          const BlockFormat& format);
 
 // Returns the public rows of a dataset, checked against its schema and the digest in its entry;
 // null: it has none.

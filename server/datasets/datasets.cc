@@ -1,5 +1,6 @@
 #include "server/datasets/datasets.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "common/wire/field_error.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/row_block.h"
+#include "server/datasets/stored_block.h"
 #include "server/datasets/write_outcome.h"
 #include "server/store/models/ids.h"
 #include "server/store/store_record.h"
@@ -120,23 +122,22 @@ StatusOr<DatasetInfo> Datasets::Upload(std::string_view id, uint64_t first_row, 
     return InvalidArgumentError("rows: must not be empty unless complete is set");
   }
   if (rows.num_rows() == 0 && IsComplete(id, first_row)) return Get(id);
-  Chunk chunk{.rows = rows.num_rows()};
-  if (chunk.rows > 0) chunk.bytes = EncodeChunk(rows);  // before the lock: it takes long
+  EncodedRows added = EncodeRows(rows, schema);  // before the lock: it takes long
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
   const MutexLock change(*changing);
   COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
   COPPICE_RETURN_IF_ERROR(CheckTakesRowsAt(id, entry, first_row));
   if (entry.state == DatasetState::kReady) {
-    if (chunk.rows == 0) return Get(id);
+    if (added.rows == 0) return Get(id);
     return FailedPreconditionError(
         StrCat("the dataset ", id, " is complete and takes no more rows"));
   }
   storage::StoreBatch batch;
   Reservation reservation(*this);
-  if (chunk.rows > 0) {
-    const uint64_t added = chunk.bytes.size();
-    COPPICE_RETURN_IF_ERROR(AddChunk(id, std::move(chunk), entry, batch));
-    COPPICE_RETURN_IF_ERROR(Reserve(entry.owner, added, most_bytes, reservation));
+  if (added.rows > 0) {
+    const uint64_t bytes = added.bytes;
+    COPPICE_RETURN_IF_ERROR(AddChunks(id, std::move(added), entry, batch));
+    COPPICE_RETURN_IF_ERROR(Reserve(entry.owner, bytes, most_bytes, reservation));
   }
   if (complete) {
     entry.state = DatasetState::kReady;
@@ -357,15 +358,26 @@ Status Datasets::CheckTakesRowsAt(std::string_view id, const DatasetEntry& entry
                                         " rows, not ", first_row, "; continue from there"));
 }
 
-Status Datasets::AddChunk(std::string_view id, Chunk chunk, DatasetEntry& entry,
-                          storage::StoreBatch& batch) const {
-  if (entry.rows + chunk.rows > limits_.rows || entry.bytes + chunk.bytes.size() > limits_.bytes) {
+Datasets::EncodedRows Datasets::EncodeRows(const Table& rows,
+                                           std::shared_ptr<const Schema> schema) {
+  EncodedRows encoded{.rows = rows.num_rows()};
+  const BlockFormat format(std::move(schema));
+  for (size_t first = 0; first < rows.num_rows(); first += format.rows_per_block()) {
+    const size_t count = std::min(format.rows_per_block(), rows.num_rows() - first);
+    encoded.bytes += encoded.chunks.emplace_back(format.Encode(rows, first, count)).size();
+  }
+  return encoded;
+}
+
+Status Datasets::AddChunks(std::string_view id, EncodedRows added, DatasetEntry& entry,
+                           storage::StoreBatch& batch) const {
+  if (entry.rows + added.rows > limits_.rows || entry.bytes + added.bytes > limits_.bytes) {
     return OutOfRangeError(StrCat("rows: a dataset has at most ", limits_.rows, " rows and ",
                                   limits_.bytes, " bytes"));
   }
-  entry.rows += chunk.rows;
-  entry.bytes += chunk.bytes.size();
-  batch.Put(ChunkKey(id, entry.chunks++), std::move(chunk.bytes));
+  entry.rows += added.rows;
+  entry.bytes += added.bytes;
+  for (std::string& chunk : added.chunks) batch.Put(ChunkKey(id, entry.chunks++), std::move(chunk));
   return OkStatus();
 }
 

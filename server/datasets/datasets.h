@@ -32,7 +32,7 @@ namespace coppice::central {
 // The limits of one dataset.
 struct DatasetLimits {
   uint64_t rows = uint64_t{1} << 26;
-  uint64_t bytes = uint64_t{1} << 34;  // as uploaded: 8 per value
+  uint64_t bytes = uint64_t{1} << 34;  // as stored (stored_block.h)
 };
 
 // Takes rows, keeps them for training, and purges deleted ones from the store's files.
@@ -170,16 +170,18 @@ class Datasets {
   // A failed creation may turn up in the store once the store works again; it then counts.
   Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(creating_mutex_);
 
-  // A block of rows, as it is stored.
-  struct Chunk {
+  // The rows of one upload, as they are stored.
+  struct EncodedRows {
     uint64_t rows = 0;
-    std::string bytes{};
+    uint64_t bytes = 0;
+    std::vector<std::string> chunks{};
   };
+  static EncodedRows EncodeRows(const Table& rows, std::shared_ptr<const Schema> schema);
   // Whether the dataset is ready and has as many rows: there is nothing left to complete.
   bool IsComplete(std::string_view id, uint64_t rows) const;
   Status CheckTakesRowsAt(std::string_view id, const DatasetEntry& entry, uint64_t first_row) const;
-  Status AddChunk(std::string_view id, Chunk chunk, DatasetEntry& entry,
-                  storage::StoreBatch& batch) const;
+  Status AddChunks(std::string_view id, EncodedRows added, DatasetEntry& entry,
+                   storage::StoreBatch& batch) const;
   // Reserves `added` bytes. ResourceExhausted unless the quota has room for them on top of what the
   // owner's datasets have and of what is reserved already.
   Status Reserve(const std::string& owner, uint64_t added, uint64_t most, Reservation& reservation);

@@ -102,13 +102,14 @@ class CentralCheck {
 
   void CheckChunks(const std::string& id, const central::DatasetEntry& entry) {
     uint64_t rows = 0;
+    if (entry.schema == nullptr) return;  // deleted, and its rows with it
+    const central::BlockFormat format(entry.schema);
     for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
       ++findings_.counts["chunk"];
       const std::string key = central::ChunkKey(id, chunk);
-      Table found(entry.schema);
-      const Status sound = central::ReadChunk(store_, id, chunk, found);
-      if (!sound.ok()) return AddDamagedRows(key, ReasonOf(sound, key));
-      rows += found.num_rows();
+      const StatusOr<Table> found = central::ReadChunk(store_, id, chunk, format);
+      if (!found.ok()) return AddDamagedRows(key, ReasonOf(found.status(), key));
+      rows += found->num_rows();
     }
     if (rows != entry.rows)
       AddDamagedRows(central::DatasetKey(id), "does not have as many rows as its chunks");

@@ -10,6 +10,7 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/dataset_record.h"
+#include "server/datasets/stored_block.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/server/datasets/central_fixture.h"
 #include "tests/support/crashing_store.h"
@@ -99,23 +100,27 @@ TEST_F(DatasetsTest, BlocksAreAppendedInOrderAndLoadedAsOneTable) {
   EXPECT_EQ(table->label(99), kUnlabelled);
 }
 
-// Earlier versions wrote and read chunks as the bytes of the uploaded message.
-TEST_F(DatasetsTest, AChunkHoldsTheBytesOfTheMessage) {
-  v1::RowBlock block = Block(70);
-  block.mutable_columns(0)->set_values(3, kMissingValue);
-  block.mutable_columns(0)->set_values(4, -0.0);
-  ASSERT_OK(datasets().Create(SpecOf("classes")));
-  ASSERT_OK(UploadBlock(datasets(), "classes", 0, block, true));
-  EXPECT_EQ(**store_.Get(ChunkKey("classes", 0)), block.SerializeAsString());
-  DatasetSpec spec = SpecOf("numbers");
-  spec.schema = std::make_shared<const Schema>(
-      *Schema::CreateRegression({Numeric("age", 0, 100)}, "price", {.min = 0, .max = 9}));
+TEST_F(DatasetsTest, AnUploadIsStoredInBlocksOfBoundedSize) {
+  DatasetSpec spec = SpecOf("d");
+  std::vector<Feature> features;
+  for (int i = 0; i < 30; ++i) features.push_back(Numeric(std::to_string(i), 0, 10'000));
+  spec.schema = std::make_shared<const Schema>(*Schema::Create(features, "label", {"no", "yes"}));
   ASSERT_OK(datasets().Create(spec));
-  v1::RowBlock numbers;
-  numbers.add_columns()->add_values(1);
-  numbers.add_targets(8.5);
-  ASSERT_OK(UploadBlock(datasets(), "numbers", 0, numbers, true));
-  EXPECT_EQ(**store_.Get(ChunkKey("numbers", 0)), numbers.SerializeAsString());
+  const BlockFormat format(spec.schema);
+  Table rows(spec.schema);
+  for (size_t i = 0; i <= format.rows_per_block(); ++i) {
+    rows.Append(Row(30, static_cast<double>(i)), 0);
+  }
+  ASSERT_OK(datasets().Upload("d", 0, rows, /*complete=*/false));
+  ASSERT_OK(datasets().Upload("d", rows.num_rows(), rows, /*complete=*/true));
+  EXPECT_EQ(**store_.Get(ChunkKey("d", 2)), format.Encode(rows, 0, format.rows_per_block()));
+  EXPECT_EQ(**store_.Get(ChunkKey("d", 3)), format.Encode(rows, format.rows_per_block(), 1));
+  EXPECT_EQ(store_.Get(ChunkKey("d", 4))->has_value(), false);
+  ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
+  ASSERT_EQ(table->num_rows(), 2 * rows.num_rows());
+  for (size_t i = 0; i < table->num_rows(); ++i) {
+    ASSERT_EQ(table->value(i, 29), rows.value(i % rows.num_rows(), 29));
+  }
 }
 
 TEST_F(DatasetsTest, RowsOfAnotherSchemaOrTooManyOfThemAreRefused) {
@@ -370,7 +375,8 @@ TEST_F(DatasetsTest, BlocksThatAreBeingWrittenCountAgainstTheQuotaOfTheirOwner) 
   Table rows(CentralSchema());
   for (int i = 0; i < 10; ++i) rows.Append(Row{1, 1}, 0);
   // Room for one block, beside the schemas of both.
-  const uint64_t quota = EncodeChunk(rows).size() * 3 / 2 + 2 * BytesOf(*CentralSchema());
+  const uint64_t quota = BlockFormat(CentralSchema()).Encode(rows, 0, 10).size() * 3 / 2 +
+                         2 * BytesOf(*CentralSchema());
   const auto upload = [&](const char* id) {
     return datasets().Upload(id, 0, rows, /*complete=*/false, quota);
   };
@@ -516,7 +522,8 @@ TEST_F(DatasetsTest, EveryWriteOfAnUploadMayFailAndTheCallerGoesOnFromTheCount) 
 TEST_F(DatasetsTest, DamagedRecordsAreDataLoss) {
   ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
   storage::StoreBatch batch;
-  batch.Put(ChunkKey("d", 0), Block(9).SerializeAsString());
+  const BlockFormat format(CentralSchema());
+  batch.Put(ChunkKey("d", 0), format.Encode(*ParseRows(Block(9), CentralSchema()), 0, 9));
   ASSERT_OK(store_.Apply(batch));
   EXPECT_THAT(datasets().Load("d"), StatusIs(StatusCode::kDataLoss, HasSubstr("dataset/d/")));
   storage::StoreBatch worse;
