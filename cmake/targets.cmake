@@ -46,11 +46,11 @@ set(COPPICE_COMPUTING_ROOMS
   trainers)
 
 # Rooms in which a program spends its time: mechanisms, trees, estimators, trainers, and the way of a report from its bytes to
-# a sum. A release optimizes these by -O2, and everything else by -Og: what waits for people, disks and networks runs no slower
+# a sum, and of a row from the store to a trainer. A release optimizes these by -O2, and everything else by -Og: what waits for people, disks and networks runs no slower
 # by it, and takes two thirds of the time to compile.
 set(COPPICE_HOT_ROOMS
   base privacy ldp schema model terms encrypt wire device/session evaluation table predictor store store/rocksdb curator/partition
-  curator/estimation curator trainers/core trainers/curves trainers lab research)
+  curator/estimation curator datasets trainers/core trainers/curves trainers lab research)
 
 # Fuzz targets (tests/fuzz) need clang, and the address sanitizer to find what they break. They are guided by coverage
 # of the rooms that parse bytes from outside.

@@ -267,7 +267,7 @@ print_tables() {
       for algorithm in spe diprime; do
         echo "$algorithm"
         # shellcheck disable=SC2046  # flags, split on purpose
-        "$bin/train_bench" --algorithm "$algorithm" --depth 5 $(usual_or "" "--rows 2000 --rows 4000") | tee "$runs/$algorithm"
+        "$bin/train_bench" --algorithm "$algorithm" --set depth=5 $(usual_or "" "--rows 2000 --rows 4000") | tee "$runs/$algorithm"
       done
       gnuplot -e "spe='$runs/spe'; diprime='$runs/diprime'; picture='$(usual_or "$docs/scaling.svg" "$PWD/scaling.svg")'" \
         "$docs/scaling.gp"

@@ -123,17 +123,24 @@ StatusOr<PublicRowsTable> ReadPublicRows(const storage::Store& store, std::strin
   return storage::CorruptRecord(key, "does not have the public rows that came with the dataset");
 }
 
-StatusOr<Table> ReadRows(const storage::Store& store, std::string_view id,
-                         const DatasetEntry& entry) {
-  Table table(entry.schema);
-  table.Reserve(entry.rows);
-  const BlockFormat format(entry.schema);
-  for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
-    COPPICE_ASSIGN_OR_RETURN(const Table rows, ReadChunk(store, id, chunk, format));
-    table.Append(rows);
+StoredRows::StoredRows(const storage::Store& store, std::string_view id, const DatasetEntry& entry)
+    : store_(store),
+      id_(id),
+      schema_(entry.schema),
+      format_(entry.schema),
+      rows_(entry.rows),
+      chunks_(entry.chunks) {}
+
+Status StoredRows::ForEach(Take take) const {
+  uint64_t rows = 0;
+  for (uint64_t chunk = 0; chunk < chunks_; ++chunk) {
+    COPPICE_ASSIGN_OR_RETURN(const Table block, ReadChunk(store_, id_, chunk, format_));
+    rows += block.num_rows();
+    if (rows > rows_) break;  // before a reader sees more rows than it has room for
+    COPPICE_RETURN_IF_ERROR(take(block));
   }
-  if (table.num_rows() == entry.rows) return table;
-  return storage::CorruptRecord(DatasetKey(id), "does not have as many rows as its chunks");
+  if (rows == rows_) return OkStatus();
+  return storage::CorruptRecord(DatasetKey(id_), "does not have as many rows as its chunks");
 }
 
 }  // namespace coppice::central

@@ -12,6 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/schema/schema.h"
+#include "common/table/row_blocks.h"
 #include "common/table/table.h"
 #include "server/datasets/dataset.h"
 #include "server/datasets/stored_block.h"
@@ -63,9 +64,27 @@ StatusOr<Table> ReadChunk(const storage::Store& store, std::string_view id, uint
 StatusOr<PublicRowsTable> ReadPublicRows(const storage::Store& store, std::string_view id,
                                          const DatasetEntry& entry);
 
-// Returns all rows of a dataset, read chunk by chunk.
-StatusOr<Table> ReadRows(const storage::Store& store, std::string_view id,
-                         const DatasetEntry& entry);
+// The rows of a dataset that takes no more and stays while this lives. A pass reads the store chunk
+// by chunk and has one in memory.
+//
+// Errors     ForEach(): DataLoss names the chunk that is missing, damaged or too much.
+// Threads    safe to share.
+class StoredRows final : public RowBlocks {
+ public:
+  // The store must outlive it.
+  StoredRows(const storage::Store& store, std::string_view id, const DatasetEntry& entry);
+
+  const std::shared_ptr<const Schema>& shared_schema() const override { return schema_; }
+  size_t num_rows() const override { return rows_; }
+  Status ForEach(Take take) const override;
+
+ private:
+  const storage::Store& store_;
+  const std::string id_;
+  const std::shared_ptr<const Schema> schema_;
+  const BlockFormat format_;
+  const uint64_t rows_, chunks_;
+};
 
 }  // namespace coppice::central
 

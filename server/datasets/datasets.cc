@@ -236,26 +236,12 @@ StatusOr<DatasetUse> Datasets::Use(std::string_view id) const {
   return DatasetUse{.schema = dataset.entry.schema, .cap = cap, .pin = dataset.pin};
 }
 
-StatusOr<std::shared_ptr<const Table>> Datasets::Load(std::string_view id) {
-  std::shared_ptr<Mutex> loading;
-  DatasetEntry entry;
-  {
-    const MutexLock lock(mutex_);
-    const auto it = datasets_.find(id);
-    if (it == datasets_.end()) return NoDataset(id);
-    loading = it->second.loading;
-    entry = it->second.entry;
-  }
-  // The first of several jobs reads the rows; the others wait for it.
-  const MutexLock reading(*loading);
-  {
-    const MutexLock lock(mutex_);
-    if (auto rows = datasets_.find(id)->second.rows.lock()) return rows;
-  }
-  COPPICE_ASSIGN_OR_RETURN(Table table, ReadRows(store_, id, entry));
-  const auto rows = std::make_shared<const Table>(std::move(table));
-  const MutexLock lock(mutex_);
-  datasets_.find(id)->second.rows = rows;
+StatusOr<std::shared_ptr<const RowBlocks>> Datasets::ReadyRows(std::string_view id) const {
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
+  if (entry.schema == nullptr)
+    return FailedPreconditionError(StrCat("the dataset ", id, " was deleted"));
+  auto rows = std::make_shared<const StoredRows>(store_, id, entry);
+  COPPICE_RETURN_IF_ERROR(rows->ForEach([](const Table&) { return OkStatus(); }));
   return rows;
 }
 

@@ -21,6 +21,7 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/schema/schema.h"
+#include "common/table/row_blocks.h"
 #include "common/table/table.h"
 #include "server/datasets/dataset.h"
 #include "server/datasets/dataset_record.h"
@@ -109,9 +110,9 @@ class Datasets {
 
   // FailedPrecondition unless the dataset is ready.
   StatusOr<DatasetUse> Use(std::string_view id) const;
-  // Returns the rows of a dataset that the caller uses, read from the store and shared by all
-  // holders. Memory: the table, plus twice a block while it is read.
-  StatusOr<std::shared_ptr<const Table>> Load(std::string_view id);
+  // Returns the rows of a dataset that the caller uses, to be read from the store while they are
+  // used. They have been read once: an error shows before anything is done with them.
+  StatusOr<std::shared_ptr<const RowBlocks>> ReadyRows(std::string_view id) const;
   // Returns its public rows, read anew; null: it has none. DataLoss if they are not those that
   // came.
   StatusOr<PublicRowsTable> LoadPublicRows(std::string_view id) const;
@@ -123,8 +124,6 @@ class Datasets {
     bool deleting = false;
     // Every use of the dataset holds a copy.
     std::shared_ptr<const int> pin = std::make_shared<const int>(0);
-    std::weak_ptr<const Table> rows{};
-    std::shared_ptr<Mutex> loading = std::make_shared<Mutex>();  // held while rows are read
     // Held through every write of the dataset, once it is made.
     std::shared_ptr<Mutex> changing = std::make_shared<Mutex>();
   };

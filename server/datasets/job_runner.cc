@@ -115,7 +115,7 @@ void JobRunner::Run(Job& job) {
   }
   if (!begun.ok()) return;
   StatusOr<Model> model = Train(job, work);
-  work.rows = work.plan.options.public_rows = nullptr;  // large, and the end may wait for the store
+  work.plan.options.public_rows = nullptr;  // large, and the end may wait for the store
   EndJob(job, std::move(model));
 }
 
@@ -180,7 +180,7 @@ Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& 
         "this version would make other releases than those charged: submit the job again");
   }
   work.schema = use.schema;
-  COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.Load(spec.dataset));
+  COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.ReadyRows(spec.dataset));
   return OkStatus();
 }
 

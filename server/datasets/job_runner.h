@@ -22,7 +22,7 @@
 #include "common/base/status.h"
 #include "common/model/model.h"
 #include "common/schema/schema.h"
-#include "common/table/table.h"
+#include "common/table/row_blocks.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/job_book.h"
 #include "server/datasets/job_finalizer.h"
@@ -76,7 +76,7 @@ class JobRunner {
   struct TrainingInput {
     JobPlan plan;
     std::shared_ptr<const Schema> schema;
-    std::shared_ptr<const Table> rows;
+    std::shared_ptr<const RowBlocks> rows;
   };
 
   // The jobs of one owner, and the number of threads that serve them.

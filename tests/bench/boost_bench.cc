@@ -77,8 +77,10 @@ Status Dump(const Table& table, const Flags& flags) {
   const uint64_t header[] = {rows->num_rows(), rows->num_features(), most};
   out.write(reinterpret_cast<const char*>(header), sizeof(header));
   for (size_t f = 0; f < rows->num_features(); ++f) {
-    out.write(reinterpret_cast<const char*>(rows->column(f).data()),
-              static_cast<std::streamsize>(rows->num_rows() * sizeof(uint16_t)));
+    std::vector<uint16_t> column(rows->num_rows());
+    rows->column(f).Get(0, absl::MakeSpan(column));
+    out.write(reinterpret_cast<const char*>(column.data()),
+              static_cast<std::streamsize>(column.size() * sizeof(uint16_t)));
   }
   for (const uint32_t label : rows->labels()) out.put(static_cast<char>(label));
   return out.flush() ? OkStatus() : UnknownError("cannot write " + flags.dump);

@@ -1,14 +1,15 @@
 // Measures time and memory of one training on synthetic numeric rows, by number of rows: one
-// process per size, so that each has its own peak. Prints rows, processor seconds, and peak memory
-// as a multiple of the table's columns.
+// process per size, so that each has its own peak. The rows are made anew whenever they are read,
+// as a daemon reads them from its store. Prints rows, processor seconds without those of making
+// rows, and how many bytes a row the process grew by.
 //
-//   train_bench [--algorithm spe] [--features 18] [--depth 5] [--rows 50000,500000,5000000]
+//   train_bench [--algorithm spe] [--features 18] [--set depth=5 ...] [--rows 50000,500000,5000000]
 
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -17,6 +18,8 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/model/model.h"
 #include "common/privacy/openssl_random.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
@@ -28,15 +31,9 @@ namespace {
 struct Flags {
   std::string algorithm = "spe";
   size_t features = 18;
-  std::string depth = "5";
+  std::vector<std::string> settings = {};
   std::vector<size_t> rows = {50'000, 160'000, 500'000, 1'600'000, 5'000'000};
 };
-
-// The class is whether the first two numbers add up to more than one.
-Table MakeRows(size_t features, size_t rows) {
-  return MakeUniformRows(features, rows,
-                         [](const Row& row) { return row[0] + row[1 % row.size()] > 1; });
-}
 
 double CpuSeconds() {
   rusage usage{};
@@ -45,23 +42,37 @@ double CpuSeconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-int Measure(const Flags& flags, size_t rows) {
-  const Table table = MakeRows(flags.features, rows);
+// Returns the most memory that the process had so far.
+double PeakBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+// The class is whether the first two numbers add up to more than one.
+StatusOr<Model> Train(const Flags& flags, const UniformRows& rows) {
+  COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
+                           trainers::FindTrainer(flags.algorithm));
+  trainers::TrainOptions options{.epsilon = *Budget::Parse("1")};
+  for (const std::string& setting : flags.settings) {
+    const size_t middle = std::min(setting.find('='), setting.size() - 1);
+    options.settings[setting.substr(0, middle)] = setting.substr(middle + 1);
+  }
   OpenSslRandom random;
-  const double start = CpuSeconds();
-  const auto model =
-      (*trainers::FindTrainer(flags.algorithm))
-          ->Train(table, {.epsilon = *Budget::Parse("1"), .settings = {{"depth", flags.depth}}},
-                  random, [](double) { return OkStatus(); });
-  const double seconds = CpuSeconds() - start;
+  return trainer->Train(rows, options, random, [](double) { return OkStatus(); });
+}
+
+int Measure(const Flags& flags, size_t count) {
+  const UniformRows rows(flags.features, count,
+                         [](const Row& row) { return row[0] + row[1 % row.size()] > 1; });
+  const double idle = PeakBytes(), start = CpuSeconds();
+  const StatusOr<Model> model = Train(flags, rows);
+  const double seconds = CpuSeconds() - start - rows.seconds();
   if (!model.ok()) {
     std::cerr << model.status() << "\n";
     return 1;
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const double table_kib = static_cast<double>(rows * flags.features * sizeof(double)) / 1024;
-  std::printf("%zu %.3f %.2f\n", rows, seconds, static_cast<double>(usage.ru_maxrss) / table_kib);
+  std::printf("%zu %.3f %.1f\n", count, seconds, (PeakBytes() - idle) / static_cast<double>(count));
   return 0;
 }
 
@@ -70,10 +81,10 @@ int Main(int argc, char** argv) {
   CLI::App app("Time and memory of training as rows become more", "train_bench");
   app.add_option("--algorithm", flags.algorithm)->capture_default_str();
   app.add_option("--features", flags.features)->capture_default_str();
-  app.add_option("--depth", flags.depth)->capture_default_str();
+  app.add_option("--set", flags.settings, "a setting, NAME=VALUE");
   app.add_option("--rows", flags.rows)->delimiter(',');
   CLI11_PARSE(app, argc, argv);
-  std::printf("rows seconds memory\n");
+  std::printf("rows seconds bytes\n");
   for (const size_t rows : flags.rows) {
     std::fflush(stdout);
     const pid_t child = fork();

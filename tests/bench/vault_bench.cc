@@ -86,7 +86,7 @@ void MeasureRows(const Flags& flags) {
     Side* const turns[] = {round % 2 == 0 ? &plain : &sealed, round % 2 == 0 ? &sealed : &plain};
     for (Side* const side : turns) {
       const double up = SecondsOf([&] { side->Upload(id, block, flags.blocks); });
-      const double down = SecondsOf([&] { (void)*side->datasets->Load(id); });
+      const double down = SecondsOf([&] { (void)*side->datasets->ReadyRows(id); });
       side->datasets->Delete(id).IgnoreError();
       if (round == 0) continue;  // warm-up: fills buffers
       side->upload.push_back(up);

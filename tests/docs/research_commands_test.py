@@ -49,7 +49,7 @@ SHOWN = {
                 '"at_once":6400,"empty_per_second":\\d+,"reports_per_second":\\d+,"ratio":', "# connect_bench", '"resumed":true,"at_once":64,',
                 "# predict_bench: idle", '"rows":16,.*"predict_median_us":\\d+', '"accepted":6000,', r"\d+ collections beside them"],
     "noise_coverage": [r"dpboost on rice at epsilon 0\.5: coverage 0\.\d", r"logistic on occupancy at epsilon 0\.5: coverage 0\.\d"],
-    "scaling": [r"spe\nrows seconds memory\n2000 [0-9.]+ [0-9.]+\n4000 ", r"diprime\nrows seconds memory\n2000 ", "<svg"],
+    "scaling": [r"spe\nrows seconds bytes\n2000 [0-9.]+ [0-9.]+\n4000 ", r"diprime\nrows seconds bytes\n2000 ", "<svg"],
     "run.sh": [r"out/benchmark\.md"],
 }
 # Rows that have no figure in some column.

@@ -59,7 +59,7 @@ class CountingTrainer final : public trainers::Trainer {
       const Schema& schema, const trainers::TrainOptions& options) const override {
     return fake_.Warnings(schema, options);
   }
-  StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
+  StatusOr<Model> Train(const RowBlocks& rows, const trainers::TrainOptions& options,
                         PrivateRandom& random,
                         const trainers::TrainProgress& progress) const override {
     {

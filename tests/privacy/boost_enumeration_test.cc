@@ -327,7 +327,10 @@ TinyRelease WalkWindows(const ShareOf& share_of, uint64_t selections) {
         std::make_shared<const Schema>(*Schema::Create({Whole("x", 0, 8)}, "label", {"no", "yes"})),
         {{0}, {3}, {7}}};
     const Table rows = schema.ToTable(tiny);
-    trainers::WindowSearch search(rows, /*counted=*/4.0 / 3, {.of_all = {2}, .of_narrowed = 1});
+    const BlocksOfTable blocks(rows);
+    COPPICE_ASSIGN_OR_RETURN(trainers::WindowSearch search,
+                             trainers::WindowSearch::Create(blocks, /*counted=*/4.0 / 3,
+                                                            {.of_all = {2}, .of_narrowed = 1}));
     trainers::PrivateReleaser releaser(random);
     std::string text;
     for (uint64_t i = 0; i < kSelections; ++i) {
@@ -337,7 +340,7 @@ TinyRelease WalkWindows(const ShareOf& share_of, uint64_t selections) {
                           /*range=*/1));
       StrAppend(&text, chosen, ",");
       if (chosen == 0) break;
-      search.Narrow(chosen);
+      COPPICE_RETURN_IF_ERROR(search.Narrow(chosen));
     }
     return text;
   };

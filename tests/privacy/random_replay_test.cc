@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/noisy_sums.h"
@@ -484,11 +485,12 @@ class PositionDependentTrainer final : public trainers::Trainer {
                                               const trainers::TrainOptions&) const override {
     return std::vector<std::string>();
   }
-  StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
+  StatusOr<Model> Train(const RowBlocks& rows, const trainers::TrainOptions& options,
                         PrivateRandom& random, const trainers::TrainProgress&) const override {
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> labels, ReadLabels(rows));
     int64_t sum = 0;
-    for (size_t row = 0; row < rows.num_rows(); ++row) {
-      sum += (row % 2 == 0 ? 1 : -1) * (rows.label(row) == 0 ? 1 : -1);
+    for (size_t row = 0; row < labels.size(); ++row) {
+      sum += (row % 2 == 0 ? 1 : -1) * (labels[row] == 0 ? 1 : -1);
     }
     const auto released = ReleaseSums({sum}, /*sensitivity=*/1, *options.epsilon, random);
     if (!released.ok()) return released.status();

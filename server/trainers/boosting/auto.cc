@@ -283,7 +283,7 @@ class Boosting {
   SharedNoise shared_noise_;
 };
 
-StatusOr<RowEstimate> CountRows(const Table& rows, const BudgetShare& share,
+StatusOr<RowEstimate> CountRows(const RowBlocks& rows, const BudgetShare& share,
                                 PrivateReleaser& releaser) {
   COPPICE_ASSIGN_OR_RETURN(
       const Measurement counted,
@@ -337,7 +337,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
 
   // Few numbers are centred first, and keep the declared bounds.
   static StatusOr<NarrowedBounds> Narrow(const AutoBudgets& budgets, const ClassStart& start,
-                                         const Table& rows, PrivateReleaser& releaser) {
+                                         const RowBlocks& rows, PrivateReleaser& releaser) {
     const bool few_numbers = rows.schema().target() && AreFewNumbers(start.rows, budgets);
     if (start.is_all || few_numbers) {
       return NarrowedBounds{.schema = rows.schema(), .left = start.left};
@@ -359,7 +359,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     return budgets;
   }
 
-  StatusOr<Model> TrainAs(const AutoBudgets& budgets, const Table& rows,
+  StatusOr<Model> TrainAs(const AutoBudgets& budgets, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
     if (!options.epsilon) return GradientBoosting().TrainWith(rows, options, releaser, progress);
@@ -369,7 +369,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
                         releaser, progress);
   }
 
-  StatusOr<Model> TrainFromPublic(const AutoBudgets& budgets, const Table& rows,
+  StatusOr<Model> TrainFromPublic(const AutoBudgets& budgets, const RowBlocks& rows,
                                   const TrainOptions& options, PrivateReleaser& releaser,
                                   const TrainProgress& progress) const {
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<PublicBoost> boost,
@@ -394,15 +394,16 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     std::vector<Release> plan{};
     std::string in_words{};
   };
-  StatusOr<Model> TrainCounted(const AutoBudgets& budgets, const Table& rows,
+  StatusOr<Model> TrainCounted(const AutoBudgets& budgets, const RowBlocks& rows,
                                const TrainOptions& options, BegunTraining begun,
                                PrivateReleaser& releaser, const TrainProgress& progress) const {
     const Schema& schema = rows.schema();
     const RowEstimate& counted = begun.counted;
     ClassStart start{.rows = counted.rows(), .left = WholeOf(budgets)};
     if (!schema.target()) {
-      COPPICE_ASSIGN_OR_RETURN(start, ReleaseClassStart(rows.labels(), schema.num_classes(),
-                                                        counted, budgets, releaser));
+      COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> labels, ReadLabels(rows));
+      COPPICE_ASSIGN_OR_RETURN(
+          start, ReleaseClassStart(labels, schema.num_classes(), counted, budgets, releaser));
     }
     COPPICE_ASSIGN_OR_RETURN(NarrowedBounds bounds, Narrow(budgets, start, rows, releaser));
     start.left = bounds.left;

@@ -169,15 +169,20 @@ std::vector<JointColumn> PutTogether(const std::vector<FeatureBins>& bins) {
   return joint;
 }
 
-std::vector<uint16_t> Combine(const BinnedRows& rows,
-                              absl::Span<const JointColumn::Member> members) {
-  std::vector<uint16_t> combinations(rows.num_rows());
-  for (const JointColumn::Member& member : members) {
-    const uint16_t* const bins = rows.column(member.column).data();
-    const auto stride = static_cast<uint16_t>(member.stride);
-    for (size_t row = 0; row < combinations.size(); ++row) {
-      combinations[row] = static_cast<uint16_t>(combinations[row] + bins[row] * stride);
+BinColumn Combine(const BinnedRows& rows, const JointColumn& joint) {
+  constexpr size_t kAtOnce = 1024;
+  std::array<uint16_t, kAtOnce> bins, combined;
+  BinColumn combinations(joint.bins, rows.num_rows());
+  for (size_t first = 0; first < rows.num_rows(); first += kAtOnce) {
+    const size_t count = std::min(kAtOnce, rows.num_rows() - first);
+    std::fill(combined.begin(), combined.end(), uint16_t{0});
+    for (const JointColumn::Member& member : joint.members) {
+      rows.column(member.column).Get(first, absl::MakeSpan(bins).first(count));
+      for (size_t i = 0; i < count; ++i) {
+        combined[i] = static_cast<uint16_t>(combined[i] + bins[i] * member.stride);
+      }
     }
+    combinations.Set(first, absl::MakeConstSpan(combined).first(count));
   }
   return combinations;
 }
@@ -234,9 +239,9 @@ void AddSumsOfMember(const JointColumn::Member& member, absl::Span<const int64_t
 JointColumns::JointColumns(const BinnedRows& rows) : rows_(rows), joint_(PutTogether(rows.bins())) {
   for (JointColumn& joint : joint_) {
     if (joint.members.size() == 1) {
-      joint.bin_of_row = rows.column(joint.members[0].column);
+      joint.bin_of_row = &rows.column(joint.members[0].column);
     } else {
-      joint.bin_of_row = combinations_.emplace_back(Combine(rows, joint.members));
+      joint.bin_of_row = &combinations_.emplace_back(Combine(rows, joint));
     }
   }
 }

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <vector>
 
@@ -68,7 +69,7 @@ struct JointColumn {
   };
   std::vector<Member> members{};
   size_t bins = 1;  // combinations
-  absl::Span<const uint16_t> bin_of_row{};
+  const BinColumn* bin_of_row = nullptr;
 };
 
 // Adds `joint`, a sum per combination, to `sums`, one per bin of the member.
@@ -90,7 +91,7 @@ class JointColumns {
  private:
   const BinnedRows& rows_;
   std::vector<JointColumn> joint_;
-  std::vector<std::vector<uint16_t>> combinations_;  // of those with several members
+  std::deque<BinColumn> combinations_;  // of those with several members
 };
 
 }  // namespace coppice::trainers

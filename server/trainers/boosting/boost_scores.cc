@@ -29,6 +29,7 @@ constexpr size_t kBlock = 16'384;
 constexpr size_t kMaxSums = size_t{1} << 20;
 // Columns of at most 2^6 bins have the same layout.
 constexpr int kMinBinBits = 6;
+constexpr int kByteBits = 8;  // of columns whose bins are bytes (bin_column.h)
 // Columns that a row is added to together: its node and its residual are then read once for all.
 constexpr size_t kTogether = 4;
 
@@ -50,9 +51,9 @@ struct BlockRows {
 };
 
 // Adds to sums[c][node_place + bin of column c].
-template <size_t kColumns>
-void AddRows(const BlockRows& rows, const uint16_t* const* bin_of, int32_t* const* sums) {
-  std::array<const uint16_t*, kColumns> bins;
+template <size_t kColumns, typename Bin>
+void AddRows(const BlockRows& rows, const Bin* const* bin_of, int32_t* const* sums) {
+  std::array<const Bin*, kColumns> bins;
   std::array<int32_t*, kColumns> into;
   std::copy_n(bin_of, kColumns, bins.begin());
   std::copy_n(sums, kColumns, into.begin());
@@ -72,8 +73,8 @@ void AddRows(const BlockRows& rows, const uint16_t* const* bin_of, int32_t* cons
   for (; i < rows.count; ++i) add(i);
 }
 
-void AddRows(const BlockRows& rows, absl::Span<const uint16_t* const> bin_of,
-             int32_t* const* sums) {
+template <typename Bin>
+void AddRows(const BlockRows& rows, absl::Span<const Bin* const> bin_of, int32_t* const* sums) {
   static_assert(kTogether == 4);
   switch (bin_of.size()) {
     case 1:
@@ -125,18 +126,35 @@ class Summing {
     }
   }
 
+  // Columns of one layout are all of at most 256 bins, or all of more.
   void AddTogether(size_t first, size_t count, absl::Span<ColumnSums> columns) {
-    const size_t size = nodes_ << columns[0].bin_bits;
+    if (columns[0].bin_bits <= kByteBits) {
+      std::array<const uint8_t*, kTogether> bin_of{};
+      for (size_t c = 0; c < columns.size(); ++c) {
+        bin_of[c] = columns[c].column->bin_of_row->bytes() + first;
+      }
+      return AddBins<uint8_t>(first, count, columns, bin_of);
+    }
     std::array<const uint16_t*, kTogether> bin_of{};
+    unpacked_.resize(kTogether * kBlock);
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const absl::Span<uint16_t> bins = absl::MakeSpan(unpacked_).subspan(c * kBlock, count);
+      columns[c].column->bin_of_row->Get(first, bins);
+      bin_of[c] = bins.data();
+    }
+    AddBins<uint16_t>(first, count, columns, bin_of);
+  }
+
+  template <typename Bin>
+  void AddBins(size_t first, size_t count, absl::Span<ColumnSums> columns,
+               const std::array<const Bin*, kTogether>& bin_of) {
+    const size_t size = nodes_ << columns[0].bin_bits;
     std::array<int32_t*, kTogether> sums{};
     for (size_t output = 0; output < residuals_.size(); ++output) {
       of_block_.assign(columns.size() * size, 0);
-      for (size_t c = 0; c < columns.size(); ++c) {
-        bin_of[c] = &columns[c].column->bin_of_row[first];
-        sums[c] = &of_block_[c * size];
-      }
-      AddRows({node_place_.data(), &residuals_[output][first], count},
-              absl::MakeConstSpan(bin_of).first(columns.size()), sums.data());
+      for (size_t c = 0; c < columns.size(); ++c) sums[c] = &of_block_[c * size];
+      AddRows<Bin>({node_place_.data(), &residuals_[output][first], count},
+                   absl::MakeConstSpan(bin_of).first(columns.size()), sums.data());
       for (size_t c = 0; c < columns.size(); ++c) Move(sums[c], output, columns[c]);
     }
   }
@@ -154,6 +172,7 @@ class Summing {
   size_t nodes_;
   std::vector<uint32_t> node_place_;
   std::vector<int32_t> of_block_;
+  std::vector<uint16_t> unpacked_;  // bins of a block, for columns of more than a byte
 };
 
 // Scores every category by itself; the last two bins, other and missing values, are one child.

@@ -141,12 +141,8 @@ class PooledParts {
 // step to that minimum.
 class TwoClasses final : public BoostTask {
  public:
-  TwoClasses(absl::Span<const uint32_t> labels, int64_t unit) : BoostTask(1, labels.size(), unit) {
-    for (const uint32_t label : labels) {
-      label_.push_back(label == 1 ? 1.0f : 0.0f);
-      is_known_.push_back(label == kUnlabelled ? 0.0f : 1.0f);
-    }
-  }
+  TwoClasses(absl::Span<const uint32_t> labels, int64_t unit)
+      : BoostTask(1, labels.size(), unit), labels_(labels) {}
 
   ResidualKind kind() const override {
     return {.range = halves(2),
@@ -159,12 +155,15 @@ class TwoClasses final : public BoostTask {
     const auto unit = static_cast<float>(unit_);
     const auto most = static_cast<float>(half());
     const double* const score = scores_[0].data();
+    const uint32_t* const labels = labels_.data();
     int32_t* const residual = residuals[0].data();
-    for (size_t row = 0; row < label_.size(); ++row) {
+    for (size_t row = 0; row < labels_.size(); ++row) {
+      const float label = labels[row] == 1 ? 1.0f : 0.0f;
+      const float is_known = labels[row] == kUnlabelled ? 0.0f : 1.0f;
       const float p = Sigmoid(score[row]);
       const float off_even = std::abs(p - 0.5f);  // max(p, 1 - p) is 1/2 more
       const float weight = 1 - weighting_ * off_even / (0.5f + off_even);
-      const float lacks = weight * (label_[row] - p) * is_known_[row];
+      const float lacks = weight * (label - p) * is_known;
       const float steps = std::clamp(lacks * unit, -most, most);
       residual[row] = static_cast<int32_t>(steps + std::copysign(0.5f, steps));
     }
@@ -206,9 +205,9 @@ class TwoClasses final : public BoostTask {
   }
 
  private:
-  std::vector<float> label_, is_known_;  // 0 or 1
-  std::optional<double> rows_;           // as released; unset: residuals stay cut
-  float weighting_ = 0;                  // 0: residuals are cut; 1: weighted; between: a mixture
+  absl::Span<const uint32_t> labels_;
+  std::optional<double> rows_;  // as released; unset: residuals stay cut
+  float weighting_ = 0;         // 0: residuals are cut; 1: weighted; between: a mixture
 };
 
 // One score per class. The residuals' L1 norm is at most 1.

@@ -126,16 +126,16 @@ class TreeGrower {
     }
     // What a row needs from its node, side by side in memory.
     struct Way {
-      const uint16_t* bin_of_row;
+      const BinColumn* bin_of_row;
       const uint32_t* part_of_bin;
     };
     std::vector<Way> ways;
     for (size_t node = 0; node < parents.size(); ++node) {
-      ways.push_back({rows_.column(chosen[node].column).data(), part_of_bin[node].data()});
+      ways.push_back({&rows_.column(chosen[node].column), part_of_bin[node].data()});
     }
     for (size_t row = 0; row < node_of_.size(); ++row) {
       const Way& way = ways[node_of_[row]];
-      node_of_[row] = way.part_of_bin[way.bin_of_row[row]];
+      node_of_[row] = way.part_of_bin[(*way.bin_of_row)[row]];
     }
     part_of_.clear();
     if (!has_parts()) return;

@@ -82,7 +82,7 @@ BinGroups GroupBins(const FeatureBins& bins, uint32_t groups) {
   return grouped;
 }
 
-std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGroups& groups,
+std::vector<int64_t> SumByGroup(const BinColumn& column, const BinGroups& groups,
                                 const Residuals& residuals) {
   const size_t outputs = residuals.size();
   std::vector<int64_t> sums(groups.count * outputs * 2);
@@ -189,7 +189,7 @@ StatusOr<ColumnScores> VisitColumn(const BinnedRows& rows, const ColumnVisit& vi
   Residuals residuals(kind.outputs, std::vector<int32_t>(rows.num_rows()));
   task.Fill(residuals);
   const BinGroups groups = GroupBins(rows.bins()[visit.column], visit.groups);
-  const absl::Span<const uint16_t> bins = rows.column(visit.column);
+  const BinColumn& bins = rows.column(visit.column);
   COPPICE_ASSIGN_OR_RETURN(
       const Measurement measured,
       releaser.Measure(SumByGroup(bins, groups, residuals), kind.sensitivity, share));
@@ -197,7 +197,7 @@ StatusOr<ColumnScores> VisitColumn(const BinnedRows& rows, const ColumnVisit& vi
   found.weights = WeightsOf(measured, groups, kind.outputs, unit);
   found.noise = NoiseOfWeights(measured, groups, kind.outputs, unit, releaser);
   if (visit.fades) Fade(FadingOf(measured, groups, kind.outputs), found);
-  COPPICE_RETURN_IF_ERROR(task.Add(std::vector<uint32_t>(bins.begin(), bins.end()), found.weights));
+  COPPICE_RETURN_IF_ERROR(task.Add(bins.Widened(), found.weights));
   return found;
 }
 

@@ -42,7 +42,7 @@ struct BinGroups {
 BinGroups GroupBins(const FeatureBins& bins, uint32_t groups);
 
 // Returns the positive parts of a group's outputs, then the negative ones, group after group.
-std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGroups& groups,
+std::vector<int64_t> SumByGroup(const BinColumn& column, const BinGroups& groups,
                                 const Residuals& residuals);
 
 // Returns weights[bin][output]; residuals count 1 as `unit`.

@@ -56,7 +56,7 @@ class Passing {
 
   Status Visit(PassColumn& column) {
     task_.Fill(residuals_);
-    const uint16_t* const bin_of_row = rows_.column(column.column).data();
+    const BinColumn& bin_of_row = rows_.column(column.column);
     for (size_t row = 0; row < cell_of_row_.size(); ++row) {
       cell_of_row_[row] = column.cell_of_bin[bin_of_row[row]];
     }

@@ -180,13 +180,19 @@ std::unique_ptr<Loss> LossOf(const Table& rows) {
   return std::make_unique<ManyClassLoss>(rows);
 }
 
-// The rows whose label is known.
-Table Labelled(const Table& rows) {
-  std::vector<size_t> known;
-  for (size_t row = 0; row < rows.num_rows(); ++row) {
-    if (rows.schema().target() || rows.label(row) != kUnlabelled) known.push_back(row);
-  }
-  return rows.Select(known);
+// The rows whose label is known, as a table: cuts are quantiles of them, and losses are of exact
+// numbers. No job of a daemon trains without privacy.
+StatusOr<Table> Labelled(const RowBlocks& rows) {
+  Table labelled(rows.shared_schema());
+  COPPICE_RETURN_IF_ERROR(rows.ForEach([&](const Table& block) {
+    std::vector<size_t> known;
+    for (size_t row = 0; row < block.num_rows(); ++row) {
+      if (block.schema().target() || block.label(row) != kUnlabelled) known.push_back(row);
+    }
+    labelled.Append(block.Select(known));
+    return OkStatus();
+  }));
+  return labelled;
 }
 
 // Leaves of 20 rows leave a table of 30 with no split at all.
@@ -354,10 +360,10 @@ class GradientBoostingTrainer final : public TrainerFrame<GradientBoostingConfig
     return MostOfGradientBoosting(schema);
   }
 
-  StatusOr<Model> TrainAs(const Config& config, const Table& rows, const TrainOptions& options,
+  StatusOr<Model> TrainAs(const Config& config, const RowBlocks& rows, const TrainOptions& options,
                           PrivateReleaser&, const TrainProgress& progress) const override {
     const Schema& schema = rows.schema();
-    const Table known = Labelled(rows);
+    COPPICE_ASSIGN_OR_RETURN(const Table known, Labelled(rows));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned,
                              BinnedRows::Create(known, QuantileBins(known, config.most_cuts)));
     const std::unique_ptr<Loss> loss = LossOf(known);

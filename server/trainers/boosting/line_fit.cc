@@ -241,7 +241,7 @@ class LineFit {
     std::fill(bin_of_.begin(), bin_of_.end(), 0u);
     COPPICE_RETURN_IF_ERROR(MoveTerm(0, slopes, noise, fitted_.constant));
     for (size_t i = 0; i < lines_.size(); ++i) {
-      const absl::Span<const uint16_t> bins = rows_.column(lines_[i].column);
+      const BinColumn& bins = rows_.column(lines_[i].column);
       std::copy(bins.begin(), bins.end(), bin_of_.begin());
       COPPICE_RETURN_IF_ERROR(MoveTerm(i + 1, slopes, noise, fitted_.lines[i]));
     }

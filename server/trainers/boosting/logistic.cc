@@ -208,7 +208,7 @@ class LogisticTrainer final : public TrainerFrame<LogisticConfig> {
                "most frequent answer. A larger epsilon or fewer features help")};
   }
 
-  StatusOr<Model> TrainAs(const LogisticConfig& config, const Table& rows,
+  StatusOr<Model> TrainAs(const LogisticConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override;
 
@@ -279,7 +279,7 @@ StatusOr<LogisticConfig> LogisticTrainer::Configure(const Schema& schema,
   return config;
 }
 
-StatusOr<Model> LogisticTrainer::TrainAs(const LogisticConfig& config, const Table& rows,
+StatusOr<Model> LogisticTrainer::TrainAs(const LogisticConfig& config, const RowBlocks& rows,
                                          const TrainOptions& options, PrivateReleaser& releaser,
                                          const TrainProgress& progress) const {
   const Schema& schema = rows.schema();

@@ -326,9 +326,8 @@ StatusOr<std::optional<FoundDirections>> FindDirections(const BinnedRows& rows,
   FoundDirections found = fit.Found(kSteepness[chosen]);
   COPPICE_RETURN_IF_ERROR(task.AddToAll(found.constant.weights[0]));
   for (size_t i = 0; i < lines.size(); ++i) {
-    const absl::Span<const uint16_t> bins = rows.column(lines[i].column);
-    COPPICE_RETURN_IF_ERROR(
-        task.Add(std::vector<uint32_t>(bins.begin(), bins.end()), found.lines[i].weights));
+    const BinColumn& bins = rows.column(lines[i].column);
+    COPPICE_RETURN_IF_ERROR(task.Add(bins.Widened(), found.lines[i].weights));
   }
   return found;
 }

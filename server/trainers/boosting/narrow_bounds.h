@@ -32,7 +32,7 @@
 #include "common/base/status.h"
 #include "common/schema/derived.h"
 #include "common/schema/schema.h"
-#include "common/table/table.h"
+#include "common/table/row_blocks.h"
 #include "server/trainers/core/private_releaser.h"
 
 namespace coppice::trainers {
@@ -48,8 +48,8 @@ struct NarrowedBounds {
 
 // `counted` is the released number of rows. Asks nothing where too few rows would answer, or where
 // no column is numeric.
-StatusOr<NarrowedBounds> NarrowBounds(const Table& rows, double counted, const BudgetShare& left,
-                                      PrivateReleaser& releaser);
+StatusOr<NarrowedBounds> NarrowBounds(const RowBlocks& rows, double counted,
+                                      const BudgetShare& left, PrivateReleaser& releaser);
 
 // Returns `schema` with its derived features, all within the bounds that they can reach between
 // those of `narrowed`.
@@ -68,23 +68,20 @@ struct WindowParts {
 // Threads    not safe to share.
 class WindowSearch {
  public:
-  // `counted` is public. The rows must outlive it.
-  WindowSearch(const Table& rows, double counted, WindowParts parts = {});
+  // `counted` is public. The rows must outlive it, and are read a few times: the values of
+  // kColumnsAtOnce columns are in memory together.
+  static StatusOr<WindowSearch> Create(const RowBlocks& rows, double counted,
+                                       WindowParts parts = {});
 
   // Returns the scores of "none" and of all windows, column after column.
   std::vector<int64_t> Scores() const;
   // Makes the window of a candidate that is not "none" its column's bounds.
-  void Narrow(size_t candidate);
+  Status Narrow(size_t candidate);
   // Returns all features, with margins around the windows that were found.
   std::vector<Feature> Features() const;
   bool empty() const { return columns_.empty(); }
 
  private:
-  // A run of rows with the same value.
-  struct Run {
-    double value = 0;
-    int64_t rows = 0;
-  };
   struct Column {
     Feature declared{};
     uint32_t feature = 0;
@@ -93,14 +90,17 @@ class WindowSearch {
     std::vector<int64_t> scores{};
   };
 
-  // Returns a column's values in rising order. They are sorted anew for each use: kept, those of
-  // all columns would take more than the table.
-  std::vector<Run> RunsOf(uint32_t feature) const;
-  void Offer(Column& column) const;
+  WindowSearch(const RowBlocks& rows, double counted, WindowParts parts);
 
-  const Table& rows_;
-  const double counted_;
-  const WindowParts parts_;
+  // Offers the windows of some columns, whose values it reads. They are read anew for each use:
+  // kept, those of all columns would be the whole table.
+  Status Offer(absl::Span<Column> columns) const;
+  // `values` rise.
+  void OfferWindows(absl::Span<const double> values, Column& column) const;
+
+  const RowBlocks* rows_;
+  double counted_;
+  WindowParts parts_;
   std::vector<Feature> features_;
   std::vector<Column> columns_;
 };

@@ -142,7 +142,7 @@ class NewtonGrower {
   RowSums SumsByBin(const Leaf& leaf) const {
     RowSums sums(sums_);
     for (size_t f = 0; f < rows_.num_features(); ++f) {
-      const absl::Span<const uint16_t> column = rows_.column(f);
+      const BinColumn& column = rows_.column(f);
       double* const of_feature = sums.data() + offsets_[f];
       for (uint32_t i = leaf.begin; i < leaf.end; ++i) {
         AddRow(positions_[i], of_feature + column[positions_[i]] * width_);
@@ -214,7 +214,7 @@ class NewtonGrower {
     BinTree::Node& node = tree_.nodes[parent.node];
     node = parent.split;
     node.left = at;
-    const absl::Span<const uint16_t> column = rows_.column(node.feature);
+    const BinColumn& column = rows_.column(node.feature);
     const uint32_t missing = rows_.bins()[node.feature].missing();
     const auto first = positions_.begin();
     const auto middle = std::stable_partition(

@@ -79,10 +79,10 @@ Status CheckPublicBudgets(const AutoBudgets& budgets, const Schema& schema) {
   return CheckForest(schema, least);
 }
 
-PublicBoost::PublicBoost(const Table& rows, const AutoBudgets& budgets, PublicStart start)
+PublicBoost::PublicBoost(const RowBlocks& rows, const AutoBudgets& budgets, PublicStart start)
     : rows_(rows), budgets_(budgets), start_(std::move(start)) {}
 
-StatusOr<std::unique_ptr<PublicBoost>> PublicBoost::Prepare(const Table& rows,
+StatusOr<std::unique_ptr<PublicBoost>> PublicBoost::Prepare(const RowBlocks& rows,
                                                             const Table& public_rows,
                                                             const AutoBudgets& budgets,
                                                             const TrainProgress& progress) {
@@ -105,7 +105,7 @@ StatusOr<std::unique_ptr<PublicBoost>> PublicBoost::Prepare(const Table& rows,
   }
   COPPICE_ASSIGN_OR_RETURN(boost->term_rows_,
                            BinnedRows::Create(rows, boost->terms_ ? boost->terms_->bins() : bins));
-  boost->public_scores_ = boost->start_.ScoresOf(rows);
+  COPPICE_ASSIGN_OR_RETURN(boost->public_scores_, boost->start_.ScoresOf(rows));
   return boost;
 }
 

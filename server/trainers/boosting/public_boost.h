@@ -59,7 +59,8 @@ struct PublicBoosted {
 class PublicBoost {
  public:
   // Fits the public predictor, which takes most of the time. The tables must outlive it.
-  static StatusOr<std::unique_ptr<PublicBoost>> Prepare(const Table& rows, const Table& public_rows,
+  static StatusOr<std::unique_ptr<PublicBoost>> Prepare(const RowBlocks& rows,
+                                                        const Table& public_rows,
                                                         const AutoBudgets& budgets,
                                                         const TrainProgress& progress);
 
@@ -74,7 +75,7 @@ class PublicBoost {
     std::optional<PublicLineShares> lines{};
   };
 
-  PublicBoost(const Table& rows, const AutoBudgets& budgets, PublicStart start);
+  PublicBoost(const RowBlocks& rows, const AutoBudgets& budgets, PublicStart start);
 
   double count() const { return std::max(estimate_.rows(), 1.0); }
   double Information() const { return count() * EpsilonInEffect(left_); }
@@ -94,7 +95,7 @@ class PublicBoost {
   AutoBudgets LeftBudgets() const;
   std::unique_ptr<BoostTask> MakeTask() const;
 
-  const Table& rows_;
+  const RowBlocks& rows_;
   const AutoBudgets budgets_;
   const PublicStart start_;
   std::optional<PublicTerms> terms_{};

@@ -240,7 +240,7 @@ OutputScores PublicTerms::Along(const BinnedRows& rows, const OutputScores& publ
         of_bin[bin] = of_output[static_cast<size_t>(column.term_of_bin[bin])] *
                       column.place_of_bin[bin] / kTermUnit;
       }
-      const absl::Span<const uint16_t> bins = rows.column(column.column);
+      const BinColumn& bins = rows.column(column.column);
       for (size_t row = 0; row < added.size(); ++row) added[row] += of_bin[bins[row]];
     }
     for (size_t c = 0; c < outputs; ++c) {

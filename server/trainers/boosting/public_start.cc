@@ -116,8 +116,17 @@ OutputScores PublicStart::ToOutputs(absl::Span<const double> of_rows) const {
   return outputs;
 }
 
-OutputScores PublicStart::ScoresOf(const Table& rows) const {
-  return ToOutputs(predictor_.ScoresOf(rows));
+StatusOr<OutputScores> PublicStart::ScoresOf(const RowBlocks& rows) const {
+  OutputScores scores(outputs());
+  for (std::vector<double>& of_output : scores) of_output.reserve(rows.num_rows());
+  COPPICE_RETURN_IF_ERROR(rows.ForEach([&](const Table& block) {
+    const OutputScores of_block = ToOutputs(predictor_.ScoresOf(block));
+    for (size_t output = 0; output < scores.size(); ++output) {
+      scores[output].insert(scores[output].end(), of_block[output].begin(), of_block[output].end());
+    }
+    return OkStatus();
+  }));
+  return scores;
 }
 
 std::vector<TrainedTree> PublicStart::Trees(absl::Span<const double> factor,

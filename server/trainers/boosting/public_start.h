@@ -55,7 +55,7 @@ class PublicStart {
   const Table& rows() const { return rows_; }
   const OutputScores& held_out() const { return held_out_; }
   // The scores that the predictor gives to other rows, each from its own features alone.
-  OutputScores ScoresOf(const Table& rows) const;
+  StatusOr<OutputScores> ScoresOf(const RowBlocks& rows) const;
 
   size_t outputs() const { return held_out_.size(); }
   bool predicts_number() const { return predictor_.predicts_number(); }

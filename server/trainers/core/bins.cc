@@ -1,13 +1,14 @@
 #include "server/trainers/core/bins.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
 #include <utility>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/table/row_blocks.h"
 
 namespace coppice::trainers {
 namespace {
@@ -43,20 +44,23 @@ class CutFinder {
  public:
   explicit CutFinder(const std::vector<double>& cuts) : cuts_(cuts) {
     if (cuts.empty()) return;
+    // A table may have 2^16 columns of few cuts, and each has its finder while rows are read.
+    const size_t cells = std::clamp(std::bit_ceil(4 * cuts.size()), kLeastCells, kMostCells);
     low_ = cuts.front();
+    last_ = static_cast<double>(cells - 1);
     const double span = cuts.back() - low_;
-    scale_ = (kCells - 1) / span;
+    scale_ = last_ / span;
     if (!std::isfinite(scale_)) scale_ = 0;  // one cut, or adjacent cuts
-    for (size_t cell = 0; cell < kCells; ++cell) {
+    for (size_t cell = 0; cell < cells; ++cell) {
       const double value = scale_ > 0 ? low_ + static_cast<double>(cell) / scale_ : low_;
-      guesses_[cell] =
-          static_cast<uint16_t>(std::upper_bound(cuts.begin(), cuts.end(), value) - cuts.begin());
+      guesses_.push_back(
+          static_cast<uint16_t>(std::upper_bound(cuts.begin(), cuts.end(), value) - cuts.begin()));
     }
   }
 
   uint16_t BinOf(double value) const {
     if (cuts_.empty()) return 0;
-    const double at = std::clamp((value - low_) * scale_, 0.0, static_cast<double>(kCells - 1));
+    const double at = std::clamp((value - low_) * scale_, 0.0, last_);
     size_t bin = guesses_[static_cast<size_t>(at)];
     while (bin > 0 && cuts_[bin - 1] > value) --bin;
     while (bin < cuts_.size() && cuts_[bin] <= value) ++bin;
@@ -64,24 +68,38 @@ class CutFinder {
   }
 
  private:
-  static constexpr size_t kCells = 1024;
+  static constexpr size_t kLeastCells = 16, kMostCells = 1024;
 
   const std::vector<double>& cuts_;
-  double low_ = 0, scale_ = 0;
-  std::array<uint16_t, kCells> guesses_{};
+  double low_ = 0, scale_ = 0, last_ = 0;
+  std::vector<uint16_t> guesses_{};
 };
 
-std::vector<uint16_t> BinColumn(absl::Span<const double> values, const FeatureBins& bins) {
-  const auto missing = static_cast<uint16_t>(bins.missing());
-  const CutFinder finder(bins.cuts);
-  std::vector<uint16_t> column(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    column[i] = IsMissing(values[i])                     ? missing
-                : bins.type == FeatureType::kCategorical ? static_cast<uint16_t>(values[i])
-                                                         : finder.BinOf(values[i]);
+// Puts a column's values into bins, some rows after the others.
+class ColumnBinner {
+ public:
+  // `bins` must outlive it.
+  ColumnBinner(const FeatureBins& bins, size_t rows)
+      : bins_(bins), finder_(bins.cuts), column_(bins.size(), rows) {}
+
+  // `scratch` is as long as the values.
+  void Set(size_t first, absl::Span<const double> values, absl::Span<uint16_t> scratch) {
+    const auto missing = static_cast<uint16_t>(bins_.missing());
+    for (size_t i = 0; i < values.size(); ++i) {
+      scratch[i] = IsMissing(values[i])                      ? missing
+                   : bins_.type == FeatureType::kCategorical ? static_cast<uint16_t>(values[i])
+                                                             : finder_.BinOf(values[i]);
+    }
+    column_.Set(first, scratch);
   }
-  return column;
-}
+
+  BinColumn Take() && { return std::move(column_); }
+
+ private:
+  const FeatureBins& bins_;
+  CutFinder finder_;
+  BinColumn column_;
+};
 
 template <typename T>
 std::vector<T> At(const std::vector<T>& values, absl::Span<const uint32_t> positions) {
@@ -117,39 +135,50 @@ StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cut
   return bins;
 }
 
-StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<FeatureBins> bins) {
-  return Create(rows, std::move(bins), {});
-}
-
-StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<FeatureBins> bins,
+StatusOr<BinnedRows> BinnedRows::Create(const RowBlocks& rows, std::vector<FeatureBins> bins,
                                         absl::Span<const DerivedFeature> derived) {
+  const Schema& schema = rows.schema();
+  const size_t own = schema.num_features(), count = rows.num_rows();
   BinnedRows binned;
-  binned.num_rows_ = rows.num_rows();
-  binned.num_classes_ = rows.schema().num_classes();
-  const size_t own = rows.schema().num_features();
-  for (size_t f = 0; f < own; ++f) binned.columns_.push_back(BinColumn(rows.column(f), bins[f]));
-  std::vector<double> values(derived.empty() ? 0 : rows.num_rows());
-  for (size_t d = 0; d < derived.size(); ++d) {
-    for (size_t row = 0; row < values.size(); ++row) {
-      values[row] = DerivedValue(rows.schema(), derived[d],
-                                 [&](uint32_t feature) { return rows.value(row, feature); });
+  binned.num_classes_ = schema.num_classes();
+  (schema.target() ? binned.targets_ : binned.labels_).reserve(count);
+  std::vector<ColumnBinner> columns;
+  columns.reserve(bins.size());
+  for (const FeatureBins& of_column : bins) columns.emplace_back(of_column, count);
+  std::vector<double> values;
+  std::vector<uint16_t> scratch;
+  COPPICE_RETURN_IF_ERROR(rows.ForEach([&](const Table& block) {
+    const size_t first = binned.num_rows_;
+    binned.num_rows_ += block.num_rows();
+    if (binned.num_rows_ > count) return InternalError("there are more rows than were counted");
+    scratch.resize(block.num_rows());
+    for (size_t f = 0; f < own; ++f) {
+      columns[f].Set(first, block.column(f), absl::MakeSpan(scratch));
     }
-    binned.columns_.push_back(BinColumn(values, bins[own + d]));
-  }
+    values.resize(derived.empty() ? 0 : block.num_rows());
+    for (size_t d = 0; d < derived.size(); ++d) {
+      for (size_t row = 0; row < values.size(); ++row) {
+        values[row] = DerivedValue(schema, derived[d],
+                                   [&](uint32_t feature) { return block.value(row, feature); });
+      }
+      columns[own + d].Set(first, values, absl::MakeSpan(scratch));
+    }
+    binned.labels_.insert(binned.labels_.end(), block.labels().begin(), block.labels().end());
+    for (const double target : block.targets()) {
+      binned.targets_.push_back(StepsOf(target, *schema.target()));
+    }
+    return OkStatus();
+  }));
+  if (binned.num_rows_ != count) return InternalError("there are fewer rows than were counted");
+  for (ColumnBinner& column : columns) binned.columns_.push_back(std::move(column).Take());
   binned.bins_ = std::move(bins);
-  binned.labels_.assign(rows.labels().begin(), rows.labels().end());
-  for (const double target : rows.targets()) {
-    binned.targets_.push_back(StepsOf(target, *rows.schema().target()));
-  }
   return binned;
 }
 
 BinnedRows BinnedRows::Select(absl::Span<const uint32_t> positions) const {
   BinnedRows selected;
   selected.bins_ = bins_;
-  for (const std::vector<uint16_t>& column : columns_) {
-    selected.columns_.push_back(At(column, positions));
-  }
+  for (const BinColumn& column : columns_) selected.columns_.push_back(column.Select(positions));
   selected.labels_ = At(labels_, positions);
   selected.targets_ = At(targets_, positions);
   selected.num_classes_ = num_classes_;

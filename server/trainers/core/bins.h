@@ -15,13 +15,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/schema/derived.h"
 #include "common/schema/schema.h"
+#include "common/table/row_blocks.h"
 #include "common/table/table.h"
+#include "server/trainers/core/bin_column.h"
 
 namespace coppice::trainers {
 
@@ -41,21 +44,25 @@ struct FeatureBins {
 // `cuts` is the most that a numeric feature may have.
 StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts);
 
-// Errors     InvalidArgument for a feature of more than kMaxBins bins.
+// Errors     InvalidArgument for a feature of more than kMaxBins bins; why rows could not be read.
 // Threads    immutable once made.
 // Source     docs/research/mechanisms.md#public-cuts.
 class BinnedRows {
  public:
   BinnedRows() = default;  // has no rows
-  static StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins);
-  // Adds columns of derived features after the table's own; `bins` has those of all columns.
+  // Reads the rows once, a block at a time. Adds columns of derived features after the table's own;
+  // `bins` has those of all columns.
+  static StatusOr<BinnedRows> Create(const RowBlocks& rows, std::vector<FeatureBins> bins,
+                                     absl::Span<const DerivedFeature> derived = {});
   static StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins,
-                                     absl::Span<const DerivedFeature> derived);
+                                     absl::Span<const DerivedFeature> derived = {}) {
+    return Create(BlocksOfTable(rows), std::move(bins), derived);
+  }
 
   const std::vector<FeatureBins>& bins() const { return bins_; }
   size_t num_rows() const { return num_rows_; }
   size_t num_features() const { return bins_.size(); }
-  absl::Span<const uint16_t> column(size_t feature) const { return columns_[feature]; }
+  const BinColumn& column(size_t feature) const { return columns_[feature]; }
   // Classes; empty for regression.
   absl::Span<const uint32_t> labels() const { return labels_; }
   // Steps; empty for classification.
@@ -71,7 +78,7 @@ class BinnedRows {
 
  private:
   std::vector<FeatureBins> bins_;
-  std::vector<std::vector<uint16_t>> columns_;
+  std::vector<BinColumn> columns_;
   std::vector<uint32_t> labels_;
   std::vector<uint32_t> targets_;
   uint32_t num_classes_ = 0;

@@ -225,7 +225,7 @@ StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown
                                          WeightError(unit, NumOutputs(rows), neighbours, share))};
 }
 
-StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
+StatusOr<Model> TrainEnsemble(const RowBlocks& rows, const EnsembleOptions& ensemble,
                               const AlgorithmInfo& info, const TrainOptions& options,
                               const BudgetShare& leaves, std::vector<Release> releases,
                               const GrowOne& grow, PrivateReleaser& releaser,

@@ -163,7 +163,7 @@ StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, 
 // model. `grow` grows one tree on the rows that it is given.
 using GrowOne = std::function<StatusOr<GrownTree>(
     const BinnedRows& binned, const std::vector<uint32_t>& group, PrivateReleaser& releaser)>;
-StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
+StatusOr<Model> TrainEnsemble(const RowBlocks& rows, const EnsembleOptions& ensemble,
                               const AlgorithmInfo& info, const TrainOptions& options,
                               const BudgetShare& leaves, std::vector<Release> releases,
                               const GrowOne& grow, PrivateReleaser& releaser,

@@ -81,7 +81,7 @@ class Grower {
 
   // Moves the rows that go left to the front, in order; returns where the others begin.
   size_t Partition(size_t begin, size_t end, const BinSplit& split) {
-    const absl::Span<const uint16_t> column = all_.column(split.feature);
+    const BinColumn& column = all_.column(split.feature);
     size_t left = begin, right = 0;
     for (size_t i = begin; i < end; ++i) {
       const uint32_t row = rows_[i];

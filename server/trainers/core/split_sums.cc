@@ -29,7 +29,7 @@ Histogram Count(const NodeRows& node, uint32_t feature) {
   Histogram histogram{.width = 1,
                       .bins = std::vector<int64_t>(node.all.bins()[feature].size()),
                       .total = {static_cast<int64_t>(node.rows.size())}};
-  const absl::Span<const uint16_t> column = node.all.column(feature);
+  const BinColumn& column = node.all.column(feature);
   for (const uint32_t row : node.rows) ++histogram.bins[column[row]];
   return histogram;
 }
@@ -39,7 +39,7 @@ Histogram SumByBin(const NodeRows& node, uint32_t feature) {
   Histogram histogram;
   histogram.width = regression ? 3 : node.all.num_classes();
   histogram.bins.resize(node.all.bins()[feature].size() * histogram.width);
-  const absl::Span<const uint16_t> column = node.all.column(feature);
+  const BinColumn& column = node.all.column(feature);
   for (const uint32_t row : node.rows) {
     int64_t* const sums = histogram.bins.data() + column[row] * histogram.width;
     if (regression) {

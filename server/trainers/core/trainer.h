@@ -25,6 +25,7 @@
 #include "common/privacy/neighbours.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
+#include "common/table/row_blocks.h"
 #include "common/table/table.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/settings.h"
@@ -98,16 +99,28 @@ class Trainer {
     return "";
   }
 
-  // `rows` may be empty. Rows that are kUnlabelled count wherever no label is needed.
-  virtual StatusOr<Model> Train(const Table& rows, const TrainOptions& options,
+  // `rows` may be empty. Rows that are kUnlabelled count wherever no label is needed. The rows are
+  // read several times, the last time after something was released; no table of their numbers is
+  // made.
+  virtual StatusOr<Model> Train(const RowBlocks& rows, const TrainOptions& options,
                                 PrivateRandom& random, const TrainProgress& progress) const = 0;
 
   // Trains with the caller's releaser, for example a test's that compares what is released with
   // what was asked for.
-  virtual StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
+  virtual StatusOr<Model> TrainWith(const RowBlocks& rows, const TrainOptions& options,
                                     PrivateReleaser& releaser,
                                     const TrainProgress& progress) const {
     return Train(rows, options, releaser.random(), progress);
+  }
+
+  // Trains on a table in memory.
+  StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
+                        const TrainProgress& progress) const {
+    return Train(BlocksOfTable(rows), options, random, progress);
+  }
+  StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
+                            PrivateReleaser& releaser, const TrainProgress& progress) const {
+    return TrainWith(BlocksOfTable(rows), options, releaser, progress);
   }
 };
 

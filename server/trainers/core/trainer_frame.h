@@ -11,6 +11,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/table/row_blocks.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/trainer.h"
 
@@ -22,6 +23,9 @@ namespace coppice::trainers {
 template <typename Config>
 class TrainerFrame : public Trainer {
  public:
+  using Trainer::Train;
+  using Trainer::TrainWith;
+
   StatusOr<std::vector<Release>> Plan(const Schema& schema,
                                       const TrainOptions& options) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
@@ -49,13 +53,13 @@ class TrainerFrame : public Trainer {
     return ShapeOf(config, schema).advice;
   }
 
-  StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
+  StatusOr<Model> Train(const RowBlocks& rows, const TrainOptions& options, PrivateRandom& random,
                         const TrainProgress& progress) const final {
     PrivateReleaser releaser(random);
     return TrainWith(rows, options, releaser, progress);
   }
 
-  StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
+  StatusOr<Model> TrainWith(const RowBlocks& rows, const TrainOptions& options,
                             PrivateReleaser& releaser, const TrainProgress& progress) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(rows.schema(), options));
     return TrainAs(config, rows, options, releaser, progress);
@@ -71,7 +75,7 @@ class TrainerFrame : public Trainer {
   virtual ModelShape ShapeOf(const Config& /*config*/, const Schema& /*schema*/) const {
     return {};
   }
-  virtual StatusOr<Model> TrainAs(const Config& config, const Table& rows,
+  virtual StatusOr<Model> TrainAs(const Config& config, const RowBlocks& rows,
                                   const TrainOptions& options, PrivateReleaser& releaser,
                                   const TrainProgress& progress) const = 0;
 

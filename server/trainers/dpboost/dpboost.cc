@@ -334,7 +334,7 @@ class DpBoostTrainer final : public TrainerFrame<DpBoostConfig> {
             .advice = "use fewer trees or a smaller depth"};
   }
 
-  StatusOr<Model> TrainAs(const DpBoostConfig& config, const Table& rows,
+  StatusOr<Model> TrainAs(const DpBoostConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), config.cuts));

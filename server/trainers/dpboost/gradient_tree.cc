@@ -156,7 +156,7 @@ class GradientTreeGrower {
 
   // Moves the rows that go left to the front, in order; returns where the others begin.
   size_t Divide(Range range, const BinSplit& split) {
-    const absl::Span<const uint16_t> column = all_.column(split.feature);
+    const BinColumn& column = all_.column(split.feature);
     goes_left_.resize(range.size());
     // Both kinds of splits are runs of bins, so one comparison decides.
     const uint32_t first = split.kind == SplitKind::kNumeric ? 0 : split.bin;

@@ -17,13 +17,15 @@ void SetPlaces(const BinnedRows& rows, const std::vector<size_t>& begin,
                std::vector<Place>& places) {
   constexpr size_t kRowsAtOnce = 256;
   const size_t columns = rows.num_features();
+  std::array<uint16_t, kRowsAtOnce> bins;
   places.resize(rows.num_rows() * columns);
   for (size_t first = 0; first < rows.num_rows(); first += kRowsAtOnce) {
     const size_t end = std::min(first + kRowsAtOnce, rows.num_rows());
     for (size_t c = 0; c < columns; ++c) {
-      const absl::Span<const uint16_t> column = rows.column(c);
+      const absl::Span<uint16_t> column = absl::MakeSpan(bins).first(end - first);
+      rows.column(c).Get(first, column);
       for (size_t row = first; row < end; ++row) {
-        places[row * columns + c] = static_cast<Place>(begin[c] + column[row]);
+        places[row * columns + c] = static_cast<Place>(begin[c] + column[row - first]);
       }
     }
   }

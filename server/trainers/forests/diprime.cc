@@ -68,7 +68,7 @@ class DiPriMeTrainer final : public ForestTrainer<DiPriMeConfig> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const DiPriMeConfig& config, const Table& rows,
+  StatusOr<Model> TrainAs(const DiPriMeConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {

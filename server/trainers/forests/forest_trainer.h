@@ -49,7 +49,7 @@ class ForestTrainer : public TrainerFrame<Config> {
 // `make_chooser` makes a tree's SplitChooser from a PrivateReleaser.
 template <typename MakeChooser>
 StatusOr<Model> TrainForest(const ForestConfig& forest, const MakeChooser& make_chooser,
-                            const Table& rows, const AlgorithmInfo& info,
+                            const RowBlocks& rows, const AlgorithmInfo& info,
                             const TrainOptions& options, PrivateReleaser& releaser,
                             const TrainProgress& progress) {
   const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& group,

@@ -59,7 +59,7 @@ class GreedyTrainer final : public ForestTrainer<GreedyConfig> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const GreedyConfig& config, const Table& rows,
+  StatusOr<Model> TrainAs(const GreedyConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {

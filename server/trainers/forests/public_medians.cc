@@ -72,7 +72,7 @@ class PublicMedianTrainer final : public ForestTrainer<PublicMedianConfig> {
 
   // Gives the unlabelled rows the labels that the released trees predict, and removes those of the
   // labelled rows, so that nothing after this sees a private label.
-  static Status Relabel(const Table& rows, const Sides& sides,
+  static Status Relabel(const RowBlocks& rows, const Sides& sides,
                         const std::vector<TrainedTree>& trees, BinnedRows& binned) {
     Forest forest;
     std::vector<std::vector<LeafPrediction>> leaves;
@@ -84,11 +84,17 @@ class PublicMedianTrainer final : public ForestTrainer<PublicMedianConfig> {
         const Model model,
         Model::Create(rows.schema(), std::move(forest), std::move(leaves), {}, LeafKind::kWeights));
     std::vector<uint32_t> labels(binned.num_rows(), kUnlabelled);
+    auto next = sides.unlabelled.begin();  // they rise
+    size_t first = 0;
     Row row;
-    for (const uint32_t r : sides.unlabelled) {
-      rows.CopyRow(r, row);
-      labels[r] = model.Predict(row).label;
-    }
+    COPPICE_RETURN_IF_ERROR(rows.ForEach([&](const Table& block) {
+      for (; next != sides.unlabelled.end() && *next < first + block.num_rows(); ++next) {
+        block.CopyRow(*next - first, row);
+        labels[*next] = model.Predict(row).label;
+      }
+      first += block.num_rows();
+      return OkStatus();
+    }));
     binned.Relabel(std::move(labels));
     return OkStatus();
   }
@@ -110,7 +116,7 @@ class PublicMedianTrainer final : public ForestTrainer<PublicMedianConfig> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const PublicMedianConfig& config, const Table& rows,
+  StatusOr<Model> TrainAs(const PublicMedianConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,

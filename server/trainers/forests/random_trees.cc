@@ -39,7 +39,7 @@ class RandomTreeTrainer final : public ForestTrainer<ForestConfig> {
     return forest;
   }
 
-  StatusOr<Model> TrainAs(const ForestConfig& config, const Table& rows,
+  StatusOr<Model> TrainAs(const ForestConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {
     const auto make_chooser = [](PrivateReleaser& of_tree) { return RandomChooser(of_tree); };

@@ -33,7 +33,7 @@ class ReferenceTrainer final : public Trainer {
     return std::vector<std::string>();
   }
 
-  StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
+  StatusOr<Model> Train(const RowBlocks& rows, const TrainOptions& options, PrivateRandom& random,
                         const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings, Settings(rows.schema(), options));
     const EnsembleOptions ensemble{.trees = static_cast<uint32_t>(settings.Integer("trees")),

@@ -52,8 +52,9 @@ class SpeTrainer final : public ForestTrainer<SpeConfig> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const SpeConfig& config, const Table& rows, const TrainOptions& options,
-                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const SpeConfig& config, const RowBlocks& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& of_tree) {
       return MedianChooser(config.levels, of_tree);
     };

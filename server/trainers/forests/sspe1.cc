@@ -51,8 +51,9 @@ class Sspe1Trainer final : public ForestTrainer<Sspe1Config> {
     return config;
   }
 
-  StatusOr<Model> TrainAs(const Sspe1Config& config, const Table& rows, const TrainOptions& options,
-                          PrivateReleaser& releaser, const TrainProgress& progress) const override {
+  StatusOr<Model> TrainAs(const Sspe1Config& config, const RowBlocks& rows,
+                          const TrainOptions& options, PrivateReleaser& releaser,
+                          const TrainProgress& progress) const override {
     const EnsembleOptions& ensemble = config.ensemble;
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), ensemble.cuts));

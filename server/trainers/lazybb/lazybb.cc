@@ -281,7 +281,7 @@ class LazyBbTrainer final : public TrainerFrame<LazyBbConfig> {
             .advice = "use fewer rounds or splits, or fewer classes"};
   }
 
-  StatusOr<Model> TrainAs(const LazyBbConfig& config, const Table& rows,
+  StatusOr<Model> TrainAs(const LazyBbConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override;
 
@@ -374,7 +374,7 @@ StatusOr<LazyBbConfig> LazyBbTrainer::Configure(const Schema& schema,
   return config;
 }
 
-StatusOr<Model> LazyBbTrainer::TrainAs(const LazyBbConfig& config, const Table& rows,
+StatusOr<Model> LazyBbTrainer::TrainAs(const LazyBbConfig& config, const RowBlocks& rows,
                                        const TrainOptions& options, PrivateReleaser& releaser,
                                        const TrainProgress& progress) const {
   const Schema& schema = rows.schema();

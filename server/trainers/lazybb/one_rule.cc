@@ -116,7 +116,7 @@ class OneRule final : public WeakLearner {
 
   std::vector<int64_t> SumsBelow(const WeighedRows& rows, uint32_t feature) const {
     std::vector<int64_t> up_to(bins_[feature].size() + 1);
-    const absl::Span<const uint16_t> column = rows.rows.column(feature);
+    const BinColumn& column = rows.rows.column(feature);
     for (size_t row = 0; row < column.size(); ++row) up_to[column[row] + 1u] += rows.masses[row];
     for (size_t bin = 1; bin < up_to.size(); ++bin) up_to[bin] += up_to[bin - 1];
     return up_to;

@@ -94,7 +94,7 @@ class TopDownGrower {
 
   void AddSplits(uint32_t feature, const Masses& all, TopDownLeaf& leaf) const {
     std::vector<Masses> by_bin(bins_[feature].size());
-    const absl::Span<const uint16_t> column = rows_.rows.column(feature);
+    const BinColumn& column = rows_.rows.column(feature);
     for (const uint32_t row : leaf.rows) by_bin[column[row]].Add(rows_.masses[row]);
     Masses up_to;
     uint32_t next = 0;
@@ -113,7 +113,7 @@ class TopDownGrower {
     const TopDownLeaf parent = std::move(leaves_[place]);
     leaves_.erase(leaves_.begin() + static_cast<std::ptrdiff_t>(place));
     std::vector<uint32_t> left, right;
-    const absl::Span<const uint16_t> column = rows_.rows.column(split.feature);
+    const BinColumn& column = rows_.rows.column(split.feature);
     for (const uint32_t row : parent.rows)
       (split.GoesLeft(column[row]) ? left : right).push_back(row);
     const auto first = static_cast<uint32_t>(nodes_.size());

@@ -63,6 +63,11 @@ inline StatusOr<central::DatasetInfo> UploadBlock(central::Datasets& datasets, s
   return datasets.Upload(id, first_row, rows, complete);
 }
 
+inline StatusOr<Table> RowsOf(const central::Datasets& datasets, std::string_view id) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const RowBlocks> rows, datasets.ReadyRows(id));
+  return ReadWhole(*rows);
+}
+
 inline central::JobRequest RequestOf(const std::string& id, uint64_t epsilon_nanos = kEpsilon,
                                      const std::string& dataset = "d") {
   return {.request_id = "request of " + id,

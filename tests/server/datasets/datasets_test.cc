@@ -91,13 +91,13 @@ TEST_F(DatasetsTest, BlocksAreAppendedInOrderAndLoadedAsOneTable) {
   ASSERT_OK_AND_ASSIGN(const DatasetInfo done, UploadBlock(datasets(), "d", 100, {}, true));
   EXPECT_EQ(done.state, DatasetState::kReady);
   Reopen();
-  ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
-  ASSERT_EQ(table->num_rows(), 100u);
-  EXPECT_EQ(table->value(69, 0), 69);
-  EXPECT_EQ(table->value(70, 0), 0);
-  EXPECT_EQ(table->value(71, 1), 1);
-  EXPECT_EQ(table->label(98), 0u);
-  EXPECT_EQ(table->label(99), kUnlabelled);
+  ASSERT_OK_AND_ASSIGN(const Table table, RowsOf(datasets(), "d"));
+  ASSERT_EQ(table.num_rows(), 100u);
+  EXPECT_EQ(table.value(69, 0), 69);
+  EXPECT_EQ(table.value(70, 0), 0);
+  EXPECT_EQ(table.value(71, 1), 1);
+  EXPECT_EQ(table.label(98), 0u);
+  EXPECT_EQ(table.label(99), kUnlabelled);
 }
 
 TEST_F(DatasetsTest, AnUploadIsStoredInBlocksOfBoundedSize) {
@@ -116,10 +116,10 @@ TEST_F(DatasetsTest, AnUploadIsStoredInBlocksOfBoundedSize) {
   EXPECT_EQ(**store_.Get(ChunkKey("d", 2)), format.Encode(rows, 0, format.rows_per_block()));
   EXPECT_EQ(**store_.Get(ChunkKey("d", 3)), format.Encode(rows, format.rows_per_block(), 1));
   EXPECT_EQ(store_.Get(ChunkKey("d", 4))->has_value(), false);
-  ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
-  ASSERT_EQ(table->num_rows(), 2 * rows.num_rows());
-  for (size_t i = 0; i < table->num_rows(); ++i) {
-    ASSERT_EQ(table->value(i, 29), rows.value(i % rows.num_rows(), 29));
+  ASSERT_OK_AND_ASSIGN(const Table table, RowsOf(datasets(), "d"));
+  ASSERT_EQ(table.num_rows(), 2 * rows.num_rows());
+  for (size_t i = 0; i < table.num_rows(); ++i) {
+    ASSERT_EQ(table.value(i, 29), rows.value(i % rows.num_rows(), 29));
   }
 }
 
@@ -136,16 +136,6 @@ TEST_F(DatasetsTest, RowsOfAnotherSchemaOrTooManyOfThemAreRefused) {
   one.Append(Row{1, 1}, 0);
   EXPECT_OK(datasets().Upload("d", 0, one, false));
   EXPECT_EQ(Rows("d"), 1u);
-}
-
-TEST_F(DatasetsTest, WhoeverLoadsTheRowsWhileOthersHoldThemSharesThem) {
-  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
-  ASSERT_OK_AND_ASSIGN(auto one, datasets().Load("d"));
-  ASSERT_OK_AND_ASSIGN(auto two, datasets().Load("d"));
-  EXPECT_EQ(one, two);
-  const std::weak_ptr<const Table> kept = one;
-  one = two = nullptr;
-  EXPECT_TRUE(kept.expired());
 }
 
 TEST_F(DatasetsTest, AWrongFirstRowIsRefusedAndSaysWhereToGoOn) {
@@ -212,8 +202,8 @@ TEST_F(DatasetsTest, TargetsMustBeNumbersWithinTheirBounds) {
   }
   block.set_targets(0, 9);
   ASSERT_OK(UploadBlock(datasets(), "d", 0, block, true));
-  ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
-  EXPECT_EQ(table->target(0), 9);
+  ASSERT_OK_AND_ASSIGN(const Table table, RowsOf(datasets(), "d"));
+  EXPECT_EQ(table.target(0), 9);
 }
 
 TEST_F(DatasetsTest, ACompleteDatasetTakesNoRowsButMayBeCompletedAgain) {
@@ -290,8 +280,8 @@ TEST_F(DatasetsTest, ADatasetWithoutRowsIsOneToo) {
   EXPECT_THAT(datasets().Use("d"), StatusIs(kPrecondition, HasSubstr("still takes rows")));
   ASSERT_OK(UploadBlock(datasets(), "d", 0, {}, true));
   EXPECT_OK(datasets().Use("d"));
-  ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
-  EXPECT_EQ(table->num_rows(), 0u);
+  ASSERT_OK_AND_ASSIGN(const Table table, RowsOf(datasets(), "d"));
+  EXPECT_EQ(table.num_rows(), 0u);
 }
 
 TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
@@ -319,7 +309,7 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
     Reopen();
   }
   EXPECT_THAT(store_.purged(), SizeIs(1)) << "once is enough";
-  EXPECT_OK(datasets().Load("d-more"));
+  EXPECT_OK(RowsOf(datasets(), "d-more"));
 }
 
 // Else whoever completes a dataset again and again, which writes nothing, would learn how long the
@@ -513,8 +503,8 @@ TEST_F(DatasetsTest, EveryWriteOfAnUploadMayFailAndTheCallerGoesOnFromTheCount) 
     }
     ASSERT_OK_AND_ASSIGN(const Central second, OpenCentral(disk, {}));
     ASSERT_OK(GoOn(*second.datasets));
-    ASSERT_OK_AND_ASSIGN(const auto table, second.datasets->Load("d"));
-    EXPECT_EQ(table->num_rows(), 7u);
+    ASSERT_OK_AND_ASSIGN(const Table table, RowsOf(*second.datasets, "d"));
+    EXPECT_EQ(table.num_rows(), 7u);
     EXPECT_THAT(second.datasets->List({}), SizeIs(1));
   }
 }
@@ -525,12 +515,12 @@ TEST_F(DatasetsTest, DamagedRecordsAreDataLoss) {
   const BlockFormat format(CentralSchema());
   batch.Put(ChunkKey("d", 0), format.Encode(*ParseRows(Block(9), CentralSchema()), 0, 9));
   ASSERT_OK(store_.Apply(batch));
-  EXPECT_THAT(datasets().Load("d"), StatusIs(StatusCode::kDataLoss, HasSubstr("dataset/d/")));
+  EXPECT_THAT(RowsOf(datasets(), "d"), StatusIs(StatusCode::kDataLoss, HasSubstr("dataset/d/")));
   storage::StoreBatch worse;
   worse.DeletePrefix(ChunkPrefix("d"));
   worse.Put(DatasetKey("d"), "\xff\xff");
   ASSERT_OK(store_.Apply(worse));
-  EXPECT_THAT(datasets().Load("d"), StatusIs(StatusCode::kDataLoss, HasSubstr("chunk/d/")));
+  EXPECT_THAT(RowsOf(datasets(), "d"), StatusIs(StatusCode::kDataLoss, HasSubstr("chunk/d/")));
   EXPECT_THAT(OpenCentral(store_, {}).status(),
               StatusIs(StatusCode::kDataLoss, HasSubstr("dataset/d/")));
 }

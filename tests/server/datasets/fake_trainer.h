@@ -126,8 +126,8 @@ class FakeTrainer final : public trainers::Trainer {
     return "take fewer fakes";
   }
 
-  StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options, PrivateRandom&,
-                        const trainers::TrainProgress& progress) const override {
+  StatusOr<Model> Train(const RowBlocks& rows, const trainers::TrainOptions& options,
+                        PrivateRandom&, const trainers::TrainProgress& progress) const override {
     {
       std::unique_lock lock(mutex_);
       ++runs_;

@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "tests/server/trainers/tables.h"
+#include "tests/support/cut_rows.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::trainers {
@@ -174,6 +175,36 @@ TEST(BinnedRowsTest, AnEmptyTableHasItsBins) {
   EXPECT_EQ(rows.num_rows(), 0u);
   EXPECT_EQ(rows.num_features(), MixedFeatures().size());
   EXPECT_EQ(rows.num_classes(), 3u);
+}
+
+TEST(BinnedRowsTest, BlocksOfRowsAreBinnedAsTheirTableIs) {
+  const auto schema = MixedClasses();
+  const Table table = RandomTable(schema, {.rows = 1'000, .missing = 0.1}, 1);
+  const std::vector<DerivedFeature> derived = {{{.feature = 0}, {.feature = 1, .minus = true}}};
+  for (const uint32_t cuts : {15u, 255u, 1'000u}) {
+    ASSERT_OK_AND_ASSIGN(std::vector<FeatureBins> bins, PublicBins(*schema, cuts));
+    bins.push_back({.cuts = {-0.5, 0, 0.25}, .known = 4});
+    ASSERT_OK_AND_ASSIGN(const BinnedRows whole, BinnedRows::Create(table, bins, derived));
+    ASSERT_OK_AND_ASSIGN(const BinnedRows cut,
+                         BinnedRows::Create(CutRows(table, 77), bins, derived));
+    ASSERT_EQ(cut.num_rows(), table.num_rows());
+    EXPECT_EQ(cut.labels(), whole.labels());
+    for (size_t f = 0; f < bins.size(); ++f) {
+      for (size_t row = 0; row < table.num_rows(); ++row) {
+        ASSERT_EQ(cut.column(f)[row], whole.column(f)[row]) << f;
+      }
+    }
+  }
+}
+
+TEST(BinnedRowsTest, SaysWhyRowsCouldNotBeRead) {
+  const auto schema = MixedClasses();
+  const Table table = RandomTable(schema, {.rows = 100}, 1);
+  CutRows rows(table, 10);
+  rows.FailAfter(0);
+  ASSERT_OK_AND_ASSIGN(std::vector<FeatureBins> bins, PublicBins(*schema, 15));
+  EXPECT_THAT(BinnedRows::Create(rows, bins).status(),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("cannot be read")));
 }
 
 }  // namespace

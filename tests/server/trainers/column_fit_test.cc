@@ -38,7 +38,8 @@ TEST(ColumnFitTest, CategoriesOthersAndMissingOnesAreGroupsOfTheirOwn) {
 
 TEST(ColumnFitTest, ARowCountsItsResidualsInOneGroup) {
   const BinGroups groups = GroupBins(SomeNumbers(2), 2);
-  const std::vector<uint16_t> column = {1};
+  BinColumn column(groups.of_bin.size(), 1);
+  column.Set(0, std::vector<uint16_t>{1});
   EXPECT_THAT(SumByGroup(column, groups, {{-5}, {7}}),
               ElementsAre(0, 0, 0, 0, 0, 7, 5, 0, 0, 0, 0, 0));
 }

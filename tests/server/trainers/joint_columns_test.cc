@@ -17,12 +17,12 @@ TEST(JointColumnsTest, EveryColumnIsAMemberOfOneAndCanBeReadFromIt) {
   std::set<uint32_t> seen;
   for (const JointColumn& joint : columns.all()) {
     size_t bins = 1;
-    ASSERT_EQ(joint.bin_of_row.size(), rows.num_rows());
+    ASSERT_EQ(joint.bin_of_row->size(), rows.num_rows());
     for (const JointColumn::Member& member : joint.members) {
       EXPECT_TRUE(seen.insert(member.column).second);
       bins *= member.bins;
       for (size_t row = 0; row < rows.num_rows(); ++row) {
-        ASSERT_EQ(joint.bin_of_row[row] / member.stride % member.bins,
+        ASSERT_EQ((*joint.bin_of_row)[row] / member.stride % member.bins,
                   rows.column(member.column)[row]);
       }
     }
@@ -42,7 +42,7 @@ TEST(JointColumnsTest, AColumnOfManyBinsStaysAlone) {
     if (joint.bins <= kMaxJointBins) continue;
     ++alone;
     ASSERT_EQ(joint.members.size(), 1u);
-    EXPECT_EQ(joint.bin_of_row.data(), rows.column(joint.members[0].column).data());
+    EXPECT_EQ(joint.bin_of_row, &rows.column(joint.members[0].column));
   }
   EXPECT_GT(alone, 0u);
 }

@@ -10,6 +10,7 @@
 #include "common/base/text.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "tests/server/trainers/tables.h"
+#include "tests/support/cut_rows.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
@@ -42,7 +43,7 @@ NarrowedBounds Narrowed(const Table& table, const BudgetShare& share, uint64_t s
   SeededRandom random(seed);
   PrivateReleaser releaser(random);
   StatusOr<NarrowedBounds> narrowed =
-      NarrowBounds(table, static_cast<double>(table.num_rows()), share, releaser);
+      NarrowBounds(CutRows(table, 7), static_cast<double>(table.num_rows()), share, releaser);
   EXPECT_OK(narrowed);
   return *std::move(narrowed);
 }
@@ -134,7 +135,9 @@ TEST(WindowSearchTest, ARowMoreMovesEveryScoreByOneAtMostAndNeverDown) {
       row.push_back(RandomValue(feature, 0.1, engine));
     }
     more.Append(row, 0);
-    WindowSearch one(table, 100), other(more, 100);
+    const BlocksOfTable fewer(table), more_rows(more);
+    ASSERT_OK_AND_ASSIGN(WindowSearch one, WindowSearch::Create(fewer, 100));
+    ASSERT_OK_AND_ASSIGN(WindowSearch other, WindowSearch::Create(more_rows, 100));
     for (int narrowing = 0; narrowing < 4; ++narrowing) {
       const std::vector<int64_t> before = one.Scores(), after = other.Scores();
       ASSERT_EQ(before.size(), after.size());
@@ -145,8 +148,8 @@ TEST(WindowSearchTest, ARowMoreMovesEveryScoreByOneAtMostAndNeverDown) {
       }
       EXPECT_EQ(after[0], before[0]) << "a public number";
       const size_t candidate = 1 + engine() % (before.size() - 1);
-      one.Narrow(candidate);
-      other.Narrow(candidate);
+      ASSERT_OK(one.Narrow(candidate));
+      ASSERT_OK(other.Narrow(candidate));
       EXPECT_EQ(one.Features(), other.Features());
     }
   }

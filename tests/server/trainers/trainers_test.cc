@@ -9,6 +9,7 @@
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/server/trainers/tables.h"
+#include "tests/support/cut_rows.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
@@ -435,6 +436,44 @@ TEST(AllTrainersTest, NamesAreDistinctAndOthersAreNotFound) {
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
   EXPECT_THAT(FindTrainer("cart"), StatusIs(StatusCode::kNotFound, HasSubstr("spe, sspe1, sspe2")));
+}
+
+// Every table that the algorithm can learn from, of enough rows for all that it does.
+std::vector<Table> TablesFor(const AlgorithmInfo& info) {
+  std::vector<Table> tables;
+  for (const auto& schema : {MixedClasses(2), MixedClasses(3), ManyCuts(3), MixedRegression()}) {
+    if (schema->target() ? !info.regression : !info.classification) continue;
+    tables.push_back(RandomTable(schema, {.rows = 1'500, .missing = 0.1}, 1));
+  }
+  return tables;
+}
+
+TEST_P(TrainerTest, MakesTheSameModelOfBlocksAsOfTheirTable) {
+  for (const Table& table : TablesFor(info())) {
+    const TrainOptions options = Options("4", kSmall);
+    ASSERT_OK_AND_ASSIGN(const Model whole, Train(table, options));
+    SeededRandom random(1);
+    ASSERT_OK_AND_ASSIGN(const Model cut,
+                         trainer().Train(CutRows(table, 190), options, random, GoOn));
+    EXPECT_EQ(ToProto(cut).SerializeAsString(), ToProto(whole).SerializeAsString());
+  }
+}
+
+TEST_P(TrainerTest, ReturnsWhyRowsCouldNotBeReadWheneverThatIs) {
+  const Table table = TablesFor(info())[0];
+  const TrainOptions options = Options("4", kSmall);
+  CutRows rows(table, 190);
+  const auto trained = [&] {
+    SeededRandom random(1);
+    return trainer().Train(rows, options, random, GoOn).status();
+  };
+  ASSERT_OK(trained());
+  const int passes = rows.passes();
+  EXPECT_GT(passes, 0);
+  for (int pass = 0; pass < passes; ++pass) {
+    rows.FailAfter(pass);
+    EXPECT_THAT(trained(), StatusIs(StatusCode::kDataLoss, HasSubstr("cannot be read"))) << pass;
+  }
 }
 
 }  // namespace
