@@ -100,7 +100,21 @@ StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledge
   }
   COPPICE_ASSIGN_OR_RETURN(plan.warnings, plan.trainer->Warnings(schema, plan.options));
   COPPICE_ASSIGN_OR_RETURN(plan.model_bytes, plan.trainer->MostModelBytes(schema, plan.options));
+  COPPICE_ASSIGN_OR_RETURN(plan.bytes_of_row, plan.trainer->MostBytesOfRow(schema, plan.options));
   return plan;
+}
+
+Status CheckMemory(const JobSpec& spec, const JobPlan& plan, uint64_t rows, uint64_t most_bytes) {
+  // Blocks that are read at a time, and the store's caches for them.
+  constexpr uint64_t kBesideRows = uint64_t{32} << 20;
+  const uint64_t bytes = kBesideRows + rows * plan.bytes_of_row;
+  if (most_bytes == 0 || bytes <= most_bytes) return OkStatus();
+  constexpr int kMebibyte = 20;
+  return FailedPreconditionError(
+      StrCat(spec.algorithm, " may take ", bytes >> kMebibyte, " MiB of memory for these rows (",
+             plan.bytes_of_row, " bytes each), and a job may take ", most_bytes >> kMebibyte,
+             " (--training-memory): raise that, choose an algorithm or settings that take less, or "
+             "train on a random part of the rows"));
 }
 
 Status CheckModelBytes(const JobSpec& spec, const Schema& schema, const JobPlan& plan,

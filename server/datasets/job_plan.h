@@ -31,7 +31,8 @@ struct JobPlan {
   std::vector<Release> releases;
   ledger::Cost cost;
   std::vector<std::string> warnings;
-  uint64_t model_bytes = 0;  // the most that the model takes; 0: not known
+  uint64_t model_bytes = 0;   // the most that the model takes; 0: not known
+  uint64_t bytes_of_row = 0;  // the most that training takes for a row; 0: not known
 };
 
 // Returns the algorithm of that name, unless it is not private. InvalidArgument names `field` and
@@ -53,6 +54,10 @@ StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, const ledge
 // does not say, `most_bytes`. A spec cannot allow more than that.
 Status CheckModelBytes(const JobSpec& spec, const Schema& schema, const JobPlan& plan,
                        uint64_t most_bytes);
+
+// FailedPrecondition, with both figures, if training on so many rows may take more memory than
+// `most_bytes`; 0: no limit. The number of rows is private, so only the owner may see the answer.
+Status CheckMemory(const JobSpec& spec, const JobPlan& plan, uint64_t rows, uint64_t most_bytes);
 
 // OK if `model`, trained by that plan, may be released: it has the dataset's schema, and its
 // certificate costs what was planned. Internal otherwise.

@@ -37,6 +37,7 @@ struct JobOptions {
   absl::Duration retry = absl::Seconds(1);  // between failed writes
   absl::Duration between_progress = absl::Milliseconds(250);  // per report to watchers
   uint64_t max_model_bytes = models::kMaxModelBytes;          // of any job's model
+  uint64_t training_memory = 0;                               // bytes, of each job; 0: no limit
 };
 
 // Takes charged jobs from queued to their end, in the order in which each owner queued them. Owners

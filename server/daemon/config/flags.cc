@@ -163,8 +163,8 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
                "it until they are given it");
   app.add_flag("--insecure", flags.listen.insecure, "No TLS; on a loopback address only");
   app.add_option("--training-jobs", flags.curator.training_jobs,
-                 "Training jobs that each owner may run at a time, from 0 (none) to 64; each needs "
-                 "its dataset in memory")
+                 "Training jobs that each owner may run at a time, from 0 (none) to 64; each takes "
+                 "memory for its rows: see --training-memory")
       ->type_name("N")
       ->check(CLI::Range(0, 64).description(""))
       ->capture_default_str();

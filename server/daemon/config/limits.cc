@@ -50,6 +50,9 @@ void AddLimitFlags(CLI::App& app, TransportLimits& transport, CuratorLimits& lim
            "charged. The daemon does not export models above 63 MiB");
   AddBytes(app, "--model-cache-bytes", limits.model_cache_bytes, kMebibyte, kMost,
            "Memory for models in use, each about six times its message; others stay in the store");
+  AddBytes(app, "--training-memory", limits.training_memory, 0, kMost,
+           "Memory of each training job; one that might take more is refused before it is charged. "
+           "0: half of the machine's or the control group's, divided by --training-jobs");
   app.add_option("--max-report-rate", limits.max_report_rate,
                  "Reports per second of one study, at least 1000; more are refused, with a hint "
                  "when to retry (0: no limit)")

@@ -40,6 +40,7 @@ struct CuratorLimits {
   uint64_t max_report_rate = 0;                       // per study and second; 0: no limit
   uint64_t max_model_bytes = models::kMaxModelBytes;  // of one model's message
   uint64_t model_cache_bytes = models::Models::kDefaultCacheBytes;
+  uint64_t training_memory = 0;  // of each job; 0: a part of the machine's (MemoryForTraining())
   curator::SpoolLimits spool{};
 
   curator::StudiesLimits OfStudies() const {

@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/daemon/maintenance/restore.h"
+#include "server/daemon/operation/training_memory.h"
 #include "server/serving/metrics/all_pages.h"
 #include "server/store/store_format.h"
 #include "server/trainers/registry.h"
@@ -160,9 +161,12 @@ Status LoadedCurator::OpenDatasets(const CuratorOptions& options, storage::Store
   WarnOfLostCharges(*ledger_, *datasets_, log);
   COPPICE_ASSIGN_OR_RETURN(
       jobs_,
-      central::Jobs::Open(
-          store, *ledger_, *datasets_, models_, trainers::AllTrainers(), Clock,
-          {.threads = options.training_jobs, .max_model_bytes = options.limits.max_model_bytes}));
+      central::Jobs::Open(store, *ledger_, *datasets_, models_, trainers::AllTrainers(), Clock,
+                          {.threads = options.training_jobs,
+                           .max_model_bytes = options.limits.max_model_bytes,
+                           .training_memory = options.limits.training_memory > 0
+                                                  ? options.limits.training_memory
+                                                  : MemoryForTraining(options.training_jobs)}));
   return OkStatus();
 }
 

@@ -359,6 +359,19 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     return budgets;
   }
 
+  // Bins of all columns, oblique ones too, and of those that are put together; scores and residuals
+  // of each output; and a row's node and part. Public rows add a second set of bins and scores.
+  StatusOr<uint64_t> BytesOfRow(const AutoBudgets& budgets, const Schema& schema) const override {
+    COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, Columns(schema, kAllInformation, schema));
+    const uint64_t outputs = schema.num_classes() > 2 ? schema.num_classes() : 1;
+    const uint64_t binned = BytesOfBinnedRow(MostBoostBins(schema, columns));
+    const uint64_t of_output = sizeof(double) + sizeof(int32_t);
+    const uint64_t bytes =
+        binned + columns.bins.size() / 2 + outputs * of_output + 2 * sizeof(uint32_t);
+    const uint64_t of_public = budgets.has_public_rows ? binned + outputs * 2 * sizeof(double) : 0;
+    return std::max(bytes, kNarrowingBytesOfRow) + of_public;
+  }
+
   StatusOr<Model> TrainAs(const AutoBudgets& budgets, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {

@@ -208,6 +208,12 @@ class LogisticTrainer final : public TrainerFrame<LogisticConfig> {
                "most frequent answer. A larger epsilon or fewer features help")};
   }
 
+  // Bins; scores and residuals of each output; and a row's bin in the column that is fitted.
+  StatusOr<uint64_t> BytesOfRow(const LogisticConfig& config, const Schema& schema) const override {
+    const uint64_t outputs = schema.num_classes() > 2 ? schema.num_classes() : 1;
+    return BytesOfBinnedRow(config.bins) + outputs * (sizeof(double) + sizeof(int32_t)) +
+           2 * sizeof(uint32_t);
+  }
   StatusOr<Model> TrainAs(const LogisticConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override;

@@ -35,7 +35,7 @@ constexpr double kNarrowestOfIntegers = 4;
 constexpr double kMargin = 1;
 // Columns whose values are in memory together, 8 bytes each: half of what a table takes in bins
 // later. Fewer ask for more passes over the rows.
-constexpr size_t kColumnsAtOnce = 6;
+constexpr size_t kColumnsAtOnce = kNarrowingBytesOfRow / sizeof(double);
 
 // Returns what is worth the rows of `share` to a selection.
 double NatsOf(double rows, const BudgetShare& share) {

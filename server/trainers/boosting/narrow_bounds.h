@@ -40,6 +40,9 @@ namespace coppice::trainers {
 // NarrowBounds() spends at most this part of its share.
 inline constexpr double kMaxNarrowingShare = 0.25;
 
+// The most bytes of a row in memory, while nothing else of it is.
+inline constexpr uint64_t kNarrowingBytesOfRow = 48;
+
 struct NarrowedBounds {
   Schema schema;  // the table's, with the bounds that were found
   BudgetShare left = BudgetShare::WithoutPrivacy();

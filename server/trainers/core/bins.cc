@@ -135,6 +135,24 @@ StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cut
   return bins;
 }
 
+std::vector<FeatureBins> MostPublicBins(const Schema& schema, uint32_t cuts) {
+  std::vector<FeatureBins> bins;
+  bins.reserve(schema.num_features());
+  for (const Feature& feature : schema.features()) {
+    const bool numeric = feature.type == FeatureType::kNumeric;
+    bins.push_back({.type = feature.type,
+                    .known = numeric ? cuts + 1 : static_cast<uint32_t>(feature.values.size())});
+  }
+  return bins;
+}
+
+uint64_t BytesOfBinnedRow(const std::vector<FeatureBins>& bins) {
+  constexpr size_t kRows = 8;                 // a column of nine bits takes nine bytes for them
+  uint64_t bytes = kRows * sizeof(uint32_t);  // of labels or targets
+  for (const FeatureBins& column : bins) bytes += BinColumn::BytesOf(column.size(), kRows);
+  return (bytes + kRows - 1) / kRows;
+}
+
 StatusOr<BinnedRows> BinnedRows::Create(const RowBlocks& rows, std::vector<FeatureBins> bins,
                                         absl::Span<const DerivedFeature> derived) {
   const Schema& schema = rows.schema();

@@ -44,6 +44,13 @@ struct FeatureBins {
 // `cuts` is the most that a numeric feature may have.
 StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts);
 
+// Returns as many bins as PublicBins() may make, without their cuts: of these there may be a
+// hundred million, and a plan needs none.
+std::vector<FeatureBins> MostPublicBins(const Schema& schema, uint32_t cuts);
+
+// Returns the bytes that a row takes in BinnedRows, rounded up.
+uint64_t BytesOfBinnedRow(const std::vector<FeatureBins>& bins);
+
 // Errors     InvalidArgument for a feature of more than kMaxBins bins; why rows could not be read.
 // Threads    immutable once made.
 // Source     docs/research/mechanisms.md#public-cuts.

@@ -99,6 +99,14 @@ class Trainer {
     return "";
   }
 
+  // Returns the most bytes of memory that Train() takes for each row; a model, and the rows that
+  // are read at a time, come on top. 0: not known. Like the plan, it follows from the schema and
+  // the options alone.
+  virtual StatusOr<uint64_t> MostBytesOfRow(const Schema& /*schema*/,
+                                            const TrainOptions& /*options*/) const {
+    return 0;
+  }
+
   // `rows` may be empty. Rows that are kUnlabelled count wherever no label is needed. The rows are
   // read several times, the last time after something was released; no table of their numbers is
   // made.

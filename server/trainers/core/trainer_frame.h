@@ -53,6 +53,11 @@ class TrainerFrame : public Trainer {
     return ShapeOf(config, schema).advice;
   }
 
+  StatusOr<uint64_t> MostBytesOfRow(const Schema& schema, const TrainOptions& options) const final {
+    COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
+    return BytesOfRow(config, schema);
+  }
+
   StatusOr<Model> Train(const RowBlocks& rows, const TrainOptions& options, PrivateRandom& random,
                         const TrainProgress& progress) const final {
     PrivateReleaser releaser(random);
@@ -71,6 +76,10 @@ class TrainerFrame : public Trainer {
                                      const TrainOptions& options) const = 0;
   virtual std::vector<Release> PlanOf(const Config& config) const = 0;
   virtual StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const = 0;
+  // As MostBytesOfRow().
+  virtual StatusOr<uint64_t> BytesOfRow(const Config& /*config*/, const Schema& /*schema*/) const {
+    return 0;
+  }
   // The most that a model of this configuration may have.
   virtual ModelShape ShapeOf(const Config& /*config*/, const Schema& /*schema*/) const {
     return {};

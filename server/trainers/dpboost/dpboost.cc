@@ -334,6 +334,19 @@ class DpBoostTrainer final : public TrainerFrame<DpBoostConfig> {
             .advice = "use fewer trees or a smaller depth"};
   }
 
+  // Bins column by column, and side by side; scores and residuals of each output; and a row's
+  // number in its group and in what grows a tree and fills it with the rows of later ones.
+  StatusOr<uint64_t> BytesOfRow(const DpBoostConfig& config, const Schema& schema) const override {
+    constexpr uint64_t kNumbers = 12 * sizeof(uint32_t);
+    const std::vector<FeatureBins> bins = MostPublicBins(schema, config.cuts);
+    uint64_t places = 0;
+    for (const FeatureBins& column : bins) places += column.size();
+    const uint64_t of_place = places <= uint64_t{1} << 16 ? sizeof(uint16_t) : sizeof(uint32_t);
+    const uint64_t outputs = schema.num_classes() > 2 ? schema.num_classes() : 1;
+    return BytesOfBinnedRow(bins) + of_place * bins.size() +
+           outputs * (sizeof(double) + sizeof(int32_t)) + kNumbers;
+  }
+
   StatusOr<Model> TrainAs(const DpBoostConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override {

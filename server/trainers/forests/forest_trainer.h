@@ -38,6 +38,14 @@ class ForestTrainer : public TrainerFrame<Config> {
   StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const final {
     return WarnOfNoise(config.ensemble, config.depth, config.leaves);
   }
+  // All rows' bins, and a group's once more. A row's number is in the list of all, in that of its
+  // group, which may have grown to twice its size, and up to five times in what grows a tree.
+  StatusOr<uint64_t> BytesOfRow(const Config& config, const Schema& schema) const final {
+    constexpr uint64_t kNumbers = 8 * sizeof(uint32_t);
+    const std::vector<FeatureBins> bins = MostPublicBins(schema, config.ensemble.cuts);
+    const bool has_groups = config.ensemble.groups && config.ensemble.trees > 1;
+    return BytesOfBinnedRow(bins) * (has_groups ? 2 : 1) + kNumbers;
+  }
   ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const final {
     const uint64_t trees = uint64_t{config.ensemble.trees} + config.more_trees;
     return {.trees = trees,

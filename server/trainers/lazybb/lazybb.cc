@@ -281,6 +281,13 @@ class LazyBbTrainer final : public TrainerFrame<LazyBbConfig> {
             .advice = "use fewer rounds or splits, or fewer classes"};
   }
 
+  // Bins; each problem's sums of votes, and the masses of one; a rule's votes; and a row's number
+  // in the leaf that is split and in its children.
+  StatusOr<uint64_t> BytesOfRow(const LazyBbConfig& config, const Schema& schema) const override {
+    const std::vector<FeatureBins> bins = MostPublicBins(schema, config.cuts);
+    return BytesOfBinnedRow(bins) + config.problems * sizeof(int32_t) + sizeof(int64_t) +
+           sizeof(int8_t) + 6 * sizeof(uint32_t);
+  }
   StatusOr<Model> TrainAs(const LazyBbConfig& config, const RowBlocks& rows,
                           const TrainOptions& options, PrivateReleaser& releaser,
                           const TrainProgress& progress) const override;

@@ -92,6 +92,11 @@ class FakeTrainer final : public trainers::Trainer {
     const std::lock_guard lock(mutex_);
     model_bytes_ = bytes;
   }
+  // Says that training takes so many bytes for a row, from now on.
+  void PlanBytesOfRow(uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_of_row_ = bytes;
+  }
   trainers::AlgorithmInfo& info() { return info_; }
 
   const trainers::AlgorithmInfo& info() const override { return info_; }
@@ -121,6 +126,10 @@ class FakeTrainer final : public trainers::Trainer {
   StatusOr<uint64_t> MostModelBytes(const Schema&, const trainers::TrainOptions&) const override {
     const std::lock_guard lock(mutex_);
     return model_bytes_;
+  }
+  StatusOr<uint64_t> MostBytesOfRow(const Schema&, const trainers::TrainOptions&) const override {
+    const std::lock_guard lock(mutex_);
+    return bytes_of_row_;
   }
   StatusOr<std::string> AdviceOnSize(const Schema&, const trainers::TrainOptions&) const override {
     return "take fewer fakes";
@@ -174,6 +183,7 @@ class FakeTrainer final : public trainers::Trainer {
   uint64_t times_ = 1;
   uint64_t parts_ = 1;
   uint64_t model_bytes_ = 0;
+  uint64_t bytes_of_row_ = 0;
 };
 
 }  // namespace coppice::testing

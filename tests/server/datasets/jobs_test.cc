@@ -125,6 +125,38 @@ TEST_F(JobsTest, APlanOfTooLargeAModelIsRefusedBeforeItIsCharged) {
   EXPECT_EQ(jobs().Submit(request)->id, "j") << "the same request again";
 }
 
+// Ten rows of a mebibyte each, besides 32 that a job takes however few rows there are.
+TEST_F(JobsTest, AJobThatMightTakeTooMuchMemoryIsRefusedBeforeItIsCharged) {
+  constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+  trainer_.PlanBytesOfRow(kMebibyte);
+  const auto reopen = [&](uint64_t memory) {
+    central_ = Central();
+    JobOptions options = QuickOptions();
+    options.training_memory = memory;
+    ASSERT_OK_AND_ASSIGN(central_, OpenCentral(store_, {&trainer_}, options));
+  };
+  reopen(42 * kMebibyte - 1);
+  const auto too_much =
+      StatusIs(kPrecondition, AllOf(HasSubstr("42 MiB"), HasSubstr("1048576 bytes each"),
+                                    HasSubstr("may take 41"), HasSubstr("--training-memory")));
+  EXPECT_THAT(jobs().Preview(RequestOf("j").spec).status(), too_much);
+  EXPECT_THAT(jobs().Submit(RequestOf("j")), too_much);
+  EXPECT_EQ(Ledger().spent, ledger::Cost());
+  reopen(42 * kMebibyte);
+  trainer_.Hold();
+  for (const char* id : {"running", "queued"}) ASSERT_OK(jobs().Submit(RequestOf(id)));
+  trainer_.AwaitRuns(1);
+  // A daemon that has less when it starts again gives back what it cannot run.
+  central_ = Central();
+  trainer_.Let();
+  reopen(kMebibyte);
+  const JobInfo ended = AwaitEnd(jobs(), "queued");
+  EXPECT_EQ(ended.state, JobState::kCancelled);
+  EXPECT_THAT(ended.reason, AllOf(HasSubstr("--training-memory"), HasSubstr("refunded")));
+  EXPECT_EQ(Ledger().spent.epsilon_nanos, kEpsilon);
+  EXPECT_EQ(trainer_.runs(), 1);
+}
+
 TEST_F(JobsTest, ModelsThatAreThereAndToComeCountForTheOwnersQuota) {
   trainer_.PlanModelBytes(1000);
   trainer_.Hold();
