@@ -11,7 +11,7 @@
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/narrow_bounds.h"
 #include "server/trainers/boosting/number_scale.h"
-#include "server/trainers/boosting/public_guard.h"
+#include "server/trainers/boosting/public/public_guard.h"
 #include "server/trainers/core/shares.h"
 #include "tests/privacy/enumeration.h"
 #include "tests/privacy/trainer_releases.h"

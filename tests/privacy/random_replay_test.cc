@@ -26,7 +26,7 @@
 #include "common/base/text.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/noisy_sums.h"
-#include "server/trainers/boosting/public_start.h"
+#include "server/trainers/boosting/public/public_start.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/privacy/replayed_releases.h"

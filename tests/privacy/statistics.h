@@ -20,7 +20,7 @@
 #include "common/schema/schema.h"
 #include "common/table/table.h"
 #include "server/trainers/boosting/line_fit.h"
-#include "server/trainers/boosting/public_guard.h"
+#include "server/trainers/boosting/public/public_guard.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/split_scores.h"
 #include "server/trainers/dpboost/gradient_tree.h"

@@ -1,6 +1,6 @@
 // auto with public rows: what it refuses, what it asks private rows, and that it learns from both.
 
-#include "server/trainers/boosting/public_boost.h"
+#include "server/trainers/boosting/public/public_boost.h"
 
 #include <algorithm>
 #include <cmath>

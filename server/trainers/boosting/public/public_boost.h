@@ -22,8 +22,8 @@
 // Threads    not safe to share.
 // Source     docs/research/mechanisms.md#boosting-from-public-rows.
 
-#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_BOOST_H_
-#define COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_BOOST_H_
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_BOOST_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_BOOST_H_
 
 #include <memory>
 #include <optional>
@@ -34,9 +34,9 @@
 #include "common/schema/derived.h"
 #include "common/table/table.h"
 #include "server/trainers/boosting/auto_plan.h"
-#include "server/trainers/boosting/public_guard.h"
-#include "server/trainers/boosting/public_lines.h"
-#include "server/trainers/boosting/public_start.h"
+#include "server/trainers/boosting/public/public_guard.h"
+#include "server/trainers/boosting/public/public_lines.h"
+#include "server/trainers/boosting/public/public_start.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/trainer.h"
@@ -108,4 +108,4 @@ class PublicBoost {
 
 }  // namespace coppice::trainers
 
-#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_BOOST_H_
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_BOOST_H_

@@ -1,4 +1,4 @@
-#include "server/trainers/boosting/public_boost.h"
+#include "server/trainers/boosting/public/public_boost.h"
 
 #include <algorithm>
 #include <cmath>

@@ -19,8 +19,8 @@
 // Threads    immutable.
 // Source     docs/research/mechanisms.md#boosting-from-public-rows.
 
-#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_START_H_
-#define COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_START_H_
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_START_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_START_H_
 
 #include <cstddef>
 #include <vector>
@@ -91,4 +91,4 @@ class PublicStart {
 
 }  // namespace coppice::trainers
 
-#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_START_H_
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_START_H_

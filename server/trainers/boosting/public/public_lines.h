@@ -24,8 +24,8 @@
 // Units      kTermUnit is a term of 1.
 // Source     docs/research/mechanisms.md#boosting-from-public-rows.
 
-#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_LINES_H_
-#define COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_LINES_H_
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_LINES_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_LINES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +37,8 @@
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/boosting/column_trees.h"
-#include "server/trainers/boosting/public_guard.h"
-#include "server/trainers/boosting/public_start.h"
+#include "server/trainers/boosting/public/public_guard.h"
+#include "server/trainers/boosting/public/public_start.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
@@ -136,4 +136,4 @@ StatusOr<std::vector<double>> FitPublicLines(const PublicStart& start, const Pub
 
 }  // namespace coppice::trainers
 
-#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_LINES_H_
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_LINES_H_

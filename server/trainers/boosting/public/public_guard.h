@@ -14,8 +14,8 @@
 // Threads    immutable; the labels and numbers must outlive it.
 // Source     docs/research/mechanisms.md#boosting-from-public-rows.
 
-#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_GUARD_H_
-#define COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_GUARD_H_
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_GUARD_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_GUARD_H_
 
 #include <array>
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 #include "absl/types/span.h"
 #include "common/base/status.h"
-#include "server/trainers/boosting/public_start.h"
+#include "server/trainers/boosting/public/public_start.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
@@ -55,4 +55,4 @@ StatusOr<double> ReleaseTrust(const AnswerQuality& quality, const OutputScores& 
 
 }  // namespace coppice::trainers
 
-#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_GUARD_H_
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_PUBLIC_PUBLIC_GUARD_H_

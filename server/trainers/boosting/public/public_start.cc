@@ -1,4 +1,4 @@
-#include "server/trainers/boosting/public_start.h"
+#include "server/trainers/boosting/public/public_start.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "server/trainers/boosting/public_guard.h"
+#include "server/trainers/boosting/public/public_guard.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "server/trainers/boosting/public_lines.h"
+#include "server/trainers/boosting/public/public_lines.h"
 
 #include <algorithm>
 #include <array>
