@@ -7,16 +7,15 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "common/base/public_random.h"
 #include "common/base/status_macros.h"
 #include "common/terms/terms.h"
+#include "server/curator/estimation/labels/label_folds.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/number_labels.h"
 
 namespace coppice::curator {
 namespace {
 
-constexpr size_t kLabelFolds = 3;
 constexpr uint64_t kLabelFoldSeed = 0x626f6f7374;  // any public number
 constexpr uint32_t kRoundsPerStage = 10;
 constexpr size_t kMostStages = 20;
@@ -30,8 +29,6 @@ constexpr double kLeastCurvature = 1e-3;
 // In units of a report's noise. Found on the development sets; half and double were not measured.
 constexpr double kScoreRidge = 5;
 constexpr double kNumberRidge = 20;
-constexpr double kScoreMinLeaf = 10;
-constexpr double kScoreMinLeafReports = 20;
 
 bool AreNumbers(const LabelReports& reports) { return reports.rows->schema().target().has_value(); }
 
@@ -65,11 +62,7 @@ double NumberNoise(const LabelReports& reports, const std::vector<double>& start
 }
 
 BoostOptions ScoreOptions(size_t reports, double ridge, double noise) {
-  const double tenth = std::floor(static_cast<double>(reports) / 10);
-  return {.rate = 0.1,
-          .ridge = ridge * noise,
-          .min_leaf = std::max(
-              1.0, std::min(tenth, std::max(kScoreMinLeafReports, kScoreMinLeaf * noise)))};
+  return {.rate = 0.1, .ridge = ridge * noise, .min_leaf = LeastReportsOfLeaf(reports, noise)};
 }
 
 // Turns one row's scores into probabilities, in place. A number's score is the answer.
@@ -108,22 +101,18 @@ class LabelBooster {
   // `start` are the scores at the reports' rows. At most `most_trees` are grown.
   LabelBooster(const LabelReports& reports, RowColumns start, const BoostOptions& options,
                size_t most_trees)
-      : most_stages_(std::min(kMostStages, most_trees / (kLabelFolds * kRoundsPerStage))),
+      : most_stages_(std::min(kMostStages, most_trees / (LabelFolds::kCount * kRoundsPerStage))),
         reports_(reports),
         rows_(*reports.rows),
         bins_(rows_),
         start_(std::move(start)),
         options_(options),
-        fold_of_(rows_.num_rows()),
+        fold_of_(rows_.num_rows(), kLabelFoldSeed),
         gradients_(start_),
         curvatures_(start_) {
-    PublicRandom random(kLabelFoldSeed);
-    for (uint32_t& fold : fold_of_) fold = static_cast<uint32_t>(random.Below(kLabelFolds));
-    for (BoostedFold& fold : folds_) fold.scores = start_;
-    for (uint32_t i = 0; i < fold_of_.size(); ++i) {
-      for (size_t q = 0; q < kLabelFolds; ++q) {
-        if (fold_of_[i] != q) folds_[q].subset.push_back(i);
-      }
+    for (size_t q = 0; q < folds_.size(); ++q) {
+      folds_[q].subset = fold_of_.Boosting(q);
+      folds_[q].scores = start_;
     }
   }
 
@@ -135,7 +124,7 @@ class LabelBooster {
       for (BoostedFold& fold : folds_) COPPICE_RETURN_IF_ERROR(Advance(fold, cancel));
       const std::array<HeldOutGain, kShares.size()> gains = Gains();
       for (size_t a = 0; a < kShares.size(); ++a) {
-        const double gain = gains[a].LessErrors(static_cast<double>(fold_of_.size()));
+        const double gain = gains[a].LessErrors(static_cast<double>(fold_of_.reports()));
         if (gain <= most) continue;
         most = gain;
         best_stage = stage;
@@ -188,7 +177,7 @@ class LabelBooster {
   std::array<HeldOutGain, kShares.size()> Gains() const {
     std::array<HeldOutGain, kShares.size()> gains;
     std::vector<double> p(start_.size());
-    for (size_t row = 0; row < fold_of_.size(); ++row) {
+    for (size_t row = 0; row < fold_of_.reports(); ++row) {
       const RowColumns& scores = folds_[fold_of_[row]].scores;
       const auto error = [&](double share) {
         for (size_t k = 0; k < p.size(); ++k) {
@@ -207,8 +196,7 @@ class LabelBooster {
     return gains;
   }
 
-  // Sets the held-out scores, and the scores' variance. Two folds share half of their reports, so
-  // their mean has four thirds of the variance seen between them.
+  // Sets the held-out scores, and the scores' variance.
   void SetScores(LabelBoost& best) {
     for (BoostedFold& fold : folds_) {
       fold.trees.resize(std::min<size_t>(fold.trees.size(), best.rounds));
@@ -216,17 +204,14 @@ class LabelBooster {
       for (const BoostedTree& tree : fold.trees) AddTree(tree, rows_, fold.scores);
     }
     best.held_out = start_;
-    best.variance = RowColumns(start_.size(), std::vector<double>(fold_of_.size()));
+    best.variance = RowColumns(start_.size(), std::vector<double>(fold_of_.reports()));
     for (size_t k = 0; k < start_.size(); ++k) {
-      for (size_t row = 0; row < fold_of_.size(); ++row) {
+      for (size_t row = 0; row < fold_of_.reports(); ++row) {
         const double held_out = folds_[fold_of_[row]].scores[k][row];
         best.held_out[k][row] += best.share * (held_out - start_[k][row]);
-        double sum = 0, squares = 0;
-        for (const BoostedFold& fold : folds_) sum += fold.scores[k][row];
-        for (const BoostedFold& fold : folds_) {
-          squares += std::pow(fold.scores[k][row] - sum / kLabelFolds, 2);
-        }
-        best.variance[k][row] = best.share * best.share * 4.0 / 3 * squares / (kLabelFolds - 1);
+        std::array<double, LabelFolds::kCount> scores;
+        for (size_t q = 0; q < scores.size(); ++q) scores[q] = folds_[q].scores[k][row];
+        best.variance[k][row] = best.share * best.share * VarianceOfMean(scores);
       }
     }
   }
@@ -234,7 +219,7 @@ class LabelBooster {
   void SetTrees(LabelBoost& best) {
     const bool are_numbers = AreNumbers(reports_);
     const double unit = are_numbers ? reports_.range->width() / kRangeDeviations : 1;
-    const double factor = best.share * unit / kLabelFolds;
+    const double factor = best.share * unit / LabelFolds::kCount;
     for (BoostedFold& fold : folds_) {
       for (BoostedTree& grown : fold.trees) {
         ScoreTree& tree = best.trees.emplace_back();
@@ -253,8 +238,8 @@ class LabelBooster {
   const RowBins bins_;
   const RowColumns start_;
   const BoostOptions options_;
-  std::vector<uint32_t> fold_of_;
-  std::array<BoostedFold, kLabelFolds> folds_;
+  const LabelFolds fold_of_;
+  std::array<BoostedFold, LabelFolds::kCount> folds_;
   RowColumns gradients_, curvatures_;  // of the fold that advances
 };
 

@@ -9,29 +9,24 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "server/curator/estimation/labels/label_folds.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/number_labels.h"
 
 namespace coppice::curator {
 namespace {
 
-// Each report is held out once: two thirds of them fit what the last third weighs.
-constexpr size_t kFolds = 3;
 constexpr uint64_t kFoldSeed = 0x6c6162656c73;  // any public number
-// In units of reports without noise.
-constexpr double kRidge = 20;
-constexpr double kMinLeaf = 10;
-constexpr double kMinLeafReports = 20;
+constexpr double kRidge = 20;                   // in units of reports without noise
 constexpr double kMiddlePlace = 0.5;
 
 struct FoldPredictions {
   std::vector<BoostedTree> trees;
   RowColumns predicted;  // at all rows
 };
-using Folds = std::array<FoldPredictions, kFolds>;
+using Folds = std::array<FoldPredictions, LabelFolds::kCount>;
 
 Status CheckLabelReports(const AdditiveForest& offset, const LabelReports& reports) {
   const uint32_t classes = reports.rows == nullptr ? 0 : reports.rows->schema().num_outputs();
@@ -91,26 +86,21 @@ double MeanSquare(const RowColumns& margins) {
 }
 
 BoostOptions OptionsFor(size_t reports, double noise) {
-  const double tenth = std::floor(static_cast<double>(reports) / 10);
-  return {.ridge = kRidge * noise,
-          .min_leaf = std::max(1.0, std::min(tenth, std::max(kMinLeafReports, kMinLeaf * noise)))};
+  return {.ridge = kRidge * noise, .min_leaf = LeastReportsOfLeaf(reports, noise)};
 }
 
-StatusOr<Folds> BoostFolds(const LabelReports& reports, const std::vector<uint32_t>& folds,
+StatusOr<Folds> BoostFolds(const LabelReports& reports, const LabelFolds& folds,
                            const RowColumns& left, double noise, const CancelCheck& cancel) {
   const RowBins bins(*reports.rows);
-  const BoostOptions options = OptionsFor(folds.size(), noise);
+  const BoostOptions options = OptionsFor(folds.reports(), noise);
   Folds result;
-  for (size_t q = 0; q < kFolds; ++q) {
-    std::vector<uint32_t> subset;
-    for (uint32_t i = 0; i < folds.size(); ++i) {
-      if (folds[i] != q) subset.push_back(i);
-    }
+  for (size_t q = 0; q < result.size(); ++q) {
     RowColumns rest = left;
-    COPPICE_ASSIGN_OR_RETURN(result[q].trees, Boost(bins, subset, options, rest, cancel));
+    COPPICE_ASSIGN_OR_RETURN(result[q].trees,
+                             Boost(bins, folds.Boosting(q), options, rest, cancel));
     result[q].predicted = left;
     for (size_t k = 0; k < left.size(); ++k) {
-      for (size_t i = 0; i < folds.size(); ++i) result[q].predicted[k][i] -= rest[k][i];
+      for (size_t i = 0; i < folds.reports(); ++i) result[q].predicted[k][i] -= rest[k][i];
     }
   }
   return result;
@@ -124,11 +114,11 @@ double VarianceAlong(size_t columns, double noise) {
 }
 
 // The share alpha of the header's file comment.
-double AlphaOf(const Folds& boosted, const std::vector<uint32_t>& folds, const RowColumns& left,
+double AlphaOf(const Folds& boosted, const LabelFolds& folds, const RowColumns& left,
                double noise) {
   double confirmed = 0, squares = 0;
   for (size_t k = 0; k < left.size(); ++k) {
-    for (size_t i = 0; i < folds.size(); ++i) {
+    for (size_t i = 0; i < folds.reports(); ++i) {
       const double held_out = boosted[folds[i]].predicted[k][i];
       confirmed += held_out * left[k][i];
       squares += held_out * held_out;
@@ -147,14 +137,13 @@ struct Candidate {
   double alpha = 0;
 
   // The held-out residual of a report's margin.
-  double LeftOf(const std::vector<uint32_t>& folds, size_t column, size_t i) const {
+  double LeftOf(const LabelFolds& folds, size_t column, size_t i) const {
     return offsets.left[column][i] - alpha * boosted[folds[i]].predicted[column][i];
   }
 };
 
 StatusOr<Candidate> BoostFrom(AdditiveForest offset, const LabelReports& reports,
-                              const std::vector<uint32_t>& folds, double noise,
-                              const CancelCheck& cancel) {
+                              const LabelFolds& folds, double noise, const CancelCheck& cancel) {
   Candidate result{.offset = std::move(offset), .offsets = {}, .boosted = {}};
   result.offsets = SubtractOffset(result.offset, reports);
   COPPICE_ASSIGN_OR_RETURN(result.boosted,
@@ -165,12 +154,12 @@ StatusOr<Candidate> BoostFrom(AdditiveForest offset, const LabelReports& reports
 
 // Whether held-out reports show by more than a standard error that `other` has less squared error.
 // The difference of two sums of squares is unbiased, with variance 4 v sum (r - r')^2.
-bool IsBetter(const Candidate& other, const Candidate& first, const std::vector<uint32_t>& folds,
+bool IsBetter(const Candidate& other, const Candidate& first, const LabelFolds& folds,
               double noise) {
   const size_t columns = first.offsets.left.size();
   double gain = 0, apart = 0;
   for (size_t k = 0; k < columns; ++k) {
-    for (size_t i = 0; i < folds.size(); ++i) {
+    for (size_t i = 0; i < folds.reports(); ++i) {
       const double a = first.LeftOf(folds, k, i), b = other.LeftOf(folds, k, i);
       gain += a * a - b * b;
       apart += (a - b) * (a - b);
@@ -180,12 +169,12 @@ bool IsBetter(const Candidate& other, const Candidate& first, const std::vector<
 }
 
 RowColumns HeldOutOf(const Candidate& candidate, const LabelReports& reports,
-                     const std::vector<uint32_t>& folds) {
+                     const LabelFolds& folds) {
   const size_t columns = reports.margins.size();
   const uint32_t outputs = reports.rows->schema().num_outputs();
   RowColumns result(columns);
   std::vector<double> p(outputs);
-  for (size_t i = 0; i < folds.size(); ++i) {
+  for (size_t i = 0; i < folds.reports(); ++i) {
     for (size_t k = 0; k < columns; ++k) {
       const double margin = reports.margins[k][i] - candidate.LeftOf(folds, k, i);
       p[ClassOf(k, columns)] = 1.0 / outputs + margin / MarginScale(reports.rows->schema());
@@ -201,21 +190,16 @@ bool KnowsNothing(const AdditiveForest& offset) {
   return offset.forest.size() == 1 && offset.forest[0].num_leaves() == 1;
 }
 
-// Variance of the score at each row, in margins. Two folds share half of their reports, so their
-// mean has four thirds of the variance seen between them. The share of the offset that alpha leaves
-// keeps its error.
+// Variance of the score at each row, in margins. The share of the offset that alpha leaves keeps
+// its error.
 std::vector<double> ScoreVariance(const Folds& boosted, double alpha,
                                   std::vector<double> offset_variance) {
   for (size_t i = 0; i < offset_variance.size(); ++i) {
     double most = 0;
     for (size_t k = 0; k < boosted[0].predicted.size(); ++k) {
-      double sum = 0, squares = 0;
-      for (const FoldPredictions& fold : boosted) sum += fold.predicted[k][i];
-      for (const FoldPredictions& fold : boosted) {
-        const double off = fold.predicted[k][i] - sum / kFolds;
-        squares += off * off;
-      }
-      most = std::max(most, 4.0 / 3 * squares / (kFolds - 1));
+      std::array<double, LabelFolds::kCount> scores;
+      for (size_t q = 0; q < scores.size(); ++q) scores[q] = boosted[q].predicted[k][i];
+      most = std::max(most, VarianceOfMean(scores));
     }
     offset_variance[i] = (1 - alpha) * (1 - alpha) * offset_variance[i] + alpha * alpha * most;
   }
@@ -280,7 +264,7 @@ void AddBoosted(Folds boosted, double alpha, const Schema& schema, AdditiveFores
   double trees = offset_trees;
   for (const FoldPredictions& fold : boosted) trees += static_cast<double>(fold.trees.size());
   WidenOffset(trees / offset_trees, model);
-  const double factor = trees * alpha / (kFolds * MarginScale(schema));
+  const double factor = trees * alpha / (LabelFolds::kCount * MarginScale(schema));
   for (FoldPredictions& fold : boosted) {
     for (BoostedTree& tree : fold.trees)
       AppendBoosted(std::move(tree), schema.num_outputs(), factor, model);
@@ -330,9 +314,7 @@ StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const LabelRepor
   COPPICE_RETURN_IF_ERROR(CheckLabelReports(offset, reports));
   LabelOnlyFit fit{.model = std::move(offset), .noise_per_report = MeanSquare(reports.margins)};
   if (reports.rows->num_rows() == 0) return fit;
-  PublicRandom random(kFoldSeed);
-  std::vector<uint32_t> folds(reports.rows->num_rows());
-  for (uint32_t& fold : folds) fold = static_cast<uint32_t>(random.Below(kFolds));
+  const LabelFolds folds(reports.rows->num_rows(), kFoldSeed);
   const double noise = fit.noise_per_report;
   COPPICE_ASSIGN_OR_RETURN(Candidate best,
                            BoostFrom(std::move(fit.model), reports, folds, noise, cancel));
