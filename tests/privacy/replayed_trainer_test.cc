@@ -21,6 +21,8 @@ namespace {
 
 using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
+constexpr uint64_t kDelta = 1'000'000'000'000;  // a millionth, in 1e-18
+
 struct Spent {
   double largest_part = 0;  // of a sensitivity, in any release after the first
   size_t releases = 0;
@@ -90,6 +92,38 @@ Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour
   return spent;
 }
 
+// All that was asked for is spent, and no more. What is not spent in epsilon is spent in rho; the
+// delta belongs to rho alone, once.
+void ExpectSpendsAll(const Spent& spent, const trainers::TrainOptions& options) {
+  const uint64_t epsilon = options.epsilon->nanos();
+  if (spent.picos == 0) {
+    EXPECT_LE(spent.nanos, epsilon);
+    EXPECT_GT(spent.nanos + 1000, epsilon) << "wasted";
+    return;
+  }
+  const Budget rest = *Budget::FromNanos(epsilon - spent.nanos);
+  const auto most = static_cast<double>(Rho::Implying(rest, options.delta_atto)->picos());
+  EXPECT_LE(static_cast<double>(spent.picos), most);
+  EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
+}
+
+// Epsilon alone, epsilon and a delta, and the same added up as rho.
+std::vector<trainers::TrainOptions> WithAndWithoutDelta(const char* epsilon, uint64_t delta_atto) {
+  const trainers::TrainOptions pure{
+      .epsilon = *Budget::Parse(epsilon), .delta_atto = 0, .settings = {}};
+  trainers::TrainOptions approximate = pure;
+  approximate.delta_atto = delta_atto;
+  trainers::TrainOptions in_rho = approximate;
+  in_rho.concentrated = true;
+  return {pure, approximate, in_rho};
+}
+
+std::shared_ptr<const Schema> NumericClasses(uint32_t features, uint32_t classes) {
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  return std::make_shared<const Schema>(*Schema::Create(NumericFeatures(features), "label",
+                                                        {names.begin(), names.begin() + classes}));
+}
+
 // `table` with one row more, at the ends of all ranges.
 Table WithARow(const Table& table, uint32_t label, bool high) {
   Table more = table;
@@ -115,8 +149,7 @@ TEST_P(ReplayedTrainerTest, NoReleaseMovesByMoreThanItsNoiseIsForAndAllTogetherC
     const trainers::TrainOptions options{
         .epsilon = *Budget::Parse("1"), .delta_atto = 0, .settings = {}};
     const Spent spent = RunTwice("logistic", table, neighbour, options, seed);
-    EXPECT_LE(spent.nanos, options.epsilon->nanos());
-    EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+    ExpectSpendsAll(spent, options);
     EXPECT_EQ(spent.picos, 0u);
     // With lines there are 17: the number of rows, moments, eight steps, seven columns.
     fits_lines = fits_lines || spent.releases == 17;
@@ -127,16 +160,12 @@ TEST_P(ReplayedTrainerTest, NoReleaseMovesByMoreThanItsNoiseIsForAndAllTogetherC
 }
 
 TEST_P(ReplayedTrainerTest, NoReleaseCostsMoreThanItsRho) {
-  const auto schema = std::make_shared<const Schema>(
-      *Schema::Create(NumericFeatures(60), "label",
-                      GetParam() == 2 ? std::vector<std::string>{"a", "b"}
-                                      : std::vector<std::string>{"a", "b", "c"}));
+  const auto schema = NumericClasses(60, GetParam());
   double most = 0;
   for (const uint64_t rows : {20u, 5000u}) {
     const Table table = RandomTable(schema, {.rows = rows}, 5);
-    const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
-                                         .delta_atto = 1'000'000'000'000,
-                                         .settings = {{"lines", "0.5"}}};
+    const trainers::TrainOptions options{
+        .epsilon = *Budget::Parse("1"), .delta_atto = kDelta, .settings = {{"lines", "0.5"}}};
     const Spent spent = RunTwice("logistic", table, WithARow(table, 1, true), options, 5);
     const Budget weights = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
     const Rho rho = *Rho::Implying(weights, options.delta_atto);
@@ -151,18 +180,15 @@ TEST_P(ReplayedTrainerTest, NoReleaseCostsMoreThanItsRho) {
 // A level's nodes divide the rows, so only one node of a level may differ, and it is the one that
 // counts: all shares are those of the dearest node of every level.
 TEST_P(ReplayedTrainerTest, AutoCostsNoMoreThanEpsilonWithAndWithoutLines) {
-  const auto schema = std::make_shared<const Schema>(
-      *Schema::Create(NumericFeatures(3), "label",
-                      GetParam() == 2 ? std::vector<std::string>{"a", "b"}
-                                      : std::vector<std::string>{"a", "b", "c"}));
+  const auto schema = NumericClasses(3, GetParam());
   const trainers::TrainOptions options{
       .epsilon = *Budget::Parse("2"), .delta_atto = 0, .settings = {}};
   for (const uint64_t rows : {20u, 6000u}) {
     const Table table = RandomTable(schema, {.rows = rows, .unlabelled = 0.1}, rows);
     const Spent spent =
         RunTwice("auto", table, WithARow(table, 0, rows > 1000), options, /*seed=*/7);
-    EXPECT_LE(spent.nanos, options.epsilon->nanos());
-    EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+    ExpectSpendsAll(spent, options);
+    EXPECT_EQ(spent.picos, 0u);
     EXPECT_GT(spent.largest_part, 0.8);
     // The number of rows, bounds, and for each of two trees four levels: 15 nodes' splits and 4
     // measurements. With two classes, their odds, moments and eight steps come before.
@@ -187,29 +213,14 @@ TEST(ReplayedNumbersTest, FewNumbersCostWhatWasAskedFor) {
   constexpr uint64_t kThousandth = 1'000'000'000'000'000;
   double most = 0;
   std::set<size_t> counts;
-  for (const uint64_t delta : {uint64_t{0}, kThousandth}) {
+  for (const trainers::TrainOptions& options : WithAndWithoutDelta("1", kThousandth)) {
     for (const uint64_t rows : {0u, 60u, 260u, 600u, 1400u}) {
-      for (const bool states_rho : {false, true}) {
-        if (states_rho && delta == 0) continue;
-        const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
-                                             .delta_atto = delta,
-                                             .concentrated = states_rho,
-                                             .settings = {}};
-        const Table table = RandomTable(schema, {.rows = rows}, rows);
-        const Spent spent =
-            RunTwice("auto", table, WithANumber(table, rows % 200 > 0), options, /*seed=*/7);
-        most = std::max(most, spent.largest_part);
-        counts.insert(spent.releases);
-        if (spent.picos == 0) {
-          EXPECT_LE(spent.nanos, options.epsilon->nanos());
-          EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
-          continue;
-        }
-        const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
-        const auto whole = static_cast<double>(Rho::Implying(rest, delta)->picos());
-        EXPECT_LE(static_cast<double>(spent.picos), whole);
-        EXPECT_GT(static_cast<double>(spent.picos), 0.999 * whole) << "wasted";
-      }
+      const Table table = RandomTable(schema, {.rows = rows}, rows);
+      const Spent spent =
+          RunTwice("auto", table, WithANumber(table, rows % 200 > 0), options, /*seed=*/7);
+      most = std::max(most, spent.largest_part);
+      counts.insert(spent.releases);
+      ExpectSpendsAll(spent, options);
     }
   }
   EXPECT_GT(most, 0.97) << "noise is for more than a row can do";
@@ -222,28 +233,15 @@ TEST(ReplayedNumbersTest, FewNumbersCostWhatWasAskedFor) {
 TEST(ReplayedNumbersTest, NumbersWithLinesCostWhatWasAskedFor) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::CreateRegression(NumericFeatures(3), "price", {.min = -2, .max = 6}));
-  for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
-    for (const bool states_rho : {false, true}) {
-      if (states_rho && delta == 0) continue;
-      const trainers::TrainOptions options{.epsilon = *Budget::Parse("2"),
-                                           .delta_atto = delta,
-                                           .concentrated = states_rho,
-                                           .settings = {}};
-      const Table table = RandomTable(schema, {.rows = 6000}, 4);
-      const Spent spent = RunTwice("auto", table, WithANumber(table, delta > 0), options, 3);
-      EXPECT_GT(spent.largest_part, 0.95) << "noise is for more than a row can do";
-      // The number of rows, the middle, the reach, one leaf, moments and eight steps come first.
-      EXPECT_GT(spent.releases, 13u + 8u);
-      if (delta == 0) {
-        EXPECT_LE(spent.nanos, options.epsilon->nanos());
-        EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
-        continue;
-      }
-      const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
-      const auto whole = static_cast<double>(Rho::Implying(rest, delta)->picos());
-      EXPECT_LE(static_cast<double>(spent.picos), whole);
-      EXPECT_GT(static_cast<double>(spent.picos), 0.999 * whole) << "wasted";
-    }
+  for (const trainers::TrainOptions& options : WithAndWithoutDelta("2", kDelta)) {
+    const bool has_delta = options.delta_atto > 0;
+    const Table table = RandomTable(schema, {.rows = 6000}, 4);
+    const Spent spent = RunTwice("auto", table, WithANumber(table, has_delta), options, 3);
+    EXPECT_GT(spent.largest_part, 0.95) << "noise is for more than a row can do";
+    // The number of rows, the middle, the reach, one leaf, moments and eight steps come first.
+    EXPECT_GT(spent.releases, 13u + 8u);
+    EXPECT_EQ(spent.picos > 0, has_delta);
+    ExpectSpendsAll(spent, options);
   }
 }
 
@@ -252,33 +250,18 @@ TEST_P(ReplayedTrainerTest, AutoWithPublicRowsCostsWhatWasAskedFor) {
   const auto schema = MixedClasses(GetParam());
   double most = 0;
   for (const uint64_t public_rows : {30u, 120u}) {
-    for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
-      for (const bool states_rho : {false, true}) {
-        if (states_rho && delta == 0) continue;
-        for (const uint64_t rows : {0u, 40u, 3000u}) {
-          trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
-                                         .delta_atto = delta,
-                                         .concentrated = states_rho,
-                                         .settings = {}};
-          options.public_rows =
-              std::make_shared<const Table>(RandomTable(schema, {.rows = public_rows}, 9));
-          const Table table = RandomTable(schema, {.rows = rows, .unlabelled = 0.1}, rows + 1);
-          const Spent spent =
-              RunTwice("auto", table, WithARow(table, 1, rows > 1000), options, /*seed=*/rows);
-          most = std::max(most, spent.largest_part);
-          if (rows == 3000) {
-            EXPECT_GT(spent.releases, public_rows >= 50 ? 8u : 4u);
-          }
-          if (spent.picos == 0) {
-            EXPECT_LE(spent.nanos, options.epsilon->nanos());
-            EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
-            continue;
-          }
-          const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
-          const auto whole = static_cast<double>(Rho::Implying(rest, delta)->picos());
-          EXPECT_LE(static_cast<double>(spent.picos), whole);
-          EXPECT_GT(static_cast<double>(spent.picos), 0.999 * whole) << "wasted";
+    for (trainers::TrainOptions& options : WithAndWithoutDelta("1", kDelta)) {
+      options.public_rows =
+          std::make_shared<const Table>(RandomTable(schema, {.rows = public_rows}, 9));
+      for (const uint64_t rows : {0u, 40u, 3000u}) {
+        const Table table = RandomTable(schema, {.rows = rows, .unlabelled = 0.1}, rows + 1);
+        const Spent spent =
+            RunTwice("auto", table, WithARow(table, 1, rows > 1000), options, /*seed=*/rows);
+        most = std::max(most, spent.largest_part);
+        if (rows == 3000) {
+          EXPECT_GT(spent.releases, public_rows >= 50 ? 8u : 4u);
         }
+        ExpectSpendsAll(spent, options);
       }
     }
   }
@@ -288,14 +271,9 @@ TEST_P(ReplayedTrainerTest, AutoWithPublicRowsCostsWhatWasAskedFor) {
 // If costs are added up as rho, the rho spent is the one that the plan states, for any number of
 // rows.
 TEST_P(ReplayedTrainerTest, AutoKeepsToTheRhoThatItStates) {
-  const auto schema = std::make_shared<const Schema>(
-      *Schema::Create(NumericFeatures(3), "label",
-                      GetParam() == 2 ? std::vector<std::string>{"a", "b"}
-                                      : std::vector<std::string>{"a", "b", "c"}));
-  const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
-                                       .delta_atto = 1'000'000'000'000,
-                                       .concentrated = true,
-                                       .settings = {}};
+  const auto schema = NumericClasses(3, GetParam());
+  const trainers::TrainOptions options{
+      .epsilon = *Budget::Parse("1"), .delta_atto = kDelta, .concentrated = true, .settings = {}};
   const std::vector<Release> plan = *(*trainers::FindTrainer("auto"))->Plan(*schema, options);
   ASSERT_EQ(plan.size(), 2u);
   const auto stated = static_cast<double>(plan[1].rho_pico);
@@ -359,7 +337,7 @@ TEST_P(ReplayedWideTest, NarrowerBoundsCostNoMoreThanWasAskedFor) {
     more.Append(row, 0);
   }
   const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
-                                       .delta_atto = mode.delta ? 1'000'000'000'000u : 0u,
+                                       .delta_atto = mode.delta ? kDelta : 0,
                                        .concentrated = mode.states_rho,
                                        .settings = {}};
   const TwoRuns runs = AskTwice("auto", table, more, options, /*seed=*/3);
@@ -372,57 +350,35 @@ TEST_P(ReplayedWideTest, NarrowerBoundsCostNoMoreThanWasAskedFor) {
   EXPECT_GE(windows, 5u) << "two columns in two steps each, and \"none\"";
   EXPECT_EQ(moved, windows) << "the row is in some window of every selection";
   const Spent spent = RunTwice("auto", table, more, options, /*seed=*/3);
-  if (spent.picos == 0) {
-    EXPECT_LE(spent.nanos, options.epsilon->nanos());
-    EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
-    return;
-  }
-  const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
-  const auto most = static_cast<double>(Rho::Implying(rest, options.delta_atto)->picos());
-  EXPECT_LE(static_cast<double>(spent.picos), most);
-  EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
+  ExpectSpendsAll(spent, options);
 }
 
 // In a wide table of numbers whose classes lie apart, their means are released first, and how steep
 // they are; where they lie near each other, the first of these alone.
 TEST(ReplayedDirectionsTest, DirectionsCostNoMoreThanWasAskedFor) {
-  const auto schema = std::make_shared<const Schema>(
-      *Schema::Create(NumericFeatures(20), "label", {"a", "b", "c", "d"}));
+  const auto schema = NumericClasses(20, 4);
   for (const double apart : {0.02, 0.4}) {
-    for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
-      for (const bool states_rho : {false, true}) {
-        if (states_rho && delta == 0) continue;
-        Table table(schema);
-        for (uint32_t i = 0; i < 6000; ++i) {
-          Row row;
-          for (uint32_t f = 0; f < 20; ++f) {
-            row.push_back(0.5 + (f % 4 == i % 4 ? apart : -apart) + 0.005 * ((i * 7 + f * 5) % 19));
-          }
-          table.Append(row, i % 4);
-        }
-        const trainers::TrainOptions options{.epsilon = *Budget::Parse("4"),
-                                             .delta_atto = delta,
-                                             .concentrated = states_rho,
-                                             .settings = {}};
-        const Table more = WithARow(table, 1, delta > 0);
-        const TwoRuns runs = AskTwice("auto", table, more, options, /*seed=*/3);
-        const auto selects_steepness = [](const ReleaseRequest& request) {
-          return request.selects && request.sums.size() == 10;
-        };
-        EXPECT_EQ(std::count_if(runs.first.begin(), runs.first.end(), selects_steepness),
-                  apart > 0.1 ? 1 : 0);
-        const Spent spent = RunTwice("auto", table, more, options, /*seed=*/3);
-        EXPECT_GT(spent.largest_part, 0.7) << "noise is for more than a row can do";
-        if (delta == 0) {
-          EXPECT_LE(spent.nanos, options.epsilon->nanos());
-          EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
-          continue;
-        }
-        const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
-        const auto most = static_cast<double>(Rho::Implying(rest, delta)->picos());
-        EXPECT_LE(static_cast<double>(spent.picos), most);
-        EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
+    Table table(schema);
+    for (uint32_t i = 0; i < 6000; ++i) {
+      Row row;
+      for (uint32_t f = 0; f < 20; ++f) {
+        row.push_back(0.5 + (f % 4 == i % 4 ? apart : -apart) + 0.005 * ((i * 7 + f * 5) % 19));
       }
+      table.Append(row, i % 4);
+    }
+    for (const trainers::TrainOptions& options : WithAndWithoutDelta("4", kDelta)) {
+      const bool has_delta = options.delta_atto > 0;
+      const Table more = WithARow(table, 1, has_delta);
+      const TwoRuns runs = AskTwice("auto", table, more, options, /*seed=*/3);
+      const auto selects_steepness = [](const ReleaseRequest& request) {
+        return request.selects && request.sums.size() == 10;
+      };
+      EXPECT_EQ(std::count_if(runs.first.begin(), runs.first.end(), selects_steepness),
+                apart > 0.1 ? 1 : 0);
+      const Spent spent = RunTwice("auto", table, more, options, /*seed=*/3);
+      EXPECT_GT(spent.largest_part, 0.7) << "noise is for more than a row can do";
+      EXPECT_EQ(spent.picos > 0, has_delta);
+      ExpectSpendsAll(spent, options);
     }
   }
 }
@@ -474,7 +430,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, ReplayedAutoTest,
 TEST_P(ReplayedAutoTest, CostsNoMoreThanWasAskedFor) {
   const AutoMode& mode = GetParam();
   const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
-                                       .delta_atto = mode.delta ? 1'000'000'000'000u : 0u,
+                                       .delta_atto = mode.delta ? kDelta : 0,
                                        .concentrated = mode.concentrated,
                                        .settings = {}};
   const Table table = Colours(mode.classes, mode.rows, mode.rare);
@@ -485,17 +441,7 @@ TEST_P(ReplayedAutoTest, CostsNoMoreThanWasAskedFor) {
         RunTwice("auto", table, WithARow(table, seed % mode.classes, seed % 2 == 0), options, seed);
     largest = std::max(largest, spent.largest_part);
     in_rho = in_rho || spent.picos > 0;
-    const uint64_t epsilon = options.epsilon->nanos();
-    if (spent.picos == 0) {
-      EXPECT_LE(spent.nanos, epsilon);
-      EXPECT_GT(spent.nanos + 1000, epsilon) << "wasted";
-      continue;
-    }
-    // What is not spent in epsilon is spent in rho; the delta belongs to rho alone, once.
-    const Budget rest = *Budget::FromNanos(epsilon - spent.nanos);
-    const auto most = static_cast<double>(Rho::Implying(rest, options.delta_atto)->picos());
-    EXPECT_LE(static_cast<double>(spent.picos), most);
-    EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
+    ExpectSpendsAll(spent, options);
   }
   EXPECT_EQ(in_rho, mode.delta);
   EXPECT_GT(largest, 0.8) << "noise is for more than a row can do";
@@ -509,26 +455,12 @@ TEST_P(ReplayedTrainerTest, AutoCostsNoMoreThanEpsilonWithVisits) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("code", codes), Categorical("place", codes), Numeric("x", 0, 1)},
                       "label", {names.begin(), names.begin() + GetParam()}));
-  for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
-    for (const bool states_rho : {false, true}) {
-      if (states_rho && delta == 0) continue;
-      const trainers::TrainOptions options{.epsilon = *Budget::Parse("2"),
-                                           .delta_atto = delta,
-                                           .concentrated = states_rho,
-                                           .settings = {}};
-      const Table table = RandomTable(schema, {.rows = 4000, .unlabelled = 0.1}, 3);
-      const Spent spent = RunTwice("auto", table, WithARow(table, 1, delta > 0), options, 5);
-      EXPECT_GT(spent.largest_part, 0.9) << "noise is for more than a row can do";
-      if (spent.picos == 0) {
-        EXPECT_LE(spent.nanos, options.epsilon->nanos());
-        EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
-        continue;
-      }
-      const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
-      const auto most = static_cast<double>(Rho::Implying(rest, delta)->picos());
-      EXPECT_LE(static_cast<double>(spent.picos), most);
-      EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
-    }
+  for (const trainers::TrainOptions& options : WithAndWithoutDelta("2", kDelta)) {
+    const Table table = RandomTable(schema, {.rows = 4000, .unlabelled = 0.1}, 3);
+    const Spent spent =
+        RunTwice("auto", table, WithARow(table, 1, options.delta_atto > 0), options, 5);
+    EXPECT_GT(spent.largest_part, 0.9) << "noise is for more than a row can do";
+    ExpectSpendsAll(spent, options);
   }
 }
 
@@ -538,7 +470,7 @@ TEST(ReplayedWeightsTest, OnlyReleasedSumsDecideWeights) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("colour", {"red", "green", "blue"}), Numeric("x", 0, 1)},
                       "label", {"no", "yes"}));
-  for (const uint64_t delta : {uint64_t{0}, uint64_t{1'000'000'000'000}}) {
+  for (const uint64_t delta : {uint64_t{0}, kDelta}) {
     const trainers::TrainOptions options{
         .epsilon = *Budget::Parse("4"), .delta_atto = delta, .settings = {}};
     double largest = 0;
@@ -563,7 +495,7 @@ TEST(ReplayedWeightsTest, OnlyReleasedSumsDecideWeights) {
 TEST_P(ReplayedTrainerTest, LazyBbCostsNoMoreThanItsRho) {
   const auto schema = MixedClasses(GetParam());
   const trainers::TrainOptions options{
-      .epsilon = *Budget::Parse("1"), .delta_atto = 1'000'000'000'000, .settings = {}};
+      .epsilon = *Budget::Parse("1"), .delta_atto = kDelta, .settings = {}};
   for (const size_t splits : {0u, 3u}) {  // 0: one rule
     trainers::TrainOptions more = options;
     more.settings = {{"rounds", "41"}};
