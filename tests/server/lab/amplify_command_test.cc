@@ -1,47 +1,28 @@
 // coppice-lab amplify as a script sees it.
 
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
+#include "tests/support/run_line.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::lab {
 namespace {
 
+using ::coppice::testing::LineOutcome;
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-struct AmplifyOutcome {
-  int exit_code = -1;
-  std::string out;  // with stderr
-};
-
-AmplifyOutcome Amplify(const std::string& arguments) {
-  const char* folder = std::getenv("COPPICE_BIN_DIR");
-  const std::string command =
-      std::string(folder ? folder : ".") + "/coppice-lab amplify " + arguments + " 2>&1";
-  AmplifyOutcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
-    outcome.out.append(buffer, n);
-  }
-  const int status = pclose(pipe);
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
+LineOutcome Amplify(const std::string& arguments) {
+  return testing::RunLine("coppice-lab amplify " + arguments + " 2>&1");
 }
 
 TEST(AmplifyCommandTest, PrintsTheCentralEpsilonOfHonestReports) {
-  const AmplifyOutcome run =
+  const LineOutcome run =
       Amplify("--local-epsilon 2,4 --reports 100000 --delta 1e-6 --dishonest 0.1");
   EXPECT_EQ(run.exit_code, 0);
   const Budget local = *Budget::Parse("4");
@@ -52,7 +33,7 @@ TEST(AmplifyCommandTest, PrintsTheCentralEpsilonOfHonestReports) {
 }
 
 TEST(AmplifyCommandTest, JsonHasARowForEachPair) {
-  const AmplifyOutcome run =
+  const LineOutcome run =
       Amplify("--local-epsilon 1,2 --reports 1000,100000000 --dishonest 0 --json");
   ASSERT_EQ(run.exit_code, 0) << run.out;
   const json report = json::parse(run.out, nullptr, false);
@@ -64,7 +45,7 @@ TEST(AmplifyCommandTest, JsonHasARowForEachPair) {
 }
 
 TEST(AmplifyCommandTest, ReportsThatShowSomethingAreNotAmplified) {
-  const AmplifyOutcome run = Amplify(
+  const LineOutcome run = Amplify(
       "--local-epsilon 2 --reports 10000 --mechanism window_response --leaves 1 --classes 2");
   EXPECT_NE(run.exit_code, 0);
   EXPECT_THAT(run.out, HasSubstr("which shuffling does not hide"));
@@ -121,7 +102,7 @@ TEST(AmplifyCommandTest, OneAnswerIsAnObject) {
 
 TEST(AmplifyCommandTest, BadInputIsNamed) {
   const auto is_refused = [](const std::string& arguments, const char* why) {
-    const AmplifyOutcome run = Amplify(arguments);
+    const LineOutcome run = Amplify(arguments);
     EXPECT_NE(run.exit_code, 0) << arguments;
     EXPECT_THAT(run.out, HasSubstr(why)) << arguments;
   };

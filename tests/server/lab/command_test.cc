@@ -1,12 +1,9 @@
 // The program as a script sees it: exit codes, which stream gets what, the JSON.
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,38 +11,23 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/run_line.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice::lab {
 namespace {
 
+using ::coppice::testing::RunLine;
 using ::coppice::testing::TempDir;
+using Outcome = ::coppice::testing::LineOutcome;
 using nlohmann::json;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-};
-
 // Runs coppice-lab; `arguments` may redirect.
-Outcome Lab(const std::string& arguments) {
-  const char* folder = std::getenv("COPPICE_BIN_DIR");
-  Outcome outcome;
-  FILE* pipe =
-      popen((std::string(folder ? folder : ".") + "/coppice-lab " + arguments).c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
-    outcome.out.append(buffer, n);
-  }
-  const int status = pclose(pipe);
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
+Outcome Lab(const std::string& arguments) { return RunLine("coppice-lab " + arguments); }
 
 constexpr char kSmall[] = "local --synthetic private=300,public=40,test=100 --repeats 3 ";
 
@@ -274,16 +256,22 @@ TEST(LabCommandTest, ReadsFilesAndSplitsThem) {
   EXPECT_EQ(Lab(arguments + " --strict 2>/dev/null").exit_code, 1);
 }
 
-TEST(LabCommandTest, CentralCutsWholeNumbersAndTakesNoOthersIfStrict) {
-  const TempDir folder;
-  std::ofstream(folder.path() + "/schema.json")
+// Writes 400 rows of whole numbers, of which those above 4 say yes, and their schema.json. Returns
+// the file of rows.
+std::string WriteWholeNumbers(const std::string& folder) {
+  std::ofstream(folder + "/schema.json")
       << R"({"features":[{"name":"x","type":"numeric","min":0,"max":7,"integer":true}],)"
       << R"("label":"label","classes":["no","yes"]})";
-  const std::string file = folder.path() + "/rows.csv";
+  const std::string file = folder + "/rows.csv";
   std::ofstream rows(file);
   rows << "x,label\n";
   for (int i = 0; i < 400; ++i) rows << i % 8 << (i % 8 <= 4 ? ",no\n" : ",yes\n");
-  rows.close();
+  return file;
+}
+
+TEST(LabCommandTest, CentralCutsWholeNumbersAndTakesNoOthersIfStrict) {
+  const TempDir folder;
+  const std::string file = WriteWholeNumbers(folder.path());
   const std::string arguments = "central --algorithm auto --epsilon 4 --repeats 2 --json --strict" +
                                 std::string(" --data ") + file + " --test " + file + " --schema " +
                                 folder.path() + "/schema.json";
@@ -297,14 +285,7 @@ TEST(LabCommandTest, CentralCutsWholeNumbersAndTakesNoOthersIfStrict) {
 // With so little epsilon private rows say nothing; a share of them that is public says it all.
 TEST(LabCommandTest, CentralStartsFromPublicRows) {
   const TempDir folder;
-  std::ofstream(folder.path() + "/schema.json")
-      << R"({"features":[{"name":"x","type":"numeric","min":0,"max":7,"integer":true}],)"
-      << R"("label":"label","classes":["no","yes"]})";
-  const std::string file = folder.path() + "/rows.csv";
-  std::ofstream rows(file);
-  rows << "x,label\n";
-  for (int i = 0; i < 400; ++i) rows << i % 8 << (i % 8 <= 4 ? ",no\n" : ",yes\n");
-  rows.close();
+  const std::string file = WriteWholeNumbers(folder.path());
   const std::string arguments = " --repeats 2 --json --data " + file + " --schema " +
                                 folder.path() + "/schema.json --public ";
   for (const std::string& source : {std::string("0.25"), file}) {

@@ -1,9 +1,5 @@
 // coppice-lab curve as a script sees it: lines, sentences, files.
 
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/text.h"
+#include "tests/support/run_line.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -38,25 +35,10 @@ class CurveCommandTest : public ::testing::Test {
         0);
   }
 
-  struct Outcome {
-    int exit_code = -1;
-    std::string out;
-  };
+  using Outcome = testing::LineOutcome;
 
   static Outcome Run(const std::string& arguments) {
-    const char* folder = std::getenv("COPPICE_BIN_DIR");
-    Outcome outcome;
-    const std::string command =
-        std::string(folder ? folder : ".") + "/coppice-lab " + arguments + " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return outcome;
-    char buffer[4096];
-    for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
-      outcome.out.append(buffer, n);
-    }
-    const int status = pclose(pipe);
-    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return outcome;
+    return testing::RunLine("coppice-lab " + arguments + " 2>&1");
   }
 
   Outcome Curve(const std::string& flags) const {

@@ -1,9 +1,5 @@
 // coppice-lab plan for a relay's batches, as a script sees it.
 
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -11,42 +7,29 @@
 #include "common/base/text.h"
 #include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
+#include "tests/support/run_line.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_file.h"
 
 namespace coppice::lab {
 namespace {
 
+using ::coppice::testing::LineOutcome;
 using ::coppice::testing::TempFile;
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct PlanOutcome {
-  int exit_code = -1;
-  std::string out;  // with stderr
-};
-
-PlanOutcome RunPlanWith(const std::string& arguments) {
-  const std::string command =
-      StrCat(std::getenv("COPPICE_BIN_DIR"), "/coppice-lab plan ", arguments, " 2>&1");
-  PlanOutcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
-    outcome.out.append(buffer, n);
-  }
-  const int status = pclose(pipe);
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
+// With stderr in its output.
+LineOutcome RunPlanWith(const std::string& arguments) {
+  return testing::RunLine(StrCat("coppice-lab plan ", arguments, " 2>&1"));
 }
 
 class PlanBatchesTest : public ::testing::Test {
  protected:
-  PlanOutcome Plan(const std::string& arguments) const { return PlanWith(schema_, arguments); }
-  PlanOutcome PlanWith(const TempFile& schema, const std::string& arguments) const {
+  LineOutcome Plan(const std::string& arguments) const { return PlanWith(schema_, arguments); }
+  LineOutcome PlanWith(const TempFile& schema, const std::string& arguments) const {
     return RunPlanWith(
         StrCat("--public none --schema ", schema.path(), " --devices 1000 ", arguments));
   }
@@ -60,7 +43,7 @@ class PlanBatchesTest : public ::testing::Test {
 };
 
 TEST_F(PlanBatchesTest, EachStudyHasTheEpsilonOfItsBatch) {
-  const PlanOutcome run =
+  const LineOutcome run =
       Plan("--epsilon 2,4 --mechanism signed_hadamard --min-batch 100000 --delta 1e-8 --json");
   ASSERT_EQ(run.exit_code, 0) << run.out;
   const json plan = json::parse(run.out, nullptr, false);
@@ -113,7 +96,7 @@ TEST_F(PlanBatchesTest, WithoutARelayNothingIsSaidOfIt) {
 
 TEST_F(PlanBatchesTest, BadInputIsNamed) {
   const auto is_refused = [&](const std::string& arguments, const char* why) {
-    const PlanOutcome run = Plan(arguments);
+    const LineOutcome run = Plan(arguments);
     EXPECT_EQ(run.exit_code, 2) << arguments;
     EXPECT_THAT(run.out, HasSubstr(why)) << arguments;
   };
@@ -130,7 +113,7 @@ TEST_F(PlanBatchesTest, BadInputIsNamed) {
 TEST_F(PlanBatchesTest, NoBatchHidesWhoShowsPublicFeatures) {
   const TempFile schema(".json", SchemaText(R"(,"public":true)"));
   ASSERT_EQ(PlanWith(schema, "--epsilon 1").exit_code, 0);
-  const PlanOutcome run = PlanWith(schema, "--epsilon 1 --min-batch 1000");
+  const LineOutcome run = PlanWith(schema, "--epsilon 1 --min-batch 1000");
   EXPECT_NE(run.exit_code, 0);
   EXPECT_THAT(run.out, HasSubstr("no batch hides whose they are"));
 }

@@ -1,42 +1,21 @@
 // The program as a script sees it: exit codes, the JSON, and the same splits as coppice-lab local.
 
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/run_line.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::research {
 namespace {
 
+using ::coppice::testing::LineOutcome;
+using ::coppice::testing::RunLine;
 using nlohmann::json;
 using ::testing::HasSubstr;
-
-struct ResearchOutcome {
-  int exit_code = -1;
-  std::string out;
-};
-
-// Runs `line`, whose first word is one of our programs; it may redirect.
-ResearchOutcome RunLine(const std::string& line) {
-  const char* folder = std::getenv("COPPICE_BIN_DIR");
-  ResearchOutcome outcome;
-  FILE* pipe = popen((std::string(folder ? folder : ".") + "/" + line).c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
-    outcome.out.append(buffer, n);
-  }
-  const int status = pclose(pipe);
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
 
 json RunJson(const std::string& line) {
   return json::parse(RunLine(line + " --json").out, nullptr, false);
@@ -122,7 +101,7 @@ TEST(ResearchCommandTest, WrongUsageIsNamed) {
       {"--method ct_q --data x", "--synthetic takes no file"},
   };
   for (const auto& c : kCases) {
-    const ResearchOutcome run =
+    const LineOutcome run =
         RunLine(std::string("coppice-research run ") + c.flags + " " + kSyntheticRows + " 2>&1");
     EXPECT_EQ(run.exit_code, 2) << c.flags << ": " << run.out;
     EXPECT_THAT(run.out, HasSubstr(c.message)) << c.flags;
