@@ -47,7 +47,7 @@ namespace {
 constexpr double kVoteCountShare = 0.01;
 constexpr double kBoosterInformation = 6.5;  // of sqrt(n * epsilon), per round of a literal
 constexpr double kTreeInformation = 20;      // of a tree, which divides it among its splits
-constexpr uint32_t kMinRounds = 3, kMaxRounds = 99;
+constexpr uint32_t kMinRounds = 3, kMaxLazyRounds = 99;
 // kappa, in thousandths; the second below kLittle of n * epsilon.
 constexpr uint32_t kDensity = 350, kDensityForLittle = 500;
 constexpr double kLittle = 500;
@@ -66,7 +66,7 @@ struct LazyBbConfig {
   BudgetShare votes = BudgetShare::WithoutPrivacy();
   uint64_t delta_atto = 0;  // of the votes
   uint32_t selections = 1;  // of a round
-  // For the largest possible number of rounds: those that were set, or else kMaxRounds.
+  // For the largest possible number of rounds: those that were set, or else kMaxLazyRounds.
   std::vector<BudgetShare> least_shares;
   uint32_t cuts = 0;
   NumericLiterals literals = NumericLiterals::kCuts;
@@ -107,10 +107,10 @@ Size SizeFor(double rows, const LazyBbConfig& config) {
   // Without privacy as with an epsilon so large that the noise does not show.
   const double epsilon = votes.is_private() ? votes.budget().epsilon() : 1000;
   const double information = rows * epsilon / config.problems;
-  const double rounds = std::min<double>(RoundsFor(rows, information, config), kMaxRounds);
+  const double rounds = std::min<double>(RoundsFor(rows, information, config), kMaxLazyRounds);
   const double odd = 2 * std::round((rounds - 1) / 2) + 1;
   return {.rounds = config.rounds.value_or(
-              static_cast<uint32_t>(std::clamp<double>(odd, kMinRounds, kMaxRounds))),
+              static_cast<uint32_t>(std::clamp<double>(odd, kMinRounds, kMaxLazyRounds))),
           .density = config.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
 }
 
@@ -273,7 +273,7 @@ class LazyBbTrainer final : public TrainerFrame<LazyBbConfig> {
   // A literal about a run of bins has three cuts or questions at most, and so four leaves.
   ModelShape ShapeOf(const LazyBbConfig& config, const Schema& /*schema*/) const override {
     constexpr uint64_t kLeavesOfLiteral = 4;
-    const uint64_t trees = uint64_t{config.rounds.value_or(kMaxRounds)} * config.problems;
+    const uint64_t trees = uint64_t{config.rounds.value_or(kMaxLazyRounds)} * config.problems;
     const uint64_t leaves = std::max<uint64_t>(kLeavesOfLiteral, config.selections);
     return {.trees = trees,
             .leaves = trees * leaves,
@@ -375,7 +375,7 @@ StatusOr<LazyBbConfig> LazyBbTrainer::Configure(const Schema& schema,
   // The largest possible number of rounds must be able to pay. The first round has the least, and
   // less of it for a smaller kappa.
   const SmoothMeasure most(config.rate, config.density.value_or(kDensity),
-                           config.rounds.value_or(kMaxRounds));
+                           config.rounds.value_or(kMaxLazyRounds));
   COPPICE_ASSIGN_OR_RETURN(config.least_shares, SharesOfRounds(config, most));
   COPPICE_RETURN_IF_ERROR(CheckShares(config, most, config.least_shares));
   return config;
