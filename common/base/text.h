@@ -303,6 +303,13 @@ std::string WebSafeBase64Escape(std::string_view bytes);
 bool Base64Unescape(std::string_view text, std::string* bytes);
 bool WebSafeBase64Unescape(std::string_view text, std::string* bytes);
 
+// The bytes of an array, which must outlive the view.
+template <typename Array>
+std::string_view AsBytes(const Array& array) {
+  static_assert(sizeof(*array.data()) == 1);
+  return {reinterpret_cast<const char*>(array.data()), array.size()};
+}
+
 std::string BytesToHexString(std::string_view bytes);
 // A character that is no digit counts as 0; of an odd number the last one is left out. Check texts
 // of strangers first.
