@@ -147,18 +147,14 @@ void AddStatus(const Command& noun) {
                                        "Show the curator's state: version, store, what needs the "
                                        "operator's attention, and who leads a fleet",
                                        "coppice admin status");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, ShowStatus);
+  SetRemoteAction(verb, flags, ShowStatus);
 }
 
 void AddBackups(const Command& noun) {
   const auto flags = std::make_shared<BackupsFlags>();
   const Command verb = noun.AddCommand("backups", "List the curator's backups, newest first",
                                        "coppice admin backups --json");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, ListBackups);
+  SetRemoteAction(verb, flags, ListBackups);
 }
 
 }  // namespace
@@ -171,9 +167,7 @@ void AddAdminCommands(CommandLine& line) {
                       "Back up the curator's whole store while it is in use, into the folder "
                       "that it was started with (--backup-dir)",
                       "coppice admin backup --json");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Backup);
+  SetRemoteAction(verb, flags, Backup);
   AddStatus(noun);
   AddBackups(noun);
   const auto tokens = std::make_shared<ListTokensFlags>();
@@ -182,9 +176,7 @@ void AddAdminCommands(CommandLine& line) {
                       "List the entries of the access policy: what each may do, when it expires, "
                       "and the day it was last used. Tokens are not shown",
                       "coppice admin tokens");
-  AddOutputFlags(list, tokens->output);
-  AddServerFlags(list, tokens->server);
-  SetAction(list, tokens, ListTokens);
+  SetRemoteAction(list, tokens, ListTokens);
   AddAuditCommand(noun);
 }
 

@@ -45,9 +45,7 @@ void AddListDatasets(const Command& noun) {
   const auto flags = std::make_shared<ListFlags>();
   const Command verb = noun.AddCommand(
       "list", "List all datasets and what is left of their budgets", "coppice dataset list --json");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, List);
+  SetRemoteAction(verb, flags, List);
 }
 
 struct OneDatasetFlags {
@@ -107,9 +105,7 @@ void AddShowDataset(const Command& noun) {
                                        "coppice dataset show --dataset d-7b1e --entries 20");
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
   verb.Add("--entries", flags->entries, "Show only the newest N entries of the ledger").Takes("N");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Show);
+  SetRemoteAction(verb, flags, Show);
 }
 
 Status Delete(const OneDatasetFlags& flags) {
@@ -185,9 +181,7 @@ void AddWriteOff(const Command& noun) {
       "What the lost entries charged, in total (default: what the spending journal says)");
   AddDeltaFlag(verb, "--delta", flags->delta, "The same for delta");
   AddYesFlag(verb);
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, WriteOff);
+  SetRemoteAction(verb, flags, WriteOff);
 }
 
 void AddConfirm(const Command& noun) {
@@ -201,9 +195,7 @@ void AddConfirm(const Command& noun) {
   verb.Add("--head", flags->head, "The last ledger_head that you noted from `dataset show`")
       .Takes("HASH")
       .Required();
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Confirm);
+  SetRemoteAction(verb, flags, Confirm);
 }
 
 Command AddOneDatasetVerb(const Command& noun, const std::string& name,
@@ -212,9 +204,7 @@ Command AddOneDatasetVerb(const Command& noun, const std::string& name,
   const Command verb =
       noun.AddCommand(name, description, "coppice dataset " + name + " --dataset d-7b1e --yes");
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, run);
+  SetRemoteAction(verb, flags, run);
   return verb;
 }
 

@@ -202,9 +202,7 @@ void AddDatasetUpload(const Command& noun) {
            "Refuse unless the dataset has this schema (default: take the dataset's); its file "
            "also says which texts are missing values")
       .Takes("FILE");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Upload);
+  SetRemoteAction(verb, flags, Upload);
 }
 
 }  // namespace coppice::cli

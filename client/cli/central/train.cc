@@ -47,9 +47,7 @@ void AddAlgorithms(const Command& noun) {
   const Command verb = noun.AddCommand("algorithms", "List the algorithms and their parameters",
                                        "coppice train algorithms --algorithm spe");
   verb.Add("--algorithm", flags->algorithm, "Only this one");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Algorithms);
+  SetRemoteAction(verb, flags, Algorithms);
 }
 
 // ---- list
@@ -78,9 +76,7 @@ void AddListJobs(const Command& noun) {
       noun.AddCommand("list", "List jobs", "coppice train list --dataset d-7b1e --json");
   AddIdFlag(verb, "--dataset", flags->dataset, "Only the jobs on this dataset",
             /*required=*/false);
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, ListJobs);
+  SetRemoteAction(verb, flags, ListJobs);
 }
 
 // ---- show, watch, cancel
@@ -120,9 +116,7 @@ void AddOneJobVerb(const Command& noun, const std::string& name, const std::stri
   const Command verb =
       noun.AddCommand(name, description, "coppice train " + name + " --job j-30d5");
   AddIdFlag(verb, "--job", flags->job, "Id of the job");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, run);
+  SetRemoteAction(verb, flags, run);
 }
 
 }  // namespace

@@ -170,9 +170,7 @@ void AddTrainCurve(const Command& noun) {
            "Write the curve as a page into this file, for people; - is stdout")
       .Takes("FILE");
   verb.AddSwitch("--force", flags->force, "Replace the page if there is one");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, MeasureAndPrint);
+  SetRemoteAction(verb, flags, MeasureAndPrint);
 }
 
 }  // namespace coppice::cli

@@ -132,9 +132,7 @@ void AddListEndpoints(const Command& noun) {
   const auto flags = std::make_shared<EndpointFlags>();
   const Command verb =
       noun.AddCommand("list", "List endpoints and what they serve", "coppice endpoint list --json");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, List);
+  SetRemoteAction(verb, flags, List);
 }
 
 Status Delete(const EndpointFlags& flags) {

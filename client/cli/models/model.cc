@@ -197,9 +197,7 @@ void AddListModels(const Command& noun) {
   const Command verb =
       noun.AddCommand("list", "List models", "coppice model list --study s-4f2a --json");
   AddIdFlag(verb, "--study", flags->study, "Only the models of this study", /*required=*/false);
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, ListModels);
+  SetRemoteAction(verb, flags, ListModels);
 }
 
 // ---- delete

@@ -201,9 +201,7 @@ void AddCreate(const Command& noun) {
       .Takes("FILE");
   AddIdFlag(verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Create);
+  SetRemoteAction(verb, flags, Create);
 }
 
 struct SubmissionTokensFlags {
@@ -246,9 +244,7 @@ void AddTokens(const Command& noun) {
       .Takes("FILE")
       .Required();
   verb.AddSwitch("--force", flags->force, "Replace the file if it exists");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, IssueTokens);
+  SetRemoteAction(verb, flags, IssueTokens);
 }
 
 struct StudyListFlags {
@@ -271,9 +267,7 @@ Status ListStudies(const StudyListFlags& flags) {
 void AddListStudies(const Command& noun) {
   const auto flags = std::make_shared<StudyListFlags>();
   const Command verb = noun.AddCommand("list", "List all studies", "coppice study list --json");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, ListStudies);
+  SetRemoteAction(verb, flags, ListStudies);
 }
 
 struct OneStudyFlags {
@@ -310,7 +304,7 @@ Status ShowKey(const KeyFlags& flags) {
     return OkStatus();
   }
   const KeyId id = KeyIdOf(key);
-  PrintObject({{"key_id", BytesToHexString(std::string(id.begin(), id.end()))},
+  PrintObject({{"key_id", BytesToHexString(AsBytes(id))},
                {"pin", ToPin(key)},
                {"endorsements", response.endorsements_size()}},
               flags.output.json);
@@ -325,9 +319,7 @@ void AddKey(const Command& noun) {
                       "to pin. Run it where you can trust the connection to the curator",
                       "coppice study key --pem > curator.pem");
   verb.AddSwitch("--pem", flags->pem, "Print only the key, as PEM");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, ShowKey);
+  SetRemoteAction(verb, flags, ShowKey);
 }
 
 Status Seal(const OneStudyFlags& flags) {
@@ -373,9 +365,7 @@ Command AddOneStudyVerb(const Command& noun, const std::string& name,
       name, description,
       "coppice study " + name + " --study s-4f2a" + (name == "delete" ? " --yes" : ""));
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, run);
+  SetRemoteAction(verb, flags, run);
   return verb;
 }
 

@@ -137,9 +137,7 @@ void AddStudyCounts(const Command& noun) {
   verb.Add("--confidence", flags->confidence, "Probability, at least, that all intervals hold")
       .InRange(0.5, 0.999999)
       .ShowDefault();
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, ShowCounts);
+  SetRemoteAction(verb, flags, ShowCounts);
 }
 
 }  // namespace coppice::cli

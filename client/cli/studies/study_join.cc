@@ -127,9 +127,7 @@ void AddStudyJoin(const Command& study) {
       .ExistingFile();
   verb.AddSwitch("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Join);
+  SetRemoteAction(verb, flags, Join);
 }
 
 }  // namespace coppice::cli

@@ -237,9 +237,7 @@ void AddStudyPreview(const Command& noun) {
            "Seed of partitions and of the simulation; public (default: the curator's choice)")
       .ForResearch();
   AddPageFlags(verb, *flags);
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Preview);
+  SetRemoteAction(verb, flags, Preview);
 }
 
 void AddStudyForecast(const Command& noun) {
@@ -250,9 +248,7 @@ void AddStudyForecast(const Command& noun) {
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   AddDevicesFlag(verb, flags->devices);
   AddPageFlags(verb, *flags);
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, Forecast);
+  SetRemoteAction(verb, flags, Forecast);
 }
 
 }  // namespace coppice::cli

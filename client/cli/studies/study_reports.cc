@@ -73,9 +73,7 @@ void AddStudyReports(const Command& noun) {
                                        "since the daemon started, by outcome",
                                        "coppice study reports --study s-4f2a");
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
-  AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
-  SetAction(verb, flags, ShowReports);
+  SetRemoteAction(verb, flags, ShowReports);
 }
 
 }  // namespace coppice::cli

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "client/device/grpc/connect.h"
@@ -103,6 +104,16 @@ void SetAction(const Command& command, std::shared_ptr<Flags> flags, Status (*ru
     return WithHint(run(*flags));
   };
   command.Run(act, check);
+}
+
+// The same for a command that asks the curator and prints an answer: adds --json and the flags of
+// the connection, after the command's own.
+template <typename Flags>
+void SetRemoteAction(const Command& command, std::shared_ptr<Flags> flags,
+                     Status (*run)(const Flags&)) {
+  AddOutputFlags(command, flags->output);
+  AddServerFlags(command, flags->server);
+  SetAction(command, std::move(flags), run);
 }
 
 }  // namespace coppice::cli
