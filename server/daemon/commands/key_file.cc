@@ -5,8 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/status.h"
-#include "common/command_line/command_line.h"
-#include "common/command_line/reference.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
 
@@ -54,23 +52,13 @@ int KeyFileCommand(int argc, const char* const* argv) {
   CLI::App app("", program);
   KeyFileFlags flags;
   AddKeyFileFlags(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::Error& error) {
-    const std::string unknown = UnknownWordText(app);
-    return Complain(program, unknown.empty() ? error.what() : unknown);
-  }
+  if (const auto done = ReadLine(app, program, argc, argv); done.has_value()) return *done;
   if (flags.out.empty() == flags.add.empty()) {
     return Complain(program, "give --out FILE for a new file, or --add FILE for an existing one");
   }
   const StatusOr<std::string> id =
       flags.add.empty() ? vault::MakeKeyFile(flags.out) : vault::AddKey(flags.add);
-  if (!id.ok()) {
-    std::cerr << ErrorPrefix(program) << id.status().message() << "\n";
-    return kExitFailed;
-  }
+  if (!id.ok()) return Fail(program, id.status());
   std::cout << *id << "\n";
   return kExitDone;
 }

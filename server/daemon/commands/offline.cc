@@ -17,7 +17,6 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/command_line/command_line.h"
-#include "common/command_line/reference.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/commands/open_store.h"
 #include "server/daemon/config/flags.h"
@@ -454,22 +453,16 @@ std::optional<int> RunOffline(int argc, const char* const* argv) {
   if (std::find(std::begin(kCommands), std::end(kCommands), name) == std::end(kCommands)) {
     return std::nullopt;
   }
-  CLI::App app("", "coppiced " + name);
+  const std::string program = "coppiced " + name;
+  CLI::App app("", program);
   OfflineFlags flags;
   const Command command = AddCommand(name, app, flags);
-  try {
-    app.parse(argc - 1, argv + 1);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::Error& error) {
-    const std::string unknown = UnknownWordText(app);
-    return Complain("coppiced " + name, unknown.empty() ? error.what() : unknown);
-  }
+  if (const auto done = ReadLine(app, program, argc - 1, argv + 1); done.has_value()) return done;
   const StatusOr<int> code = command(flags);
   if (code.ok()) return *code;
-  std::cerr << ErrorPrefix("coppiced " + name) << code.status().message() << "\n";
+  const int failed = Fail(program, code.status());
   if (flags.json) std::cout << JsonError(code.status()) << "\n";
-  return IsInvalidArgument(code.status()) ? kExitUsage : kExitFailed;
+  return IsInvalidArgument(code.status()) ? kExitUsage : failed;
 }
 
 }  // namespace coppice::daemon

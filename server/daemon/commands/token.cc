@@ -6,7 +6,6 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/command_line/reference.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
 #include "server/serving/access/bearer_token.h"
@@ -70,9 +69,7 @@ StatusOr<NewToken> MakeNewToken(const std::string& name, const std::vector<std::
   COPPICE_ASSIGN_OR_RETURN(made.token, access::MakeBearerToken());
   const Sha256Digest hash = access::HashOfToken(made.token);
   nlohmann::ordered_json entry = {
-      {"name", name},
-      {"sha256", BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()})},
-      {"roles", roles}};
+      {"name", name}, {"sha256", BytesToHexString(AsBytes(hash))}, {"roles", roles}};
   if (!resources.empty()) entry["resources"] = resources;
   if (!expires.empty()) entry["expires"] = expires;
   made.entry = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -82,23 +79,14 @@ StatusOr<NewToken> MakeNewToken(const std::string& name, const std::vector<std::
 }
 
 int TokenCommand(int argc, const char* const* argv) {
-  CLI::App app("", "coppiced token");
+  const std::string program = "coppiced token";
+  CLI::App app("", program);
   TokenFlags flags;
   AddTokenFlags(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::Error& error) {
-    const std::string unknown = UnknownWordText(app);
-    return Complain("coppiced token", unknown.empty() ? error.what() : unknown);
-  }
+  if (const auto done = ReadLine(app, program, argc, argv); done.has_value()) return *done;
   const StatusOr<NewToken> made =
       MakeNewToken(flags.name, flags.roles, flags.expires, flags.resources);
-  if (!made.ok()) {
-    std::cerr << "coppiced token: " << made.status().message() << "\n";
-    return kExitFailed;
-  }
+  if (!made.ok()) return Fail(program, made.status());
   std::cout << made->token << "\n" << made->entry << "\n";
   return kExitDone;
 }

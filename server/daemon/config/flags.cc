@@ -8,7 +8,6 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/config_file.h"
-#include "common/command_line/reference.h"
 #include "server/process/process.h"
 
 namespace coppice::daemon {
@@ -234,12 +233,6 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->configurable(false);
 }
 
-// Says what is wrong with a command line; an unknown word comes first.
-std::string InWords(const CLI::App& app, const CLI::Error& error) {
-  const std::string unknown = UnknownWordText(app);
-  return unknown.empty() ? error.what() : unknown;
-}
-
 }  // namespace
 
 void DescribeDaemon(CLI::App& app, DaemonFlags& flags) {
@@ -254,15 +247,7 @@ void DescribeDaemon(CLI::App& app, DaemonFlags& flags) {
 int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
   CLI::App app;
   DescribeDaemon(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
-  } catch (const CLI::ConfigError& error) {
-    return Complain("coppiced", ConfigErrorText(app, error));
-  } catch (const CLI::Error& error) {
-    return Complain("coppiced", InWords(app, error));
-  }
+  if (const auto done = ReadLine(app, "coppiced", argc, argv); done.has_value()) return *done;
   const Status status = CheckFlags(flags);
   return status.ok() ? -1 : Complain("coppiced", status.message());
 }
@@ -271,13 +256,7 @@ StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
   CLI::App app;
   DaemonFlags flags;
   DescribeDaemon(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ConfigError& error) {
-    return InvalidArgumentError(ConfigErrorText(app, error));
-  } catch (const CLI::Error& error) {
-    return InvalidArgumentError(InWords(app, error));
-  }
+  COPPICE_RETURN_IF_ERROR(ReadLineAgain(app, argc, argv));
   COPPICE_RETURN_IF_ERROR(CheckFlags(flags));
   return flags;
 }

@@ -8,9 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/command_line/command_line.h"
 #include "common/command_line/complain.h"
-#include "common/command_line/reference.h"
 #include "common/privacy/openssl_random.h"
 #include "common/terms/sha256.h"
 #include "common/terms/signature.h"
@@ -81,24 +79,6 @@ StatusOr<std::string> MakeDeviceToken() {
   return StrCat("coppice_", WebSafeBase64Escape(bytes));
 }
 
-// Returns -1, or the exit code once help or an error message is printed.
-int ParseCommand(CLI::App& app, const std::string& program, int argc, const char* const* argv) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::Error& error) {
-    const std::string unknown = UnknownWordText(app);
-    return Complain(program, unknown.empty() ? error.what() : unknown);
-  }
-  return -1;
-}
-
-int FailWith(const std::string& program, const Status& status) {
-  std::cerr << ErrorPrefix(program) << status.message() << "\n";
-  return kExitFailed;
-}
-
 }  // namespace
 
 int KeygenCommand(int argc, const char* const* argv) {
@@ -106,9 +86,9 @@ int KeygenCommand(int argc, const char* const* argv) {
   CLI::App app("", program);
   KeygenFlags flags;
   AddKeygenFlags(app, flags);
-  if (const int done = ParseCommand(app, program, argc, argv); done >= 0) return done;
+  if (const auto done = ReadLine(app, program, argc, argv); done.has_value()) return *done;
   const StatusOr<SigningKey> key = MakeRelayKey(flags.data_dir);
-  if (!key.ok()) return FailWith(program, key.status());
+  if (!key.ok()) return Fail(program, key.status());
   std::cout << ToPin(key->public_key()) << "\n";
   return kExitDone;
 }
@@ -118,17 +98,15 @@ int DeviceTokenCommand(int argc, const char* const* argv) {
   CLI::App app("", program);
   DeviceTokenFlags flags;
   AddDeviceTokenFlags(app, flags);
-  if (const int done = ParseCommand(app, program, argc, argv); done >= 0) return done;
+  if (const auto done = ReadLine(app, program, argc, argv); done.has_value()) return *done;
   if (flags.name.find_first_of(" \t\r\n#") != std::string::npos) {
     return Complain(program, "--name needs a name without spaces and #, such as device-17");
   }
   const StatusOr<std::string> token = MakeDeviceToken();
-  if (!token.ok()) return FailWith(program, token.status());
+  if (!token.ok()) return Fail(program, token.status());
   const Sha256Digest hash = Sha256({*token});
   std::cout << *token << "\n"
-            << flags.name << " "
-            << BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()}) << " "
-            << flags.tickets << "\n";
+            << flags.name << " " << BytesToHexString(AsBytes(hash)) << " " << flags.tickets << "\n";
   return kExitDone;
 }
 

@@ -8,7 +8,6 @@
 #include "common/base/status_macros.h"
 #include "common/command_line/complain.h"
 #include "common/command_line/config_file.h"
-#include "common/command_line/reference.h"
 
 namespace coppice::relay {
 namespace {
@@ -143,11 +142,6 @@ void AddOperatingFlags(CLI::App& app, RelayFlags& flags) {
       ->configurable(false);
 }
 
-std::string LineInWords(const CLI::App& app, const CLI::Error& error) {
-  const std::string unknown = UnknownWordText(app);
-  return unknown.empty() ? error.what() : unknown;
-}
-
 }  // namespace
 
 void DescribeRelay(CLI::App& app, RelayFlags& flags) {
@@ -165,15 +159,7 @@ void DescribeRelay(CLI::App& app, RelayFlags& flags) {
 int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags) {
   CLI::App app;
   DescribeRelay(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
-  } catch (const CLI::ConfigError& error) {
-    return Complain("coppice-relay", ConfigErrorText(app, error));
-  } catch (const CLI::Error& error) {
-    return Complain("coppice-relay", LineInWords(app, error));
-  }
+  if (const auto done = ReadLine(app, "coppice-relay", argc, argv); done.has_value()) return *done;
   const Status status = CheckRelayFlags(flags);
   return status.ok() ? -1 : Complain("coppice-relay", status.message());
 }
@@ -182,13 +168,7 @@ StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv) {
   CLI::App app;
   RelayFlags flags;
   DescribeRelay(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ConfigError& error) {
-    return InvalidArgumentError(ConfigErrorText(app, error));
-  } catch (const CLI::Error& error) {
-    return InvalidArgumentError(LineInWords(app, error));
-  }
+  COPPICE_RETURN_IF_ERROR(ReadLineAgain(app, argc, argv));
   COPPICE_RETURN_IF_ERROR(CheckRelayFlags(flags));
   return flags;
 }
