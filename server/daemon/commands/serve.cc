@@ -108,20 +108,8 @@ Status ServeAlone(const DaemonProcess& process) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
                            LoadCurator(process, *store));
   if (flags.self_test) return OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<ServingCurator> serving,
-      ServingCurator::Start(
-          {.store = flags.store,
-           .web = flags.web,
-           .metrics = flags.metrics,
-           .tickets = flags.curator.tickets,
-           .transport = flags.transport,
-           .max_model_bytes = flags.curator.limits.max_model_bytes,
-           .listen = flags.listen.address,
-           .certificates = process.files.certificates.get(),
-           .access = process.files.access.get(),
-           .http = HttpOptionsOf(flags.web, process.files.console, process.files.site)},
-          *curator, process.log));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ServingCurator> serving,
+                           ServingCurator::Start(ServingOptionsOf(process), *curator, process.log));
   const Status told = TellPort(flags.listen, "serving", serving->port(), process.log);
   const Reloads reloads = MakeReloads(process, store.sealed(), &curator->audit());
   if (told.ok()) WaitForStop(process, reloads);
@@ -141,6 +129,20 @@ std::function<Status()> Audited(audit::AuditLog& audit, std::string_view part,
     audit.End(call, audit::CodeName(status.code()));
     return status;
   };
+}
+
+ServingOptions ServingOptionsOf(const DaemonProcess& process) {
+  const DaemonFlags& flags = process.flags;
+  return {.store = flags.store,
+          .web = flags.web,
+          .metrics = flags.metrics,
+          .tickets = flags.curator.tickets,
+          .transport = flags.transport,
+          .max_model_bytes = flags.curator.limits.max_model_bytes,
+          .listen = flags.listen.address,
+          .certificates = process.files.certificates.get(),
+          .access = process.files.access.get(),
+          .http = HttpOptionsOf(flags.web, process.files.console, process.files.site)};
 }
 
 StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,

@@ -22,6 +22,8 @@
 
 namespace coppice::daemon {
 
+struct ServingOptions;
+
 // Reads the flags again, with their file.
 using FlagReader = std::function<StatusOr<DaemonFlags>()>;
 
@@ -50,6 +52,9 @@ struct DaemonProcess {
   const StopSignals& signals;
   Log& log;
 };
+
+// What a process serves its curator with, alone or in a fleet; the process must outlive it.
+ServingOptions ServingOptionsOf(const DaemonProcess& process);
 
 // Loads the curator of a store and tests it.
 StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,

@@ -158,22 +158,12 @@ class FleetCurator {
                              LoadCurator(process_, *store));
     const std::string listen = ListenAgain(flags.listen.address, standby_->port());
     standby_.reset();
-    COPPICE_ASSIGN_OR_RETURN(
-        const std::unique_ptr<ServingCurator> serving,
-        ServingCurator::Start(
-            {.store = flags.store,
-             .web = flags.web,
-             .metrics = flags.metrics,
-             .tickets = flags.curator.tickets,
-             .transport = flags.transport,
-             .max_model_bytes = flags.curator.limits.max_model_bytes,
-             .listen = listen,
-             .certificates = process_.files.certificates.get(),
-             .access = process_.files.access.get(),
-             .http = HttpOptionsOf(flags.web, process_.files.console, process_.files.site),
-             .may_answer = [&lease] { return CheckMayAnswer(lease); },
-             .lead = lead},
-            *curator, process_.log));
+    ServingOptions options = ServingOptionsOf(process_);
+    options.listen = listen;
+    options.may_answer = [&lease] { return CheckMayAnswer(lease); };
+    options.lead = lead;
+    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ServingCurator> serving,
+                             ServingCurator::Start(options, *curator, process_.log));
     process_.log.Info("serving the fleet", {{"listen", listen}});
     const Reloads leading = MakeReloads(process_, store.sealed(), &curator->audit());
     while (!ToldToStop(leading)) serving->SetLeads(lease.Check().ok());
