@@ -115,9 +115,28 @@ class StreamReactor : public Reactor, public service::StreamCall {
   int users_ ABSL_GUARDED_BY(users_mutex_) = 1;  // gRPC
 };
 
-class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuffer>> {
+// What the two kinds have in common that answer message by message.
+template <typename Reactor>
+class WritingReactor : public StreamReactor<Reactor> {
  public:
-  using StreamReactor::StreamReactor;
+  using StreamReactor<Reactor>::StreamReactor;
+
+  void OnWriteDone(bool ok) override { this->Handler()->OnWritten(ok); }
+
+  Status Write(const Message& message) override {
+    const Status written = this->SerializeAnswer(message, response_);
+    if (written.ok()) this->StartWrite(&response_);
+    return written;
+  }
+  void EndWith(const Message&) override { this->End(UnimplementedError("")); }
+
+ private:
+  ByteBuffer response_;
+};
+
+class ServerStream final : public WritingReactor<grpc::ServerWriteReactor<ByteBuffer>> {
+ public:
+  using WritingReactor::WritingReactor;
 
   void StartWith(const ByteBuffer& request_bytes) {
     request_ = request_bytes;
@@ -130,18 +149,7 @@ class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuf
     });
   }
 
-  void OnWriteDone(bool ok) override { Handler()->OnWritten(ok); }
-
   void Read() override {}
-  Status Write(const Message& message) override {
-    const Status written = SerializeAnswer(message, response_);
-    if (written.ok()) StartWrite(&response_);
-    return written;
-  }
-  void EndWith(const Message&) override { End(UnimplementedError("")); }
-
- private:
-  ByteBuffer response_;
 };
 
 class ClientStream final : public StreamReactor<grpc::ServerReadReactor<ByteBuffer>> {
@@ -168,27 +176,17 @@ class ClientStream final : public StreamReactor<grpc::ServerReadReactor<ByteBuff
   ByteBuffer& response_;
 };
 
-class BidiStream final : public StreamReactor<grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>> {
+class BidiStream final : public WritingReactor<grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>> {
  public:
-  using StreamReactor::StreamReactor;
+  using WritingReactor::WritingReactor;
 
   void OnReadDone(bool ok) override {
     const service::StreamHandlerPtr handler = Handler();
     if (!ok) return handler->OnNoMoreMessages();
     TakeMessage([handler] { handler->OnMessage(); });
   }
-  void OnWriteDone(bool ok) override { Handler()->OnWritten(ok); }
 
   void Read() override { StartRead(&request_); }
-  Status Write(const Message& message) override {
-    const Status written = SerializeAnswer(message, response_);
-    if (written.ok()) StartWrite(&response_);
-    return written;
-  }
-  void EndWith(const Message&) override { End(UnimplementedError("")); }
-
- private:
-  ByteBuffer response_;
 };
 
 }  // namespace
