@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -47,27 +48,21 @@ Status SetAmount(std::string_view text, TablePart& part) {
                                      text, "\""));
 }
 
-// Public numbers derived from a seed (SplitMix64; Steele, Lea, Flood 2014). Never noise.
+// Public numbers derived from a seed: those of the generator SplitMix64. Never noise.
 class Draws {
  public:
   explicit Draws(uint64_t seed) : state_(seed) {}
 
   // Uniform on {0, ..., bound - 1}; `bound` is positive.
   uint64_t Below(uint64_t bound) {
-    const uint64_t uneven = (0 - bound) % bound;  // 2^64 mod bound: lower draws are discarded
-    uint64_t draw = Next();
-    while (draw < uneven) draw = Next();
-    return draw % bound;
+    return PublicBelow(bound, [this] {
+      const uint64_t number = SplitMix(state_);
+      state_ += kSplitMixStep;
+      return number;
+    });
   }
 
  private:
-  uint64_t Next() {
-    uint64_t x = state_ += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-  }
-
   uint64_t state_;
 };
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "common/base/public_random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/boosting/narrow_bounds.h"
@@ -71,14 +72,6 @@ FeatureBins Numeric(std::vector<double> cuts) {
   return bins;
 }
 
-// SplitMix64 (Steele, Lea, Flood 2014): fixed numbers that look random.
-uint64_t Scatter(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 // Counts the signed sums of `size` of the features, in which the first has no minus.
 uint64_t NumberOf(uint64_t features, uint64_t size) {
   if (features < size) return 0;
@@ -93,11 +86,11 @@ void AddOblique(const std::vector<uint32_t>& numeric, size_t size,
   while (drawn.size() < wanted) {
     std::set<uint32_t> features;
     while (features.size() < size) {
-      features.insert(numeric[Scatter(++counter) % numeric.size()]);
+      features.insert(numeric[SplitMix(++counter) % numeric.size()]);
     }
     std::vector<std::pair<uint32_t, bool>> terms;
     for (const uint32_t feature : features) {
-      terms.emplace_back(feature, !terms.empty() && Scatter(++counter) % 2 == 1);
+      terms.emplace_back(feature, !terms.empty() && SplitMix(++counter) % 2 == 1);
     }
     if (!drawn.insert(terms).second) continue;
     DerivedFeature& added = derived.emplace_back();

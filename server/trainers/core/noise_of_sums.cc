@@ -5,23 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/public_random.h"
+
 namespace coppice::trainers {
 namespace {
 
 constexpr size_t kPairs = 32;  // of a draw and its opposite: what is linear in the sums has no mean
 
-// SplitMix64 (Steele, Lea, Flood 2014) as a hash.
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 // Public draws, always the same for the same stream.
 class PublicDraws {
  public:
-  explicit PublicDraws(uint64_t stream) : state_(Mix(stream)) {}
+  explicit PublicDraws(uint64_t stream) : state_(SplitMix(stream)) {}
 
   double Laplace(double scale) {
     const double size = -scale * std::log(Unit());
@@ -35,7 +29,7 @@ class PublicDraws {
 
  private:
   // Returns a number in (0, 1).
-  double Unit() { return (static_cast<double>(Mix(state_++) >> 11) + 0.5) * 0x1p-53; }
+  double Unit() { return (static_cast<double>(SplitMix(state_++) >> 11) + 0.5) * 0x1p-53; }
 
   uint64_t state_;
 };
