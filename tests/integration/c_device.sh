@@ -131,7 +131,10 @@ join relayed "$work/quick"
   > "$work/killed.said" 2>&1 &
 killed=$!
 await_file "$work/killed.said" "$killed" "the device that is killed: $(cat "$work/killed.said")"
-until grep -q "is sent in" "$work/killed.said"; do sleep 0.05; done
+until grep -q "is sent in" "$work/killed.said"; do
+  kill -0 "$killed" 2> /dev/null || fail "the device that is killed: $(cat "$work/killed.said")"
+  sleep 0.05
+done
 kill -KILL "$killed"
 wait "$killed" 2> /dev/null || true
 resumed=$("$build/bin/coppice" collect resume "${at_relay[@]}" --journal "$work/killed.journal" --json)

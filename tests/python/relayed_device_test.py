@@ -241,8 +241,8 @@ class TestWaiting:
             os.kill(os.getpid(), signal.SIGINT)
 
         other = threading.Thread(target=interrupt)
-        other.start()
         with pytest.raises(KeyboardInterrupt):
+            other.start()
             one.deliver()
         other.join()
         assert len(ticks) == 5
@@ -253,25 +253,45 @@ class TestWaiting:
     def test_a_call_that_waits_for_another_one_ends_by_a_signal_too(self, relay, journal):
         one = device(relay, journal, max_send_delay=60)
         one.answer(STUDY, ROW)
-        waits = threading.Thread(target=one.deliver, daemon=True)
-        waits.start()
-        threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        returned = []
+
+        def interrupt_what_hangs():
+            before = -1
+            while len(returned) > before:
+                before = len(returned)
+                time.sleep(3)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=one.deliver, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
-            time.sleep(1)  # the thread has its turn
-            one.answer(COUNTED, never)
+            threading.Thread(target=interrupt_what_hangs).start()
+            while True:  # it is answered already, so a call returns at once until the other has its turn
+                one.answer(STUDY, never)
+                returned.append(1)
+                time.sleep(0.01)
         one_entry = journal.entries()
         assert len(one_entry) == 1 and not one_entry[0]["delivered"]
 
     def test_a_handler_that_calls_the_waiting_device_is_refused(self, relay, journal, alarm):
         one = device(relay, journal, max_send_delay=60)
         one.answer(STUDY, ROW)
-        before = signal.signal(signal.SIGUSR1, lambda *_: one.give_up(STUDY))
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        ended = threading.Event()
+
+        def send_signals():
+            while not ended.wait(0.1):
+                os.kill(os.getpid(), signal.SIGUSR1)
+
+        # It is answered already, so outside a call the handler's call returns at once.
+        before = signal.signal(signal.SIGUSR1, lambda *_: one.answer(STUDY, never))
+        sender = threading.Thread(target=send_signals)
         alarm(15)
         try:
             with pytest.raises(coppice.CoppiceError, match="is in a call of this thread"):
+                sender.start()
                 one.deliver()
         finally:
+            ended.set()
+            sender.join()
             signal.signal(signal.SIGUSR1, before)
         one.give_up(STUDY)
         assert one.deliver() == {"stored": 0, "lost": []}
