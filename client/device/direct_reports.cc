@@ -66,10 +66,8 @@ std::string ProofRequest(std::string_view challenge) { return WriteProofRequest(
 
 StatusOr<CuratorProof> OpenProof(std::string_view response, std::string_view challenge) {
   COPPICE_ASSIGN_OR_RETURN(const ProofMessage message, ReadProof(response));
-  COPPICE_ASSIGN_OR_RETURN(
-      const DirectKey direct,
-      MakeDirectKey(message.direct_suite, {reinterpret_cast<const char*>(message.direct_key.data()),
-                                           message.direct_key.size()}));
+  COPPICE_ASSIGN_OR_RETURN(const DirectKey direct,
+                           MakeDirectKey(message.direct_suite, AsBytes(message.direct_key)));
   Signature signature{};
   if (message.proof.size() == signature.size()) {
     std::copy(message.proof.begin(), message.proof.end(), signature.begin());

@@ -32,11 +32,6 @@ Status CorruptJournal(std::string_view what) {
                               "; restore it from a copy, as it is the memory of what was spent"));
 }
 
-template <typename Bytes>
-std::string_view ArrayText(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 template <typename Integer>
 void PutInteger(std::string& out, Integer value) {
   for (size_t i = 0; i < sizeof(Integer); ++i) {
@@ -96,11 +91,11 @@ RecordKind KindOf(const JournalEntry& entry) {
 }
 
 void PutSealed(std::string& out, const SealedAnswer& sealed) {
-  out.append(ArrayText(sealed.relay));
-  out.append(ArrayText(sealed.epoch));
+  out.append(AsBytes(sealed.relay));
+  out.append(AsBytes(sealed.epoch));
   PutInteger(out, static_cast<uint64_t>(sealed.closes_unix_seconds));
-  out.append(ArrayText(sealed.claim));
-  out.append(ArrayText(sealed.encapsulated));
+  out.append(AsBytes(sealed.claim));
+  out.append(AsBytes(sealed.encapsulated));
   PutText(out, sealed.ciphertext);
 }
 
@@ -144,7 +139,7 @@ void PutAnswers(std::string& out, const AnswersRecord& entries) {
     PutText(out, entry.subject);
     PutInteger(out, entry.epsilon.nanos());
     PutText(out, entry.report.study);
-    out.append(ArrayText(entry.report.fingerprint));
+    out.append(AsBytes(entry.report.fingerprint));
     if (kind != kFinalAnswers) PutReport(out, entry);
   }
 }
@@ -194,8 +189,8 @@ void PutSeen(std::string& out, const SeenManifest& seen) {
   PutInteger(out, static_cast<uint8_t>(kSeenManifest));
   PutText(out, seen.curator);
   PutText(out, seen.bytes);
-  out.append(ArrayText(seen.key));
-  out.append(ArrayText(seen.root));
+  out.append(AsBytes(seen.key));
+  out.append(AsBytes(seen.root));
 }
 
 StatusOr<JournalRecord> ReadSeen(BodyReader& reader) {
@@ -277,18 +272,18 @@ StatusOr<Frame> MakeFrame(const FrameDigest& previous, std::string_view body) {
   }
   std::string length;
   PutInteger(length, static_cast<uint32_t>(body.size()));
-  const FrameDigest head = Sha256({ArrayText(previous), length});
-  const FrameDigest whole = Sha256({ArrayText(previous), length, body});
-  return Frame{.bytes = StrCat(length, ArrayText(head).substr(0, kHeadCheckBytes), body,
-                               ArrayText(whole).substr(0, kBodyCheckBytes)),
+  const FrameDigest head = Sha256({AsBytes(previous), length});
+  const FrameDigest whole = Sha256({AsBytes(previous), length, body});
+  return Frame{.bytes = StrCat(length, AsBytes(head).substr(0, kHeadCheckBytes), body,
+                               AsBytes(whole).substr(0, kBodyCheckBytes)),
                .digest = whole};
 }
 
 StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, std::string_view bytes) {
   if (bytes.size() < kHeadBytes) return ParsedFrame{.torn = true};
   const std::string_view length = bytes.substr(0, kLengthBytes);
-  const FrameDigest head = Sha256({ArrayText(previous), length});
-  if (bytes.substr(kLengthBytes, kHeadCheckBytes) != ArrayText(head).substr(0, kHeadCheckBytes)) {
+  const FrameDigest head = Sha256({AsBytes(previous), length});
+  if (bytes.substr(kLengthBytes, kHeadCheckBytes) != AsBytes(head).substr(0, kHeadCheckBytes)) {
     return CorruptJournal("the head of a record does not match its check");
   }
   const size_t body_bytes = BodyReader(length).Integer<uint32_t>();
@@ -297,9 +292,9 @@ StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, std::string_view b
   if (bytes.size() < size) return ParsedFrame{.torn = true};
 
   const std::string_view body = bytes.substr(kHeadBytes, body_bytes);
-  const FrameDigest whole = Sha256({ArrayText(previous), length, body});
+  const FrameDigest whole = Sha256({AsBytes(previous), length, body});
   const std::string_view check = bytes.substr(kHeadBytes + body_bytes, kBodyCheckBytes);
-  if (check != ArrayText(whole).substr(0, kBodyCheckBytes)) {
+  if (check != AsBytes(whole).substr(0, kBodyCheckBytes)) {
     return CorruptJournal("a record does not match its check");
   }
   return ParsedFrame{.torn = false, .body = body, .size = size, .digest = whole};

@@ -17,11 +17,6 @@
 namespace coppice {
 namespace {
 
-template <typename Array>
-std::string_view ViewOf(const Array& array) {
-  return {reinterpret_cast<const char*>(array.data()), array.size()};
-}
-
 StatusOr<Terms> OpenTerms(const OfferMessage& offer, std::string_view study) {
   StatusOr<Terms> terms = ReadTerms(offer.terms);
   if (!terms.ok()) return SanitizeRemoteError(terms.status());
@@ -42,7 +37,7 @@ StatusOr<Terms> TermsOf(const OfferMessage& offer, const OfferQuestion& question
   }
   const Fingerprint sent = FingerprintOf(offer.terms);
   if (sent == fingerprint) return OpenTerms(offer, question.study);
-  if (offer.fingerprint == ViewOf(sent)) {
+  if (offer.fingerprint == AsBytes(sent)) {
     return FailedPreconditionError(StrCat("the offer of study ", question.study,
                                           " is declined: what the curator signed is about other "
                                           "terms"));
@@ -135,9 +130,9 @@ std::string OfferRequest(const OfferQuestion& question,
       .whole_forest = question.whole_forest,
       .submission_tokens = {submission_tokens.begin(), submission_tokens.end()}};
   if (question.known != nullptr) {
-    request.known_fingerprint = ViewOf(question.known->fingerprint());
+    request.known_fingerprint = AsBytes(question.known->fingerprint());
   }
-  if (manifest.has_value()) request.known_manifest = ViewOf(*manifest);
+  if (manifest.has_value()) request.known_manifest = AsBytes(*manifest);
   return WriteOfferRequest(question.study, std::move(request));
 }
 

@@ -24,14 +24,7 @@ constexpr uint64_t kFingerprintFieldBytes = 34;
 // ticket's field, and the tags and sizes of the other two. Sizes up to 2^21 take 3 bytes.
 constexpr uint64_t kReportFieldBytes = 4 + 34 + 4 + 4;
 
-template <typename Bytes>
-std::string_view DirectBytesOf(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string RequestInfo(const SealingKeyId& key) {
-  return StrCat(kRequestInfo, DirectBytesOf(key));
-}
+std::string RequestInfo(const SealingKeyId& key) { return StrCat(kRequestInfo, AsBytes(key)); }
 
 // Replaces an envelope by its content; false if it is none.
 bool TakeContent(std::string& plaintext) {
@@ -97,8 +90,8 @@ StatusOr<std::string> SealOutcomes(const OpenedRequest& request, std::string_vie
 
 StatusOr<std::string> OpenOutcomes(Aead aead, const SealedRequest& request,
                                    std::string_view answer) {
-  return OpenAnswer(aead, request.secret, DirectBytesOf(request.message.encapsulated),
-                    kOutcomesLabel, answer);
+  return OpenAnswer(aead, request.secret, AsBytes(request.message.encapsulated), kOutcomesLabel,
+                    answer);
 }
 
 }  // namespace coppice::seal

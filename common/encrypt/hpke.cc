@@ -35,11 +35,6 @@ struct SecretBytes : std::array<uint8_t, kBytes> {
 };
 using Hash = SecretBytes<kHashBytes>;
 
-template <typename Bytes>
-std::string_view TextOf(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 const uint8_t* Raw(std::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
 std::string TwoBytes(uint16_t number) {
@@ -62,7 +57,7 @@ class Hmac {
     if (kSha256 == nullptr || context_ == nullptr || key.size() > kBlockBytes) return false;
     Hash inner;
     return Begin(kSha256, key, 0x36) && Add(parts) && Finish(inner) && Begin(kSha256, key, 0x5c) &&
-           Add({TextOf(inner)}) && Finish(mac);
+           Add({AsBytes(inner)}) && Finish(mac);
   }
 
  private:
@@ -71,7 +66,7 @@ class Hmac {
     for (size_t i = 0; i < kBlockBytes; ++i) {
       block[i] = static_cast<uint8_t>((i < key.size() ? Raw(key)[i] : 0) ^ pad);
     }
-    return EVP_DigestInit_ex(context_.get(), sha256, nullptr) == 1 && Add({TextOf(block)});
+    return EVP_DigestInit_ex(context_.get(), sha256, nullptr) == 1 && Add({AsBytes(block)});
   }
   bool Add(std::initializer_list<std::string_view> parts) {
     for (const std::string_view part : parts) {
@@ -128,7 +123,7 @@ class KeySchedule {
         !hkdf_.Extract(suite_, Zeros(), "info_hash", info, info_hash)) {
       return false;
     }
-    context_ = StrCat(kBaseMode, TextOf(psk_id_hash), TextOf(info_hash));
+    context_ = StrCat(kBaseMode, AsBytes(psk_id_hash), AsBytes(info_hash));
     return true;
   }
 
@@ -137,17 +132,17 @@ class KeySchedule {
               MessageSecret* exporter) {
     Hash prk, shared, secret, key, nonce, exported;
     if (!hkdf_.Extract(kKemSuite, Zeros(), "eae_prk", agreed, prk) ||
-        !hkdf_.Expand(kKemSuite, TextOf(prk), "shared_secret", {encapsulated, TextOf(recipient_)},
+        !hkdf_.Expand(kKemSuite, AsBytes(prk), "shared_secret", {encapsulated, AsBytes(recipient_)},
                       kHashBytes, shared) ||
-        !hkdf_.Extract(suite_, TextOf(shared), "secret", "", secret) ||
-        !hkdf_.Expand(suite_, TextOf(secret), "key", {context_, ""}, key_bytes_, key) ||
-        !hkdf_.Expand(suite_, TextOf(secret), "base_nonce", {context_, ""}, kNonceBytes, nonce)) {
+        !hkdf_.Extract(suite_, AsBytes(shared), "secret", "", secret) ||
+        !hkdf_.Expand(suite_, AsBytes(secret), "key", {context_, ""}, key_bytes_, key) ||
+        !hkdf_.Expand(suite_, AsBytes(secret), "base_nonce", {context_, ""}, kNonceBytes, nonce)) {
       return false;
     }
     std::copy_n(key.begin(), key_bytes_, derived.key.begin());
     std::copy_n(nonce.begin(), kNonceBytes, derived.nonce.begin());
     if (exporter == nullptr) return true;
-    if (!hkdf_.Expand(suite_, TextOf(secret), "exp", {context_, ""}, kHashBytes, exported)) {
+    if (!hkdf_.Expand(suite_, AsBytes(secret), "exp", {context_, ""}, kHashBytes, exported)) {
       return false;
     }
     std::copy(exported.begin(), exported.end(), exporter->bytes.begin());
@@ -177,10 +172,10 @@ bool DeriveAnswer(Aead aead, const MessageSecret& secret, std::string_view label
   Hash exported, prk, key, nonce;
   const size_t bytes = AnswerNonceBytes(aead);
   const std::string salt = StrCat(encapsulated_and_nonce.first, encapsulated_and_nonce.second);
-  if (!hkdf.Expand(SuiteOf(aead), TextOf(secret.bytes), "sec", {label, ""}, bytes, exported) ||
-      !hkdf.hmac().Compute(salt, {TextOf(exported).substr(0, bytes)}, prk) ||
-      !hkdf.hmac().Compute(TextOf(prk), {"key", kFirstBlock}, key) ||
-      !hkdf.hmac().Compute(TextOf(prk), {"nonce", kFirstBlock}, nonce)) {
+  if (!hkdf.Expand(SuiteOf(aead), AsBytes(secret.bytes), "sec", {label, ""}, bytes, exported) ||
+      !hkdf.hmac().Compute(salt, {AsBytes(exported).substr(0, bytes)}, prk) ||
+      !hkdf.hmac().Compute(AsBytes(prk), {"key", kFirstBlock}, key) ||
+      !hkdf.hmac().Compute(AsBytes(prk), {"nonce", kFirstBlock}, nonce)) {
     return false;
   }
   std::copy_n(key.begin(), KeyBytesOf(aead), derived.key.begin());
@@ -304,7 +299,7 @@ class Sender::Parts {
           "the sealing key is a point of small order, under which everybody could open");
     }
     MessageKey with;
-    if (!schedule_.Derive(TextOf(agreed), TextOf(sealed.encapsulated), with, secret) ||
+    if (!schedule_.Derive(AsBytes(agreed), AsBytes(sealed.encapsulated), with, secret) ||
         !cipher_.Encrypt(with, aad, plaintext, sealed.ciphertext)) {
       return OpenSslFailed();
     }
@@ -347,7 +342,7 @@ class Recipient::Parts {
     SecretBytes<kSealingKeyBytes> agreed;
     if (!Agree(ours_.get(), agreed)) return NotOurs();
     MessageKey with;
-    if (!schedule_.Derive(TextOf(agreed), encapsulated, with, secret)) return OpenSslFailed();
+    if (!schedule_.Derive(AsBytes(agreed), encapsulated, with, secret)) return OpenSslFailed();
     std::string plain;
     bool works = false;
     if (cipher_.Decrypt(with, aad, ciphertext, plain, works)) return plain;

@@ -14,14 +14,9 @@ namespace {
 constexpr std::string_view kInfoPrefix("coppice.v1.sealed_report\0", 25);
 constexpr size_t kLengthBytes = 2;
 
-template <typename Bytes>
-std::string_view RawBytesOf(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::string InfoOf(const ReportSealing& sealing, const SealingPublicKey& key) {
-  return StrCat(kInfoPrefix, RawBytesOf(sealing.fingerprint),
-                RawBytesOf(SealingKeyIdOf(sealing.aead, key)));
+  return StrCat(kInfoPrefix, AsBytes(sealing.fingerprint),
+                AsBytes(SealingKeyIdOf(sealing.aead, key)));
 }
 
 Status CheckSealing(const ReportSealing& sealing) {

@@ -71,9 +71,8 @@ bool OverwriteWithZeros(int file) {
 SealingKeyId SealingKeyIdOf(Aead aead, const SealingPublicKey& key) {
   const char aead_bytes[] = {static_cast<char>(static_cast<uint16_t>(aead) >> 8),
                              static_cast<char>(static_cast<uint16_t>(aead) & 0xff)};
-  const Sha256Digest digest =
-      Sha256({kKeyIdPrefix, kKemAndKdf, std::string_view(aead_bytes, sizeof(aead_bytes)),
-              std::string_view(reinterpret_cast<const char*>(key.data()), key.size())});
+  const Sha256Digest digest = Sha256(
+      {kKeyIdPrefix, kKemAndKdf, std::string_view(aead_bytes, sizeof(aead_bytes)), AsBytes(key)});
   SealingKeyId id;
   std::copy_n(digest.begin(), id.size(), id.begin());
   return id;

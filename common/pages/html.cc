@@ -32,8 +32,7 @@ std::string StyleHash() {
   const std::string_view style = StyleSheet();
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(style.data()), style.size(), digest.data());
-  return StrCat("sha256-", Base64Escape(std::string_view(
-                               reinterpret_cast<const char*>(digest.data()), digest.size())));
+  return StrCat("sha256-", Base64Escape(AsBytes(digest)));
 }
 
 std::string RenderDocument(const Document& document) {

@@ -19,7 +19,7 @@ std::string EndorsedBytes(const PublicKey& key, int64_t not_before) {
 
 std::string NameOf(const PublicKey& key) {
   const KeyId id = KeyIdOf(key);
-  return BytesToHexString(std::string(id.begin(), id.end()));
+  return BytesToHexString(AsBytes(id));
 }
 
 Status CheckStep(const PublicKey& trusted, const KeyEndorsement& step, int64_t now) {

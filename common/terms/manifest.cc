@@ -98,8 +98,7 @@ Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
 
 std::string ProvenBytes(std::string_view challenge, const DirectKey& key) {
   const char suite[] = {static_cast<char>(key.suite >> 8), static_cast<char>(key.suite & 0xff)};
-  return StrCat(challenge, std::string_view(suite, sizeof(suite)),
-                std::string_view(reinterpret_cast<const char*>(key.key.data()), key.key.size()));
+  return StrCat(challenge, std::string_view(suite, sizeof(suite)), AsBytes(key.key));
 }
 
 Status CheckNotWeakened(const Manifest& before, const Manifest& now) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "common/base/part_of.h"
+#include "common/base/text.h"
 
 namespace coppice {
 namespace {
@@ -12,8 +13,6 @@ constexpr std::string_view kLeafPrefix("\0", 1);
 constexpr std::string_view kNodePrefix("\1", 1);
 
 Sha256Digest HashLeaf(std::string_view leaf) { return Sha256({kLeafPrefix, leaf}); }
-
-std::string AsBytes(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
 
 Sha256Digest HashNode(std::string_view left, std::string_view right) {
   return Sha256({kNodePrefix, left, right});
@@ -25,8 +24,8 @@ Sha256Digest Climb(absl::Span<const std::string> leaves, absl::Span<std::string>
   if (leaves.empty()) return Sha256({});
   if (leaves.size() == 1) return HashLeaf(leaves[0]);
   const size_t split = std::bit_floor(leaves.size() - 1);  // the largest power of two below
-  const std::string left = AsBytes(Climb(PartOf(leaves, 0, split), PartOf(paths, 0, split)));
-  const std::string right = AsBytes(Climb(PartOf(leaves, split), PartOf(paths, split)));
+  const std::string left(AsBytes(Climb(PartOf(leaves, 0, split), PartOf(paths, 0, split))));
+  const std::string right(AsBytes(Climb(PartOf(leaves, split), PartOf(paths, split))));
   for (size_t i = 0; i < paths.size(); ++i) paths[i] += i < split ? right : left;
   return HashNode(left, right);
 }

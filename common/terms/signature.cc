@@ -29,10 +29,6 @@ const uint8_t* BytesOf(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
-std::string_view AsText(const PublicKey& key) {
-  return {reinterpret_cast<const char*>(key.data()), key.size()};
-}
-
 KeyPtr PrivateKeyOf(const SigningKey::Seed& seed) {
   return KeyPtr(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, seed.data(), seed.size()));
 }
@@ -55,7 +51,7 @@ StatusOr<PublicKey> RawPublicKey(const EVP_PKEY* key) {
 }  // namespace
 
 KeyId KeyIdOf(const PublicKey& key) {
-  const Sha256Digest digest = Sha256({AsText(key)});
+  const Sha256Digest digest = Sha256({AsBytes(key)});
   KeyId id;
   std::copy_n(digest.begin(), id.size(), id.begin());
   return id;
@@ -130,7 +126,7 @@ std::string ToPem(const PublicKey& key) {
   return {text, static_cast<size_t>(size)};
 }
 
-std::string ToPin(const PublicKey& key) { return StrCat(kPinPrefix, Base64Escape(AsText(key))); }
+std::string ToPin(const PublicKey& key) { return StrCat(kPinPrefix, Base64Escape(AsBytes(key))); }
 
 StatusOr<PublicKey> ParsePublicKey(std::string_view text) {
   std::string_view pin = StripAsciiWhitespace(text);

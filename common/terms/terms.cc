@@ -186,8 +186,6 @@ StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Term
 
 Fingerprint FingerprintOf(std::string_view terms_bytes) { return Sha256({terms_bytes}); }
 
-std::string ToHex(const Fingerprint& fingerprint) {
-  return BytesToHexString(std::string(fingerprint.begin(), fingerprint.end()));
-}
+std::string ToHex(const Fingerprint& fingerprint) { return BytesToHexString(AsBytes(fingerprint)); }
 
 }  // namespace coppice

@@ -52,9 +52,7 @@ std::string WriteSealedReports(std::string_view study, const Fingerprint& finger
                                std::vector<ReportView> reports) {
   const std::string name = NameOf(study);
   return WriteFields(ReportsMessage{
-      .study = name,
-      .fingerprint = {reinterpret_cast<const char*>(fingerprint.data()), fingerprint.size()},
-      .reports = std::move(reports)});
+      .study = name, .fingerprint = AsBytes(fingerprint), .reports = std::move(reports)});
 }
 
 StatusOr<ReportsMessage> ReadSealedReports(std::string_view content) {

@@ -122,15 +122,14 @@ std::string WriteManifest(const Manifest& manifest) {
   if (manifest.sealing.has_value()) {
     const ManifestSealing& sealing = *manifest.sealing;
     message.sealing_suite = sealing.suite;
-    message.sealing_key = {reinterpret_cast<const char*>(sealing.key.data()), sealing.key.size()};
+    message.sealing_key = AsBytes(sealing.key);
     message.min_batch = sealing.min_batch;
     message.sealed_payload_bytes = sealing.payload_bytes;
   }
   if (manifest.direct.has_value()) {
     const DirectSealing& direct = *manifest.direct;
     message.direct_suite = direct.key.suite;
-    message.direct_key = {reinterpret_cast<const char*>(direct.key.key.data()),
-                          direct.key.key.size()};
+    message.direct_key = AsBytes(direct.key.key);
     message.report_bytes = direct.report_bytes;
   }
   return WriteFields(std::move(message));

@@ -91,17 +91,14 @@ class LockedFile {
 
 // Hashes the study, its curator and every byte of the file.
 StatusOr<std::string> HashOf(const AnsweringRows& rows, const std::string& salt) {
-  const auto bytes_of = [](const auto& array) {
-    return std::string_view(reinterpret_cast<const char*>(array.data()), array.size());
-  };
-  const std::string_view curator = rows.curator.has_value() ? bytes_of(*rows.curator) : "";
+  const std::string_view curator = rows.curator.has_value() ? AsBytes(*rows.curator) : "";
   Sha256Digest digest = Sha256({salt, curator, "\n", rows.study, "\n"});
   std::ifstream stream(rows.data_file, std::ios::binary);
   std::string block(size_t{1} << 20, '\0');
   do {
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));
     const auto size = static_cast<size_t>(stream.gcount());
-    digest = Sha256({bytes_of(digest), std::string_view(block).substr(0, size)});
+    digest = Sha256({AsBytes(digest), std::string_view(block).substr(0, size)});
   } while (stream.good());
   if (!stream.eof()) return UnavailableError(StrCat("cannot read ", rows.data_file));
   return ToHex(digest);

@@ -21,7 +21,7 @@ double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / Budget::kNa
 
 template <typename Bytes>
 std::string Hex(const Bytes& bytes) {
-  return BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return BytesToHexString(AsBytes(bytes));
 }
 
 // Leaves out the claim, with which anybody could answer in the device's place.

@@ -83,8 +83,7 @@ StatusOr<std::string> HashOfFile(const std::string& path) {
   }
   if (!file.eof()) return UnavailableError(StrCat("cannot read ", path));
   const Sha256Digest digest = hash.Finish();
-  return BytesToHexString(
-      std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+  return BytesToHexString(AsBytes(digest));
 }
 
 // What the user has to know of bounds that were read from the rows.

@@ -91,8 +91,7 @@ py::dict Account(Accountant& accountant) {
   described["epsilon_left"] = static_cast<double>(account.left.epsilon_nanos) / kBillion;
   described["delta_left"] = static_cast<double>(account.left.delta_atto) / kQuintillion;
   described["entries"] = entries;
-  described["head"] = BytesToHexString(
-      std::string_view(reinterpret_cast<const char*>(account.head.data()), account.head.size()));
+  described["head"] = BytesToHexString(AsBytes(account.head));
   return described;
 }
 

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::string_view kEntryDomain("coppice.v1.audit.entry\0", 23);
 
-std::string_view DigestText(const Sha256Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
 std::string BigEndian(uint64_t number) {
   std::string bytes;
   for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift & 0xff);
@@ -52,7 +48,7 @@ StatusOr<AuditChain> AuditChain::After(const v1::AuditHead& head) {
 StatusOr<Sha256Digest> AuditChain::HashOf(const v1::AuditEntry& entry) const {
   COPPICE_ASSIGN_OR_RETURN(const Sha256Digest content,
                            HashMessage(entry, {v1::AuditEntry::kHashFieldNumber}));
-  return Sha256({kEntryDomain, DigestText(hash_), DigestText(content)});
+  return Sha256({kEntryDomain, AsBytes(hash_), AsBytes(content)});
 }
 
 Status AuditChain::Follow(const v1::AuditEntry& entry) {
@@ -65,7 +61,7 @@ Status AuditChain::Follow(const v1::AuditEntry& entry) {
     return EntryError(entries_, StrCat("cannot be checked: ", hash.status().message(),
                                        "; does a later version write this log?"));
   }
-  if (entry.hash() != DigestText(*hash)) {
+  if (entry.hash() != AsBytes(*hash)) {
     return EntryError(entries_,
                       "was changed, or the one before it is not the one that it was "
                       "written after");
@@ -78,7 +74,7 @@ Status AuditChain::Follow(const v1::AuditEntry& entry) {
 Status AuditChain::Append(v1::AuditEntry& entry) {
   entry.set_sequence(entries_);
   COPPICE_ASSIGN_OR_RETURN(hash_, HashOf(entry));
-  entry.set_hash(std::string(DigestText(hash_)));
+  entry.set_hash(std::string(AsBytes(hash_)));
   ++entries_;
   return OkStatus();
 }
@@ -91,7 +87,7 @@ Status AuditChain::CheckEnd(const v1::AuditHead& head) const {
   if (head.entries() < entries_) {
     return EntryError(head.entries(), "stands after the end of the log that its head names");
   }
-  if (head.hash() == DigestText(hash_)) return OkStatus();
+  if (head.hash() == AsBytes(hash_)) return OkStatus();
   if (entries_ == 0) return DataLossError("the head of the audit log is damaged");
   return EntryError(entries_ - 1, "is not the one that the head of the log names");
 }
@@ -99,7 +95,7 @@ Status AuditChain::CheckEnd(const v1::AuditHead& head) const {
 v1::AuditHead ToProto(const AuditChain& chain) {
   v1::AuditHead head;
   head.set_entries(chain.entries());
-  head.set_hash(std::string(DigestText(chain.hash())));
+  head.set_hash(std::string(AsBytes(chain.hash())));
   return head;
 }
 

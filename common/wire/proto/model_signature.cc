@@ -13,13 +13,9 @@
 namespace coppice {
 namespace {
 
-std::string_view AsText(const Sha256Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
 std::string NameOf(const PublicKey& key) {
   const KeyId id = KeyIdOf(key);
-  return BytesToHexString(std::string(id.begin(), id.end()));
+  return BytesToHexString(AsBytes(id));
 }
 
 Status WasChanged() {
@@ -68,7 +64,7 @@ StatusOr<std::string> SignedModelBytes(const v1::Model& model) {
       const Sha256Digest content,
       HashMessage(model, {v1::Model::kCertificateFieldNumber, v1::Model::kVersionFieldNumber,
                           v1::Model::kMinReaderFieldNumber, v1::Model::kSignatureFieldNumber}));
-  return StrCat(AsText(certificate), AsText(content));
+  return StrCat(AsBytes(certificate), AsBytes(content));
 }
 
 Status CheckModelSignature(const v1::Model& model, const std::optional<PublicKey>& trusted,

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/ldp/payload/contribution.h"
 #include "common/terms/ticket.h"
 #include "server/curator/keys/store_keys.h"

@@ -25,10 +25,6 @@ inline JoinId JoinIdOf(std::string_view study, std::string_view id) {
   return join_id;
 }
 
-inline std::string_view AsBytes(const JoinId& id) {
-  return {reinterpret_cast<const char*>(id.data()), id.size()};
-}
-
 // Nothing unless `bytes` has the length of a JoinId.
 inline std::optional<JoinId> JoinIdFromBytes(std::string_view bytes) {
   JoinId id;

@@ -30,7 +30,7 @@ struct StoredKey {
 
 std::string NameOf(const PublicKey& key) {
   const KeyId id = KeyIdOf(key);
-  return BytesToHexString(std::string(id.begin(), id.end()));
+  return BytesToHexString(AsBytes(id));
 }
 
 StatusOr<SigningKey> KeyOfSeed(std::string_view bytes) {

@@ -33,7 +33,7 @@ std::string StringOf(const Bytes& bytes) {
 }
 
 std::string NameInRecord(const seal::SealingKeyId& name) {
-  return StrCat("/", BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()}));
+  return StrCat("/", BytesToHexString(AsBytes(name)));
 }
 
 template <typename Bytes>

@@ -24,8 +24,7 @@ inline constexpr std::string_view kManifestKeyKey = "meta/manifest_key";
 // The curator's direct keys, by their ids in hexadecimal.
 inline constexpr std::string_view kDirectKeyPrefix = "meta/direct_key/";
 inline std::string DirectKeyKey(const SealingKeyName& name) {
-  return StrCat(kDirectKeyPrefix,
-                BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()}));
+  return StrCat(kDirectKeyPrefix, BytesToHexString(AsBytes(name)));
 }
 inline constexpr std::string_view kStudyPrefix = "study/";
 inline constexpr std::string_view kTombstonePrefix = "gone/";
@@ -62,8 +61,7 @@ inline std::string JoinCountKey(std::string_view study) {
 // The keys that a relayed study's reports are sealed for.
 inline std::string SealingPrefix(std::string_view study) { return StrCat("sealing/", study, "/"); }
 inline std::string SealingKeyKey(std::string_view study, const SealingKeyName& name) {
-  return StrCat(SealingPrefix(study),
-                BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()}));
+  return StrCat(SealingPrefix(study), BytesToHexString(AsBytes(name)));
 }
 // Stands in for the study where an erased record is the curator's own. Ids are never empty.
 inline constexpr std::string_view kCuratorItself = "";
@@ -75,13 +73,11 @@ inline std::string ErasedKey(std::string_view study) { return StrCat(kErasedPref
 // reports of one part, keyed by the position of its first in the batch.
 inline std::string BatchPrefix(std::string_view study) { return StrCat("batch/", study, "/"); }
 inline std::string BatchKey(std::string_view study, const Sha256Digest& batch) {
-  return StrCat(BatchPrefix(study),
-                BytesToHexString({reinterpret_cast<const char*>(batch.data()), batch.size()}));
+  return StrCat(BatchPrefix(study), BytesToHexString(AsBytes(batch)));
 }
 inline std::string SpoolPrefix(std::string_view study) { return StrCat("spool/", study, "/"); }
 inline std::string BatchSpoolPrefix(std::string_view study, const Sha256Digest& batch) {
-  return StrCat(SpoolPrefix(study),
-                BytesToHexString({reinterpret_cast<const char*>(batch.data()), batch.size()}), "/");
+  return StrCat(SpoolPrefix(study), BytesToHexString(AsBytes(batch)), "/");
 }
 inline std::string SpoolKey(std::string_view study, const Sha256Digest& batch,
                             uint64_t first_report) {

@@ -49,8 +49,7 @@ constexpr std::string_view kAllStudies = "";
 Status CheckPadding(const Study& study, std::string_view fingerprint_bytes,
                     const ReportBatch& reports) {
   const Fingerprint& ours = study.definition().fingerprint;
-  const bool is_stale = fingerprint_bytes !=
-                        std::string_view(reinterpret_cast<const char*>(ours.data()), ours.size());
+  const bool is_stale = fingerprint_bytes != AsBytes(ours);
   if (is_stale || !reports.message_bytes().has_value()) return OkStatus();
   const auto report_bytes = static_cast<uint32_t>(ReportBytesOf(study.definition()));
   const uint64_t padded = seal::DirectPlaintextBytes(study.id(), report_bytes, reports.size());

@@ -14,9 +14,7 @@
 namespace coppice::curator {
 namespace {
 
-std::string TextOf(const SealingKeyName& name) {
-  return BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()});
-}
+std::string TextOf(const SealingKeyName& name) { return BytesToHexString(AsBytes(name)); }
 
 Status CheckRotates(const Study& study) {
   if (!study.definition().settings.relay.has_value()) {

@@ -19,10 +19,6 @@ namespace {
 constexpr uint32_t kMillionths = 1'000'000;
 constexpr uint64_t kAttoOne = 1'000'000'000'000'000'000;
 
-std::string_view AsText(const PublicKey& key) {
-  return {reinterpret_cast<const char*>(key.data()), key.size()};
-}
-
 template <typename Message>
 bool HasUnknownFields(const Message& proto) {
   return !proto.GetReflection()->GetUnknownFields(proto).empty();
@@ -30,7 +26,7 @@ bool HasUnknownFields(const Message& proto) {
 
 v1::RelaySettings ToProto(const RelaySettings& relay) {
   v1::RelaySettings proto;
-  proto.set_relay_key(std::string(AsText(relay.relay_key)));
+  proto.set_relay_key(std::string(AsBytes(relay.relay_key)));
   proto.set_min_batch(relay.min_batch);
   proto.set_dishonest_millionths(relay.dishonest_millionths);
   proto.set_delta_atto(relay.delta_atto);
@@ -133,7 +129,7 @@ std::string CanonicalText(const StudySettings& settings) {
              settings.require_submission_token ? " tokens" : "");
   if (settings.relay.has_value()) {
     const RelaySettings& relay = *settings.relay;
-    StrAppend(&text, " relay ", BytesToHexString(AsText(relay.relay_key)), " ", relay.min_batch,
+    StrAppend(&text, " relay ", BytesToHexString(AsBytes(relay.relay_key)), " ", relay.min_batch,
               " ", relay.dishonest_millionths, " ", relay.delta_atto);
   }
   return text;

@@ -54,8 +54,7 @@ class RecordDigest {
   }
   CopyResult Finish() && {
     const Sha256Digest digest = sha256_.Finish();
-    result_.digest = BytesToHexString(
-        std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+    result_.digest = BytesToHexString(AsBytes(digest));
     return std::move(result_);
   }
   uint64_t records() const { return result_.records; }

@@ -23,13 +23,7 @@ namespace {
 
 constexpr std::string_view kHeader = "coppice spending journal 1\n";
 
-std::string HexText(const Sha256Digest& digest) {
-  return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
-std::string_view BytesOf(const Sha256Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
+std::string HexText(const Sha256Digest& digest) { return BytesToHexString(AsBytes(digest)); }
 
 // Returns the line up to its check.
 std::string TextOf(const SpendingLine& line) {
@@ -63,7 +57,7 @@ std::optional<SpendingLine> ParseLine(std::string_view text, Sha256Digest& check
   }
   line.head = *head;
   const std::string body = TextOf(line);
-  const Sha256Digest expected = Sha256({BytesOf(check), body});
+  const Sha256Digest expected = Sha256({AsBytes(check), body});
   if (text != StrCat(body, HexText(expected))) return std::nullopt;
   check = expected;
   return line;
@@ -119,7 +113,7 @@ class FileSpendingJournal final : public SpendingJournal {
 
   Status Append(const SpendingLine& line) override {
     const std::string body = TextOf(line);
-    const Sha256Digest check = Sha256({BytesOf(check_), body});
+    const Sha256Digest check = Sha256({AsBytes(check_), body});
     COPPICE_RETURN_IF_ERROR(CutOffFailedWrite());
     COPPICE_RETURN_IF_ERROR(Write(StrCat(body, HexText(check), "\n")));
     check_ = check;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "common/terms/ticket.h"
 
@@ -24,11 +25,6 @@ inline constexpr size_t kSectorBytes = 512;
 // Compares by bytes, id first.
 inline bool IsBefore(const Ticket& a, const Ticket& b) {
   return a.id != b.id ? a.id < b.id : a.mac < b.mac;
-}
-
-template <typename Bytes>
-std::string_view ViewOf(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // Returns `number`, big-endian.
@@ -53,7 +49,7 @@ inline std::string_view Take(std::string_view& bytes, size_t count) {
 
 // A checksum that finds torn and decayed bytes, but not forged ones.
 inline std::string CheckOf(std::initializer_list<std::string_view> parts) {
-  return std::string(ViewOf(Sha256(parts)).substr(0, kCheckBytes));
+  return std::string(AsBytes(Sha256(parts)).substr(0, kCheckBytes));
 }
 
 }  // namespace coppice::relay

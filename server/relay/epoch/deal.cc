@@ -258,7 +258,7 @@ StatusOr<uint32_t> Dealer::DealSlot() {
 
 StatusOr<Claim> Dealer::ClaimOf(std::string_view ticket) const {
   Key mac;
-  if (!HmacSha256(ViewOf(*claims_), ticket, mac)) return OpenSslFailed();
+  if (!HmacSha256(AsBytes(*claims_), ticket, mac)) return OpenSslFailed();
   Claim claim;
   std::copy_n(mac.begin(), claim.size(), claim.begin());
   return claim;

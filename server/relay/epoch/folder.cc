@@ -33,11 +33,11 @@ struct TermsHead {
 std::string HeadBytes(const TermsHead& head) {
   const EpochRules& rules = head.rules;
   const std::string bytes =
-      StrCat(kTermsMagic, ViewOf(rules.epoch), NumberBytes(rules.min_batch),
+      StrCat(kTermsMagic, AsBytes(rules.epoch), NumberBytes(rules.min_batch),
              NumberBytes(static_cast<uint64_t>(rules.deal_until_unix_seconds)),
              NumberBytes(static_cast<uint64_t>(rules.freeze_at_unix_seconds)),
              StrCat(NumberBytes(rules.ciphertext_bytes), NumberBytes(head.tickets),
-                    ViewOf(head.tickets_digest), ViewOf(head.documents_digest)));
+                    AsBytes(head.tickets_digest), AsBytes(head.documents_digest)));
   return StrCat(bytes, CheckOf({bytes}));
 }
 

@@ -29,14 +29,14 @@ uint64_t SlotBytesFor(uint64_t ciphertext_bytes) {
 
 std::string HeadFor(const PoolShape& shape) {
   const std::string head = StrCat(kPoolMagic, NumberBytes(shape.slots),
-                                  NumberBytes(shape.ciphertext_bytes), ViewOf(shape.terms));
+                                  NumberBytes(shape.ciphertext_bytes), AsBytes(shape.terms));
   return StrCat(head, CheckOf({head}));
 }
 
 std::string FrozenBytes(const Frozen& frozen, const PoolShape& shape) {
-  const std::string bytes =
-      StrCat(NumberBytes(frozen.dropped ? 1 : 0), NumberBytes(frozen.reports), ViewOf(frozen.root));
-  return StrCat(bytes, CheckOf({kFrozenLabel, ViewOf(shape.terms), bytes}));
+  const std::string bytes = StrCat(NumberBytes(frozen.dropped ? 1 : 0), NumberBytes(frozen.reports),
+                                   AsBytes(frozen.root));
+  return StrCat(bytes, CheckOf({kFrozenLabel, AsBytes(shape.terms), bytes}));
 }
 
 std::optional<Frozen> ParseFrozen(std::string_view sector, const PoolShape& shape) {
@@ -49,7 +49,7 @@ std::optional<Frozen> ParseFrozen(std::string_view sector, const PoolShape& shap
 }
 
 std::string DeliveredBytes(const PoolShape& shape) {
-  return CheckOf({kDeliveredLabel, ViewOf(shape.terms)});
+  return CheckOf({kDeliveredLabel, AsBytes(shape.terms)});
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ Status Pool::ReadHeader() {
 uint64_t Pool::SlotBytes() const { return SlotBytesFor(shape_.ciphertext_bytes); }
 
 std::string Pool::SlotCheck(const Ticket& ticket, std::string_view report) const {
-  return CheckOf({kSlotLabel, ViewOf(shape_.terms), ticket.ToBytes(), report});
+  return CheckOf({kSlotLabel, AsBytes(shape_.terms), ticket.ToBytes(), report});
 }
 
 Status Pool::Scan(uint64_t first, absl::Span<const Ticket> tickets,

@@ -17,9 +17,7 @@ StatusOr<std::string> MakeBearerToken() {
   if (RAND_priv_bytes(secret.data(), static_cast<int>(secret.size())) != 1) {
     return UnavailableError("the system random source failed");
   }
-  std::string token =
-      StrCat(kTokenPrefix,
-             WebSafeBase64Escape({reinterpret_cast<const char*>(secret.data()), secret.size()}));
+  std::string token = StrCat(kTokenPrefix, WebSafeBase64Escape(AsBytes(secret)));
   OPENSSL_cleanse(secret.data(), secret.size());
   return token;
 }

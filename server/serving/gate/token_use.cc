@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "coppice/v1/storage.pb.h"
 
 namespace coppice::calls {
@@ -14,10 +15,6 @@ constexpr size_t kShownBytes = 4;  // of a hash: enough to tell entries of one n
 
 int64_t DaysSince1970(absl::Time time) {
   return absl::ToInt64Hours(absl::Floor(time - absl::UnixEpoch(), absl::Hours(24))) / 24;
-}
-
-std::string_view BytesOf(const Sha256Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
 }  // namespace
@@ -57,7 +54,7 @@ Status TokenUse::Write(const access::AccessPolicy& policy) {
         const auto found = days_.find(entry.sha256);
         if (found == days_.end()) continue;
         v1::TokenUseRecord::Use& use = *record.add_uses();
-        use.set_sha256(std::string(BytesOf(entry.sha256)));
+        use.set_sha256(std::string(AsBytes(entry.sha256)));
         use.set_day(found->second);
       }
     }
@@ -87,7 +84,7 @@ v1::TokenEntry TokenUse::Describe(const access::PolicyEntry& entry,
     proto.set_expires_unix_seconds(absl::ToUnixSeconds(entry.expires));
   }
   proto.set_last_used_day(DayOf(entry.sha256));
-  proto.set_sha256_prefix(std::string(BytesOf(entry.sha256).substr(0, kShownBytes)));
+  proto.set_sha256_prefix(std::string(AsBytes(entry.sha256).substr(0, kShownBytes)));
   return proto;
 }
 

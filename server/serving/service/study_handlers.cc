@@ -37,7 +37,7 @@ Status CheckKnownManifest(std::string_view known) {
 
 bool IsKnown(const SignedManifest& manifest, std::string_view known) {
   const Sha256Digest digest = Sha256({manifest.bytes});
-  return known == std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return known == AsBytes(digest);
 }
 
 uint32_t TicketsOf(const v1::GetOfferRequest& request) {
