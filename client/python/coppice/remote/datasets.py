@@ -118,7 +118,7 @@ class Datasets:
         accept_leak : bool
             Whether the schema may have columns that are marked as read from private rows. They leak
             what is in the rows, which no epsilon covers; certificates of models say so.
-        public : DataFrame or a table, optional
+        public : DataFrame or Arrow table, optional
             Rows that everybody may see, with the label, for jobs to start from; at most 20,000. Nothing
             protects them: a model may contain them. Choose them without looking at `rows`.
         """
@@ -333,7 +333,7 @@ class Dataset:
             The ids of the job and of its model; the curator chooses otherwise.
         request_id : str, optional
             Repeating it returns the job that it made, paid for once; a new one otherwise.
-        public : "dataset", None, DataFrame or a table
+        public : "dataset", None, DataFrame or Arrow table
             The public rows to start from, which nothing protects: those that the dataset was created
             with, if any; none; or these, with the label, of which the curator keeps no more than their
             digest once the job has begun.
@@ -367,7 +367,7 @@ class Dataset:
             What to train; `Jobs.algorithms` lists them.
         epsilon, delta : number
             What the job would cost in all.
-        public : "dataset", None, DataFrame or a table
+        public : "dataset", None, DataFrame or Arrow table
             As in `train`.
         **settings
             Parameters of the algorithm; `Jobs.settings` lists them.
