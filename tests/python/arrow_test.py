@@ -202,6 +202,7 @@ MALFORMED = {
     "a negative length": (changed(PLAIN, length=-1), "impossible length or offset"),
     "a negative offset": (changed(PLAIN, offset=-1), "impossible length or offset"),
     "a length beyond memory": (changed(PLAIN, length=2**62), "impossible length or offset"),
+    "bytes beyond memory": (changed(PLAIN, offset=2**46), "more rows than memory holds"),
     "an offset beyond memory": (changed(PLAIN, offset=2**63 - 1), "impossible length or offset"),
     "fewer rows than the batch": (changed(PLAIN, length=2), "has 2 rows where its batch has more"),
     "too many missing values": (changed(PLAIN, null_count=4), "impossible number of missing values"),
