@@ -26,7 +26,7 @@ RETURNED = {"coppice.remote": ["client.Client", "studies.Studies", "studies.Stud
 
 
 class StandIn(type):
-    """A class for any name, with any attribute and index."""
+    """A class for any name, with any attribute and index, and any call."""
 
     def __getattr__(cls, name):
         if name.startswith("__"):
@@ -34,6 +34,9 @@ class StandIn(type):
         return StandIn(name, (), {})
 
     def __getitem__(cls, index):
+        return cls
+
+    def __call__(cls, *args, **kwargs):
         return cls
 
 
