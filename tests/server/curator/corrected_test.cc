@@ -266,11 +266,22 @@ TEST(CorrectedNumbersTest, ReportsCorrectWhatIsPredictedWrong) {
   const double before = study.ErrorOf(*estimator.Estimate({}, Evidence::kPublic));
   EXPECT_GT(before, 1.2);
   EXPECT_LT(study.ErrorOf(fit), 0.75 * before);
-  EXPECT_THAT(fit.diagnosis, HasSubstr("correct"));
+  EXPECT_THAT(fit.diagnosis, HasSubstr("weight"));
   const Model model =
       *Model::Create(study.rows.schema(), fit.forest, fit.leaves, {}, LeafKind::kScores);
   const Prediction answer = model.Predict(Row{0.8, 0.5});
   EXPECT_GT(answer.standard_error, 0);
+}
+
+TEST(CorrectedNumbersTest, ReportsRefuteNumbersThatAreAllTheSame) {
+  Table same(Slope(0, 1).shared_schema());
+  const Table rows = Slope(200, 1);
+  for (size_t i = 0; i < rows.num_rows(); ++i) same.AppendTarget(rows.row(i), 3);
+  const SlopeStudy study(std::move(same), Slope(60'000, 2), 0.2);
+  const CorrectedFit fit = *study.Estimator().Estimate(study.counts, Evidence::kBoth);
+  // Nor do such numbers cut any tree, so reports can say no more than the mean.
+  EXPECT_LT(study.ErrorOf(fit), 3) << "always answering 3 errs by 3.5";
+  EXPECT_THAT(fit.diagnosis, HasSubstr("unrelated"));
 }
 
 // Public rows and devices are alike, and a tail of their numbers is cut: whatever the noise,

@@ -304,12 +304,12 @@ TEST(CorrectedLabelsTest, CutTailsDoNotPullNumbers) {
   const NumberResiduals residuals(public_rows, start.ScoresOf(public_rows));
   const LabelReports reports = NumberReports(rows, {.low = 0, .high = 4}, 0.1, 3);
   EXPECT_LT(NumberError(*EstimateCorrectedNumbers(start, residuals, reports), rows), 0.58);
-  // Taken as they are, numbers of the lower half would come out .5 too small and more.
+  // The range takes that much from numbers on average.
   double below = 0;
   for (size_t i = 0; i < rows.num_rows(); ++i) {
     below += (rows.target(i) - std::clamp(rows.target(i), 0.0, 4.0)) / 20'000;
   }
-  EXPECT_GT(below, 0.2);
+  EXPECT_GT(below, 0.15);
 }
 
 TEST(CorrectedLabelsTest, NumbersNeedARange) {

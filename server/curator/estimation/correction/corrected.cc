@@ -7,6 +7,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/predictor/fitted_predictor.h"
+#include "server/curator/partition/number_labels.h"
 
 namespace coppice::curator {
 namespace {
@@ -60,7 +61,9 @@ void AppendTrees(const Forest& forest, const Correction& correction, double per_
 ExpectedNumbers ExpectNumbers(const NumberRange& rounding, const NumberResiduals& residuals,
                               absl::Span<const double> predicted) {
   NumberPlaces places = PlaceNumbers(rounding, residuals, predicted);
-  return {.places = std::move(places.of_row), .per_unit = places.per_number * residuals.error()};
+  return {.places = std::move(places.of_row),
+          .per_unit = places.per_number * residuals.error(),
+          .spread = rounding.width() / kRangeDeviations / residuals.error()};
 }
 
 double MeanOf(absl::Span<const double> numbers) {

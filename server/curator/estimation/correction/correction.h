@@ -107,6 +107,7 @@ struct HypothesisWeights {
 struct ExpectedNumbers {
   std::vector<double> places;  // one per public row
   double per_unit = 0;         // by how much a place moves with the correction
+  double spread = 1;           // deviation of numbers that nothing is known of, in its units
 };
 
 // What a predictor that has not seen a public row says of it.

@@ -74,7 +74,7 @@ std::vector<ColumnAnswers> CorrectionEquations::AnswersOf(
     const std::vector<std::vector<double>>& delta) const {
   std::vector<ColumnAnswers> answers;
   if (are_numbers()) {
-    answers.push_back(AnswersOfNumbers());
+    answers.push_back(AnswersOfNumbers(delta[0]));
     return answers;
   }
   std::vector<std::vector<double>> probabilities(columns_);
@@ -105,9 +105,11 @@ ColumnAnswers CorrectionEquations::AnswersOfClass(std::vector<double> probabilit
 
 // The unit of a number's correction is the error of a public number, so that each has one of
 // information.
-ColumnAnswers CorrectionEquations::AnswersOfNumbers() const {
+ColumnAnswers CorrectionEquations::AnswersOfNumbers(const std::vector<double>& delta) const {
   const auto rows = static_cast<Index>(basis_.field_rows.size());
-  return {.expected = offset_.numbers->places,
+  std::vector<double> places = offset_.numbers->places;
+  for (size_t i = 0; i < places.size(); ++i) places[i] += offset_.numbers->per_unit * delta[i];
+  return {.expected = std::move(places),
           .moves = VectorXd::Constant(rows, offset_.numbers->per_unit),
           .label_information = VectorXd::Ones(rows)};
 }

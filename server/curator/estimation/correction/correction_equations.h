@@ -69,8 +69,11 @@ class CorrectionEquations {
   // The predictor's score of a row in the unit of the column's correction.
   double ScoreAt(size_t row, size_t column) const;
   bool are_numbers() const { return offset_.numbers.has_value(); }
-  // By column, given delta by column, then public row. Numbers are taken at delta = 0: their
-  // answers move with delta by a factor, so that is where all of it can be told.
+  // The variance of numbers that nothing is known of, in squared units of their correction.
+  double SquaredSpread() const {
+    return are_numbers() ? offset_.numbers->spread * offset_.numbers->spread : 1;
+  }
+  // By column, given delta by column, then public row.
   std::vector<ColumnAnswers> AnswersOf(const std::vector<std::vector<double>>& delta) const;
 
   // Phi: the derivatives of delta at the field's rows.
@@ -91,7 +94,7 @@ class CorrectionEquations {
 
  private:
   ColumnAnswers AnswersOfClass(std::vector<double> probabilities) const;
-  ColumnAnswers AnswersOfNumbers() const;
+  ColumnAnswers AnswersOfNumbers(const std::vector<double>& delta) const;
   // Public rows that a row of the field stands for.
   double RowsPerFieldRow() const;
 

@@ -41,9 +41,10 @@ NumberResiduals::NumberResiduals(const Table& public_rows, absl::Span<const doub
 NumberResiduals::Near NumberResiduals::NearestTo(double predicted) const {
   const size_t rows = predicted_.size();
   const size_t count = std::min(rows, std::clamp(rows / 4, kLeastResiduals, kMostResiduals));
-  const auto above = static_cast<size_t>(
-      std::lower_bound(predicted_.begin(), predicted_.end(), predicted) - predicted_.begin());
-  const size_t first = std::min(above - std::min(above, count / 2), rows - count);
+  const auto [low, high] = std::equal_range(predicted_.begin(), predicted_.end(), predicted);
+  const auto middle =
+      static_cast<size_t>((low - predicted_.begin()) + (high - predicted_.begin())) / 2;
+  const size_t first = std::min(middle - std::min(middle, count / 2), rows - count);
   return {.first = first,
           .count = count,
           .mean = count > 0 ? (sum_[first + count] - sum_[first]) / static_cast<double>(count) : 0};
