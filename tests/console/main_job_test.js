@@ -263,13 +263,13 @@ test('a dataset with public rows, from which a job starts unless it is told not 
   await start.check();
   await reader.open('Names of the job and of its model');
   await reader.write('Job', 'from-public');
-  await reader.sees(/private rows bear out/);
+  await reader.sees(/which part of the public rows/);
   await reader.click('Submit the job');
   await page.getByRole('dialog').getByRole('button', {name: /^Spend/}).click();
   await reader.isAt('from-public');
   await reader.sees('The model is there');
   await reader.sees(/80 public rows, which nothing protects/);
-  await reader.sees(/private rows bear out/);
+  await reader.sees(/which part of the public rows/);
 }));
 
 test('a wrong schema and wrong rows: everything is said, with line and column, and nothing is sent', () => opened('wrong', async (reader, {page}) => {
