@@ -79,9 +79,11 @@ class Stage:
             if ".ipynb_checkpoints" not in name:
                 self.add(docname_of(name), name, notebook_page(path.read_text(encoding="utf-8")))
         for path in sorted((self.root / "docs").rglob("*.svg")):
-            copy = self.folder / path.relative_to(self.root / "docs")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, copy)
+            # Pages of docs/ find a drawing beside them, those of the root below docs/.
+            for base in (self.root / "docs", self.root):
+                copy = self.folder / path.relative_to(base)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
 
     def add_reference(self, bin_dir):
         made = [*reference_commands.write(self.root, self.folder, bin_dir), *reference_protocol.write(self.root, self.folder),
