@@ -7,7 +7,6 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/terms/report_form.h"
 #include "server/curator/partition/find_leaves.h"
 
 namespace coppice::curator {
@@ -71,8 +70,8 @@ std::vector<double> MeansOfBag(const Tree& tree, const Table& rows,
 }  // namespace
 
 bool CanHaveCentres(const Schema& schema, const PartitionOptions& partition) {
-  return schema.target().has_value() && ReportForm::For(schema).IsAboutLabelAlone() &&
-         partition.use_labels && !partition.from_schema && partition.by_feature.empty() &&
+  return schema.target().has_value() && schema.all_public() && partition.use_labels &&
+         !partition.from_schema && partition.by_feature.empty() &&
          (partition.rule == SplitRule::kHybrid || partition.rule == SplitRule::kRandomCut);
 }
 

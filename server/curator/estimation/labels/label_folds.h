@@ -61,10 +61,10 @@ inline double VarianceOfMean(const std::array<double, LabelFolds::kCount>& score
 // and never above a tenth of all. `noise` is a report's, in margins. Found on the development sets;
 // half and double were not measured.
 inline double LeastReportsOfLeaf(size_t reports, double noise) {
-  constexpr double kReports = 20;
+  constexpr double kLeast = 20;
   constexpr double kNoiseless = 10;
   const double tenth = std::floor(static_cast<double>(reports) / 10);
-  return std::max(1.0, std::min(tenth, std::max(kReports, kNoiseless * noise)));
+  return std::max(1.0, std::min(tenth, std::max(kLeast, kNoiseless * noise)));
 }
 
 }  // namespace coppice::curator
