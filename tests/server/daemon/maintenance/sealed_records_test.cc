@@ -135,8 +135,8 @@ TEST_F(SealedRecordsTest, ADamagedWrappedKeyCostsWhatItSealedAndNoMore) {
   ASSERT_OK_AND_ASSIGN(const vault::KeyedStore store, Open());
   testing::FakeTrainer trainer;
   ASSERT_OK_AND_ASSIGN(const testing::Central central, testing::OpenCentral(*store, {&trainer}));
-  EXPECT_THAT(central.datasets->Load("d"), StatusIs(StatusCode::kDataLoss, _));
-  EXPECT_OK(central.datasets->Load("e"));
+  EXPECT_THAT(testing::RowsOf(*central.datasets, "d"), StatusIs(StatusCode::kDataLoss, _));
+  EXPECT_OK(testing::RowsOf(*central.datasets, "e"));
   EXPECT_OK(central.datasets->Delete("d"));
 }
 
@@ -156,7 +156,7 @@ TEST_F(SealedRecordsTest, ARestoredStoreOpensWithItsKeys) {
                        vault::OpenKeyedStore(restored, {.keys = keys_}));
   testing::FakeTrainer trainer;
   ASSERT_OK_AND_ASSIGN(const testing::Central central, testing::OpenCentral(*store, {&trainer}));
-  EXPECT_OK(central.datasets->Load("d"));
+  EXPECT_OK(testing::RowsOf(*central.datasets, "d"));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_F(DatasetServiceTest, UploadStoresBlockAfterBlockAndAnswersWithTheDataset) 
               IsGrpcOk());
   EXPECT_EQ(dataset_.rows(), 50u);
   EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_READY);
-  EXPECT_EQ((*central_.datasets->Load("d"))->num_rows(), 50u);
+  EXPECT_EQ((*testing::RowsOf(*central_.datasets, "d")).num_rows(), 50u);
 }
 
 TEST_F(DatasetServiceTest, AnUploadGoesOnAfterABrokenStream) {
@@ -201,7 +201,7 @@ TEST_F(DatasetServiceTest, AppendStoresABlockACallAndGoesOnWhereItWas) {
   ASSERT_THAT(append(Rows("datasets/d", 55, 0, true)), IsGrpcOk());  // completes it again
   EXPECT_THAT(append(Rows("datasets/d", 55, 1)),
               GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("takes no more rows")));
-  EXPECT_EQ((*central_.datasets->Load("d"))->num_rows(), 55u);
+  EXPECT_EQ((*testing::RowsOf(*central_.datasets, "d")).num_rows(), 55u);
 }
 
 TEST_F(DatasetServiceTest, RowsAreAppendedByTheOwnerAlone) {
