@@ -213,7 +213,7 @@ class CWriter {
         capitals_(AsciiStrToUpper(prefix_)) {}
 
   SourceFile Write() const {
-    const std::string guard = StrCat("COPPICE_ROW_", capitals_, "_H_");
+    const std::string guard = AsciiStrToUpper(StrCat("coppice_row_", prefix_, "_h_"));
     std::string text = StrCat("/* ", StrReplaceAll(Heading(types_), {{"\n", "\n   "}}), " */\n\n",
                               "#ifndef ", guard, "\n#define ", guard,
                               "\n\n#include <coppice_device.h>\n#include <math.h>\n#include "
@@ -290,10 +290,10 @@ class CWriter {
     const std::string values =
         field.is_choice() ? StrCat(prefix_, "_", field.member, "_values, ", field.values.size())
                           : "NULL, 0";
-    return StrCat("    {", CString(field.column), ", COPPICE_COLUMN_", kind, ", ",
-                  ShortestNumber(field.min), ", ", ShortestNumber(field.max), ", ",
-                  field.whole ? 1 : 0, ", ", field.unit.empty() ? "NULL" : CString(field.unit),
-                  ", ", values, "},\n");
+    return StrCat("    {", CString(field.column), ", ",
+                  AsciiStrToUpper(StrCat("coppice_column_", kind)), ", ", ShortestNumber(field.min),
+                  ", ", ShortestNumber(field.max), ", ", field.whole ? 1 : 0, ", ",
+                  field.unit.empty() ? "NULL" : CString(field.unit), ", ", values, "},\n");
   }
 
   std::string Set() const {
@@ -363,7 +363,7 @@ std::string CppSet(const Field& field) {
 
 SourceFile WriteCpp(const std::vector<Field>& fields, const RowTypes& types) {
   const std::string name = Snake(types.name);
-  const std::string guard = AsciiStrToUpper(StrCat("COPPICE_ROW_", name, "_HPP_"));
+  const std::string guard = AsciiStrToUpper(StrCat("coppice_row_", name, "_hpp_"));
   std::string text = StrCat(
       Lines(Heading(types), "// "), "\n#ifndef ", guard, "\n#define ", guard,
       "\n\n#include <optional>\n#include <string>\n\n#include \"common/schema/number.h\"\n#include "

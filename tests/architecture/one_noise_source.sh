@@ -71,8 +71,7 @@ private='imports RAND_priv_bytes'
 client=("$ours" "$private" 'imports RAND_bytes')
 expect coppice_device_example "$(contents "$bin/coppice_device_example")" "${client[@]}"
 expect coppice "$(contents "$bin/coppice")" "${client[@]}" \
-  'environment COPPICE_CA' 'environment COPPICE_SERVER' 'environment COPPICE_TOKEN_FILE' \
-  'environment COPPICE_COLUMN_' 'environment COPPICE_ROW_'  # the last two stand in sources that it generates
+  'environment COPPICE_CA' 'environment COPPICE_SERVER' 'environment COPPICE_TOKEN_FILE'
 for name in coppice-lab coppice-research; do
   expect "$name" "$(contents "$bin/$name")" "$ours" "$private" std::mersenne_twister_engine
 done
