@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "common/base/public_random.h"
 #include "common/base/status_macros.h"
 #include "common/predictor/fitted_predictor.h"
-#include "common/base/public_random.h"
 #include "server/lab/report.h"
 #include "server/trainers/curves/repetitions.h"
 
