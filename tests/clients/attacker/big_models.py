@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Jobs of next to no epsilon make models of millions of leaves: what they cost, and whether the daemon still starts."""
 
+import time
+
 from curator import DATASETS, MODELS, TRAINING, Curator, await_job, fill_dataset, make_token, outcome_of
 
 FEATURES = [f"f{i}" for i in range(14)]
@@ -75,7 +77,10 @@ def keeps_memory_and_start():
         await_job(client, "larger")
         client.close()
         starts = []
-        for _ in range(STARTS):  # a crash would leave models in the log that a start writes out
+        for seconds in range(STARTS):
+            # What was written last is in the log, which a start writes out, and may be compacted in the
+            # background: a start that is stopped at once leaves that to the next one.
+            time.sleep(seconds)
             curator.stop(orderly=True)
             curator.start()
             starts.append(curator.peak_mib())
