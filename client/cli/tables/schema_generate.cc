@@ -53,7 +53,8 @@ StatusOr<RowSchema> SchemaOf(const GenerateFlags& flags) {
                    .joined_by = ""};
 }
 
-// Of what a study's terms hold of a schema, so that a file and the study made from it agree.
+// Hashes the schema as a study's terms have it: a file and the study that was made from it then
+// have the same hash.
 std::string Sha256Of(const Schema& schema) {
   const Sha256Digest digest = Sha256({ToProto(schema).SerializeAsString()});
   return BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
