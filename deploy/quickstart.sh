@@ -205,8 +205,8 @@ untuned_job() {
   echo "$name: devices answer with $mechanism, each in one of 64 trees ..." >&2
   collected=$("$bin/coppice" collect simulate --study "$study" --data "$private" \
     --journal "$work/$study.journal" --json 2>"$work/collect.log") || { cat "$work/collect.log" >&2; exit 1; }
-  add_row "$name" - "corrected, public only" "$(evaluate "$study" --evidence public)" 0 0
-  add_row "$name" "$mechanism" "corrected (default)" "$(evaluate "$study")" \
+  add_row "$name" - "smooth, public only" "$(evaluate "$study" --evidence public)" 0 0
+  add_row "$name" "$mechanism" "smooth (default)" "$(evaluate "$study")" \
     "$(value accepted <<<"$collected")" "$(value payload_bytes <<<"$collected")"
 }
 

@@ -69,7 +69,7 @@ struct Certificate {
   std::string mechanism;                   // "laplace_split", ...
   std::string neighbouring;                // the relation, in words
   std::vector<std::string> public_inputs;  // what was used without protection, in words
-  std::string estimator;                   // "weighted lambda=1", "prune", "smooth"
+  std::string estimator;                   // "weighted lambda=1", "prune", "pooled"
   uint64_t reports = 0;                    // accepted and counted
   uint64_t public_rows = 0;
   // Their SHA-256 (common/table/rows_digest.h), in lower-case hex; empty where they have none:

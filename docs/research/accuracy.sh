@@ -4,7 +4,7 @@
 #   docs/research/accuracy.sh DATA_DIR TABLE [REPEATS] > table.md
 #
 # DATA_DIR holds the data sets, a folder each (adult, banknote, ...). TABLE is one of
-#   defaults   what a study of classes takes by default, beside the estimator smooth and its forest
+#   defaults   what a study of classes takes by default, beside the estimator pooled and its forest
 #   main       untuned, both sources; public labels alone; reports alone
 #   tuned      the paper's LPCT, best cell of its grid on the test rows, for comparison
 #   mechanism  the same studies by every mechanism
@@ -55,11 +55,11 @@ runs=$(mktemp -d)  # what was run already: tables of other measures take it from
 trap 'rm -rf "$runs"' EXIT
 measure=accuracy
 
-# run FLAGS...: one JSON line. Without an estimator, of `smooth` and the forest that it is for.
+# run FLAGS...: one JSON line. Without an estimator, of `pooled` and the forest that it is for.
 run() {
   local found
   found=$runs/$(md5sum <<< "$*" | cut -d ' ' -f 1)
-  local -a estimator=(--estimator smooth)
+  local -a estimator=(--estimator pooled)
   if [[ " $* " == *" --estimator "* ]]; then estimator=(); fi
   [[ -s $found ]] || "$lab" local "${estimator[@]}" --repeats "$repeats" --threads "${THREADS:-2}" --json "$@" > "$found" 2> /dev/null
   cat "$found"
@@ -102,7 +102,7 @@ defaults_row() {
   for features in none all; do
     for epsilon in $(usual_or "1 4" 4); do
       echo -n "| $name | $([[ $features == none ]] && echo "features private" || echo "labels alone") | $epsilon |"
-      for estimator in smooth corrected; do
+      for estimator in pooled smooth; do
         echo -n " $(run "$@" --estimator "$estimator" --public-features "$features" --epsilon "$epsilon" | figure) |"
       done
       echo
@@ -111,7 +111,7 @@ defaults_row() {
 }
 
 defaults_table() {
-  echo "| study (devices, public rows) | reports | ε | smooth, hybrid | corrected, random_cut (the default) |"
+  echo "| study (devices, public rows) | reports | ε | pooled, hybrid | smooth, random_cut (the default) |"
   echo "|---|---|---|---|---|"
   for_studies defaults_row "${STUDIES:-.}"
 }
@@ -155,7 +155,7 @@ numbers_row() {
   local name=$1 digits=$2 estimator features epsilon
   shift 2
   [[ $name == $(usual_or "" abalone)* ]] || return 0
-  for estimator in corrected smooth; do
+  for estimator in smooth pooled; do
     echo -n "| $name | $estimator | $(rmse "$digits" "$@" --estimator "$estimator" --epsilon 1 --evidence public) |"
     for features in none all; do
       for epsilon in 1 4; do

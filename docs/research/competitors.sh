@@ -80,7 +80,7 @@ local_table() {
   for epsilon in 0.5 2 1000; do line+=" ${printed[lpct,$epsilon]} | – |"; done
   echo "$line"
   line="| **our study, untuned** |"
-  for epsilon in 0.5 2 1000; do line+=" – | $(study --estimator smooth "${rows[@]}" --epsilon "$epsilon") |"; done
+  for epsilon in 0.5 2 1000; do line+=" – | $(study --estimator pooled "${rows[@]}" --epsilon "$epsilon") |"; done
   echo "$line"
 }
 

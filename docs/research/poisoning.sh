@@ -22,8 +22,8 @@ adult="--repeats $(usual_or "${2:-10}" "2 --private-rows 1000") --data $data/adu
 # shellcheck disable=SC2034
 synthetic="--repeats $(usual_or "${3:-50}" 2) --synthetic gamma=0.5,private=$(usual_or 10000 1000),public=50"
 
-# run FLAGS...: one JSON line. Of the estimator smooth and its forest.
-run() { "$lab" local --estimator smooth --json --threads "${THREADS:-2}" "$@" 2> /dev/null; }
+# run FLAGS...: one JSON line. Of the estimator pooled and its forest.
+run() { "$lab" local --estimator pooled --json --threads "${THREADS:-2}" "$@" 2> /dev/null; }
 
 # Accuracy, and the first letter of each alarm that at least half of the repetitions raised.
 figure() {

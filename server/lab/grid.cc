@@ -76,8 +76,8 @@ class Runner {
                                       const curator::EstimatorOptions& options) {
     const Table& public_rows = rows.cut;
     Estimated result;
-    if (options.kind == curator::EstimatorKind::kCorrected) {
-      COPPICE_ASSIGN_OR_RETURN(result.model, EstimateCorrected(study, rows, options));
+    if (options.kind == curator::EstimatorKind::kSmooth) {
+      COPPICE_ASSIGN_OR_RETURN(result.model, EstimateSmooth(study, rows, options));
     } else if (study.labels.has_value()) {
       COPPICE_ASSIGN_OR_RETURN(curator::LabelOnlyFit fit,
                                EstimateLabels(study, public_rows, options));

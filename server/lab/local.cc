@@ -43,7 +43,7 @@ StatusOr<curator::PartitionRequest> AskedPartition(const LocalFlags& flags) {
                                      .from_schema = flags.without_rows()};
   const std::string estimator = EstimatorOf(flags);
   const bool corrects =
-      estimator.empty() || estimator == curator::EstimatorName(curator::EstimatorKind::kCorrected);
+      estimator.empty() || estimator == curator::EstimatorName(curator::EstimatorKind::kSmooth);
   const bool is_open = flags.depths.empty() && flags.min_leaves.empty() && !flags.trees;
   COPPICE_ASSIGN_OR_RETURN(asked.criterion, curator::ParseCriterion(flags.criterion));
   if (!flags.split_rule.empty()) {
@@ -183,7 +183,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Add(
           "--split-rule", flags.split_rule,
           "max_edge, random_max_edge, cart, hybrid or random_cut (default: as the curator chooses; "
-          "hybrid with another --estimator than corrected, max_edge with --paper)")
+          "hybrid with another --estimator than smooth, max_edge with --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
       .ForResearch();
   command.Add("--criterion", flags.criterion, "gini or entropy")
@@ -204,9 +204,12 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .InRange(1u, 1024u)
       .ForResearch();
   command
-      .Add("--estimator", flags.estimator,
-           "weighted, prune, smooth or corrected (default: as the curator chooses; weighted with "
-           "--lambda or --paper)")
+      .Add(
+          "--estimator", flags.estimator,
+          "smooth: what the public rows predict, corrected by the reports; pooled: all trees in "
+          "one "
+          "closed form; weighted or prune: tree by tree (default: as the curator chooses; weighted "
+          "with --lambda or --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }));
   command
       .Add("--public-features", flags.public_features,
@@ -219,8 +222,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
            "to one of the ends (default: two standard deviations around the public mean; without "
            "labels, the target's bounds)")
       .Check(Accepted([](const std::string& text) { return ParseNumberRange(text); }));
-  command
-      .Add("--evidence", flags.evidence, "what smooth and corrected use: both, reports or public")
+  command.Add("--evidence", flags.evidence, "what pooled and smooth use: both, reports or public")
       .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
       .ShowDefault();
   command
@@ -305,15 +307,15 @@ Status CheckLocalFlags(const LocalFlags& flags) {
     takes_forest = curator::TakesForest(kind);
   }
   if (!takes_forest && (flags.evidence != curator::EvidenceName(curator::Evidence::kBoth))) {
-    return InvalidArgumentError("--evidence is for --estimator smooth or corrected");
+    return InvalidArgumentError("--evidence is for --estimator pooled or smooth");
   }
   const bool hybrid = rule == curator::SplitRuleName(curator::SplitRule::kHybrid);
   if (flags.without_rows() && !takes_forest) {
-    return InvalidArgumentError("--public none needs --estimator smooth or corrected");
+    return InvalidArgumentError("--public none needs --estimator pooled or smooth");
   }
   if (flags.without_labels() && !flags.without_rows() && !(takes_forest && hybrid)) {
     return InvalidArgumentError(
-        "--public-labels none needs --split-rule hybrid and --estimator smooth or corrected");
+        "--public-labels none needs --split-rule hybrid and --estimator pooled or smooth");
   }
   if (!flags.attack.empty() && flags.epsilon == kNoPrivacy) {
     return InvalidArgumentError("--attack needs an --epsilon that is not inf");
@@ -328,7 +330,7 @@ Status CheckLocalFlags(const LocalFlags& flags) {
 Status CheckNumberFlags(const LocalFlags& flags, const RunOptions& options) {
   if (flags.grid || !curator::TakesForest(options.grid.estimators[0].kind)) {
     return InvalidArgumentError(
-        "for numbers use --estimator smooth or corrected, without --grid and --paper");
+        "for numbers use --estimator pooled or smooth, without --grid and --paper");
   }
   if (!flags.attack.empty()) {
     return InvalidArgumentError("--attack is for classes: liars push one of them");

@@ -1,5 +1,5 @@
 // Measures what a forest of public partitions costs the curator: its size, its growth, the basis of
-// the smooth estimator, and a model from the sums of a million reports. Uses adult's rows (data
+// the pooled estimator, and a model from the sums of a million reports. Uses adult's rows (data
 // sets are in COPPICE_DATA_DIR), of which the first 200 or 1000 are public.
 
 #include <benchmark/benchmark.h>
@@ -12,7 +12,7 @@
 #include "common/privacy/openssl_random.h"
 #include "common/table/read_table.h"
 #include "common/table/schema_file.h"
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/pooled/pooled.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
 #include "tests/support/data_dir.h"
@@ -50,14 +50,14 @@ void BM_GrowForest(benchmark::State& state) {
 void BM_Basis(benchmark::State& state) {
   const Table rows = PublicRows(static_cast<size_t>(state.range(0)));
   const Forest forest = *curator::GrowPartition(rows, ForestOf(rows));
-  for (auto _ : state) benchmark::DoNotOptimize(curator::SmoothBasis::Create(forest, rows));
+  for (auto _ : state) benchmark::DoNotOptimize(curator::PooledBasis::Create(forest, rows));
 }
 
 // The part that depends on the reports: from added-up sums to a forest with errors.
-void BM_EstimateSmooth(benchmark::State& state) {
+void BM_EstimatePooled(benchmark::State& state) {
   const Table rows = PublicRows(static_cast<size_t>(state.range(0)));
   const Forest forest = *curator::GrowPartition(rows, ForestOf(rows));
-  const curator::SmoothBasis basis = *curator::SmoothBasis::Create(forest, rows);
+  const curator::PooledBasis basis = *curator::PooledBasis::Create(forest, rows);
   OpenSslRandom random;
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
   std::vector<curator::TreeSums> sums;
@@ -80,7 +80,7 @@ void BM_EstimateSmooth(benchmark::State& state) {
                                               curator::CountPublicRows(forest[t], rows)));
     }
     benchmark::DoNotOptimize(
-        curator::EstimateSmooth(basis, forest, counts, curator::Evidence::kBoth));
+        curator::EstimatePooled(basis, forest, counts, curator::Evidence::kBoth));
   }
 }
 
@@ -89,7 +89,7 @@ void BM_EstimateSmooth(benchmark::State& state) {
 COPPICE_FOREST_BENCH(BM_ChooseSize);
 COPPICE_FOREST_BENCH(BM_GrowForest);
 COPPICE_FOREST_BENCH(BM_Basis);
-COPPICE_FOREST_BENCH(BM_EstimateSmooth);
+COPPICE_FOREST_BENCH(BM_EstimatePooled);
 
 }  // namespace
 }  // namespace coppice

@@ -64,7 +64,7 @@ def main():
     assert created.study.name == STUDY
 
     def build():
-        return client.call(MODELS, "BuildModel", study=STUDY, model_id="from-python", smooth={})
+        return client.call(MODELS, "BuildModel", study=STUDY, model_id="from-python", pooled={})
 
     send_report(client)
     code = status_of(build)

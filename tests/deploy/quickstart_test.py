@@ -111,7 +111,7 @@ class KeptQuickstart(unittest.TestCase):
     def test_it_runs_on_and_starts_again_with_what_it_had(self):
         text, uses, _ = self.checkout.kept()
         self.assertEqual(self.checkout.asked(), "programs console\n")
-        self.assertRegex(text, r"synthetic +\S+ +corrected \(default\)")
+        self.assertRegex(text, r"synthetic +\S+ +smooth \(default\)")
         self.assertIn("console     " + uses["console"], text)
         self.assertRegex(uses["console"], r"^https://localhost:\d+/$")
         self.assertIn(pathlib.Path(uses["token_file"]).read_text().strip(), text)

@@ -40,7 +40,7 @@ SHOWN = {
                                   "hadamard_response", "local_hashing", "signed_hadamard")] +
                     ["BM_LookUpDraw ", "BM_TextbookDraw ", "BM_RandomBytes .*bytes_per_second="],
     "estimate_bench": ["BM_AddAndPrune/laplace_split .*leaves=251", "BM_AddAndPrune/optimized_unary ", "BM_SimulateAndFit "],
-    "forest_bench": [f"BM_{what}/{rows} " for what in ("ChooseSize", "GrowForest", "Basis", "EstimateSmooth") for rows in (200, 1000)],
+    "forest_bench": [f"BM_{what}/{rows} " for what in ("ChooseSize", "GrowForest", "Basis", "EstimatePooled") for rows in (200, 1000)],
     "offer_bench": [rf'"offer":"{who}","public_rows":{rows},.*"leaves_a_tree":\d.*"message":\d.*"schema":\d.*"tree":\d.*"path":\d.*"tickets":32'
                     for who in ("device", "device that knows the terms", "whole forest") for rows in (200, 1000)],
     "batch_bench": [f'"{key}":[0-9.]+' for key in ("delivered_per_second", "delivered_mb_per_second", "plain_mb_per_second", "delivered_to_plain",

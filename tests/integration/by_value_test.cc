@@ -105,7 +105,7 @@ TEST_F(ByValueTest, OneStudyGivesAModelForEachValueAndOneOfAllReports) {
   ASSERT_NO_FATAL_FAILURE(Collect({"--by", "plan"}));
   EXPECT_EQ(daemon_.CoppiceJson({"study", "show", "--study", "s"})["by"], "plan");
   const auto gold = Build("gold", {"--where", "plan=gold"});
-  EXPECT_EQ(gold["estimator"], "smooth where plan = gold");
+  EXPECT_EQ(gold["estimator"], "pooled where plan = gold");
   EXPECT_EQ(gold["reports"], 1800);
   EXPECT_EQ(Build("silver", {"--where", "plan=silver"})["reports"], 900);
   EXPECT_EQ(Build("none", {"--where", "plan="})["reports"], 150);
@@ -124,7 +124,7 @@ TEST_F(ByValueTest, OneStudyGivesAModelForEachValueAndOneOfAllReports) {
   EXPECT_EQ(Build("gold", {"--where", "plan=gold"})["reports"], 1800);
   EXPECT_EQ(Build("gold2", {"--where", "plan=gold"})["reports"], 1800);
   EXPECT_THAT(ErrorOf({"--model", "gold", "--where", "plan=silver"}),
-              HasSubstr("smooth where plan = gold"));
+              HasSubstr("pooled where plan = gold"));
 }
 
 TEST_F(ByValueTest, CountsAtTheTopOfATreeAreByValue) {
@@ -159,11 +159,11 @@ TEST_F(ByValueTest, SaysWhatCannotBeHad) {
   EXPECT_THAT(ErrorOf({"--where", "plan=tin"}), HasSubstr("there are gold, silver"));
   EXPECT_THAT(ErrorOf({"--where", "age=1"}), HasSubstr("there are plan"));
   EXPECT_THAT(ErrorOf({"--where", "plan"}), HasSubstr("FEATURE=VALUE"));
-  EXPECT_THAT(ErrorOf({"--estimator", "corrected", "--where", "plan=gold"}),
+  EXPECT_THAT(ErrorOf({"--estimator", "smooth", "--where", "plan=gold"}),
               HasSubstr("public rows of every plan"));
   EXPECT_THAT(ErrorOf({"--where-other", ""}), HasSubstr("the name of a feature"));
   EXPECT_THAT(ErrorOf({"--estimator", "prune", "--where", "plan=gold"}),
-              HasSubstr("smooth or corrected only"));
+              HasSubstr("pooled or smooth only"));
 }
 
 TEST_F(ByValueTest, AStudyByNoFeatureSaysHowToMakeOne) {

@@ -1,5 +1,5 @@
 // The default path through the real programs: a forest of 64 public trees, each device in one of
-// them, the mechanism chosen, the corrected estimator, predictions that may abstain.
+// them, the mechanism chosen, the smooth estimator, predictions that may abstain.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class ForestJobTest : public ::testing::Test {
     EXPECT_EQ(collected["accepted"], devices);
     const auto model =
         daemon_.CoppiceJson({"model", "build", "--study", study, "--model", study + "-model"});
-    EXPECT_EQ(model["estimator"], "corrected");
+    EXPECT_EQ(model["estimator"], "smooth");
     EXPECT_EQ(model["reports"], devices);
     return daemon_.CoppiceJson(
         {"model", "evaluate", "--model", study + "-model", "--data", files.test})["accuracy"];
@@ -124,7 +124,7 @@ TEST_F(ForestJobTest, WithoutPublicLabelsReportsDecide) {
                        "--journal", folder_.path() + "/bare.journal"});
   const auto model =
       daemon_.CoppiceJson({"model", "build", "--study", "bare", "--model", "bare-model"});
-  EXPECT_EQ(model["estimator"], "smooth evidence=reports") << "the labels are not to be trusted";
+  EXPECT_EQ(model["estimator"], "pooled evidence=reports") << "the labels are not to be trusted";
   EXPECT_EQ(
       daemon_.Coppice({"model", "build", "--study", "bare", "--evidence", "public"}).exit_code, 1);
   EXPECT_EQ(daemon_.Coppice({"model", "build", "--study", "bare", "--lambda", "1"}).exit_code, 1);

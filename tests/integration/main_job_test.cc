@@ -271,7 +271,7 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
               explained["base"].get<double>() + explained["trees"][0]["contribution"].get<double>(),
               1e-9);
   daemon_.CoppiceJson(
-      {"model", "build", "--study", "seen", "--model", "second", "--estimator", "smooth"});
+      {"model", "build", "--study", "seen", "--model", "second", "--estimator", "pooled"});
   EXPECT_EQ(daemon_.CoppiceJson(
                 {"endpoint", "set", "--endpoint", "best", "--model", "second"})["version"],
             2);

@@ -107,7 +107,7 @@ TEST_F(NumberStudyTest, IsForeseenCollectedAndPredictsNumbers) {
   const Outcome pruned = daemon_.Coppice(
       {"model", "build", "--study", "rents", "--model", "p", "--estimator", "prune"});
   EXPECT_NE(pruned.exit_code, 0);
-  EXPECT_THAT(pruned.err, HasSubstr("take smooth"));
+  EXPECT_THAT(pruned.err, HasSubstr("take pooled"));
 }
 
 TEST_F(NumberStudyTest, NeedsNoPublicNumberNorRow) {

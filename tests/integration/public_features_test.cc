@@ -89,7 +89,7 @@ TEST_F(PublicFeaturesTest, LaplaceMechanismsAndOtherEstimatorsAreRefusedInWords)
   const Outcome pruned = daemon_.Coppice(
       {"model", "build", "--study", "shown", "--model", "m", "--estimator", "prune"});
   EXPECT_NE(pruned.exit_code, 0);
-  EXPECT_THAT(pruned.err, HasSubstr("smooth"));
+  EXPECT_THAT(pruned.err, HasSubstr("pooled"));
 }
 
 }  // namespace

@@ -248,9 +248,9 @@ StatusOr<Model> BuildFromStudy(curator::EstimatorKind kind, uint32_t classes, ui
   estimator.max_depth = 6;
   StatusOr<lab::ForestPredictions> leaves = lab::EstimateForest(*study, public_rows, estimator);
   if (!leaves.ok()) return leaves.status();
-  const bool smooth = kind == curator::EstimatorKind::kSmooth;
+  const bool pooled = kind == curator::EstimatorKind::kPooled;
   return Model::Create(*schema, study->forest, *std::move(leaves), Certificate{},
-                       smooth ? LeafKind::kAdditive : LeafKind::kProbabilities);
+                       pooled ? LeafKind::kAdditive : LeafKind::kProbabilities);
 }
 
 void AddRandom(const std::string& name, const RandomModelOptions& options, Samples& samples) {
@@ -294,8 +294,8 @@ void AddAll(Samples& samples) {
     samples.Add(StrCat("study-prune-", classes), BuildFromStudy(EstimatorKind::kPrune, classes, 1));
     samples.Add(StrCat("study-forest-", classes),
                 BuildFromStudy(EstimatorKind::kWeighted, classes, 16));
-    samples.Add(StrCat("study-smooth-", classes),
-                BuildFromStudy(EstimatorKind::kSmooth, classes, 16));
+    samples.Add(StrCat("study-pooled-", classes),
+                BuildFromStudy(EstimatorKind::kPooled, classes, 16));
   }
 }
 

@@ -61,8 +61,8 @@ void SetEstimator(const BuildFlags& flags, v1::BuildModelRequest& request) {
   const v1::Evidence evidence =
       flags.evidence.empty() ? v1::EVIDENCE_UNSPECIFIED : kEvidence.at(flags.evidence);
   if (flags.estimator.empty()) request.set_evidence(evidence);
+  if (flags.estimator == "pooled") request.mutable_pooled()->set_evidence(evidence);
   if (flags.estimator == "smooth") request.mutable_smooth()->set_evidence(evidence);
-  if (flags.estimator == "corrected") request.mutable_corrected()->set_evidence(evidence);
   if (flags.estimator != "weighted") return;
   v1::WeightedEstimator& weighted = *request.mutable_weighted();
   double lambda = 0;
@@ -114,11 +114,11 @@ void AddBuild(const Command& noun) {
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   const Flag estimator =
       verb.Add("--estimator", flags->estimator,
-               "corrected: what the public rows predict, corrected by the reports. smooth: all "
+               "smooth: what the public rows predict, corrected by the reports. pooled: all "
                "trees as one. The paper's: weighted by --lambda, or prune (default: weighted with "
-               "--lambda, or the curator's choice: corrected with public labels, unless "
-               "study create was given other trees, smooth otherwise)")
-          .OneOf({"weighted", "prune", "smooth", "corrected"});
+               "--lambda, or the curator's choice: smooth with public labels, unless "
+               "study create was given other trees, pooled otherwise)")
+          .OneOf({"weighted", "prune", "pooled", "smooth"});
   const Flag lambda =
       verb.Add("--lambda", flags->lambda,
                "For weighted: how many private rows a public row counts as; 0 to inf (default: the "
@@ -126,13 +126,13 @@ void AddBuild(const Command& noun) {
           .Check(CheckLambda, "NUMBER");
   const Flag evidence =
       verb.Add("--evidence", flags->evidence,
-               "For smooth or corrected: both; reports, if public labels cannot be trusted; "
+               "For pooled or smooth: both; reports, if public labels cannot be trusted; "
                "or public, to see what there is without reports (default: the "
                "curator's choice)")
           .OneOf({"both", "reports", "public"});
   const Flag where =
       verb.Add("--where", flags->where,
-               "For smooth or corrected: use only the reports with this value of a public feature; "
+               "For pooled or smooth: use only the reports with this value of a public feature; "
                "FEATURE= "
                "selects reports where it is missing. Needs a study by that feature (study create "
                "--by), or one whose features are all public")
@@ -160,11 +160,11 @@ void AddBuild(const Command& noun) {
       return InvalidArgumentError("--lambda: is for --estimator weighted only");
     }
     const std::string& named = flags->estimator;
-    if (named.empty() || named == "smooth" || named == "corrected") return OkStatus();
+    if (named.empty() || named == "pooled" || named == "smooth") return OkStatus();
     for (const Flag& flag : {evidence, where, where_other}) {
       if (!flag.IsGiven()) continue;
       return InvalidArgumentError(
-          StrCat(flag.name(), ": is for --estimator smooth or corrected only"));
+          StrCat(flag.name(), ": is for --estimator pooled or smooth only"));
     }
     return OkStatus();
   });

@@ -73,7 +73,7 @@ Status SomeLeavesForm::CheckEstimator(const EstimatorOptions& options) const {
   if (TakesForest(options.kind)) return OkStatus();
   return InvalidArgumentError(
       "estimator: the study has public features, so its reports are not about all leaves; take "
-      "smooth or corrected");
+      "pooled or smooth");
 }
 
 std::optional<uint32_t> SomeLeavesForm::by_feature() const {

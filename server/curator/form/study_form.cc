@@ -71,10 +71,9 @@ Status StudyForm::CheckTellsWhere(const EstimatorOptions& options) const {
                ": create a study with partition.by_feature (study create --by) of a public "
                "feature"));
   }
-  if (!KeepsReports() && options.kind == EstimatorKind::kCorrected) {
-    return InvalidArgumentError(
-        StrCat("where: corrected compares reports with public rows of every ", by,
-               ", and where selects reports alone; take smooth"));
+  if (!KeepsReports() && options.kind == EstimatorKind::kSmooth) {
+    return InvalidArgumentError(StrCat("where: smooth compares reports with public rows of every ",
+                                       by, ", and where selects reports alone; take pooled"));
   }
   if (options.evidence == Evidence::kPublic) {
     return InvalidArgumentError(
@@ -86,8 +85,8 @@ Status StudyForm::CheckTellsWhere(const EstimatorOptions& options) const {
 Status StudyForm::CheckEstimator(const EstimatorOptions& options) const {
   if (!AnswersNumbers() || TakesForest(options.kind)) return OkStatus();
   return InvalidArgumentError(
-      "estimator: the study is of numbers, weighted and prune are for classes; take smooth or "
-      "corrected");
+      "estimator: the study is of numbers, weighted and prune are for classes; take pooled or "
+      "smooth");
 }
 
 void StudyForm::PlaceInTargetBounds(std::vector<std::vector<LeafPrediction>>& leaves) const {

@@ -126,7 +126,7 @@ class StudyForm {
                                            const PublicCounts& of_rows) const = 0;
   // Converts leaves of numbers from the terms' range to the target's bounds; leaves classes alone.
   void PlaceInTargetBounds(std::vector<std::vector<LeafPrediction>>& leaves) const;
-  // Public rows as the trees were grown on them and the estimator smooth learns from them: numbers
+  // Public rows as the trees were grown on them and the estimator pooled learns from them: numbers
   // are cut to the terms' range.
   StatusOr<Table> CutToRange(const Table& rows) const;
 

@@ -4,7 +4,7 @@
 // Cuts by labels put borders where the classes change, but they stop as soon as a cell's public
 // labels are pure, and with fifty public rows that is early. Private labels may well differ within
 // such a cell, so it is cut on, evenly, along the feature whose values reach furthest. That costs
-// little: the smooth estimator treats neighbouring leaves as alike until reports say otherwise,
+// little: the pooled estimator treats neighbouring leaves as alike until reports say otherwise,
 // whereas rows that no cut separates cannot be told apart by any number of reports.
 //
 // A cell with mixed labels is cut where the entropy (for numbers, the sum of squares) falls most,

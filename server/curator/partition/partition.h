@@ -36,7 +36,7 @@
 // with most public rows.
 //
 // Several trees cost no epsilon: each device answers in one of them with all of its epsilon,
-// and the smooth estimator pools the trees. What they buy is a finer notion of which rows are alike
+// and the pooled estimator pools the trees. What they buy is a finer notion of which rows are alike
 // than one tree has, whose cells end abruptly at cuts that few public rows chose.
 //
 // A forest has more than one tree, each grown on a bootstrap of the public rows, in which min_leaf

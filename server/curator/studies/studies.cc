@@ -16,7 +16,7 @@
 #include "common/base/text.h"
 #include "common/encrypt/direct_message.h"
 #include "common/wire/proto/convert.h"
-#include "server/curator/estimation/smooth/smooth_basis.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/intake/submission.h"
 #include "server/curator/keys/direct_keys.h"
@@ -437,7 +437,7 @@ Status Studies::Retire(Study& study) {
     return StoreLife(study, Retired(study.life().Get()), std::move(batch));
   }));
   bases_.Forget(study.id());
-  corrected_.Forget(study.id());
+  smooth_.Forget(study.id());
   return OkStatus();
 }
 
@@ -448,7 +448,7 @@ Status Studies::Erase(Study& study) {
   catalog_.Remove(study);
   models_.RemoveOf(MakeName(kStudies, id));
   bases_.Forget(id);
-  corrected_.Forget(id);
+  smooth_.Forget(id);
   manifests_->Forget(id);
   return OkStatus();
 }
@@ -464,17 +464,17 @@ StatusOr<PublicBasis> Studies::BasisFor(const Study& study, const Table& public_
   PublicBasis basis;
   const StudyForm& form = study.form();
   // Classes are boosted from both.
-  if (options.kind == EstimatorKind::kSmooth || (options.kind == EstimatorKind::kCorrected &&
-                                                 form.KeepsReports() && !form.AnswersNumbers())) {
-    COPPICE_ASSIGN_OR_RETURN(basis.smooth, bases_.Get(study.id(), [&]() -> StatusOr<SmoothBasis> {
+  if (options.kind == EstimatorKind::kPooled ||
+      (options.kind == EstimatorKind::kSmooth && form.KeepsReports() && !form.AnswersNumbers())) {
+    COPPICE_ASSIGN_OR_RETURN(basis.pooled, bases_.Get(study.id(), [&]() -> StatusOr<PooledBasis> {
       COPPICE_ASSIGN_OR_RETURN(const Table cut, form.CutToRange(public_rows));
-      return SmoothBasis::Create(*form.model_forest(), cut);
+      return PooledBasis::Create(*form.model_forest(), cut);
     }));
   }
-  if (options.kind == EstimatorKind::kCorrected) {
-    COPPICE_ASSIGN_OR_RETURN(basis.corrected, corrected_.Get(study.id(), [&] {
-      return CorrectedEstimator::Create(*form.model_forest(), study.definition().partition,
-                                        public_rows, form.terms().rounding, cancel);
+  if (options.kind == EstimatorKind::kSmooth) {
+    COPPICE_ASSIGN_OR_RETURN(basis.smooth, smooth_.Get(study.id(), [&] {
+      return SmoothEstimator::Create(*form.model_forest(), study.definition().partition,
+                                     public_rows, form.terms().rounding, cancel);
     }));
   }
   return basis;

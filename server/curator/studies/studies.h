@@ -18,8 +18,8 @@
 #include "common/base/mutex.h"
 #include "common/base/rate_limiter.h"
 #include "common/base/status.h"
-#include "server/curator/estimation/correction/corrected.h"
-#include "server/curator/estimation/smooth/smooth_basis.h"
+#include "server/curator/estimation/correction/smooth.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
 #include "server/curator/estimation/study_cache.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/keys/direct_keys.h"
@@ -160,8 +160,8 @@ class Studies final : public StudyCalls {
   Catalog catalog_;
   // As loaded at the start, which stays right because ids of studies are never reused.
   ModelsWithLostReports lost_reports_;
-  StudyCache<SmoothBasis> bases_;
-  StudyCache<CorrectedEstimator> corrected_;
+  StudyCache<PooledBasis> bases_;
+  StudyCache<SmoothEstimator> smooth_;
   // Held across Create(), Seal(), RotateSealingKey(), Delete() and BuildModel(), so that taking a
   // name and adding or removing a study's data is one step. The committer never takes it.
   Mutex change_mutex_;

@@ -17,10 +17,10 @@
 #include "common/model/model.h"
 #include "common/wire/proto/convert.h"
 #include "server/curator/estimation/inspection/break_down.h"
-#include "server/curator/estimation/labels/corrected_labels.h"
 #include "server/curator/estimation/labels/label_only.h"
+#include "server/curator/estimation/labels/smooth_labels.h"
 #include "server/curator/estimation/planning/study_defaults.h"
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/pooled/pooled.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
@@ -31,8 +31,8 @@ namespace {
 
 bool UsesPublicLabels(const EstimatorOptions& options) {
   switch (options.kind) {
+    case EstimatorKind::kPooled:
     case EstimatorKind::kSmooth:
-    case EstimatorKind::kCorrected:
       return options.evidence == Evidence::kPublic;
     case EstimatorKind::kPrune:
       return true;
@@ -158,13 +158,13 @@ StatusOr<Model> AdditiveModel(const StudyForm& form, Forest forest,
 // Estimates all trees of the forest together.
 StatusOr<Model> EstimateForest(const StudyDefinition& definition,
                                const std::vector<SharedSums>& sums, const Table& public_rows,
-                               const SmoothBasis& basis, const EstimatorOptions& options,
+                               const PooledBasis& basis, const EstimatorOptions& options,
                                Certificate certificate, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
                            CountsOfTrees(definition, sums, public_rows, cancel));
   const Forest& forest = *definition.form->model_forest();
-  COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
-                           EstimateSmooth(basis, forest, counts, options.evidence, cancel));
+  COPPICE_ASSIGN_OR_RETURN(PooledFit fit,
+                           EstimatePooled(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
   SetPromises(definition, forest, certificate);
   return AdditiveModel(*definition.form, forest, std::move(fit.leaves), std::move(certificate));
@@ -173,12 +173,11 @@ StatusOr<Model> EstimateForest(const StudyDefinition& definition,
 // Corrects the public predictor, of whose trees the model consists as well.
 StatusOr<Model> CorrectPredictor(const StudyDefinition& definition,
                                  const std::vector<SharedSums>& sums, const Table& public_rows,
-                                 const CorrectedEstimator& estimator,
-                                 const EstimatorOptions& options, Certificate certificate,
-                                 const CancelCheck& cancel) {
+                                 const SmoothEstimator& estimator, const EstimatorOptions& options,
+                                 Certificate certificate, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
                            CountsOfTrees(definition, sums, public_rows, cancel));
-  COPPICE_ASSIGN_OR_RETURN(CorrectedFit fit, estimator.Estimate(counts, options.evidence, cancel));
+  COPPICE_ASSIGN_OR_RETURN(SmoothFit fit, estimator.Estimate(counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = std::move(fit.diagnosis);
   SetPromises(definition, *definition.form->model_forest(), certificate);
   return Model::Create(*definition.terms->schema, std::move(fit.forest), std::move(fit.leaves),
@@ -207,14 +206,14 @@ StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definition,
 // What boosting margins starts at: the public rows' answer by the study's forest, or nothing.
 StatusOr<AdditiveForest> MarginOffset(const StudyDefinition& definition,
                                       const std::vector<SharedSums>& sums, const Table& public_rows,
-                                      const SmoothBasis& basis, Evidence evidence,
+                                      const PooledBasis& basis, Evidence evidence,
                                       const CancelCheck& cancel) {
   if (evidence != Evidence::kBoth) return NoOffset(definition.terms->schema->num_outputs());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
                            CountsOfTrees(definition, sums, public_rows, cancel));
   const Forest& forest = *definition.form->model_forest();
-  COPPICE_ASSIGN_OR_RETURN(SmoothFit of_public,
-                           EstimateSmooth(basis, forest, counts, Evidence::kPublic, cancel));
+  COPPICE_ASSIGN_OR_RETURN(PooledFit of_public,
+                           EstimatePooled(basis, forest, counts, Evidence::kPublic, cancel));
   return AdditiveForest{.forest = forest, .leaves = std::move(of_public.leaves)};
 }
 
@@ -223,18 +222,18 @@ StatusOr<AdditiveForest> MarginOffset(const StudyDefinition& definition,
 StatusOr<LabelsFit> FitLabels(absl::FunctionRef<StatusOr<AdditiveForest>()> make_offset,
                               const LabelReports& reports, const PublicBasis& basis,
                               const EstimatorOptions& options, const CancelCheck& cancel) {
-  const bool corrected = options.kind == EstimatorKind::kCorrected;
-  if (corrected && reports.range) {
+  const bool smooth = options.kind == EstimatorKind::kSmooth;
+  if (smooth && reports.range) {
     COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
-                             basis.corrected->PredictorFor(options.evidence));
-    return EstimateCorrectedNumbers(predictor, basis.corrected->ResidualsFor(options.evidence),
-                                    reports, cancel);
+                             basis.smooth->PredictorFor(options.evidence));
+    return EstimateSmoothNumbers(predictor, basis.smooth->ResidualsFor(options.evidence), reports,
+                                 cancel);
   }
   COPPICE_ASSIGN_OR_RETURN(AdditiveForest offset, make_offset());
-  if (corrected) {
+  if (smooth) {
     COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
-                             basis.corrected->PredictorFor(options.evidence));
-    return EstimateCorrectedLabels(predictor, std::move(offset), reports, cancel);
+                             basis.smooth->PredictorFor(options.evidence));
+    return EstimateSmoothLabels(predictor, std::move(offset), reports, cancel);
   }
   COPPICE_ASSIGN_OR_RETURN(LabelOnlyFit fit, EstimateLabelOnly(std::move(offset), reports, cancel));
   return LabelsFit{.forest = std::move(fit.model.forest),
@@ -259,7 +258,7 @@ StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& stu
   COPPICE_RETURN_IF_ERROR(CheckEnoughReportsWhere(study.Info(), options, labels.found));
   if (where) certificate.reports = labels.found;
   const auto make_offset = [&] {
-    return MarginOffset(definition, sums, public_rows, *basis.smooth, options.evidence, cancel);
+    return MarginOffset(definition, sums, public_rows, *basis.pooled, options.evidence, cancel);
   };
   const LabelReports reports = {.rows = &labels.rows,
                                 .margins = labels.margins,
@@ -297,7 +296,7 @@ StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked
   if (UsesPublicLabels(asked)) {
     return InvalidArgumentError(
         "the study ignores its public labels, so a model of it goes by reports alone: take "
-        "smooth or corrected, or weighted with lambda 0");
+        "pooled or smooth, or weighted with lambda 0");
   }
   asked.evidence = Evidence::kReports;
   return asked;
@@ -347,18 +346,18 @@ StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
   for (const SharedSums& of_tree : sums) reports += of_tree->reports;
   Certificate certificate = MakeCertificate(definition, options, reports, state, batches);
   COPPICE_RETURN_IF_ERROR(definition.form->CheckEstimator(options));
-  const bool corrected = options.kind == EstimatorKind::kCorrected;
+  const bool smooth = options.kind == EstimatorKind::kSmooth;
   if (definition.form->KeepsReports() && options.evidence != Evidence::kPublic) {
     return EstimateFromLabels(store, study, sums, public_rows, basis, options,
                               std::move(certificate), cancel);
   }
   COPPICE_RETURN_IF_ERROR(CheckEnoughReportsWhere(study.Info(), options, reports));
-  if (corrected) {
-    return CorrectPredictor(definition, sums, public_rows, *basis.corrected, options,
+  if (smooth) {
+    return CorrectPredictor(definition, sums, public_rows, *basis.smooth, options,
                             std::move(certificate), cancel);
   }
-  if (options.kind == EstimatorKind::kSmooth) {
-    return EstimateForest(definition, sums, public_rows, *basis.smooth, options,
+  if (options.kind == EstimatorKind::kPooled) {
+    return EstimateForest(definition, sums, public_rows, *basis.pooled, options,
                           std::move(certificate), cancel);
   }
   return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);

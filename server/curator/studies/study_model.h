@@ -11,9 +11,9 @@
 #include "common/base/status.h"
 #include "common/model/model.h"
 #include "common/table/table.h"
-#include "server/curator/estimation/correction/corrected.h"
+#include "server/curator/estimation/correction/smooth.h"
 #include "server/curator/estimation/counts/estimator.h"
-#include "server/curator/estimation/smooth/smooth_basis.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
 #include "server/curator/studies/study_calls.h"
 #include "server/curator/study/study.h"
 #include "server/store/models/models.h"
@@ -58,8 +58,8 @@ void SetPromises(const StudyDefinition& definition, const Forest& forest, Certif
 // What an estimator that takes all trees as one needs of the study's model forest and public rows;
 // the others need neither.
 struct PublicBasis {
-  std::shared_ptr<const SmoothBasis> smooth = nullptr;
-  std::shared_ptr<const CorrectedEstimator> corrected = nullptr;
+  std::shared_ptr<const PooledBasis> pooled = nullptr;
+  std::shared_ptr<const SmoothEstimator> smooth = nullptr;
 };
 
 // Estimates `study` from its current sums, with a certificate of what the model cost and assumed.

@@ -15,9 +15,9 @@
 #include "common/terms/report_form.h"
 #include "common/terms/terms.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
-#include "server/curator/estimation/labels/corrected_labels.h"
+#include "server/curator/estimation/labels/smooth_labels.h"
 #include "server/curator/estimation/planning/mechanism_choice.h"
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/pooled/pooled.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"
@@ -409,14 +409,14 @@ StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_
 
 StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
                                            const curator::EstimatorOptions& options) {
-  if (options.kind == curator::EstimatorKind::kSmooth) {
+  if (options.kind == curator::EstimatorKind::kPooled) {
     if (study.basis == nullptr) {
-      COPPICE_ASSIGN_OR_RETURN(curator::SmoothBasis basis,
-                               curator::SmoothBasis::Create(study.forest, public_rows));
-      study.basis = std::make_shared<const curator::SmoothBasis>(std::move(basis));
+      COPPICE_ASSIGN_OR_RETURN(curator::PooledBasis basis,
+                               curator::PooledBasis::Create(study.forest, public_rows));
+      study.basis = std::make_shared<const curator::PooledBasis>(std::move(basis));
     }
-    COPPICE_ASSIGN_OR_RETURN(curator::SmoothFit fit,
-                             curator::EstimateSmooth(*study.basis, study.forest,
+    COPPICE_ASSIGN_OR_RETURN(curator::PooledFit fit,
+                             curator::EstimatePooled(*study.basis, study.forest,
                                                      study.private_counts, options.evidence));
     return std::move(fit.leaves);
   }
@@ -437,7 +437,7 @@ static StatusOr<curator::AdditiveForest> MarginOffset(SimulatedStudy& study,
   curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_outputs());
   if (options.evidence == curator::Evidence::kReports) return offset;
   curator::EstimatorOptions of_public = options;
-  of_public.kind = curator::EstimatorKind::kSmooth;
+  of_public.kind = curator::EstimatorKind::kPooled;
   of_public.evidence = curator::Evidence::kPublic;
   COPPICE_ASSIGN_OR_RETURN(offset.leaves, EstimateForest(study, public_rows, of_public));
   offset.forest = study.forest;
@@ -445,34 +445,34 @@ static StatusOr<curator::AdditiveForest> MarginOffset(SimulatedStudy& study,
 }
 
 // What is learnt from labels, where these are all that is private.
-static StatusOr<curator::LabelsFit> EstimateCorrectedFromLabels(
+static StatusOr<curator::LabelsFit> EstimateSmoothFromLabels(
     SimulatedStudy& study, const LearnedRows& rows, const curator::EstimatorOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
-                           study.corrected->PredictorFor(options.evidence));
+                           study.smooth->PredictorFor(options.evidence));
   if (rows.rounding) {
-    return curator::EstimateCorrectedNumbers(
-        predictor, study.corrected->ResidualsFor(options.evidence), *study.labels);
+    return curator::EstimateSmoothNumbers(predictor, study.smooth->ResidualsFor(options.evidence),
+                                          *study.labels);
   }
   COPPICE_ASSIGN_OR_RETURN(curator::AdditiveForest offset, MarginOffset(study, rows.cut, options));
-  return curator::EstimateCorrectedLabels(predictor, std::move(offset), *study.labels);
+  return curator::EstimateSmoothLabels(predictor, std::move(offset), *study.labels);
 }
 
-StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const LearnedRows& rows,
-                                  const curator::EstimatorOptions& options) {
-  if (study.corrected == nullptr) {
-    COPPICE_ASSIGN_OR_RETURN(curator::CorrectedEstimator estimator,
-                             curator::CorrectedEstimator::Create(study.forest, study.partition,
-                                                                 rows.given, rows.rounding));
-    study.corrected = std::make_shared<const curator::CorrectedEstimator>(std::move(estimator));
+StatusOr<Model> EstimateSmooth(SimulatedStudy& study, const LearnedRows& rows,
+                               const curator::EstimatorOptions& options) {
+  if (study.smooth == nullptr) {
+    COPPICE_ASSIGN_OR_RETURN(
+        curator::SmoothEstimator estimator,
+        curator::SmoothEstimator::Create(study.forest, study.partition, rows.given, rows.rounding));
+    study.smooth = std::make_shared<const curator::SmoothEstimator>(std::move(estimator));
   }
   if (study.labels.has_value() && options.evidence != curator::Evidence::kPublic) {
     COPPICE_ASSIGN_OR_RETURN(curator::LabelsFit fit,
-                             EstimateCorrectedFromLabels(study, rows, options));
+                             EstimateSmoothFromLabels(study, rows, options));
     return Model::Create(rows.given.schema(), std::move(fit.forest), std::move(fit.leaves), {},
                          fit.kind);
   }
-  COPPICE_ASSIGN_OR_RETURN(curator::CorrectedFit fit,
-                           study.corrected->Estimate(study.private_counts, options.evidence));
+  COPPICE_ASSIGN_OR_RETURN(curator::SmoothFit fit,
+                           study.smooth->Estimate(study.private_counts, options.evidence));
   return Model::Create(rows.given.schema(), std::move(fit.forest), std::move(fit.leaves), {},
                        LeafKind::kScores);
 }
@@ -490,9 +490,8 @@ ClassScores EvaluateClasses(const Model& model, const Table& rows) {
 
 StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study, const Table& public_rows,
                                                const curator::EstimatorOptions& options) {
-  if (options.kind != curator::EstimatorKind::kSmooth) {
-    return InvalidArgumentError(
-        "where all features are public, use --estimator smooth or corrected");
+  if (options.kind != curator::EstimatorKind::kPooled) {
+    return InvalidArgumentError("where all features are public, use --estimator pooled or smooth");
   }
   COPPICE_ASSIGN_OR_RETURN(curator::AdditiveForest offset,
                            MarginOffset(study, public_rows, options));

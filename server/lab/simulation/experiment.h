@@ -23,11 +23,11 @@
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
 #include "common/table/table.h"
-#include "server/curator/estimation/correction/corrected.h"
+#include "server/curator/estimation/correction/smooth.h"
 #include "server/curator/estimation/counts/estimator.h"
 #include "server/curator/estimation/inspection/alarms.h"
 #include "server/curator/estimation/labels/label_only.h"
-#include "server/curator/estimation/smooth/smooth_basis.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
 #include "server/curator/partition/partition.h"
 #include "server/lab/simulation/liars.h"
 
@@ -54,8 +54,8 @@ struct SimulatedStudy {
   std::vector<curator::PrivateCounts> private_counts;  // one per tree
   std::vector<curator::PublicCounts> public_counts;    // one per tree
   // Set by the first estimate that needs them.
-  std::shared_ptr<const curator::SmoothBasis> basis;
-  std::shared_ptr<const curator::CorrectedEstimator> corrected;
+  std::shared_ptr<const curator::PooledBasis> basis;
+  std::shared_ptr<const curator::SmoothEstimator> smooth;
   // Set if all features are public: the reports are labels, and private_counts count none.
   std::optional<curator::LabelReports> labels;
   std::shared_ptr<const Table> claimed_rows;  // the rows of `labels` if liars claim other values
@@ -85,14 +85,14 @@ struct LearnedRows {
   std::optional<NumberRange> rounding{};
 };
 
-// For kCorrected, whose model has other trees than the study, whatever the reports are about.
-StatusOr<Model> EstimateCorrected(SimulatedStudy& study, const LearnedRows& rows,
-                                  const curator::EstimatorOptions& options);
+// For kSmooth, whose model has other trees than the study, whatever the reports are about.
+StatusOr<Model> EstimateSmooth(SimulatedStudy& study, const LearnedRows& rows,
+                               const curator::EstimatorOptions& options);
 
 // The scores of any model of classes.
 ClassScores EvaluateClasses(const Model& model, const Table& rows);
 
-// For a study of labels; only kSmooth is supported.
+// For a study of labels; only kPooled is supported.
 StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study, const Table& public_rows,
                                                const curator::EstimatorOptions& options);
 

@@ -311,7 +311,7 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
   }
   if (request.has_where()) {
     if (request.has_weighted() || request.has_prune()) {
-      return FieldError("where", "is for the smooth and the corrected estimator alone");
+      return FieldError("where", "is for the pooled and the smooth estimator alone");
     }
     COPPICE_ASSIGN_OR_RETURN(where, ParseFeatureValue(request.where()));
   }
@@ -328,10 +328,16 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
     case v1::BuildModelRequest::ESTIMATOR_NOT_SET: {
       COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
                                ParseEvidence("evidence", request.evidence()));
-      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kSmooth,
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kPooled,
                                        .choose_kind = true,
                                        .evidence = evidence,
                                        .where = std::move(where)};
+    }
+    case v1::BuildModelRequest::kPooled: {
+      COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
+                               ParseEvidence("pooled.evidence", request.pooled().evidence()));
+      return curator::EstimatorOptions{
+          .kind = curator::EstimatorKind::kPooled, .evidence = evidence, .where = std::move(where)};
     }
     case v1::BuildModelRequest::kSmooth: {
       COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
@@ -339,15 +345,8 @@ StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& req
       return curator::EstimatorOptions{
           .kind = curator::EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)};
     }
-    case v1::BuildModelRequest::kCorrected: {
-      COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
-                               ParseEvidence("corrected.evidence", request.corrected().evidence()));
-      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kCorrected,
-                                       .evidence = evidence,
-                                       .where = std::move(where)};
-    }
   }
-  return FieldError("estimator", "must be weighted, prune, smooth or corrected");
+  return FieldError("estimator", "must be weighted, prune, pooled or smooth");
 }
 
 StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {

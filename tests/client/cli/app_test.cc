@@ -82,7 +82,7 @@ TEST_F(AppTest, WrongUsageNamesTheFlagAndWhatItWants) {
       {{"model", "build", "--server", "a:1", "--study", "s1", "--lambda", "1", "--evidence",
         "public"},
        "--evidence",
-       "smooth"},
+       "pooled"},
       {{"model", "predict", "--server", "a:1", "--model", "m", "--data", "d", "--abstain-below",
         "0.4"},
        "--abstain-below",

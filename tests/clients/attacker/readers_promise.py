@@ -35,7 +35,7 @@ def send_reports(client, study, number):
 
 def final_model(client, study):
     client.call(STUDIES, "SealStudy", name=f"studies/{study}")
-    model = client.call(MODELS, "BuildModel", study=f"studies/{study}", model_id=f"{study}-final", smooth={}).model
+    model = client.call(MODELS, "BuildModel", study=f"studies/{study}", model_id=f"{study}-final", pooled={}).model
     with tempfile.NamedTemporaryFile("w", suffix=".model") as file:
         file.write(json_format.MessageToJson(model, preserving_proto_field_name=True))
         file.flush()
@@ -54,7 +54,7 @@ def look_at_counts(client, study):
 
 
 def build_a_model(client, study):
-    client.call(MODELS, "BuildModel", study=f"studies/{study}", model_id=f"{study}-early", smooth={})
+    client.call(MODELS, "BuildModel", study=f"studies/{study}", model_id=f"{study}-early", pooled={})
 
 
 def look_at_the_study(client, study):

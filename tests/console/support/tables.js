@@ -59,7 +59,7 @@ async function fill(daemon) {
   await daemon.coppice(['study', 'create', '--study', 'survey', '--public', tables.public, '--schema', tables.schema, '--epsilon', '2',
     '--mechanism', 'optimized_unary', '--depth', '4', '--trees', '3', '--min-reports', '10']);
   await daemon.coppice(['collect', 'simulate', '--study', 'survey', '--data', tables.private]);
-  await daemon.coppice(['model', 'build', '--study', 'survey', '--model', 'survey-model', '--estimator', 'smooth']);
+  await daemon.coppice(['model', 'build', '--study', 'survey', '--model', 'survey-model', '--estimator', 'pooled']);
   await daemon.coppice(['dataset', 'create', '--dataset', 'patients', '--data', tables.private, '--schema', tables.schema, '--epsilon-total', '10']);
   for (const job of ['first', 'second']) {
     await daemon.coppice(['train', 'submit', '--dataset', 'patients', '--algorithm', 'spe', '--epsilon', '1', '--job', job, '--wait']);

@@ -57,7 +57,7 @@ def test_counts_by_node(study):
         study.counts(tree=1000)
 
 
-@pytest.mark.parametrize("estimator", ["smooth", "corrected", "weighted", "prune"])
+@pytest.mark.parametrize("estimator", ["pooled", "smooth", "weighted", "prune"])
 def test_a_model_is_built(study, estimator):
     model = study.build_model(f"leavers-{estimator}", estimator=estimator)
     assert model.epsilon == 4.0
@@ -66,16 +66,16 @@ def test_a_model_is_built(study, estimator):
 
 
 def test_wrong_estimators(study):
-    with pytest.raises(ValueError, match="'smooth', 'corrected', 'weighted' or 'prune'"):
+    with pytest.raises(ValueError, match="'pooled', 'smooth', 'weighted' or 'prune'"):
         study.build_model(estimator="best")
     with pytest.raises(ValueError, match="evidence"):
         study.build_model(evidence="rumours")
-    with pytest.raises(ValueError, match="smooth or corrected only"):
+    with pytest.raises(ValueError, match="pooled or smooth only"):
         study.build_model(estimator="prune", where=("plan", "plus"))
     with pytest.raises(remote.FailedPreconditionError):
         study.build_model(where=("plan", "plus"))
     with pytest.raises(remote.AlreadyExistsError):
-        study.build_model("leavers-smooth", estimator="prune")
+        study.build_model("leavers-pooled", estimator="prune")
 
 
 def test_a_study_is_sealed_and_deleted(curator, client):

@@ -101,7 +101,7 @@ class ByValueStudyTest : public ::testing::TestWithParam<MechanismKind> {
                                     Evidence evidence = Evidence::kBoth) {
     return studies_->BuildModel(
         "one", id,
-        {.kind = EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)});
+        {.kind = EstimatorKind::kPooled, .evidence = evidence, .where = std::move(where)});
   }
 
   // How often the model is right on rows with this plan.
@@ -143,14 +143,14 @@ TEST_P(ByValueStudyTest, AModelOfOneValueSaysWhatItsReportsSay) {
   EXPECT_GT(Hits(silver, kSilver), 0.75);
   EXPECT_EQ(gold.model->certificate().reports, 4000u);
   EXPECT_EQ(silver.model->certificate().reports, 3600u);
-  EXPECT_EQ(gold.model->certificate().estimator, "smooth where plan = gold");
+  EXPECT_EQ(gold.model->certificate().estimator, "pooled where plan = gold");
   ASSERT_OK_AND_ASSIGN(
       const models::ModelInfo missing,
       Build("missing", FeatureValue{.feature = "plan", .kind = FeatureValue::Kind::kMissing}));
   EXPECT_EQ(missing.model->certificate().reports, 70u);
   ASSERT_OK_AND_ASSIGN(const models::ModelInfo all, Build("all"));
   EXPECT_EQ(all.model->certificate().reports, 7670u);
-  EXPECT_EQ(all.model->certificate().estimator, "smooth");
+  EXPECT_EQ(all.model->certificate().estimator, "pooled");
   EXPECT_OK(studies_->Reconcile());
 }
 
@@ -181,10 +181,10 @@ TEST_P(ByValueStudyTest, AModelOfAllReportsIsWhatAStudyWithoutValuesWouldMake) {
     of_by_plan.sums[t] = std::make_shared<const TreeSums>(std::move(sums_by_plan));
   }
   const Table rows = *PlanSpec(GetParam()).public_rows;
-  const auto basis = std::make_shared<const SmoothBasis>(*SmoothBasis::Create(*plain.forest, rows));
+  const auto basis = std::make_shared<const PooledBasis>(*PooledBasis::Create(*plain.forest, rows));
   const auto model_of = [&](StudySpec spec, const StudyProgress& progress) {
     const Study study(*MakeStudyDefinition(spec, "one", 1000, {}), progress);
-    return *EstimateModel(store_, study, rows, {.smooth = basis}, {.kind = EstimatorKind::kSmooth},
+    return *EstimateModel(store_, study, rows, {.pooled = basis}, {.kind = EstimatorKind::kPooled},
                           {});
   };
   const Model expected = model_of(PlanSpec(GetParam()), of_plain);
@@ -236,7 +236,7 @@ TEST_P(ByValueStudyTest, OneIdIsOfOneValue) {
   EXPECT_EQ(*again.model, *gold.model);
   for (const auto& where : {std::optional(kWhereSilver), std::optional<FeatureValue>()}) {
     EXPECT_THAT(Build("m", where),
-                StatusIs(StatusCode::kAlreadyExists, HasSubstr("smooth where plan = gold")));
+                StatusIs(StatusCode::kAlreadyExists, HasSubstr("pooled where plan = gold")));
   }
 }
 
@@ -354,7 +354,7 @@ TEST_P(ByValueStudyTest, WhereAllFeaturesArePublicNoFeatureNeedsToStandInFront) 
   EXPECT_GT(Hits(gold, kGold), 0.75);
   EXPECT_GT(Hits(silver, kSilver), 0.75);
   EXPECT_EQ(gold.model->certificate().reports, 3000u);
-  EXPECT_EQ(gold.model->certificate().estimator, "smooth where plan = gold");
+  EXPECT_EQ(gold.model->certificate().estimator, "pooled where plan = gold");
   EXPECT_EQ(Build("all")->model->certificate().reports, 6899u);
   EXPECT_THAT(Build("other", FeatureValue{.feature = "plan", .kind = FeatureValue::Kind::kOther}),
               StatusIs(StatusCode::kFailedPrecondition,

@@ -1,4 +1,4 @@
-#include "server/curator/estimation/smooth/consistent_model.h"
+#include "server/curator/estimation/pooled/consistent_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/public_random.h"
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/pooled/pooled.h"
 #include "server/curator/partition/partition.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -39,7 +39,7 @@ struct StripEvidence {
       : rows(RowsByX(public_rows)),
         forest(*GrowPartition(
             rows, {.rule = SplitRule::kHybrid, .max_depth = 6, .min_leaf = 3, .trees = 8})),
-        basis(*SmoothBasis::Create(forest, rows)) {
+        basis(*PooledBasis::Create(forest, rows)) {
     const auto n = static_cast<double>(rows.num_rows());
     for (size_t t = 0; t < forest.size(); ++t) {
       PrivateCounts& of_tree = counts.emplace_back();
@@ -78,7 +78,7 @@ struct StripEvidence {
 
   Table rows;
   Forest forest;
-  SmoothBasis basis;
+  PooledBasis basis;
   std::vector<PrivateCounts> counts;
   std::vector<ConsistentEvidence> consistent;
 };
@@ -87,9 +87,9 @@ struct StripEvidence {
 // diagonal one adds the variance from drawing a row's leaf to the noise.
 TEST(ConsistentModelTest, AgreesWithTheDiagonalModelWhereNoFeatureIsPublic) {
   const StripEvidence evidence(60);
-  const SmoothFit diagonal =
-      *EstimateSmooth(evidence.basis, evidence.forest, evidence.counts, Evidence::kBoth);
-  const SmoothFit exact = *EstimateSmooth(evidence.basis, evidence.forest,
+  const PooledFit diagonal =
+      *EstimatePooled(evidence.basis, evidence.forest, evidence.counts, Evidence::kBoth);
+  const PooledFit exact = *EstimatePooled(evidence.basis, evidence.forest,
                                           evidence.WithConsistentLeaves(), Evidence::kBoth);
   for (size_t t = 0; t < evidence.forest.size(); ++t) {
     for (size_t leaf = 0; leaf < diagonal.leaves[t].size(); ++leaf) {
@@ -106,8 +106,8 @@ TEST(ConsistentModelTest, FitsBesideEachOtherAreAsByThemselves) {
   const StripEvidence evidence(120);
   const auto counts = evidence.WithConsistentLeaves();
   const auto fit = [&] {
-    const SmoothFit of_all =
-        *EstimateSmooth(evidence.basis, evidence.forest, counts, Evidence::kBoth);
+    const PooledFit of_all =
+        *EstimatePooled(evidence.basis, evidence.forest, counts, Evidence::kBoth);
     std::vector<double> values;
     for (const auto& tree : of_all.leaves) {
       for (const LeafPrediction& leaf : tree) values.push_back(leaf.probabilities[1]);

@@ -152,13 +152,13 @@ TEST(WeightedEstimatorTest, RejectsCountsOfAnotherShape) {
 
 TEST(EstimatorTest, NamesReadBackAndOthersAreListed) {
   for (const EstimatorKind kind :
-       {EstimatorKind::kWeighted, EstimatorKind::kPrune, EstimatorKind::kSmooth}) {
+       {EstimatorKind::kWeighted, EstimatorKind::kPrune, EstimatorKind::kPooled}) {
     ASSERT_OK_AND_ASSIGN(const EstimatorKind back, ParseEstimator(EstimatorName(kind)));
     EXPECT_EQ(back, kind);
   }
   EXPECT_THAT(ParseEstimator("rough"),
               StatusIs(StatusCode::kInvalidArgument,
-                       HasSubstr("there are weighted, prune, smooth and corrected")));
+                       HasSubstr("there are weighted, prune, pooled and smooth")));
 }
 
 TEST(EstimatorTest, OptionsPrintWhatMatters) {

@@ -1,6 +1,6 @@
 // The averaged linear model against the multivariate normal distribution that it stands for.
 
-#include "server/curator/estimation/smooth/gaussian_average.h"
+#include "server/curator/estimation/pooled/gaussian_average.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -132,7 +132,7 @@ class JoinedStudyTest : public ::testing::Test {
   }
 
   StatusOr<models::ModelInfo> Build(Evidence evidence = Evidence::kBoth) {
-    return studies_->BuildModel("one", "", {.kind = EstimatorKind::kSmooth, .evidence = evidence});
+    return studies_->BuildModel("one", "", {.kind = EstimatorKind::kPooled, .evidence = evidence});
   }
 
   // How often the model correctly says whether y > 1/2.

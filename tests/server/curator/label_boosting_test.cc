@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/base/public_random.h"
-#include "server/curator/estimation/labels/corrected_labels.h"
+#include "server/curator/estimation/labels/smooth_labels.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
@@ -157,10 +157,10 @@ double HitsOf(const LabelsFit& fit, const Table& rows) {
   return HitsOf(rows, [&](const Row& row) { return model.Predict(row).label; });
 }
 
-TEST(CorrectedLabelsTest, AnswersAreBoostedScoresWithAnError) {
+TEST(SmoothLabelsTest, AnswersAreBoostedScoresWithAnError) {
   const Table rows = DrawStrips(2000, 2, 1);
   const LabelReports reports{.rows = &rows, .margins = MarginsOf(rows, 0.5, 2)};
-  const LabelsFit fit = *EstimateCorrectedLabels(StepAt(0.6, 1), NoOffset(2), reports);
+  const LabelsFit fit = *EstimateSmoothLabels(StepAt(0.6, 1), NoOffset(2), reports);
   EXPECT_EQ(fit.kind, LeafKind::kScores);
   EXPECT_GT(HitsOf(fit, DrawStrips(1000, 2, 3)), 0.95);
   EXPECT_THAT(fit.diagnosis, HasSubstr("rounds of trees"));
@@ -168,17 +168,17 @@ TEST(CorrectedLabelsTest, AnswersAreBoostedScoresWithAnError) {
   EXPECT_LT(model.Predict(Row{0.55, 0.5}).standard_error, 0.5);
 }
 
-TEST(CorrectedLabelsTest, LeavesOutLabelsThatMislead) {
+TEST(SmoothLabelsTest, LeavesOutLabelsThatMislead) {
   const Table rows = DrawStrips(3000, 2, 1);
   const LabelReports reports{.rows = &rows, .margins = MarginsOf(rows, 0.2, 2)};
-  const LabelsFit fit = *EstimateCorrectedLabels(StepAt(0.5, -6), NoOffset(2), reports);
+  const LabelsFit fit = *EstimateSmoothLabels(StepAt(0.5, -6), NoOffset(2), reports);
   EXPECT_GT(HitsOf(fit, DrawStrips(1000, 2, 3)), 0.95);
 }
 
-TEST(CorrectedLabelsTest, WithoutReportsThePredictorAnswers) {
+TEST(SmoothLabelsTest, WithoutReportsThePredictorAnswers) {
   const Table none(SquareSchema(2));
   const LabelsFit fit =
-      *EstimateCorrectedLabels(StepAt(0.5, 1), NoOffset(2), {.rows = &none, .margins = {{}}});
+      *EstimateSmoothLabels(StepAt(0.5, 1), NoOffset(2), {.rows = &none, .margins = {{}}});
   EXPECT_THAT(fit.diagnosis, IsEmpty());
   EXPECT_EQ(HitsOf(fit, DrawStrips(100, 2, 3)), 1);
 }
@@ -200,7 +200,7 @@ Tree Eighths(const Schema& schema) {
 
 // Classes alternate eight times, which few reports cannot show: only the offset of the margins
 // knows it.
-TEST(CorrectedLabelsTest, TakesBoostedMarginsWhereHeldOutReportsPreferThem) {
+TEST(SmoothLabelsTest, TakesBoostedMarginsWhereHeldOutReportsPreferThem) {
   Table rows(SquareSchema(2));
   PublicRandom random(1);
   for (size_t i = 0; i < 400; ++i) {
@@ -215,7 +215,7 @@ TEST(CorrectedLabelsTest, TakesBoostedMarginsWhereHeldOutReportsPreferThem) {
                                 .label = leaf % 2,
                                 .source_node = offset.forest[0].leaf_node(leaf)});
   }
-  const LabelsFit fit = *EstimateCorrectedLabels(StepAt(0.5, 0.1), std::move(offset), reports);
+  const LabelsFit fit = *EstimateSmoothLabels(StepAt(0.5, 0.1), std::move(offset), reports);
   EXPECT_EQ(fit.kind, LeafKind::kAdditive);
   EXPECT_THAT(fit.diagnosis, HasSubstr("margins"));
   EXPECT_GT(HitsOf(fit, rows), 0.95);
@@ -264,12 +264,12 @@ double NumberError(const LabelsFit& fit, const Table& rows) {
   return std::sqrt(squares);
 }
 
-TEST(CorrectedLabelsTest, NumbersAreBoostedFromThePredictor) {
+TEST(SmoothLabelsTest, NumbersAreBoostedFromThePredictor) {
   const Table public_rows = DrawNumbers(200, false, 1), rows = DrawNumbers(5000, false, 2);
   const PublicPredictor start = NumberStep(rows, 1, 3);
   const NumberResiduals residuals(public_rows, start.ScoresOf(public_rows));
   const LabelReports reports = NumberReports(rows, {.low = -1, .high = 5}, 2, 3);
-  const LabelsFit fit = *EstimateCorrectedNumbers(start, residuals, reports);
+  const LabelsFit fit = *EstimateSmoothNumbers(start, residuals, reports);
   EXPECT_THAT(fit.diagnosis, HasSubstr("rounds of trees"));
   EXPECT_LT(NumberError(fit, rows), 0.3) << "two steps err by .58";
   const Model model = *Model::Create(rows.schema(), fit.forest, fit.leaves, {}, fit.kind);
@@ -278,7 +278,7 @@ TEST(CorrectedLabelsTest, NumbersAreBoostedFromThePredictor) {
 
 // Of twenty studies whose reports are noise about what the predictor knows already, few take
 // anything. The seeds are fixed, so the test is not left to chance.
-TEST(CorrectedLabelsTest, NumbersKeepAPredictorThatIsRight) {
+TEST(SmoothLabelsTest, NumbersKeepAPredictorThatIsRight) {
   size_t taken = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     Table public_rows(DrawNumbers(0, true, 1).shared_schema()), rows(public_rows.shared_schema());
@@ -290,7 +290,7 @@ TEST(CorrectedLabelsTest, NumbersKeepAPredictorThatIsRight) {
     }
     const PublicPredictor start = NumberStep(rows, 1, 3);
     const NumberResiduals residuals(public_rows, start.ScoresOf(public_rows));
-    const LabelsFit fit = *EstimateCorrectedNumbers(
+    const LabelsFit fit = *EstimateSmoothNumbers(
         start, residuals, NumberReports(rows, {.low = 0, .high = 4}, 1, seed));
     taken += fit.diagnosis.find("confirm nothing") == std::string::npos ? 1 : 0;
   }
@@ -298,12 +298,12 @@ TEST(CorrectedLabelsTest, NumbersKeepAPredictorThatIsRight) {
 }
 
 // A range cuts most of a long tail. That must not pull a predictor of the means that is right.
-TEST(CorrectedLabelsTest, CutTailsDoNotPullNumbers) {
+TEST(SmoothLabelsTest, CutTailsDoNotPullNumbers) {
   const Table public_rows = DrawNumbers(400, true, 1), rows = DrawNumbers(20'000, true, 2);
   const PublicPredictor start = NumberStep(rows, 1, 3);
   const NumberResiduals residuals(public_rows, start.ScoresOf(public_rows));
   const LabelReports reports = NumberReports(rows, {.low = 0, .high = 4}, 0.1, 3);
-  EXPECT_LT(NumberError(*EstimateCorrectedNumbers(start, residuals, reports), rows), 0.58);
+  EXPECT_LT(NumberError(*EstimateSmoothNumbers(start, residuals, reports), rows), 0.58);
   // The range takes that much from numbers on average.
   double below = 0;
   for (size_t i = 0; i < rows.num_rows(); ++i) {
@@ -312,7 +312,7 @@ TEST(CorrectedLabelsTest, CutTailsDoNotPullNumbers) {
   EXPECT_GT(below, 0.15);
 }
 
-TEST(CorrectedLabelsTest, NumbersNeedARange) {
+TEST(SmoothLabelsTest, NumbersNeedARange) {
   const Table rows = DrawNumbers(10, false, 1);
   LabelReports reports = NumberReports(rows, {.low = 0, .high = 4}, 0, 1);
   reports.range.reset();

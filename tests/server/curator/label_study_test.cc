@@ -82,7 +82,7 @@ class LabelStudyTest : public ::testing::TestWithParam<MechanismKind> {
   }
 
   StatusOr<models::ModelInfo> Build(const std::string& id, Evidence evidence = Evidence::kBoth) {
-    return studies_->BuildModel("one", id, {.kind = EstimatorKind::kSmooth, .evidence = evidence});
+    return studies_->BuildModel("one", id, {.kind = EstimatorKind::kPooled, .evidence = evidence});
   }
 
   // How often the model correctly says whether y > 1/2.

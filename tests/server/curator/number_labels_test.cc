@@ -17,7 +17,7 @@
 #include "common/ldp/randomized_rounding.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
 #include "server/curator/estimation/planning/plan.h"
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/pooled/pooled.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
@@ -131,7 +131,7 @@ TEST(NumberLabelsTest, WithoutPublicRowsNumbersStartInTheMiddle) {
   ASSERT_OK_AND_ASSIGN(const Table rows, RowsFromSchema(StepSchema(), 1));
   EXPECT_EQ(rows.target(0), 50);
   ASSERT_OK_AND_ASSIGN(const Table cut, CutNumbers(rows, {.low = 0, .high = 250.0 / 3}));
-  EXPECT_EQ(SmoothBasis::Create({Tree::SingleLeaf()}, cut)->scale(), kRangeDeviations);
+  EXPECT_EQ(PooledBasis::Create({Tree::SingleLeaf()}, cut)->scale(), kRangeDeviations);
 }
 
 // The counts of a forest from devices' rounded and randomized numbers; the noise is repeatable.
@@ -169,10 +169,10 @@ TEST(NumberLabelsTest, ReportsAloneFindTheNumbers) {
   const Table public_rows = *CutNumbers(Steps(100, 1), range);
   const Forest forest = *GrowPartition(
       public_rows, {.rule = SplitRule::kHybrid, .max_depth = 4, .min_leaf = 5, .trees = 8});
-  const SmoothBasis basis = *SmoothBasis::Create(forest, public_rows);
+  const PooledBasis basis = *PooledBasis::Create(forest, public_rows);
   for (const MechanismKind kind : {MechanismKind::kSignedHadamard, MechanismKind::kLocalHashing}) {
     const std::vector<PrivateCounts> counts = Reports(forest, Steps(20'000, 2), public_rows, kind);
-    ASSERT_OK_AND_ASSIGN(SmoothFit fit, EstimateSmooth(basis, forest, counts, Evidence::kReports));
+    ASSERT_OK_AND_ASSIGN(PooledFit fit, EstimatePooled(basis, forest, counts, Evidence::kReports));
     PlaceInBounds(range, *StepSchema()->target(), fit.leaves);
     ASSERT_OK_AND_ASSIGN(const Model model,
                          Model::Create(*StepSchema(), forest, fit.leaves, {}, LeafKind::kAdditive));
@@ -187,11 +187,11 @@ TEST(NumberLabelsTest, PublicNumbersAndReportsCorrectEachOther) {
   const Table public_rows = *CutNumbers(given, range);
   const Forest forest = *GrowPartition(
       public_rows, {.rule = SplitRule::kHybrid, .max_depth = 4, .min_leaf = 5, .trees = 8});
-  const SmoothBasis basis = *SmoothBasis::Create(forest, public_rows);
+  const PooledBasis basis = *PooledBasis::Create(forest, public_rows);
   EXPECT_NEAR(basis.scale(), kRangeDeviations, 0.1);
   const std::vector<PrivateCounts> counts =
       Reports(forest, Steps(20'000, 2), public_rows, MechanismKind::kSignedHadamard);
-  ASSERT_OK_AND_ASSIGN(SmoothFit fit, EstimateSmooth(basis, forest, counts, Evidence::kBoth));
+  ASSERT_OK_AND_ASSIGN(PooledFit fit, EstimatePooled(basis, forest, counts, Evidence::kBoth));
   PlaceInBounds(range, *StepSchema()->target(), fit.leaves);
   ASSERT_OK_AND_ASSIGN(const Model model,
                        Model::Create(*StepSchema(), forest, fit.leaves, {}, LeafKind::kAdditive));
@@ -206,7 +206,7 @@ TEST(NumberLabelsTest, NumbersFarFromTheMiddleOfTheRangeStayThere) {
   const Table public_rows = *CutNumbers(Steps(100, 1), range);
   const Forest forest = *GrowPartition(
       public_rows, {.rule = SplitRule::kHybrid, .max_depth = 4, .min_leaf = 5, .trees = 8});
-  const SmoothBasis basis = *SmoothBasis::Create(forest, public_rows);
+  const PooledBasis basis = *PooledBasis::Create(forest, public_rows);
   EXPECT_NEAR(basis.center(), 0.1, 0.01);
   const Table test = Steps(500, 3);
   // Twenty seeds of the noise gave 4.0, 4.4 to 9.6, and 12 to 17; means of eight were 39.9, 36
@@ -215,7 +215,7 @@ TEST(NumberLabelsTest, NumbersFarFromTheMiddleOfTheRangeStayThere) {
        {std::pair{Evidence::kPublic, 5.0}, {Evidence::kBoth, 12.0}, {Evidence::kReports, 20.0}}) {
     const std::vector<PrivateCounts> counts =
         Reports(forest, Steps(40'000, 2), public_rows, MechanismKind::kSignedHadamard);
-    ASSERT_OK_AND_ASSIGN(SmoothFit fit, EstimateSmooth(basis, forest, counts, evidence));
+    ASSERT_OK_AND_ASSIGN(PooledFit fit, EstimatePooled(basis, forest, counts, evidence));
     PlaceInBounds(range, *StepSchema(400)->target(), fit.leaves);
     ASSERT_OK_AND_ASSIGN(const Model model, Model::Create(*StepSchema(400), forest, fit.leaves, {},
                                                           LeafKind::kAdditive));

@@ -188,7 +188,7 @@ TEST_F(RelayCertificateTest, TreesThatPruningMadeSmallerAreWhatItIsComputedFor) 
   ASSERT_OK(Deliver(Batch(1, 400, 0, "pruned"), 1000, "pruned"));
   AwaitCounted("pruned");
   const Certificate whole =
-      Build("whole", {.kind = EstimatorKind::kSmooth, .evidence = Evidence::kBoth}, "pruned");
+      Build("whole", {.kind = EstimatorKind::kPooled, .evidence = Evidence::kBoth}, "pruned");
   const Certificate pruned = Build("small", {.kind = EstimatorKind::kPrune}, "pruned");
   ASSERT_GT(whole.relay.epsilon_nanos, 0u);
   EXPECT_GT(pruned.relay.epsilon_nanos, whole.relay.epsilon_nanos);

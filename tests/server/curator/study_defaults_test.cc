@@ -72,9 +72,9 @@ TEST(StudyDefaultsTest, KeepsWhatIsAskedFor) {
 }
 
 TEST(StudyDefaultsTest, EstimatesByWhatTheTreesWereGrownFor) {
-  EXPECT_EQ(ChooseEstimator({.rule = SplitRule::kRandomCut}), EstimatorKind::kCorrected);
+  EXPECT_EQ(ChooseEstimator({.rule = SplitRule::kRandomCut}), EstimatorKind::kSmooth);
   for (const SplitRule rule : {SplitRule::kHybrid, SplitRule::kMaxEdge, SplitRule::kCart}) {
-    EXPECT_EQ(ChooseEstimator({.rule = rule}), EstimatorKind::kSmooth);
+    EXPECT_EQ(ChooseEstimator({.rule = rule}), EstimatorKind::kPooled);
   }
 }
 

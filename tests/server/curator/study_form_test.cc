@@ -134,14 +134,14 @@ TEST(StudyFormTest, SaysInWordsWhatIsReleasedAndToWhom) {
 
 TEST(StudyFormTest, OnlyAllLeavesServeEveryEstimator) {
   EXPECT_OK(FormOf({})->CheckEstimator({.kind = EstimatorKind::kPrune}));
-  EXPECT_OK(FormOf({"region"})->CheckEstimator({.kind = EstimatorKind::kSmooth}));
+  EXPECT_OK(FormOf({"region"})->CheckEstimator({.kind = EstimatorKind::kPooled}));
   EXPECT_THAT(FormOf({"region"})->CheckEstimator({.kind = EstimatorKind::kPrune}),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("take smooth")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("take pooled")));
 }
 
 TEST(StudyFormTest, AValueSelectsReportsWhereTheyAreKept) {
   const FeatureValue north = {.feature = "region", .category = "north"};
-  const EstimatorOptions options = {.kind = EstimatorKind::kSmooth, .where = north};
+  const EstimatorOptions options = {.kind = EstimatorKind::kPooled, .where = north};
   EXPECT_OK(FormOf({"age", "region"})->CheckTellsWhere(options));
   EXPECT_THAT(FormOf({"region"})->CheckTellsWhere(options),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("it is by no feature")));

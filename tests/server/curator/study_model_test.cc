@@ -43,7 +43,7 @@ StudySpec WantsThree() {
 
 TEST(StudyModelTest, AStudyOfTrustedLabelsTakesOptionsAsTheyAre) {
   const auto study = StudyOf(Spec("one"), 0, {});
-  const EstimatorOptions asked{.kind = EstimatorKind::kSmooth, .evidence = Evidence::kPublic};
+  const EstimatorOptions asked{.kind = EstimatorKind::kPooled, .evidence = Evidence::kPublic};
   EXPECT_EQ(OptionsFor(*study, asked)->evidence, Evidence::kPublic);
   EXPECT_OK(OptionsFor(*study, {.kind = EstimatorKind::kPrune}));
 }
@@ -52,23 +52,23 @@ TEST(StudyModelTest, AnEstimatorThatIsLeftOpenFollowsThePartition) {
   const EstimatorOptions open = {.choose_kind = true, .evidence = Evidence::kPublic};
   StudySpec spec = Spec("one");
   spec.partition = {.rule = SplitRule::kRandomCut, .max_depth = kMaxDepth, .max_leaves = 4};
-  EXPECT_EQ(OptionsFor(*StudyOf(spec, 0, {}), open)->ToString(), "corrected evidence=public");
-  spec.partition = {.rule = SplitRule::kHybrid};
   EXPECT_EQ(OptionsFor(*StudyOf(spec, 0, {}), open)->ToString(), "smooth evidence=public");
+  spec.partition = {.rule = SplitRule::kHybrid};
+  EXPECT_EQ(OptionsFor(*StudyOf(spec, 0, {}), open)->ToString(), "pooled evidence=public");
   EXPECT_EQ(OptionsFor(*StudyThatIgnoresLabels(), {.choose_kind = true})->ToString(),
-            "smooth evidence=reports");
+            "pooled evidence=reports");
 }
 
 TEST(StudyModelTest, AStudyThatIgnoresItsLabelsUsesReportsAlone) {
   const auto study = StudyThatIgnoresLabels();
-  EXPECT_EQ(OptionsFor(*study, {.kind = EstimatorKind::kSmooth})->evidence, Evidence::kReports);
+  EXPECT_EQ(OptionsFor(*study, {.kind = EstimatorKind::kPooled})->evidence, Evidence::kReports);
   EXPECT_OK(OptionsFor(*study, {.kind = EstimatorKind::kWeighted, .lambda = 0}));
 }
 
 TEST(StudyModelTest, AStudyThatIgnoresItsLabelsRefusesWhatNeedsThem) {
   const auto study = StudyThatIgnoresLabels();
   for (const EstimatorOptions& asked :
-       {EstimatorOptions{.kind = EstimatorKind::kSmooth, .evidence = Evidence::kPublic},
+       {EstimatorOptions{.kind = EstimatorKind::kPooled, .evidence = Evidence::kPublic},
         EstimatorOptions{.kind = EstimatorKind::kPrune},
         EstimatorOptions{.kind = EstimatorKind::kWeighted, .lambda = 1},
         EstimatorOptions{.kind = EstimatorKind::kWeighted,

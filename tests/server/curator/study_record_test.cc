@@ -244,19 +244,19 @@ TEST_F(StudyRecordTest, NumbersOutliveTheProgramAndTheirDamageIsFound) {
   ASSERT_OK_AND_ASSIGN(studies, OpenStudies(store_, models_));
   EXPECT_EQ((*studies->Get("two")).terms->rounding, (NumberRange{.low = 0.25, .high = 0.75}));
   ASSERT_OK_AND_ASSIGN(const models::ModelInfo model,
-                       studies->BuildModel("two", "number", {.kind = EstimatorKind::kSmooth}));
+                       studies->BuildModel("two", "number", {.kind = EstimatorKind::kPooled}));
   EXPECT_TRUE(model.model->schema().target().has_value());
   EXPECT_THAT(studies->BuildModel("two", "other", {.kind = EstimatorKind::kWeighted}),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("take smooth")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("take pooled")));
 
   auto rows = Stored<v1::PublicRowsRecord>(RowsKey("two"));
   rows.set_numbers(3, 2.5);
   Put(RowsKey("two"), rows.SerializeAsString());
-  EXPECT_THAT(studies->BuildModel("two", "again", {.kind = EstimatorKind::kSmooth}),
+  EXPECT_THAT(studies->BuildModel("two", "again", {.kind = EstimatorKind::kPooled}),
               StatusIs(StatusCode::kDataLoss, HasSubstr("bad row 3")));
   rows.mutable_numbers()->RemoveLast();
   Put(RowsKey("two"), rows.SerializeAsString());
-  EXPECT_THAT(studies->BuildModel("two", "again", {.kind = EstimatorKind::kSmooth}),
+  EXPECT_THAT(studies->BuildModel("two", "again", {.kind = EstimatorKind::kPooled}),
               StatusIs(StatusCode::kDataLoss, HasSubstr("wrong number of values")));
 }
 

@@ -39,7 +39,7 @@ TEST(LabCommandTest, PrintsOneJsonObject) {
   EXPECT_EQ(report["accuracy"]["n"], 3);
   EXPECT_EQ(report["epsilon"], 1.0);
   EXPECT_EQ(report["mechanism"], "laplace_split");
-  EXPECT_EQ(report["estimator"], "corrected");
+  EXPECT_EQ(report["estimator"], "smooth");
   EXPECT_EQ(report["split_rule"], "random_cut");
   for (const char* name : {"std", "mean"}) {
     for (const char* score : {"accuracy", "auc", "log_loss"}) {
@@ -62,10 +62,11 @@ TEST(LabCommandTest, DefaultsAreTheProductsUnlessAPaperIsNamed) {
     const json report = json::parse(Lab(base + flags).out, nullptr, false);
     return report.value("split_rule", "") + " " + report.value("estimator", "");
   };
-  EXPECT_EQ(settings(""), "random_cut corrected");
-  EXPECT_EQ(settings("--public-labels none"), "hybrid smooth");
-  EXPECT_EQ(settings("--estimator smooth"), "hybrid smooth");
-  EXPECT_EQ(settings("--depth 3"), "max_edge smooth");
+  EXPECT_EQ(settings(""), "random_cut smooth");
+  EXPECT_EQ(settings("--public-labels none"), "hybrid pooled");
+  EXPECT_EQ(settings("--estimator pooled"), "hybrid pooled");
+  EXPECT_EQ(settings("--estimator smooth"), "random_cut smooth");
+  EXPECT_EQ(settings("--depth 3"), "max_edge pooled");
   EXPECT_EQ(settings("--lambda 1"), "hybrid weighted");
   EXPECT_EQ(settings("--paper lpct"), "max_edge weighted");
   EXPECT_EQ(settings("--paper lpct --split-rule cart --estimator prune"), "cart prune");
@@ -413,11 +414,11 @@ TEST(LabCommandTest, StudiesOfNumbersCorrectThePublicPredictor) {
   };
   for (const std::string features : {"none", "all"}) {
     const json report = local(" --public-features " + features);
-    EXPECT_EQ(report["estimator"], "corrected") << features;
+    EXPECT_EQ(report["estimator"], "smooth") << features;
     EXPECT_EQ(report["split_rule"], "random_cut") << features;
     EXPECT_LT(report["rmse"]["mean"], 1.5) << features << "; of 2.9 for the mean";
     EXPECT_LT(report["public_only"]["rmse"]["mean"], 1.5) << features;
-    EXPECT_EQ(local(" --estimator smooth --public-features " + features)["split_rule"], "hybrid");
+    EXPECT_EQ(local(" --estimator pooled --public-features " + features)["split_rule"], "hybrid");
   }
   EXPECT_EQ(Lab("local --epsilon 4 --estimator prune --data " + (folder / "rows.csv").string() +
                 " --schema " + (folder / "schema.json").string() + " 2>/dev/null")

@@ -184,26 +184,26 @@ TEST_F(LabelExperimentTest, WhereAllFeaturesArePublicLabelsAnswer) {
   }
   const double b = (std::exp(1.0) + 1) / (std::exp(1.0) - 1);
   EXPECT_NEAR(sum, truth, 6 * b * std::sqrt(3000.0));  // six standard deviations
-  const curator::EstimatorOptions smooth = {.kind = curator::EstimatorKind::kSmooth};
-  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit fit, EstimateLabels(study, rows_, smooth));
+  const curator::EstimatorOptions pooled = {.kind = curator::EstimatorKind::kPooled};
+  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit fit, EstimateLabels(study, rows_, pooled));
   EXPECT_GE(fit.model.forest.size(), 4u);
   EXPECT_EQ(fit.model.forest.size(), fit.model.leaves.size());
 }
 
 TEST_F(LabelExperimentTest, EvidenceIsTheOffsetTheLabelsOrBoth) {
   ASSERT_OK_AND_ASSIGN(SimulatedStudy study, Collect(rows_, devices_, options_, random_, noise_));
-  curator::EstimatorOptions smooth = {.kind = curator::EstimatorKind::kSmooth,
+  curator::EstimatorOptions pooled = {.kind = curator::EstimatorKind::kPooled,
                                       .evidence = curator::Evidence::kPublic};
-  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit offset, EstimateLabels(study, rows_, smooth));
-  ASSERT_OK_AND_ASSIGN(const ForestPredictions expected, EstimateForest(study, rows_, smooth));
+  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit offset, EstimateLabels(study, rows_, pooled));
+  ASSERT_OK_AND_ASSIGN(const ForestPredictions expected, EstimateForest(study, rows_, pooled));
   EXPECT_EQ(offset.alpha, 0);
   EXPECT_EQ(offset.model.leaves, expected);
-  smooth.evidence = curator::Evidence::kReports;
-  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit labels, EstimateLabels(study, rows_, smooth));
+  pooled.evidence = curator::Evidence::kReports;
+  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit labels, EstimateLabels(study, rows_, pooled));
   EXPECT_EQ(labels.model.forest[0].num_leaves(), 1u);  // the public rows are not used
   EXPECT_THAT(EstimateLabels(study, rows_, {}),
               ::coppice::testing::StatusIs(StatusCode::kInvalidArgument,
-                                           ::testing::HasSubstr("--estimator smooth")));
+                                           ::testing::HasSubstr("--estimator pooled")));
 }
 
 // The draws of noise and of tickets must be the same in both.
@@ -251,8 +251,8 @@ TEST_F(LabelExperimentTest, LiarsChooseTheValuesThatTheyShow) {
   EXPECT_EQ(changed, 600u);
   ASSERT_EQ(study.alarms.size(), 1u);
   EXPECT_EQ(study.alarms[0].name, "margin");
-  const curator::EstimatorOptions smooth = {.kind = curator::EstimatorKind::kSmooth};
-  EXPECT_OK(EstimateLabels(study, rows_, smooth));
+  const curator::EstimatorOptions pooled = {.kind = curator::EstimatorKind::kPooled};
+  EXPECT_OK(EstimateLabels(study, rows_, pooled));
 }
 
 TEST_F(LabelExperimentTest, EveryDeviceAnswersAndAlarmsShowWhoPushes) {

@@ -93,12 +93,12 @@ function Models({id, study, onReached}: StudyProps & {onReached: (model: string,
   </>;
 }
 
-type EstimatorName = 'chosen' | 'smooth' | 'corrected' | 'prune' | 'weighted';
+type EstimatorName = 'chosen' | 'pooled' | 'smooth' | 'prune' | 'weighted';
 
 const ESTIMATORS: readonly (readonly [EstimatorName, string])[] = [
   ['chosen', 'the curator’s choice: what suits the study’s trees'],
-  ['corrected', 'corrected: what the public rows predict, corrected by the reports'],
-  ['smooth', 'smooth: all trees in one closed form'],
+  ['smooth', 'smooth: what the public rows predict, corrected by the reports'],
+  ['pooled', 'pooled: all trees in one closed form'],
   ['prune', 'prune: each leaf takes the first ancestor that is certain enough'],
   ['weighted', 'weighted: public rows count λ times as much as private ones'],
 ];

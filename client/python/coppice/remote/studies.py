@@ -395,13 +395,13 @@ class Study:
         ----------
         model_id : str, optional
             The id of the new model; the curator chooses one otherwise.
-        estimator : {"smooth", "corrected", "weighted", "prune"}, optional
-            ``corrected`` is what the public rows predict, corrected by the reports; ``smooth``
+        estimator : {"pooled", "smooth", "weighted", "prune"}, optional
+            ``smooth`` is what the public rows predict, corrected by the reports; ``pooled``
             treats all trees as one; the others are the paper's. If not given, ``weighted`` where
-            `weight` is given, or else the curator's choice: ``corrected`` with public labels, unless
-            the study was created with other trees, and ``smooth`` otherwise.
+            `weight` is given, or else the curator's choice: ``smooth`` with public labels, unless
+            the study was created with other trees, and ``pooled`` otherwise.
         evidence : {"both", "reports", "public"}, optional
-            What ``smooth`` and ``corrected`` go by.
+            What ``pooled`` and ``smooth`` go by.
         weight : float, optional
             For ``weighted``, lambda: what one public row counts, in private ones; 0 to infinity.
         where : (feature, value), optional
@@ -461,9 +461,9 @@ def _set_estimator(
     evidence: Optional[str],
     weight: Optional[float],
 ) -> None:
-    if estimator not in (None, "smooth", "corrected", "weighted", "prune"):
+    if estimator not in (None, "pooled", "smooth", "weighted", "prune"):
         raise ValueError(
-            f"estimator={estimator!r}: must be 'smooth', 'corrected', 'weighted' or 'prune'"
+            f"estimator={estimator!r}: must be 'pooled', 'smooth', 'weighted' or 'prune'"
         )
     if evidence not in (None, "both", "reports", "public"):
         raise ValueError(f"evidence={evidence!r}: must be 'both', 'reports' or 'public'")
@@ -475,12 +475,12 @@ def _set_estimator(
     else:
         word = "UNSPECIFIED" if evidence in (None, "both") else str(evidence).upper()
         chosen = model_pb2.Evidence.Value("EVIDENCE_" + word)
-        if estimator == "corrected":
-            request.corrected.evidence = chosen
-            request.corrected.SetInParent()
-        elif estimator == "smooth":
+        if estimator == "smooth":
             request.smooth.evidence = chosen
             request.smooth.SetInParent()
+        elif estimator == "pooled":
+            request.pooled.evidence = chosen
+            request.pooled.SetInParent()
         else:
             request.evidence = chosen
 
@@ -494,8 +494,8 @@ def _set_where(
         return
     if where is not None and where_other is not None:
         raise ValueError("where, where_other: take one of them")
-    if request.WhichOneof("estimator") not in (None, "smooth", "corrected"):
-        raise ValueError("where, where_other: are for estimator smooth or corrected only")
+    if request.WhichOneof("estimator") not in (None, "pooled", "smooth"):
+        raise ValueError("where, where_other: are for estimator pooled or smooth only")
     if where_other is not None:
         request.where.feature, request.where.other = where_other, True
     elif where is not None:

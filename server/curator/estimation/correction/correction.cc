@@ -10,8 +10,8 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "server/curator/estimation/correction/correction_equations.h"
-#include "server/curator/estimation/smooth/gaussian_average.h"
-#include "server/curator/estimation/smooth/symmetric_eigen.h"
+#include "server/curator/estimation/pooled/gaussian_average.h"
+#include "server/curator/estimation/pooled/symmetric_eigen.h"
 
 namespace coppice::curator {
 namespace {
@@ -91,7 +91,7 @@ size_t CorrectionBasis::rank() const { return static_cast<size_t>(parts_->lambda
 StatusOr<CorrectionBasis> CorrectionBasis::Create(const Forest& forest, const Bags& bags,
                                                   const Table& public_rows) {
   const size_t rows = public_rows.num_rows();
-  if (rows == 0) return InvalidArgumentError("the corrected estimator needs a public row");
+  if (rows == 0) return InvalidArgumentError("the smooth estimator needs a public row");
   const bool fits = std::all_of(bags.begin(), bags.end(), [rows](const std::vector<uint32_t>& bag) {
     return bag.size() == rows;
   });

@@ -1,4 +1,4 @@
-// The corrected estimator: what public rows predict, moved as far as reports say that it is wrong.
+// The smooth estimator: what public rows predict, moved as far as reports say that it is wrong.
 //
 // A few hundred public rows make a good predictor, and a study's reports are too noisy to make a
 // better one from nothing: at epsilon = 1 a report about 16 leaves says less of a leaf than one

@@ -16,7 +16,7 @@
 #include "common/base/status.h"
 #include "server/curator/estimation/correction/correction.h"
 #include "server/curator/estimation/correction/leaf_residuals.h"
-#include "server/curator/estimation/smooth/gaussian_average.h"
+#include "server/curator/estimation/pooled/gaussian_average.h"
 
 namespace coppice::curator {
 

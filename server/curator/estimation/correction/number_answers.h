@@ -15,7 +15,7 @@
 //
 // Guarantee  a function of public rows and public ranges only; it costs no privacy.
 // Threads    immutable once made; safe to share.
-// Source     docs/research/mechanisms.md#corrected-numbers.
+// Source     docs/research/mechanisms.md#smooth-numbers.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_NUMBER_ANSWERS_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_NUMBER_ANSWERS_H_

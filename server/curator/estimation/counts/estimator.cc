@@ -66,11 +66,11 @@ void AddPublicMasses(const PublicCounts& public_counts, uint64_t reports, LeafCo
 
 StatusOr<EstimatorKind> ParseEstimator(std::string_view name) {
   for (const EstimatorKind kind : {EstimatorKind::kWeighted, EstimatorKind::kPrune,
-                                   EstimatorKind::kSmooth, EstimatorKind::kCorrected}) {
+                                   EstimatorKind::kPooled, EstimatorKind::kSmooth}) {
     if (name == EstimatorName(kind)) return kind;
   }
   return InvalidArgumentError(
-      StrCat("unknown estimator '", name, "'; there are weighted, prune, smooth and corrected"));
+      StrCat("unknown estimator '", name, "'; there are weighted, prune, pooled and smooth"));
 }
 
 std::string_view EstimatorName(EstimatorKind kind) {
@@ -79,10 +79,10 @@ std::string_view EstimatorName(EstimatorKind kind) {
       return "weighted";
     case EstimatorKind::kPrune:
       return "prune";
+    case EstimatorKind::kPooled:
+      return "pooled";
     case EstimatorKind::kSmooth:
       return "smooth";
-    case EstimatorKind::kCorrected:
-      return "corrected";
   }
   return "";
 }
@@ -186,7 +186,7 @@ StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
   }
   if (private_counts.consistent.has_value()) {
     return InvalidArgumentError(
-        "a study with public features needs the smooth or the corrected estimator: weighted and "
+        "a study with public features needs the pooled or the smooth estimator: weighted and "
         "prune count every "
         "report in every leaf");
   }

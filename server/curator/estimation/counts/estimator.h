@@ -1,6 +1,6 @@
 // Turns sums into a model, for any local mechanism: the paper's weighted estimator and LPCT-prune,
-// tree by tree. The smooth and the corrected estimator, which take a forest as one, are in smooth.h
-// and correction.h.
+// tree by tree. The estimators pooled and smooth, which take a forest as one, are in pooled.h and
+// correction.h.
 //
 // The weighted estimator answers in a leaf with a ratio: the rows of a class over all rows, private
 // and public ones together, where each public row counts as lambda rows. Private sums are unbiased,
@@ -8,7 +8,7 @@
 // are few and exact, and of another population, whose majority is assumed to be the same (the
 // paper's posterior drift). Lambda trades the noise of the ones for the bias of the others; 0 uses
 // reports alone, infinity public rows alone. It has to be chosen, which cannot be done on private
-// rows without paying: prune chooses one at each node from the sums, smooth needs none.
+// rows without paying: prune chooses one at each node from the sums, pooled needs none.
 //
 // There is one TreeSums and one PublicCounts per tree of the forest, in its order, and any number K
 // of classes. The paper states prune for two; for more, each class is tested against the rest, and
@@ -69,7 +69,7 @@ struct PrivateCounts {
   // Whether the sums say how many rows a leaf has. If not, the masses in `counts` are the public
   // rows', and only the margins between a leaf's classes are private.
   bool has_masses = true;
-  // Set where features are public. kSmooth and kCorrected use it.
+  // Set where features are public. kPooled and kSmooth use it.
   std::optional<ConsistentEvidence> consistent = std::nullopt;
 };
 
@@ -85,13 +85,13 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
 StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
                                      const PublicCounts& public_counts);
 
-enum class EstimatorKind { kWeighted, kPrune, kSmooth, kCorrected };
+enum class EstimatorKind { kWeighted, kPrune, kPooled, kSmooth };
 StatusOr<EstimatorKind> ParseEstimator(std::string_view name);  // "weighted", ...
 std::string_view EstimatorName(EstimatorKind kind);
 
 // Whether the estimator takes all trees as one.
 inline bool TakesForest(EstimatorKind kind) {
-  return kind == EstimatorKind::kSmooth || kind == EstimatorKind::kCorrected;
+  return kind == EstimatorKind::kPooled || kind == EstimatorKind::kSmooth;
 }
 
 // The evidence that such an estimator uses: the public labels, the reports, or both.
@@ -111,13 +111,13 @@ struct EstimatorOptions {
   // the tree's own), and the depth at which the walk up ends.
   uint32_t max_depth = 0;
   uint32_t min_depth = 1;
-  Evidence evidence = Evidence::kBoth;  // for kSmooth and kCorrected
+  Evidence evidence = Evidence::kBoth;  // for kPooled and kSmooth
   // For the same: use only the reports with this public value. All reports if unset.
   std::optional<FeatureValue> where = std::nullopt;
   // A larger model, as a message, is not kept; 0: any is. It changes nothing in the model.
   uint64_t most_bytes = 0;
 
-  std::string ToString() const;  // "weighted lambda=1", "prune", "smooth where plan = gold"
+  std::string ToString() const;  // "weighted lambda=1", "prune", "pooled where plan = gold"
 };
 
 // Predictions for the leaves of one tree. A leaf without evidence has equal probabilities, an

@@ -48,7 +48,7 @@
 
 namespace coppice::curator {
 
-// Margins have the unit of SmoothBasis: a column per class, or one for two classes or a number. A
+// Margins have the unit of PooledBasis: a column per class, or one for two classes or a number. A
 // row's label has mean square 1 if classes are balanced, or if the range of numbers spans
 // kRangeDeviations of their standard deviations.
 size_t MarginColumns(uint32_t outputs);

@@ -12,12 +12,12 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/terms/report_form.h"
-#include "server/curator/estimation/correction/corrected.h"
 #include "server/curator/estimation/correction/correction.h"
+#include "server/curator/estimation/correction/smooth.h"
 #include "server/curator/estimation/counts/consistent_counts.h"
 #include "server/curator/estimation/planning/study_defaults.h"
-#include "server/curator/estimation/smooth/consistent_model.h"
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/pooled/consistent_model.h"
+#include "server/curator/estimation/pooled/pooled.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"
 
@@ -47,7 +47,7 @@ double DrawNormal(PublicRandom& random) {
 // The grid settings in which public labels are like private ones. A plan has no reports that could
 // say otherwise: any other beta would be a guess at how different the populations are.
 std::vector<Hyperparameters> TrustingGrid(bool numbers) {
-  std::vector<Hyperparameters> grid = SmoothGrid(numbers);
+  std::vector<Hyperparameters> grid = PooledGrid(numbers);
   std::erase_if(grid, [](const Hyperparameters& setting) { return setting.beta != 1; });
   return grid;
 }
@@ -60,7 +60,7 @@ size_t DrawIndex(absl::Span<const double> weights, PublicRandom& random) {
 }
 
 // Coordinates of all columns, one after the other.
-std::vector<double> MeanOf(const SmoothBasis& basis, const SmoothModel& model,
+std::vector<double> MeanOf(const PooledBasis& basis, const PooledModel& model,
                            const Posterior& fit) {
   std::vector<double> mean;
   for (size_t k = 0; k < basis.columns(); ++k) {
@@ -75,11 +75,11 @@ StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& test,
                                        const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(train, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
-  COPPICE_ASSIGN_OR_RETURN(const SmoothBasis basis, SmoothBasis::Create(forest, train));
+  COPPICE_ASSIGN_OR_RETURN(const PooledBasis basis, PooledBasis::Create(forest, train));
   std::vector<PrivateCounts> no_counts;
   for (const Tree& tree : forest) no_counts.push_back(NoCounts(tree, basis.classes()));
-  COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
-                           EstimateSmooth(basis, forest, no_counts, Evidence::kPublic, cancel));
+  COPPICE_ASSIGN_OR_RETURN(PooledFit fit,
+                           EstimatePooled(basis, forest, no_counts, Evidence::kPublic, cancel));
   COPPICE_ASSIGN_OR_RETURN(
       const Model model,
       Model::Create(train.schema(), forest, std::move(fit.leaves), {}, LeafKind::kAdditive));
@@ -239,7 +239,7 @@ StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilo
     COPPICE_ASSIGN_OR_RETURN(forest, GrowPartition(learned, partition, cancel));
   }
   COPPICE_RETURN_IF_ERROR(cancel());
-  COPPICE_ASSIGN_OR_RETURN(SmoothBasis basis, SmoothBasis::Create(forest, learned));
+  COPPICE_ASSIGN_OR_RETURN(PooledBasis basis, PooledBasis::Create(forest, learned));
   Planner planner(std::move(learned), std::move(basis));
   planner.partition_ = partition;
   planner.forest_ = std::move(forest);
@@ -247,7 +247,7 @@ StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilo
     planner.number_unit_ = rounding->width() / planner.basis_.scale();
     planner.number_per_place_ = rounding->width();
   }
-  if (ChooseEstimator(partition) == EstimatorKind::kCorrected) {
+  if (ChooseEstimator(partition) == EstimatorKind::kSmooth) {
     COPPICE_RETURN_IF_ERROR(planner.PrepareCorrection(public_rows, rounding, options.seed, cancel));
   } else if (partition.use_labels) {
     COPPICE_ASSIGN_OR_RETURN(
@@ -290,7 +290,7 @@ Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   PublicRandom random(seed);
   const std::vector<Hyperparameters> grid = TrustingGrid(basis_.has_numbers());
   const PrivateSide no_reports;
-  const SmoothModel model(basis_, no_reports, /*use_labels=*/true);
+  const PooledModel model(basis_, no_reports, /*use_labels=*/true);
   std::vector<Posterior> fits;
   std::vector<double> likelihoods;
   for (const Hyperparameters& setting : grid) {
@@ -422,7 +422,7 @@ StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mechanism
     }
     // In the setting that the truth was drawn from: averaging over the grid for each draw would
     // take a hundred times as long. So a forecast does not see what it costs to learn the setting.
-    const SmoothModel model(basis_, reports, /*use_labels=*/true);
+    const PooledModel model(basis_, reports, /*use_labels=*/true);
     return MeanOf(basis_, model, model.Fit(truth.setting));
   };
   COPPICE_RETURN_IF_ERROR(AddGain(estimate, cancel, forecast));
@@ -563,7 +563,7 @@ void Planner::SetRmse(double gain, double spread, StudyForecast& forecast) const
 // reports, c_j, is largest where the prior is widest and public labels say nothing.
 double Planner::InfluenceOf(absl::Span<const double> report_variance, double devices,
                             double margin_influence) const {
-  const double widest_prior = basis_.has_numbers() ? 0.9 : 0.3;  // of SmoothGrid()
+  const double widest_prior = basis_.has_numbers() ? 0.9 : 0.3;  // of PooledGrid()
   constexpr double kMinLeafNoise = 0.03;
   const std::vector<double> shape = PriorShape(basis_);
   std::vector<double> gains;

@@ -6,7 +6,7 @@
 // many draws of it rather than the best one: where the labels have settled the matter, reports add
 // next to nothing in any draw, and where they have not, draws differ and reports decide.
 //
-// The public labels give a posterior over the class margin (smooth_model.h with beta = 1: public
+// The public labels give a posterior over the class margin (pooled_model.h with beta = 1: public
 // labels are like the private ones). The plan draws margins from it. For each it draws reports in
 // coordinates, in the number and with the noise asked about, and scores their estimate against the
 // margin at the public rows. That gives the gain over public labels alone. The level is the
@@ -46,8 +46,8 @@
 #include "common/table/table.h"
 #include "server/curator/estimation/correction/correction_forecast.h"
 #include "server/curator/estimation/planning/mechanism_choice.h"
-#include "server/curator/estimation/smooth/smooth_basis.h"
-#include "server/curator/estimation/smooth/smooth_model.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
+#include "server/curator/estimation/pooled/pooled_model.h"
 #include "server/curator/partition/partition.h"
 
 namespace coppice::curator {
@@ -124,7 +124,7 @@ class Planner {
                                size_t max_payload_bytes) const;
 
  private:
-  Planner(const Table& rows, SmoothBasis basis) : rows_(rows), basis_(std::move(basis)) {}
+  Planner(const Table& rows, PooledBasis basis) : rows_(rows), basis_(std::move(basis)) {}
   struct Truth;
   // The coordinates that a study's estimate would find for a truth, column after column.
   using Estimate = std::function<StatusOr<std::vector<double>>(const Truth&)>;
@@ -151,7 +151,7 @@ class Planner {
                      double margin_influence) const;
 
   Table rows_;
-  SmoothBasis basis_;
+  PooledBasis basis_;
   PartitionOptions partition_;
   Forest forest_;
   std::shared_ptr<const CorrectionForecast> correction_;  // of corrected predictors alone
@@ -168,7 +168,7 @@ class Planner {
     Hyperparameters setting;
     std::vector<std::vector<double>> theta;  // theta[column][j]
     std::vector<std::vector<double>> noise;  // standard normal, of reports in the same shape
-    std::vector<double> at_rows;             // see SmoothBasis::AtRows(), by column
+    std::vector<double> at_rows;             // see PooledBasis::AtRows(), by column
     std::vector<double> public_scores;       // of public labels alone, at each row of AtRows()
     uint64_t seed = 0;                       // of noise in other shapes
   };

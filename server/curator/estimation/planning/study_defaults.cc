@@ -54,8 +54,7 @@ PartitionChoice ChoosePartition(const PartitionRequest& request) {
 }
 
 EstimatorKind ChooseEstimator(const PartitionOptions& partition) {
-  return partition.rule == SplitRule::kRandomCut ? EstimatorKind::kCorrected
-                                                 : EstimatorKind::kSmooth;
+  return partition.rule == SplitRule::kRandomCut ? EstimatorKind::kSmooth : EstimatorKind::kPooled;
 }
 
 }  // namespace coppice::curator

@@ -56,8 +56,8 @@ struct PartitionChoice {
 // the hybrid rule has something to go by.
 PartitionChoice ChoosePartition(const PartitionRequest& request);
 
-// The estimator of a model that names none: `corrected` where the study's trees were grown to
-// correct, `smooth` otherwise. It follows the partition, so a study keeps the one it began with.
+// The estimator of a model that names none: `smooth` where the study's trees were grown to
+// correct, `pooled` otherwise. It follows the partition, so a study keeps the one it began with.
 EstimatorKind ChooseEstimator(const PartitionOptions& partition);
 
 }  // namespace coppice::curator

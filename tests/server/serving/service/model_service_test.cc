@@ -72,7 +72,7 @@ TEST_F(ModelServiceTest, CuratorChoosesAnEstimatorThatIsNotNamed) {
 }
 
 TEST_F(ModelServiceTest, BuildRefusesEvidenceBesideANamedEstimator) {
-  build_.mutable_smooth();
+  build_.mutable_pooled();
   build_.set_evidence(v1::EVIDENCE_REPORTS);
   EXPECT_THAT(Build(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("evidence: is for the")));
 }
@@ -84,11 +84,11 @@ TEST_F(ModelServiceTest, CuratorChoosesAWeightThatIsNotGiven) {
 }
 
 TEST_F(ModelServiceTest, BuildPassesOnOfWhichValueItIs) {
-  build_.mutable_smooth();
+  build_.mutable_pooled();
   build_.mutable_where()->set_feature("plan");
   build_.mutable_where()->set_category("gold");
   ASSERT_THAT(Build(), IsGrpcOk());
-  EXPECT_EQ(studies_.built_with().ToString(), "smooth where plan = gold");
+  EXPECT_EQ(studies_.built_with().ToString(), "pooled where plan = gold");
 }
 
 TEST_F(ModelServiceTest, BuildRefusesAnInvalidValue) {
@@ -98,8 +98,8 @@ TEST_F(ModelServiceTest, BuildRefusesAnInvalidValue) {
                 GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr(field)));
   };
   build_.mutable_where()->set_feature("plan");
-  expect_error("where: is for the smooth and the corrected estimator");
-  build_.mutable_smooth();
+  expect_error("where: is for the pooled and the smooth estimator");
+  build_.mutable_pooled();
   expect_error("where: must have a category, other or missing");
   build_.mutable_where()->set_other(false);
   expect_error("where.other");

@@ -1,4 +1,4 @@
-#include "server/curator/estimation/smooth/smooth.h"
+#include "server/curator/estimation/pooled/pooled.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/curator/estimation/smooth/consistent_model.h"
-#include "server/curator/estimation/smooth/smooth_model.h"
+#include "server/curator/estimation/pooled/consistent_model.h"
+#include "server/curator/estimation/pooled/pooled_model.h"
 
 namespace coppice::curator {
 namespace {
@@ -45,13 +45,13 @@ bool MassesCorrect(const PrivateCounts& counts) {
 }
 
 // The margin of one column at a leaf, from its counts.
-double Sum(const SmoothBasis& basis, double center, const PrivateCounts& counts, uint32_t leaf,
+double Sum(const PooledBasis& basis, double center, const PrivateCounts& counts, uint32_t leaf,
            size_t column) {
   const auto of_class = static_cast<uint32_t>(basis.columns() == 1 ? 1 : column);
   return basis.scale() * (counts.counts.at(leaf, of_class) - counts.counts.leaf[leaf] * center);
 }
 
-LeafValues Sums(const SmoothBasis& basis, double center, absl::Span<const PrivateCounts> counts,
+LeafValues Sums(const PooledBasis& basis, double center, absl::Span<const PrivateCounts> counts,
                 size_t column) {
   LeafValues sums(counts.size());
   for (size_t t = 0; t < counts.size(); ++t) {
@@ -63,7 +63,7 @@ LeafValues Sums(const SmoothBasis& basis, double center, absl::Span<const Privat
 }
 
 // The margins of one column at all leaves, corrected by the masses where there are any.
-LeafValues Margins(const SmoothBasis& basis, double center, absl::Span<const PrivateCounts> counts,
+LeafValues Margins(const PooledBasis& basis, double center, absl::Span<const PrivateCounts> counts,
                    size_t column) {
   LeafValues margins(counts.size());
   for (size_t t = 0; t < counts.size(); ++t) {
@@ -83,7 +83,7 @@ LeafValues Margins(const SmoothBasis& basis, double center, absl::Span<const Pri
   return margins;
 }
 
-PrivateSide ReadReports(const SmoothBasis& basis, double center,
+PrivateSide ReadReports(const PooledBasis& basis, double center,
                         absl::Span<const PrivateCounts> counts, double noise_per_report) {
   PrivateSide side;
   const double reports = Reports(counts);
@@ -122,11 +122,11 @@ std::vector<WeightedValue> BeliefsOfBeta(const std::vector<Hyperparameters>& gri
   return beliefs;
 }
 
-StatusOr<GridAverage> Average(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels,
+StatusOr<GridAverage> Average(const PooledBasis& basis, const PrivateSide& reports, bool use_labels,
                               const CancelCheck& cancel) {
   constexpr double kNegligible = 1e-9;
-  const SmoothModel model(basis, reports, use_labels);
-  const std::vector<Hyperparameters> grid = SmoothGrid(basis.has_numbers());
+  const PooledModel model(basis, reports, use_labels);
+  const std::vector<Hyperparameters> grid = PooledGrid(basis.has_numbers());
   std::vector<Posterior> fits;
   std::vector<double> likelihoods;
   for (const Hyperparameters& setting : grid) {
@@ -157,9 +157,9 @@ StatusOr<GridAverage> Average(const SmoothBasis& basis, const PrivateSide& repor
 }
 
 // The average where features are public. Sets in `diagnosis` what the reports are worth.
-StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis, double center,
+StatusOr<GridAverage> AverageConsistent(const PooledBasis& basis, double center,
                                         absl::Span<const PrivateCounts> counts, Evidence evidence,
-                                        SmoothDiagnosis& diagnosis, const CancelCheck& cancel) {
+                                        PooledDiagnosis& diagnosis, const CancelCheck& cancel) {
   ConsistentReports reports;
   for (const PrivateCounts& of_tree : counts) {
     reports.rows.push_back(of_tree.consistent->rows);
@@ -173,12 +173,12 @@ StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis, double center,
   diagnosis.equivalent_rows = fit.equivalent_rows;
   return GridAverage{.mean = std::move(fit.mean),
                      .variance = std::move(fit.variance),
-                     .beta = BeliefsOfBeta(SmoothGrid(basis.has_numbers()), fit.weights)};
+                     .beta = BeliefsOfBeta(PooledGrid(basis.has_numbers()), fit.weights)};
 }
 
 // Probabilities at each leaf from the margins' leaf values: center + T g_k / c. Their mean over the
 // trees of a row is center + score_k / c.
-std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, double center,
+std::vector<std::vector<LeafPrediction>> Predictions(const PooledBasis& basis, double center,
                                                      const Forest& forest,
                                                      const GridAverage& averaged) {
   const uint32_t classes = basis.classes();
@@ -206,7 +206,7 @@ std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, d
   return leaves;
 }
 
-Status CheckShapes(const SmoothBasis& basis, const Forest& forest,
+Status CheckShapes(const PooledBasis& basis, const Forest& forest,
                    absl::Span<const PrivateCounts> counts) {
   bool fits = counts.size() == basis.trees() && forest.size() == basis.trees();
   for (size_t t = 0; fits && t < counts.size(); ++t) {
@@ -252,7 +252,7 @@ double CenterOfReports(absl::Span<const PrivateCounts> counts) {
 
 }  // namespace
 
-std::string SmoothDiagnosis::InWords() const {
+std::string PooledDiagnosis::InWords() const {
   constexpr double kSure = 0.5;
   double trusted = 0, inverted = 0, useless = 0;
   for (const WeightedValue& belief : beta) {
@@ -280,11 +280,11 @@ std::string SmoothDiagnosis::InWords() const {
   return "the public labels look weaker than the private ones, or the reports cannot tell";
 }
 
-StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
+StatusOr<PooledFit> EstimatePooled(const PooledBasis& basis, const Forest& forest,
                                    absl::Span<const PrivateCounts> counts, Evidence evidence,
                                    const CancelCheck& cancel) {
   COPPICE_RETURN_IF_ERROR(CheckShapes(basis, forest, counts));
-  SmoothFit fit;
+  PooledFit fit;
   fit.diagnosis.effective_cells = basis.effective_cells();
   fit.diagnosis.noise_per_report = MeanMarginNoise(counts);
   fit.diagnosis.equivalent_rows =

@@ -1,4 +1,4 @@
-#include "server/curator/estimation/smooth/smooth_basis.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "server/curator/estimation/smooth/symmetric_eigen.h"
+#include "server/curator/estimation/pooled/symmetric_eigen.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"
@@ -67,12 +67,12 @@ LeafValues EmptyLike(const LeafValues& other) {
 
 }  // namespace
 
-StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Table& public_rows) {
+StatusOr<PooledBasis> PooledBasis::Create(const Forest& forest, const Table& public_rows) {
   if (public_rows.num_rows() == 0) {
-    return InvalidArgumentError("the smooth estimator needs at least one public row");
+    return InvalidArgumentError("the pooled estimator needs at least one public row");
   }
   KeepBlasOnTheCaller();
-  SmoothBasis basis;
+  PooledBasis basis;
   basis.rows_ = public_rows.num_rows();
   basis.classes_ = public_rows.schema().num_outputs();
   basis.SetScale(public_rows);
@@ -92,7 +92,7 @@ StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Table& pub
   return basis;
 }
 
-Status SmoothBasis::DecomposeRows() {
+Status PooledBasis::DecomposeRows() {
   const auto n = static_cast<Eigen::Index>(rows_);
   MatrixXd shared = MatrixXd::Zero(n, n);
   for (size_t t = 0; t < trees(); ++t) {
@@ -105,7 +105,7 @@ Status SmoothBasis::DecomposeRows() {
 // The likeness of n rows is Z Z' / T. Where rows are many and leaves few, its eigenvectors are had
 // from the small matrix Z' Z / T (leaves by leaves), which has the same eigenvalues: if E are its
 // eigenvectors, those of the large one are Z E / sqrt(T lambda).
-Status SmoothBasis::DecomposeLeaves() {
+Status PooledBasis::DecomposeLeaves() {
   size_t leaves = 0;
   for (const std::vector<double>& of_tree : rows_in_leaf_) {
     first_leaf_.push_back(leaves);
@@ -113,7 +113,7 @@ Status SmoothBasis::DecomposeLeaves() {
   }
   if (leaves > kMaxLeafBasis) {
     return InvalidArgumentError(
-        StrCat("the smooth estimator handles at most ", kMaxLeafBasis,
+        StrCat("the pooled estimator handles at most ", kMaxLeafBasis,
                " leaves in total with more than ", kManyPublicRows, " public rows; there are ",
                leaves, ": let the size of the forest be chosen, or limit its trees and leaves"));
   }
@@ -132,7 +132,7 @@ Status SmoothBasis::DecomposeLeaves() {
   return Decompose(std::move(shared), lambda_, vectors_);
 }
 
-void SmoothBasis::SetScale(const Table& public_rows) {
+void PooledBasis::SetScale(const Table& public_rows) {
   const double classes = classes_;
   scale_ = classes / std::sqrt(classes - 1);
   center_ = 1 / classes;
@@ -147,7 +147,7 @@ void SmoothBasis::SetScale(const Table& public_rows) {
   scale_ = deviations;
 }
 
-void SmoothBasis::SetLabels(const Table& public_rows) {
+void PooledBasis::SetLabels(const Table& public_rows) {
   std::vector<double> y(rows_);
   for (size_t k = 0; k < columns(); ++k) {
     const auto of_class = static_cast<uint32_t>(columns() == 1 ? 1 : k);
@@ -161,12 +161,12 @@ void SmoothBasis::SetLabels(const Table& public_rows) {
   }
 }
 
-double SmoothBasis::effective_cells() const {
+double PooledBasis::effective_cells() const {
   const auto n = static_cast<double>(rows_);
   return n * n / std::inner_product(lambda_.begin(), lambda_.end(), lambda_.begin(), 0.0);
 }
 
-std::vector<double> SmoothBasis::FromRows(absl::Span<const double> values) const {
+std::vector<double> PooledBasis::FromRows(absl::Span<const double> values) const {
   if (by_rows_) return Copy(Matrix(vectors_, rank()).transpose() * Vector(values));
   // Q' y = E' (leaf sums of y) / sqrt(T lambda)
   LeafValues sums = EmptyLike(rows_in_leaf_);
@@ -178,7 +178,7 @@ std::vector<double> SmoothBasis::FromRows(absl::Span<const double> values) const
   return result;
 }
 
-std::vector<double> SmoothBasis::FromLeaves(const LeafValues& values) const {
+std::vector<double> PooledBasis::FromLeaves(const LeafValues& values) const {
   if (by_rows_) {
     std::vector<double> at_rows(rows_, 0);
     for (size_t t = 0; t < trees(); ++t) {
@@ -201,7 +201,7 @@ std::vector<double> SmoothBasis::FromLeaves(const LeafValues& values) const {
 // A function of the basis is a sum of leaf values over the trees, since P Q = Q lambda: by rows,
 // Q theta = P (Q theta / lambda) = Z (Z' Q theta / (T lambda)). This is what makes the estimate an
 // ordinary forest, which also answers for rows that are not public.
-LeafValues SmoothBasis::ToLeaves(absl::Span<const double> coordinates) const {
+LeafValues PooledBasis::ToLeaves(absl::Span<const double> coordinates) const {
   LeafValues values = EmptyLike(rows_in_leaf_);
   const auto num_trees = static_cast<double>(trees());
   VectorXd scaled(static_cast<Eigen::Index>(rank()));
@@ -224,7 +224,7 @@ LeafValues SmoothBasis::ToLeaves(absl::Span<const double> coordinates) const {
   return values;
 }
 
-void SmoothBasis::LookAtSomeRows() {
+void PooledBasis::LookAtSomeRows() {
   step_ = (rows_ + kRowsLookedAt - 1) / kRowsLookedAt;
   const Eigen::Map<const MatrixXd> vectors = Matrix(vectors_, rank());
   const auto size = static_cast<Eigen::Index>(rows_looked_at());
@@ -241,7 +241,7 @@ void SmoothBasis::LookAtSomeRows() {
   some_rows_.assign(q.data(), q.data() + q.size());
 }
 
-std::vector<double> SmoothBasis::AtRows(absl::Span<const double> coordinates) const {
+std::vector<double> PooledBasis::AtRows(absl::Span<const double> coordinates) const {
   const auto functions = static_cast<Eigen::Index>(coordinates.size() / rank());
   const Eigen::Map<const MatrixXd> theta(coordinates.data(), static_cast<Eigen::Index>(rank()),
                                          functions);
@@ -249,7 +249,7 @@ std::vector<double> SmoothBasis::AtRows(absl::Span<const double> coordinates) co
   return std::vector<double>(values.data(), values.data() + values.size());
 }
 
-double SmoothBasis::LargestSwing(absl::Span<const double> gains) const {
+double PooledBasis::LargestSwing(absl::Span<const double> gains) const {
   if (!by_rows_) return 0;
   const Eigen::Map<const MatrixXd> q = Matrix(vectors_, rank());
   const MatrixXd moved = q * Vector(gains).asDiagonal() * q.transpose();
@@ -269,12 +269,12 @@ double SmoothBasis::LargestSwing(absl::Span<const double> gains) const {
   return largest;
 }
 
-LeafValues SmoothBasis::VarianceInLeaves(absl::Span<const double> variances) const {
+LeafValues PooledBasis::VarianceInLeaves(absl::Span<const double> variances) const {
   const Eigen::Map<const MatrixXd> q = Matrix(by_rows_ ? vectors_ : some_rows_, rank());
   return MeanInLeaves(Copy(q.cwiseAbs2() * Vector(variances)));
 }
 
-LeafValues SmoothBasis::VarianceInLeavesOf(absl::Span<const double> covariances) const {
+LeafValues PooledBasis::VarianceInLeavesOf(absl::Span<const double> covariances) const {
   const Eigen::Map<const MatrixXd> q = Matrix(by_rows_ ? vectors_ : some_rows_, rank());
   const auto size = static_cast<Eigen::Index>(rank());
   const Eigen::Map<const MatrixXd> covariance(covariances.data(), size, size);
@@ -282,7 +282,7 @@ LeafValues SmoothBasis::VarianceInLeavesOf(absl::Span<const double> covariances)
 }
 
 // Averages over the rows that AtRows() evaluates.
-LeafValues SmoothBasis::MeanInLeaves(absl::Span<const double> at_rows) const {
+LeafValues PooledBasis::MeanInLeaves(absl::Span<const double> at_rows) const {
   const double mean = Vector(at_rows).mean();
   LeafValues total = EmptyLike(rows_in_leaf_);
   LeafValues rows = total;
@@ -300,7 +300,7 @@ LeafValues SmoothBasis::MeanInLeaves(absl::Span<const double> at_rows) const {
   return total;
 }
 
-std::vector<double> SmoothBasis::Gram(const LeafValues& weights) const {
+std::vector<double> PooledBasis::Gram(const LeafValues& weights) const {
   const auto size = static_cast<Eigen::Index>(rank());
   const Eigen::Map<const MatrixXd> vectors = Matrix(vectors_, rank());
   MatrixXd gram;

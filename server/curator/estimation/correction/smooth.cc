@@ -1,4 +1,4 @@
-#include "server/curator/estimation/correction/corrected.h"
+#include "server/curator/estimation/correction/smooth.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ LeafPrediction MakeNumberLeaf(double value, double variance, double per_unit, do
 
 // `per_unit` is 0 for classes.
 void AppendTrees(const Forest& forest, const Correction& correction, double per_unit,
-                 CorrectedFit& fit) {
+                 SmoothFit& fit) {
   const size_t columns = correction.level.size();
   const double share = 1 / static_cast<double>(forest.size());
   for (size_t t = 0; t < forest.size(); ++t) {
@@ -107,18 +107,18 @@ StatusOr<CorrectionStart> StartAtPredictor(const PartitionOptions& partition,
   return start;
 }
 
-CorrectedEstimator::CorrectedEstimator(Forest forest, CorrectionStart predictor,
-                                       CorrectionStart nothing, CorrectionBasis basis)
+SmoothEstimator::SmoothEstimator(Forest forest, CorrectionStart predictor, CorrectionStart nothing,
+                                 CorrectionBasis basis)
     : forest_(std::move(forest)),
       predictor_(std::move(predictor)),
       nothing_(std::move(nothing)),
       basis_(std::move(basis)) {}
 
-StatusOr<CorrectedEstimator> CorrectedEstimator::Create(const Forest& forest,
-                                                        const PartitionOptions& partition,
-                                                        const Table& public_rows,
-                                                        const std::optional<NumberRange>& rounding,
-                                                        const CancelCheck& cancel) {
+StatusOr<SmoothEstimator> SmoothEstimator::Create(const Forest& forest,
+                                                  const PartitionOptions& partition,
+                                                  const Table& public_rows,
+                                                  const std::optional<NumberRange>& rounding,
+                                                  const CancelCheck& cancel) {
   if (public_rows.schema().target().has_value() != rounding.has_value()) {
     return InvalidArgumentError("a range is for numbers, and these need one");
   }
@@ -128,24 +128,23 @@ StatusOr<CorrectedEstimator> CorrectedEstimator::Create(const Forest& forest,
                               public_rows));
   COPPICE_ASSIGN_OR_RETURN(CorrectionStart nothing, StartAtNothing(public_rows, rounding));
   if (!partition.use_labels) {
-    return CorrectedEstimator(forest, nothing, nothing, std::move(basis));
+    return SmoothEstimator(forest, nothing, nothing, std::move(basis));
   }
   COPPICE_ASSIGN_OR_RETURN(CorrectionStart predictor,
                            StartAtPredictor(partition, public_rows, rounding, cancel));
-  return CorrectedEstimator(forest, std::move(predictor), std::move(nothing), std::move(basis));
+  return SmoothEstimator(forest, std::move(predictor), std::move(nothing), std::move(basis));
 }
 
-StatusOr<PublicPredictor> CorrectedEstimator::PredictorFor(Evidence evidence) const {
+StatusOr<PublicPredictor> SmoothEstimator::PredictorFor(Evidence evidence) const {
   return StartFor(evidence).predictor;
 }
 
-const NumberResiduals& CorrectedEstimator::ResidualsFor(Evidence evidence) const {
+const NumberResiduals& SmoothEstimator::ResidualsFor(Evidence evidence) const {
   return *StartFor(evidence).residuals;
 }
 
-StatusOr<CorrectedFit> CorrectedEstimator::Estimate(absl::Span<const PrivateCounts> counts,
-                                                    Evidence evidence,
-                                                    const CancelCheck& cancel) const {
+StatusOr<SmoothFit> SmoothEstimator::Estimate(absl::Span<const PrivateCounts> counts,
+                                              Evidence evidence, const CancelCheck& cancel) const {
   const CorrectionStart& start = StartFor(evidence);
   if (evidence == Evidence::kPublic) counts = {};
   COPPICE_ASSIGN_OR_RETURN(const Correction correction,
@@ -160,8 +159,7 @@ StatusOr<CorrectedFit> CorrectedEstimator::Estimate(absl::Span<const PrivateCoun
   COPPICE_ASSIGN_OR_RETURN(const PublicPredictor predictor,
                            start.predictor.Corrected(correction.scale, level, {}));
   COPPICE_ASSIGN_OR_RETURN(const Model public_model, predictor.ToModel({}));
-  CorrectedFit fit{
-      .forest = public_model.forest(), .leaves = public_model.leaves(), .diagnosis = {}};
+  SmoothFit fit{.forest = public_model.forest(), .leaves = public_model.leaves(), .diagnosis = {}};
   AppendTrees(forest_, correction, per_unit, fit);
   if (evidence == Evidence::kBoth && !start.offset.scores.empty()) {
     fit.diagnosis = correction.InWords();

@@ -1,15 +1,15 @@
-// The smooth estimator's Gaussian model where features are public, so that the reports' noise
-// differs from leaf to leaf and is no longer diagonal in the coordinates of a SmoothBasis.
+// The pooled estimator's Gaussian model where features are public, so that the reports' noise
+// differs from leaf to leaf and is no longer diagonal in the coordinates of a PooledBasis.
 //
 // A device that shows some features in the clear reports about the few leaves that these allow. So
 // a leaf hears from some devices and not from others, the noise in it depends on how many, and no
 // rotation makes that diagonal together with the prior: the coordinates have to be solved for at
-// once. The idea is that of smooth.h.
+// once. The idea is that of pooled.h.
 //
 // With e rows expected in a leaf of U public rows, and variance V of its margin M, the reports'
 // part of theta's log-likelihood has the matrix W = Z diag(e^2 / (U^2 V)) Z' and the pull Z (M e /
 // (U V)). An error zeta of every row's mass turns W, in the basis' coordinates, into G = W (I +
-// zeta W)^-1. Prior and public labels are as in SmoothModel. Each point of the grid takes one
+// zeta W)^-1. Prior and public labels are as in PooledModel. Each point of the grid takes one
 // Cholesky decomposition. Where the rank is large, it covers the directions that hold nearly all of
 // the prior; the others use the public labels alone.
 //
@@ -17,8 +17,8 @@
 // Errors     Internal if a decomposition fails, and what `cancel` returns.
 // Source     docs/research/mechanisms.md#public-features.
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_CONSISTENT_MODEL_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_CONSISTENT_MODEL_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_CONSISTENT_MODEL_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_CONSISTENT_MODEL_H_
 
 #include <functional>
 #include <memory>
@@ -27,8 +27,8 @@
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
 #include "common/base/status.h"
-#include "server/curator/estimation/smooth/smooth_basis.h"
-#include "server/curator/estimation/smooth/smooth_model.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
+#include "server/curator/estimation/pooled/pooled_model.h"
 
 namespace coppice::curator {
 
@@ -40,7 +40,7 @@ struct ConsistentReports {
   std::vector<LeafValues> margins;
 };
 
-// theta averaged over SmoothGrid().
+// theta averaged over PooledGrid().
 struct ConsistentFit {
   std::vector<std::vector<double>> mean;  // by column, then coordinate
   std::vector<LeafValues> variance;       // by column: at the leaves
@@ -48,14 +48,14 @@ struct ConsistentFit {
   double equivalent_rows = 0;             // trace of P W: the worth of the reports in public rows
 };
 
-StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis, const ConsistentReports& reports,
+StatusOr<ConsistentFit> FitConsistent(const PooledBasis& basis, const ConsistentReports& reports,
                                       bool use_labels, const CancelCheck& cancel);
 
 // Forecasts the posterior mean under reports yet to come, for a known theta and one grid setting.
 class ConsistentForecast {
  public:
   // `expected` has no margins. The basis must outlive the forecast.
-  ConsistentForecast(const SmoothBasis& basis, const ConsistentReports& expected);
+  ConsistentForecast(const PooledBasis& basis, const ConsistentReports& expected);
   ~ConsistentForecast();
 
   double equivalent_rows() const;
@@ -73,4 +73,4 @@ class ConsistentForecast {
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_CONSISTENT_MODEL_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_CONSISTENT_MODEL_H_

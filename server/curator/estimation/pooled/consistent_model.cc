@@ -1,4 +1,4 @@
-#include "server/curator/estimation/smooth/consistent_model.h"
+#include "server/curator/estimation/pooled/consistent_model.h"
 
 #include <cmath>
 #include <map>
@@ -7,7 +7,7 @@
 #include "Eigen/Dense"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "server/curator/estimation/smooth/smooth_model.h"
+#include "server/curator/estimation/pooled/pooled_model.h"
 
 namespace coppice::curator {
 namespace {
@@ -29,7 +29,7 @@ struct Information {
 };
 
 // Rows expected in a leaf for each public row; 0 without public rows or without variance.
-double RowsPerPublicRow(const SmoothBasis& basis, const ConsistentReports& reports, size_t tree,
+double RowsPerPublicRow(const PooledBasis& basis, const ConsistentReports& reports, size_t tree,
                         size_t leaf) {
   const double public_rows = basis.rows_in_leaf()[tree][leaf];
   const bool counts = public_rows > 0 && reports.variance[tree][leaf] > 0;
@@ -37,7 +37,7 @@ double RowsPerPublicRow(const SmoothBasis& basis, const ConsistentReports& repor
 }
 
 // e^2 / (U^2 V).
-LeafValues InformationOfLeaves(const SmoothBasis& basis, const ConsistentReports& reports) {
+LeafValues InformationOfLeaves(const PooledBasis& basis, const ConsistentReports& reports) {
   LeafValues weights = reports.rows;
   for (size_t t = 0; t < weights.size(); ++t) {
     for (size_t leaf = 0; leaf < weights[t].size(); ++leaf) {
@@ -48,7 +48,7 @@ LeafValues InformationOfLeaves(const SmoothBasis& basis, const ConsistentReports
   return weights;
 }
 
-Information ReadInformation(const SmoothBasis& basis, const ConsistentReports& reports) {
+Information ReadInformation(const PooledBasis& basis, const ConsistentReports& reports) {
   const LeafValues weights = InformationOfLeaves(basis, reports);
   std::vector<LeafValues> pulls = reports.margins;
   for (size_t t = 0; t < weights.size(); ++t) {
@@ -72,7 +72,7 @@ Information ReadInformation(const SmoothBasis& basis, const ConsistentReports& r
 }
 
 // The trace of P W.
-double EquivalentRows(const SmoothBasis& basis, const Information& information) {
+double EquivalentRows(const PooledBasis& basis, const Information& information) {
   double rows = 0;
   for (Index j = 0; j < information.w.rows(); ++j) {
     rows += basis.lambda()[static_cast<size_t>(j)] * information.w(j, j);
@@ -104,7 +104,7 @@ Blurred Blur(const Information& information, double zeta, Index directions) {
 }
 
 // The fewest leading directions with kHeld of sum lambda^2; the basis has the largest first.
-Index LeadingDirections(const SmoothBasis& basis) {
+Index LeadingDirections(const PooledBasis& basis) {
   const auto rank = static_cast<Index>(basis.rank());
   if (rank <= kFullRank) return rank;
   double all = 0, held = 0;
@@ -119,7 +119,7 @@ Index LeadingDirections(const SmoothBasis& basis) {
 
 class Fitter {
  public:
-  Fitter(const SmoothBasis& basis, const Information& information, bool use_labels)
+  Fitter(const PooledBasis& basis, const Information& information, bool use_labels)
       : use_labels_(use_labels),
         directions_(LeadingDirections(basis)),
         rows_(static_cast<double>(basis.rows())) {
@@ -131,7 +131,7 @@ class Fitter {
       labels_.col(column) = Eigen::Map<const VectorXd>(basis.labels()[k].data(), shape_.size());
       hidden_squares_ += basis.label_squares()[k] - labels_.col(column).squaredNorm();
     }
-    for (const Hyperparameters& setting : SmoothGrid(basis.has_numbers())) {
+    for (const Hyperparameters& setting : PooledGrid(basis.has_numbers())) {
       if (blurred_.count(setting.leaf_noise) > 0) continue;
       blurred_.emplace(setting.leaf_noise, Blur(information, setting.leaf_noise, directions_));
     }
@@ -250,9 +250,9 @@ class Fitter {
 
 }  // namespace
 
-StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis, const ConsistentReports& reports,
+StatusOr<ConsistentFit> FitConsistent(const PooledBasis& basis, const ConsistentReports& reports,
                                       bool use_labels, const CancelCheck& cancel) {
-  const std::vector<Hyperparameters> grid = SmoothGrid(basis.has_numbers());
+  const std::vector<Hyperparameters> grid = PooledGrid(basis.has_numbers());
   const Information information = ReadInformation(basis, reports);
   COPPICE_RETURN_IF_ERROR(cancel());
   const Fitter fitter(basis, information, use_labels);
@@ -292,7 +292,7 @@ StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis, const Consistent
 
 class ConsistentForecast::Impl {
  public:
-  Impl(const SmoothBasis& basis, const ConsistentReports& expected)
+  Impl(const PooledBasis& basis, const ConsistentReports& expected)
       : basis_(basis),
         information_(ReadInformation(basis, expected)),
         fitter_(basis, information_, /*use_labels=*/true),
@@ -328,13 +328,13 @@ class ConsistentForecast::Impl {
     return {values.data(), static_cast<Index>(values.size())};
   }
 
-  const SmoothBasis& basis_;
+  const PooledBasis& basis_;
   const Information information_;
   const Fitter fitter_;
   LeafValues noise_;  // by leaf: standard deviation that the reports' noise gives the pull
 };
 
-ConsistentForecast::ConsistentForecast(const SmoothBasis& basis, const ConsistentReports& expected)
+ConsistentForecast::ConsistentForecast(const PooledBasis& basis, const ConsistentReports& expected)
     : impl_(std::make_unique<Impl>(basis, expected)) {}
 ConsistentForecast::~ConsistentForecast() = default;
 

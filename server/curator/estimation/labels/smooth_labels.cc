@@ -1,4 +1,4 @@
-#include "server/curator/estimation/labels/corrected_labels.h"
+#include "server/curator/estimation/labels/smooth_labels.h"
 
 #include <cmath>
 #include <utility>
@@ -123,9 +123,8 @@ LabelReports WithoutCuts(const PublicPredictor& predictor, const NumberResiduals
 
 }  // namespace
 
-StatusOr<LabelsFit> EstimateCorrectedLabels(const PublicPredictor& predictor, AdditiveForest offset,
-                                            const LabelReports& reports,
-                                            const CancelCheck& cancel) {
+StatusOr<LabelsFit> EstimateSmoothLabels(const PublicPredictor& predictor, AdditiveForest offset,
+                                         const LabelReports& reports, const CancelCheck& cancel) {
   if (reports.rows->num_rows() == 0) return ScoresFit(predictor, {}, reports);
   COPPICE_ASSIGN_OR_RETURN(const PublicPredictor nothing, KnowingNothing(predictor, reports));
   COPPICE_ASSIGN_OR_RETURN(BestStart best,
@@ -144,10 +143,9 @@ StatusOr<LabelsFit> EstimateCorrectedLabels(const PublicPredictor& predictor, Ad
   return FitOf(std::move(best), predictor, nothing, reports);
 }
 
-StatusOr<LabelsFit> EstimateCorrectedNumbers(const PublicPredictor& predictor,
-                                             const NumberResiduals& residuals,
-                                             const LabelReports& reports,
-                                             const CancelCheck& cancel) {
+StatusOr<LabelsFit> EstimateSmoothNumbers(const PublicPredictor& predictor,
+                                          const NumberResiduals& residuals,
+                                          const LabelReports& reports, const CancelCheck& cancel) {
   if (reports.rows->num_rows() == 0) return ScoresFit(predictor, {}, reports);
   COPPICE_ASSIGN_OR_RETURN(const PublicPredictor nothing, KnowingNothing(predictor, reports));
   const LabelReports whole = WithoutCuts(predictor, residuals, reports);

@@ -1,5 +1,5 @@
-// The Gaussian model behind the smooth estimator and the planner: the class margin theta in the
-// coordinates of a SmoothBasis, where prior, reports and public labels are all diagonal.
+// The Gaussian model behind the pooled estimator and the planner: the class margin theta in the
+// coordinates of a PooledBasis, where prior, reports and public labels are all diagonal.
 //
 // In words, for each coordinate: before anything is seen it is near 0, the nearer the less the
 // forest finds rows alike along it. Reports measure it with a noise that is known exactly, plus an
@@ -13,14 +13,14 @@
 //     u_j     ~ N(theta_j, a_j + zeta)                from the reports; a_j is their noise
 //     w_j     ~ N(beta theta_j, sigma^2 + omega p_j)  from the public labels; p_j is the prior's
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_MODEL_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_MODEL_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_MODEL_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_MODEL_H_
 
 #include <cstddef>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "server/curator/estimation/smooth/smooth_basis.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
 
 namespace coppice::curator {
 
@@ -36,7 +36,7 @@ struct Hyperparameters {
 
 // The points to average over, with their prior weights. The explainable part of numbers varies more
 // than that of classes, so numbers get more points.
-std::vector<Hyperparameters> SmoothGrid(bool numbers);
+std::vector<Hyperparameters> PooledGrid(bool numbers);
 
 // The reports' evidence: coordinates of theta, by column, and the variance of each.
 struct PrivateSide {
@@ -54,11 +54,11 @@ struct Posterior {
 };
 
 // Threads    values and const methods; safe to share.
-// Source     docs/research/mechanisms.md#smooth.
-class SmoothModel {
+// Source     docs/research/mechanisms.md#pooled.
+class PooledModel {
  public:
   // Both must outlive the model.
-  SmoothModel(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels);
+  PooledModel(const PooledBasis& basis, const PrivateSide& reports, bool use_labels);
 
   Posterior Fit(const Hyperparameters& setting) const;
   double Mean(const Posterior& fit, size_t column, size_t j) const {
@@ -70,7 +70,7 @@ class SmoothModel {
   double ColumnLikelihood(const Hyperparameters& setting, const Posterior& fit, size_t column,
                           double log_terms) const;
 
-  const SmoothBasis& basis_;
+  const PooledBasis& basis_;
   const PrivateSide& reports_;
   const bool use_labels_;
   std::vector<double> shape_;  // n lambda^2 / sum lambda^2: the prior's variance without s^2
@@ -80,20 +80,20 @@ class SmoothModel {
 // used) decide how rough theta is and how noisy labels are, and reports decide the rest: where
 // leaves' masses are guessed, reports look flatter than they are and would flatten what public
 // labels say.
-std::vector<double> GridWeights(const SmoothBasis& basis, absl::Span<const Hyperparameters> grid,
+std::vector<double> GridWeights(const PooledBasis& basis, absl::Span<const Hyperparameters> grid,
                                 absl::Span<const double> log_likelihoods, bool use_labels);
 
 // The prior's variances without the factor s^2.
-std::vector<double> PriorShape(const SmoothBasis& basis);
+std::vector<double> PriorShape(const PooledBasis& basis);
 
 // Variance of each coordinate for this many reports with this much noise in a margin of two ends or
 // classes (MarginNoise).
-std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
+std::vector<double> ReportVariance(const PooledBasis& basis, double reports,
                                    double noise_per_report);
 
 // The worth, in public rows, of reports that are about all leaves.
-double EquivalentRows(const SmoothBasis& basis, double reports, double noise_per_report);
+double EquivalentRows(const PooledBasis& basis, double reports, double noise_per_report);
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_MODEL_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_MODEL_H_

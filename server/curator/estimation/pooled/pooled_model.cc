@@ -1,4 +1,4 @@
-#include "server/curator/estimation/smooth/smooth_model.h"
+#include "server/curator/estimation/pooled/pooled_model.h"
 
 #include <algorithm>
 #include <array>
@@ -41,7 +41,7 @@ void NormalizeIn(std::map<LabelSetting, double>& logs) {
 
 }  // namespace
 
-std::vector<Hyperparameters> SmoothGrid(bool numbers) {
+std::vector<Hyperparameters> PooledGrid(bool numbers) {
   constexpr std::array kBetas = {BetaPrior{-0.5, 0.02}, BetaPrior{0, 0.06},
                                  BetaPrior{0.25, 0.17}, BetaPrior{0.5, 0.17},
                                  BetaPrior{0.75, 0.17}, BetaPrior{1, 0.40}};
@@ -69,7 +69,7 @@ std::vector<Hyperparameters> SmoothGrid(bool numbers) {
   return grid;
 }
 
-std::vector<double> PriorShape(const SmoothBasis& basis) {
+std::vector<double> PriorShape(const PooledBasis& basis) {
   const absl::Span<const double> lambda = basis.lambda();
   const double squares = std::inner_product(lambda.begin(), lambda.end(), lambda.begin(), 0.0);
   std::vector<double> shape;
@@ -79,10 +79,10 @@ std::vector<double> PriorShape(const SmoothBasis& basis) {
   return shape;
 }
 
-SmoothModel::SmoothModel(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels)
+PooledModel::PooledModel(const PooledBasis& basis, const PrivateSide& reports, bool use_labels)
     : basis_(basis), reports_(reports), use_labels_(use_labels), shape_(PriorShape(basis)) {}
 
-Posterior SmoothModel::Fit(const Hyperparameters& setting) const {
+Posterior PooledModel::Fit(const Hyperparameters& setting) const {
   Posterior fit;
   const size_t rank = basis_.rank();
   fit.variance.resize(rank);
@@ -113,14 +113,14 @@ Posterior SmoothModel::Fit(const Hyperparameters& setting) const {
   return fit;
 }
 
-double SmoothModel::Pull(const Posterior& fit, size_t column, size_t j) const {
+double PooledModel::Pull(const Posterior& fit, size_t column, size_t j) const {
   double pull = 0;
   if (reports_.present) pull += fit.from_private[j] * reports_.theta[column][j];
   if (use_labels_) pull += fit.from_public[j] * basis_.labels()[column][j];
   return pull;
 }
 
-double SmoothModel::ColumnLikelihood(const Hyperparameters& setting, const Posterior& fit,
+double PooledModel::ColumnLikelihood(const Hyperparameters& setting, const Posterior& fit,
                                      size_t column, double log_terms) const {
   double total = log_terms;
   for (size_t j = 0; j < basis_.rank(); ++j) {
@@ -146,14 +146,14 @@ double SmoothModel::ColumnLikelihood(const Hyperparameters& setting, const Poste
   return -total / 2;
 }
 
-std::vector<double> GridWeights(const SmoothBasis& basis, absl::Span<const Hyperparameters> grid,
+std::vector<double> GridWeights(const PooledBasis& basis, absl::Span<const Hyperparameters> grid,
                                 absl::Span<const double> log_likelihoods, bool use_labels) {
   std::vector<double> logs(grid.size());
   for (size_t g = 0; g < grid.size(); ++g) logs[g] = log_likelihoods[g] + grid[g].log_prior;
   const std::vector<double> all = Normalized(logs);
   if (!basis.has_numbers() || !use_labels) return all;
   const PrivateSide no_reports;
-  const SmoothModel of_labels(basis, no_reports, /*use_labels=*/true);
+  const PooledModel of_labels(basis, no_reports, /*use_labels=*/true);
   std::map<LabelSetting, double> by_labels, by_all;
   for (size_t g = 0; g < grid.size(); ++g) {
     Hyperparameters trusting = grid[g];
@@ -173,7 +173,7 @@ std::vector<double> GridWeights(const SmoothBasis& basis, absl::Span<const Hyper
   return weights;
 }
 
-std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
+std::vector<double> ReportVariance(const PooledBasis& basis, double reports,
                                    double noise_per_report) {
   const auto n = static_cast<double>(basis.rows());
   const double of_report = basis.answer_square() * (noise_per_report + basis.mean_mass());
@@ -184,7 +184,7 @@ std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
   return variance;
 }
 
-double EquivalentRows(const SmoothBasis& basis, double reports, double noise_per_report) {
+double EquivalentRows(const PooledBasis& basis, double reports, double noise_per_report) {
   return reports /
          (basis.effective_cells() * basis.answer_square() * (noise_per_report + basis.mean_mass()));
 }

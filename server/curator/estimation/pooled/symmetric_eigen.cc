@@ -1,4 +1,4 @@
-#include "server/curator/estimation/smooth/symmetric_eigen.h"
+#include "server/curator/estimation/pooled/symmetric_eigen.h"
 
 #include <lapacke.h>
 

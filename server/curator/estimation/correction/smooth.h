@@ -1,4 +1,4 @@
-// The corrected estimator: the public predictor, and its correction by reports (correction.h), as
+// The smooth estimator: the public predictor, and its correction by reports (correction.h), as
 // one model.
 //
 // Its trees are the predictor's and the study's, whose leaf values are all added up: a row's scores
@@ -11,8 +11,8 @@
 //            FitCorrection().
 // Threads    immutable after Create(); safe to share.
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_CORRECTED_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_CORRECTED_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_SMOOTH_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_SMOOTH_H_
 
 #include <memory>
 #include <optional>
@@ -34,7 +34,7 @@
 namespace coppice::curator {
 
 // Trees with leaves of LeafKind::kScores.
-struct CorrectedFit {
+struct SmoothFit {
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   std::string diagnosis;  // what the reports were found to say; empty without reports
@@ -49,22 +49,21 @@ struct CorrectionStart {
   double middle = 0;
 };
 
-// The public predictor. Parameters as of CorrectedEstimator::Create().
+// The public predictor. Parameters as of SmoothEstimator::Create().
 StatusOr<CorrectionStart> StartAtPredictor(const PartitionOptions& partition,
                                            const Table& public_rows,
                                            const std::optional<NumberRange>& rounding,
                                            const CancelCheck& cancel);
 
 // What public rows say for all models of one study.
-class CorrectedEstimator {
+class SmoothEstimator {
  public:
   // `partition` must be what the forest was grown by, from these rows; these have their numbers as
   // they were given, and `rounding` is the range that devices round theirs in.
-  static StatusOr<CorrectedEstimator> Create(const Forest& forest,
-                                             const PartitionOptions& partition,
-                                             const Table& public_rows,
-                                             const std::optional<NumberRange>& rounding = {},
-                                             const CancelCheck& cancel = {});
+  static StatusOr<SmoothEstimator> Create(const Forest& forest, const PartitionOptions& partition,
+                                          const Table& public_rows,
+                                          const std::optional<NumberRange>& rounding = {},
+                                          const CancelCheck& cancel = {});
 
   // What public rows say, or nothing for Evidence::kReports: classes that are all as likely, or the
   // middle of the numbers' range.
@@ -73,12 +72,12 @@ class CorrectedEstimator {
   const NumberResiduals& ResidualsFor(Evidence evidence) const;
 
   // `counts` has one entry per tree; Evidence::kPublic uses none.
-  StatusOr<CorrectedFit> Estimate(absl::Span<const PrivateCounts> counts, Evidence evidence,
-                                  const CancelCheck& cancel = {}) const;
+  StatusOr<SmoothFit> Estimate(absl::Span<const PrivateCounts> counts, Evidence evidence,
+                               const CancelCheck& cancel = {}) const;
 
  private:
-  CorrectedEstimator(Forest forest, CorrectionStart predictor, CorrectionStart nothing,
-                     CorrectionBasis basis);
+  SmoothEstimator(Forest forest, CorrectionStart predictor, CorrectionStart nothing,
+                  CorrectionBasis basis);
 
   const CorrectionStart& StartFor(Evidence evidence) const {
     return evidence == Evidence::kReports ? nothing_ : predictor_;
@@ -91,4 +90,4 @@ class CorrectedEstimator {
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_CORRECTED_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_CORRECTION_SMOOTH_H_

@@ -1,11 +1,11 @@
-// The corrected estimator where reports are labels: what was boosted on them, by what held-out
+// The smooth estimator where reports are labels: what was boosted on them, by what held-out
 // reports prefer.
 //
 // Three rules are tried. Boosting from the public predictor's scores (label_boosting.h) is taken
 // unless another has less squared error on held-out reports: boosting from no scores at all by more
 // than one standard error, which happens where reports are many and public rows misleading; and the
 // rule of label_only.h, which boosts margins, by more than two. The last
-// is the estimator smooth's own rule, and a candidate here as long as held-out reports ever take
+// is the estimator pooled's own rule, and a candidate here as long as held-out reports ever take
 // it.
 //
 // Numbers are compared with what devices would answer if the predictor were right
@@ -16,8 +16,8 @@
 //            costs no privacy, may be repeated.
 // Errors     those of BoostOnLabels() and EstimateLabelOnly().
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_LABELS_CORRECTED_LABELS_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_LABELS_CORRECTED_LABELS_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_LABELS_SMOOTH_LABELS_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_LABELS_SMOOTH_LABELS_H_
 
 #include <string>
 #include <vector>
@@ -40,15 +40,15 @@ struct LabelsFit {
 };
 
 // `offset` is what label_only.h starts at. Without reports the predictor is the answer.
-StatusOr<LabelsFit> EstimateCorrectedLabels(const PublicPredictor& predictor, AdditiveForest offset,
-                                            const LabelReports& reports,
-                                            const CancelCheck& cancel = {});
+StatusOr<LabelsFit> EstimateSmoothLabels(const PublicPredictor& predictor, AdditiveForest offset,
+                                         const LabelReports& reports,
+                                         const CancelCheck& cancel = {});
 // For numbers: `residuals` say how they lie around those that the predictor says.
-StatusOr<LabelsFit> EstimateCorrectedNumbers(const PublicPredictor& predictor,
-                                             const NumberResiduals& residuals,
-                                             const LabelReports& reports,
-                                             const CancelCheck& cancel = {});
+StatusOr<LabelsFit> EstimateSmoothNumbers(const PublicPredictor& predictor,
+                                          const NumberResiduals& residuals,
+                                          const LabelReports& reports,
+                                          const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_LABELS_CORRECTED_LABELS_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_LABELS_SMOOTH_LABELS_H_

@@ -13,7 +13,7 @@
 // tuned on private rows. So nothing is tuned: all values of a grid are kept, each weighted by how
 // well it explains reports and labels together (Bayesian model averaging; Hoeting and others 1999).
 //
-// In the coordinates of SmoothBasis the class margin theta, the private sums and the public labels
+// In the coordinates of PooledBasis the class margin theta, the private sums and the public labels
 // are all diagonal Gaussians. A fixed grid covers the roughness of theta, the trust in public
 // labels (beta: 1 as in the private ones, 0 none, below 0 inverted) and their noise. The result
 // averages over the grid, weighting each point by how well it explains both.
@@ -27,10 +27,10 @@
 // Errors     InvalidArgument when shapes do not match.
 // Source     Gaussian processes: Rasmussen and Williams 2006. The proximity of rows in a forest:
 //            Breiman 2001; as a covariance: Davies and Ghahramani 2014. The model:
-//            docs/research/mechanisms.md#smooth.
+//            docs/research/mechanisms.md#pooled.
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_H_
 
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@
 #include "common/base/status.h"
 #include "common/model/model.h"
 #include "server/curator/estimation/counts/estimator.h"
-#include "server/curator/estimation/smooth/smooth_basis.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
 
 namespace coppice::curator {
 
@@ -52,9 +52,9 @@ struct WeightedValue {
 };
 
 // The model's view of its evidence.
-struct SmoothDiagnosis {
+struct PooledDiagnosis {
   std::vector<WeightedValue> beta;  // weight of the public labels against the private ones
-  double effective_cells = 0;       // see SmoothBasis
+  double effective_cells = 0;       // see PooledBasis
   double noise_per_report = 0;      // variance that the mechanism adds to a leaf's margin
   // The worth of the reports, in public rows drawn from the same population.
   double equivalent_rows = 0;
@@ -63,16 +63,16 @@ struct SmoothDiagnosis {
   std::string InWords() const;
 };
 
-struct SmoothFit {
+struct PooledFit {
   std::vector<std::vector<LeafPrediction>> leaves;  // leaves[tree][leaf]
-  SmoothDiagnosis diagnosis;
+  PooledDiagnosis diagnosis;
 };
 
 // `counts` has one entry per tree, in the forest's order.
-StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
+StatusOr<PooledFit> EstimatePooled(const PooledBasis& basis, const Forest& forest,
                                    absl::Span<const PrivateCounts> counts, Evidence evidence,
                                    const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_H_

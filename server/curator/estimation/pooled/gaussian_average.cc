@@ -1,4 +1,4 @@
-#include "server/curator/estimation/smooth/gaussian_average.h"
+#include "server/curator/estimation/pooled/gaussian_average.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// The forest and public rows in the form that the smooth estimator needs. It depends on no report,
+// The forest and public rows in the form that the pooled estimator needs. It depends on no report,
 // so one basis serves a study.
 //
 // Why a basis: what is known of the class margin comes in three forms, as a prior (smooth functions
@@ -16,8 +16,8 @@
 // eigen-decomposition: of size n up to kManyPublicRows rows, above that of the leaves of all trees,
 // at most kMaxLeafBasis.
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_BASIS_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_BASIS_H_
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_BASIS_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_BASIS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -39,10 +39,10 @@ using LeafValues = std::vector<std::vector<double>>;
 
 // Errors     InvalidArgument: no public row, or more rows and leaves than the limits above.
 // Threads    immutable after Create(); safe to share.
-// Source     docs/research/mechanisms.md#smooth.
-class SmoothBasis {
+// Source     docs/research/mechanisms.md#pooled.
+class PooledBasis {
  public:
-  static StatusOr<SmoothBasis> Create(const Forest& forest, const Table& public_rows);
+  static StatusOr<PooledBasis> Create(const Forest& forest, const Table& public_rows);
 
   size_t trees() const { return rows_in_leaf_.size(); }
   size_t rows() const { return rows_; }
@@ -95,7 +95,7 @@ class SmoothBasis {
   std::vector<double> Gram(const LeafValues& weights) const;
 
  private:
-  SmoothBasis() = default;
+  PooledBasis() = default;
   void SetScale(const Table& public_rows);
   void SetLabels(const Table& public_rows);
   Status DecomposeRows();
@@ -129,4 +129,4 @@ class SmoothBasis {
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_SMOOTH_BASIS_H_
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_POOLED_POOLED_BASIS_H_

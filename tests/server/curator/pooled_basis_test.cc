@@ -1,6 +1,6 @@
 // The basis against its definition: P, its eigenvectors, and both ways to compute them.
 
-#include "server/curator/estimation/smooth/smooth_basis.h"
+#include "server/curator/estimation/pooled/pooled_basis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,12 +54,12 @@ double AtRow(const Forest& forest, const Table& rows, const LeafValues& values, 
   return sum;
 }
 
-TEST(SmoothBasisTest, LeafValuesOfTheLabelsCoordinatesAreTheLabels) {
+TEST(PooledBasisTest, LeafValuesOfTheLabelsCoordinatesAreTheLabels) {
   // Every row is alone in some leaf, so P has full rank and shows the labels in full.
   const Table rows = Rows(30, 2);
   const Forest forest =
       *GrowPartition(rows, {.rule = SplitRule::kHybrid, .max_depth = 20, .trees = 32});
-  ASSERT_OK_AND_ASSIGN(const SmoothBasis basis, SmoothBasis::Create(forest, rows));
+  ASSERT_OK_AND_ASSIGN(const PooledBasis basis, PooledBasis::Create(forest, rows));
   ASSERT_EQ(basis.rank(), 30u);
   const LeafValues values = basis.ToLeaves(basis.labels()[0]);
   for (size_t i = 0; i < rows.num_rows(); ++i) {
@@ -68,10 +68,10 @@ TEST(SmoothBasisTest, LeafValuesOfTheLabelsCoordinatesAreTheLabels) {
   EXPECT_DOUBLE_EQ(basis.label_squares()[0], 30);
 }
 
-TEST(SmoothBasisTest, EigenvaluesAddUpToTheTraceAndSquaresToSharedLeaves) {
+TEST(PooledBasisTest, EigenvaluesAddUpToTheTraceAndSquaresToSharedLeaves) {
   const Table rows = Rows(50, 2);
   const Forest forest = ForestOf(rows);
-  ASSERT_OK_AND_ASSIGN(const SmoothBasis basis, SmoothBasis::Create(forest, rows));
+  ASSERT_OK_AND_ASSIGN(const PooledBasis basis, PooledBasis::Create(forest, rows));
   double trace = 0, squares = 0;
   for (const double lambda : basis.lambda()) {
     trace += lambda;
@@ -94,9 +94,9 @@ TEST(SmoothBasisTest, EigenvaluesAddUpToTheTraceAndSquaresToSharedLeaves) {
   EXPECT_NEAR(basis.effective_cells(), 50 * 50 / shared_squares, 1e-6);
 }
 
-TEST(SmoothBasisTest, ScaleGivesLevelClassesMeanSquareOne) {
+TEST(PooledBasisTest, ScaleGivesLevelClassesMeanSquareOne) {
   const Table rows = Rows(40, 4);
-  ASSERT_OK_AND_ASSIGN(const SmoothBasis basis, SmoothBasis::Create(ForestOf(rows), rows));
+  ASSERT_OK_AND_ASSIGN(const PooledBasis basis, PooledBasis::Create(ForestOf(rows), rows));
   EXPECT_EQ(basis.columns(), 4u);
   EXPECT_DOUBLE_EQ(basis.scale(), 4 / std::sqrt(3.0));
   double squares = 0;
@@ -105,14 +105,14 @@ TEST(SmoothBasisTest, ScaleGivesLevelClassesMeanSquareOne) {
 }
 
 // Above kManyPublicRows the same functions come from the leaves' own decomposition.
-TEST(SmoothBasisTest, LeavesGiveTheSameAsRows) {
+TEST(PooledBasisTest, LeavesGiveTheSameAsRows) {
   const Table many = Rows(kManyPublicRows + 1, 2);
   std::vector<size_t> first(kManyPublicRows);
   for (size_t i = 0; i < first.size(); ++i) first[i] = i;
   const Table few = many.Select(first);
   const Forest forest = ForestOf(many, /*max_leaves=*/10);
-  ASSERT_OK_AND_ASSIGN(const SmoothBasis by_leaves, SmoothBasis::Create(forest, many));
-  ASSERT_OK_AND_ASSIGN(const SmoothBasis by_rows, SmoothBasis::Create(forest, few));
+  ASSERT_OK_AND_ASSIGN(const PooledBasis by_leaves, PooledBasis::Create(forest, many));
+  ASSERT_OK_AND_ASSIGN(const PooledBasis by_rows, PooledBasis::Create(forest, few));
   ASSERT_LE(by_leaves.rank(), 80u);
   // One row of 1200 changes eigenvalues and smoothing only a little.
   for (size_t j = 0; j < 5; ++j) {
@@ -131,11 +131,11 @@ TEST(SmoothBasisTest, LeavesGiveTheSameAsRows) {
   for (size_t i = 0; i < 20; ++i) EXPECT_NEAR(AtRow(forest, many, back, i), 8, 1e-6);
 }
 
-TEST(SmoothBasisTest, VarianceOfWhiteCoordinatesIsTheShareThatIsShown) {
+TEST(PooledBasisTest, VarianceOfWhiteCoordinatesIsTheShareThatIsShown) {
   for (const size_t count : {size_t{60}, kManyPublicRows + 10}) {
     const Table rows = Rows(count, 2);
     const Forest forest = ForestOf(rows, /*max_leaves=*/12);
-    ASSERT_OK_AND_ASSIGN(const SmoothBasis basis, SmoothBasis::Create(forest, rows));
+    ASSERT_OK_AND_ASSIGN(const PooledBasis basis, PooledBasis::Create(forest, rows));
     const std::vector<double> white(basis.rank(), 1);
     const LeafValues variance = basis.VarianceInLeaves(white);
     // The variance summed over all rows is the rank; the leaves of one tree divide the rows. If
@@ -149,29 +149,29 @@ TEST(SmoothBasisTest, VarianceOfWhiteCoordinatesIsTheShareThatIsShown) {
   }
 }
 
-TEST(SmoothBasisTest, RefusesWhatItCannotSolve) {
+TEST(PooledBasisTest, RefusesWhatItCannotSolve) {
   const Table none = Rows(0, 2);
-  EXPECT_THAT(SmoothBasis::Create({Tree::SingleLeaf()}, none),
+  EXPECT_THAT(PooledBasis::Create({Tree::SingleLeaf()}, none),
               StatusIs(StatusCode::kInvalidArgument, ::testing::_));
   const Table many = Rows(5000, 2);
   const Forest fine = *GrowPartition(
       many, {.rule = SplitRule::kHybrid, .max_depth = 20, .trees = 4, .max_leaves = 1000});
-  EXPECT_THAT(SmoothBasis::Create(fine, many),
+  EXPECT_THAT(PooledBasis::Create(fine, many),
               StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("leaves")));
 }
 
 TEST(StudyCacheTest, DropsTheLeastRecentlyUsed) {
   const Table rows = Rows(20, 2);
   const Forest forest = ForestOf(rows);
-  StudyCache<SmoothBasis> cache;
+  StudyCache<PooledBasis> cache;
   // Kept here too, so that no other basis can have its address.
-  std::vector<std::shared_ptr<const SmoothBasis>> made;
+  std::vector<std::shared_ptr<const PooledBasis>> made;
   const auto get = [&](size_t study) {
-    return *cache.Get(StrCat(study), [&] { return SmoothBasis::Create(forest, rows); });
+    return *cache.Get(StrCat(study), [&] { return PooledBasis::Create(forest, rows); });
   };
-  for (size_t i = 0; i < StudyCache<SmoothBasis>::kMaxValues; ++i) made.push_back(get(i));
+  for (size_t i = 0; i < StudyCache<PooledBasis>::kMaxValues; ++i) made.push_back(get(i));
   EXPECT_EQ(get(0), made[0]);
-  get(StudyCache<SmoothBasis>::kMaxValues);
+  get(StudyCache<PooledBasis>::kMaxValues);
   EXPECT_EQ(get(0), made[0]);
   EXPECT_EQ(get(2), made[2]);
   EXPECT_NE(get(1), made[1]) << "its last use was the longest ago";
