@@ -176,7 +176,6 @@ StatusOr<double> WindowResponse::NumberProbability(LeafNumber value, uint32_t co
   const auto step = static_cast<uint32_t>(at);
   const double fraction = at - step;
   const double lower = Probability(step, ByteOf(payload));
-  if (fraction == 0) return lower;
   return (1 - fraction) * lower + fraction * Probability(step + 1, ByteOf(payload));
 }
 

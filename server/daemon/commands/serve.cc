@@ -17,8 +17,8 @@
 #include "server/curator/keys/manifest_authority.h"
 #include "server/daemon/commands/open_store.h"
 #include "server/daemon/config/flags.h"
+#include "server/daemon/operation/curator_state.h"
 #include "server/daemon/operation/daemon_context.h"
-#include "server/daemon/operation/loaded_curator.h"
 #include "server/daemon/operation/serving_curator.h"
 #include "server/daemon/transport/console.h"
 #include "server/datasets/ledger/spending_journal.h"
@@ -105,8 +105,8 @@ Status CheckBackupDir(const std::string& folder) {
 Status ServeAlone(const DaemonProcess& process) {
   const DaemonFlags& flags = process.flags;
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStore(flags.store, process.log));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
-                           LoadCurator(process, *store));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<CuratorState> curator,
+                           LoadCuratorState(process, *store));
   if (flags.self_test) return OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ServingCurator> serving,
                            ServingCurator::Start(ServingOptionsOf(process), *curator, process.log));
@@ -145,14 +145,14 @@ ServingOptions ServingOptionsOf(const DaemonProcess& process) {
           .http = HttpOptionsOf(flags.web, process.files.console, process.files.site)};
 }
 
-StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
-                                                     storage::Store& store) {
+StatusOr<std::unique_ptr<CuratorState>> LoadCuratorState(const DaemonProcess& process,
+                                                         storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ledger::SpendingJournal> journal,
                            OpenSpendingJournal(process.flags.store));
   COPPICE_ASSIGN_OR_RETURN(
-      std::unique_ptr<LoadedCurator> curator,
-      LoadedCurator::Load(process.flags.curator, process.flags.store.backups,
-                          process.files.signing_keys, std::move(journal), store, process.log));
+      std::unique_ptr<CuratorState> curator,
+      CuratorState::Load(process.flags.curator, process.flags.store.backups,
+                         process.files.signing_keys, std::move(journal), store, process.log));
   COPPICE_RETURN_IF_ERROR(RunStartupSelfTest(
       {process.flags.store, store, curator->parts(), process.files.certificates.get()},
       absl::Seconds(process.flags.clock_tolerance), process.log));

@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/daemon/config/flags.h"
-#include "server/daemon/operation/loaded_curator.h"
+#include "server/daemon/operation/curator_state.h"
 #include "server/process/certificates.h"
 #include "server/process/log.h"
 #include "server/process/process.h"
@@ -57,8 +57,8 @@ struct DaemonProcess {
 ServingOptions ServingOptionsOf(const DaemonProcess& process);
 
 // Loads the curator of a store and tests it.
-StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
-                                                     storage::Store& store);
+StatusOr<std::unique_ptr<CuratorState>> LoadCuratorState(const DaemonProcess& process,
+                                                         storage::Store& store);
 
 // Wraps a reload of `part` so that the audit log, which must outlive it, records the result.
 std::function<Status()> Audited(audit::AuditLog& audit, std::string_view part,

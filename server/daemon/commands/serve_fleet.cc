@@ -154,8 +154,8 @@ class FleetCurator {
                          .lease_length = absl::Seconds(flags.fleet.lease_seconds)};
     process_.log.Info("leading", {{"epoch", StrCat(lease.epoch())}});
     COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStoreUnder(lease));
-    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
-                             LoadCurator(process_, *store));
+    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<CuratorState> curator,
+                             LoadCuratorState(process_, *store));
     const std::string listen = ListenAgain(flags.listen.address, standby_->port());
     standby_.reset();
     ServingOptions options = ServingOptionsOf(process_);

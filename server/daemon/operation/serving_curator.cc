@@ -32,7 +32,7 @@ std::vector<ReadinessCheck> ChecksOf(const ServingOptions& options, const Daemon
 
 }  // namespace
 
-ServingCurator::ServingCurator(const ServingOptions& options, const LoadedCurator& curator,
+ServingCurator::ServingCurator(const ServingOptions& options, const CuratorState& curator,
                                const Log& log)
     : curator_(curator),
       log_(log),
@@ -47,7 +47,7 @@ ServingCurator::~ServingCurator() {
 }
 
 StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const ServingOptions& options,
-                                                                const LoadedCurator& curator,
+                                                                const CuratorState& curator,
                                                                 const Log& log) {
   COPPICE_RETURN_IF_ERROR(
       curator.audit().Add(audit::NewAuditEvent(audit::kDaemonActor, "daemon/start")));

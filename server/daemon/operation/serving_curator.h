@@ -13,8 +13,8 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/daemon/config/options.h"
+#include "server/daemon/operation/curator_state.h"
 #include "server/daemon/operation/daemon_context.h"
-#include "server/daemon/operation/loaded_curator.h"
 #include "server/daemon/operation/standby_alarm.h"
 #include "server/daemon/operation/status_report.h"
 #include "server/daemon/operation/study_sweeper.h"
@@ -53,7 +53,7 @@ class ServingCurator {
  public:
   // `curator` and `log` must outlive it.
   static StatusOr<std::unique_ptr<ServingCurator>> Start(const ServingOptions& options,
-                                                         const LoadedCurator& curator,
+                                                         const CuratorState& curator,
                                                          const Log& log);
 
   ~ServingCurator();
@@ -70,11 +70,11 @@ class ServingCurator {
   void Stop();
 
  private:
-  ServingCurator(const ServingOptions& options, const LoadedCurator& curator, const Log& log);
+  ServingCurator(const ServingOptions& options, const CuratorState& curator, const Log& log);
 
   void SetChecksPass(bool pass);
 
-  const LoadedCurator& curator_;
+  const CuratorState& curator_;
   const Log& log_;
   const std::unique_ptr<StandbyAlarm> standby_alarm_;
   const DaemonContext daemon_;

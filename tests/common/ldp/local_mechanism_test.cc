@@ -199,6 +199,19 @@ TEST(LocalMechanismPayloadTest, UnaryRefusesSetPaddingAndCountsOutOfReach) {
   }
 }
 
+// What two reports' laws share of all outputs is less than 1, and most where there are few cells.
+TEST(TwoSidedMassTest, IsThatOfTheTreeThatHasMost) {
+  const Budget epsilon = *Budget::Parse("2");
+  const auto of_leaves = [&](uint32_t leaves) {
+    return (*MakeLocalMechanism(MechanismKind::kDirect, epsilon, {.leaves = leaves, .classes = 2}))
+        ->TwoSidedMass();
+  };
+  EXPECT_LT(of_leaves(4), of_leaves(2));
+  EXPECT_LT(of_leaves(2), 1);
+  const std::vector<uint32_t> leaves = {4, 2, 4};
+  EXPECT_EQ(*LargestTwoSidedMass(MechanismKind::kDirect, epsilon, leaves, 2), of_leaves(2));
+}
+
 TEST(ParseMechanismTest, ListsTheNamesThereAre) {
   EXPECT_THAT(ParseMechanism("laplace"),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("laplace_split")));

@@ -75,12 +75,14 @@ TEST(WindowResponseTest, TakesTheWindowThatSuitsTheEpsilon) {
     double middle, half_way, end;
   };
   for (const auto& [epsilon, window, middle, half_way, end] :
-       std::vector<Expected>{{"0.25", {5, 2}, 77.2135, 79.3929, 84.9593},
+       std::vector<Expected>{{"0.01", {63, 31}, 53133.8, 53184, 53334.4},
+                             {"0.25", {5, 2}, 77.2135, 79.3929, 84.9593},
                              {"0.5", {3, 1}, 17.3001, 18.1993, 20.8969},
                              {"1", {8, 3}, 3.66069, 4.03817, 5.07406},
                              {"2", {53, 17}, 0.637129, 0.756754, 1.11563},
                              {"4", {62, 12}, 0.0758564, 0.0991781, 0.169143},
-                             {"8", {56, 3}, 0.00349474, 0.00493851, 0.00891189}}) {
+                             {"8", {56, 3}, 0.00349474, 0.00493851, 0.00891189},
+                             {"16", {63, 0}, 4.83968e-06, 7.14017e-05, 1.91316e-05}}) {
     const Budget budget = *Budget::Parse(epsilon);
     EXPECT_EQ(BestWindow(budget), window) << epsilon;
     const auto mechanism = MakeWindow(epsilon);

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/text.h"
 #include "tests/support/run_line.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -373,21 +374,26 @@ TEST(LabCommandTest, RepetitionsHaveTheMeansOfTheReport) {
   EXPECT_GE(study["calibration_error_interval"][1], error);
 }
 
-TEST(LabCommandTest, NumbersHaveAllTheirScoresAndRepetitions) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_numbers";
+// Writes a table of numbers y = 10 x into a folder of the given name; returns the flags that name
+// it and its schema.
+std::string LineOfNumbers(const std::string& name, int rows) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / name;
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "schema.json")
       << R"({"features":[{"name":"x","type":"numeric","min":0,"max":1}],)"
       << R"("task":"regression","label":"y","target_min":0,"target_max":10})";
-  std::ofstream rows(folder / "rows.csv");
-  rows << "x,y\n";
-  for (int i = 0; i < 100; ++i) rows << "0." << i % 10 << "," << i % 10 << "\n";
-  rows.close();
-  const json report = json::parse(
-      Lab("central --algorithm auto --epsilon inf --json --repeats 2 --per-repetition --data " +
-          (folder / "rows.csv").string() + " --schema " + (folder / "schema.json").string() +
-          " 2>/dev/null")
-          .out);
+  std::ofstream table(folder / "rows.csv");
+  table << "x,y\n";
+  for (int i = 0; i < rows; ++i) table << "0." << i % 10 << "," << i % 10 << "\n";
+  return StrCat(" --data ", (folder / "rows.csv").string(), " --schema ",
+                (folder / "schema.json").string());
+}
+
+TEST(LabCommandTest, NumbersHaveAllTheirScoresAndRepetitions) {
+  const json report =
+      json::parse(Lab("central --algorithm auto --epsilon inf --json --repeats 2 --per-repetition" +
+                      LineOfNumbers("lab_numbers", 100) + " 2>/dev/null")
+                      .out);
   EXPECT_GT(report["r2"]["mean"], 0.5);
   EXPECT_LT(report["r2"]["mean"], 1.0);
   for (const char* measure : {"rmse", "mae", "r2"}) {
@@ -397,19 +403,10 @@ TEST(LabCommandTest, NumbersHaveAllTheirScoresAndRepetitions) {
 }
 
 TEST(LabCommandTest, StudiesOfNumbersCorrectThePublicPredictor) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_slope";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "schema.json")
-      << R"({"features":[{"name":"x","type":"numeric","min":0,"max":1}],)"
-      << R"("task":"regression","label":"y","target_min":0,"target_max":10})";
-  std::ofstream rows(folder / "rows.csv");
-  rows << "x,y\n";
-  for (int i = 0; i < 200; ++i) rows << "0." << i % 10 << "," << i % 10 << "\n";
-  rows.close();
+  const std::string table = LineOfNumbers("lab_slope", 200);
   const auto local = [&](const std::string& flags) {
-    return json::parse(Lab("local --epsilon 4 --json --repeats 1 --public-rows 40 --data " +
-                           (folder / "rows.csv").string() + " --schema " +
-                           (folder / "schema.json").string() + flags + " 2>/dev/null")
+    return json::parse(Lab("local --epsilon 4 --json --repeats 1 --public-rows 40" + table + flags +
+                           " 2>/dev/null")
                            .out);
   };
   for (const std::string features : {"none", "all"}) {

@@ -1,4 +1,4 @@
-#include "server/daemon/operation/loaded_curator.h"
+#include "server/daemon/operation/curator_state.h"
 
 #include <cstdint>
 #include <optional>
@@ -93,11 +93,11 @@ void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& da
 
 }  // namespace
 
-StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
+StatusOr<std::unique_ptr<CuratorState>> CuratorState::Load(
     const CuratorOptions& options, const service::BackupSettings& backups,
     const curator::SigningKeys& signing_keys, std::unique_ptr<ledger::SpendingJournal> journal,
     storage::Store& store, const Log& log) {
-  std::unique_ptr<LoadedCurator> loaded(new LoadedCurator);
+  std::unique_ptr<CuratorState> loaded(new CuratorState);
   loaded->store_ = std::make_unique<storage::DiscreetStore>(store, [&log](const Status& error) {
     log.Error("store error", {{"reason", std::string(error.message())}});
   });
@@ -119,8 +119,8 @@ StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
   return loaded;
 }
 
-Status LoadedCurator::OpenStudies(const CuratorOptions& options,
-                                  const curator::SigningKeys& signing_keys, storage::Store& store) {
+Status CuratorState::OpenStudies(const CuratorOptions& options,
+                                 const curator::SigningKeys& signing_keys, storage::Store& store) {
   // Comes first, because it detects a store made by a newer version.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(
@@ -139,7 +139,7 @@ Status LoadedCurator::OpenStudies(const CuratorOptions& options,
   return OkStatus();
 }
 
-std::string LoadedCurator::OwnerOf(const std::string& source) const {
+std::string CuratorState::OwnerOf(const std::string& source) const {
   if (const StatusOr<std::string> study = ParseName(kStudies, source); study.ok()) {
     return studies_->OwnerOf(*study).value_or("");
   }
@@ -149,8 +149,8 @@ std::string LoadedCurator::OwnerOf(const std::string& source) const {
   return dataset.has_value() ? datasets_->OwnerOf(*dataset).value_or("") : "";
 }
 
-Status LoadedCurator::OpenDatasets(const CuratorOptions& options, storage::Store& store,
-                                   const Log& log) {
+Status CuratorState::OpenDatasets(const CuratorOptions& options, storage::Store& store,
+                                  const Log& log) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held,
                            maintenance::HoldAfterFailover(store, *audit_, Clock()));
   if (!held.empty()) WarnOfFailover(held, log);

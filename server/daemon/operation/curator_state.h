@@ -1,7 +1,7 @@
 // The state of a store that a curator holds in memory.
 
-#ifndef COPPICE_SERVER_DAEMON_OPERATION_LOADED_CURATOR_H_
-#define COPPICE_SERVER_DAEMON_OPERATION_LOADED_CURATOR_H_
+#ifndef COPPICE_SERVER_DAEMON_OPERATION_CURATOR_STATE_H_
+#define COPPICE_SERVER_DAEMON_OPERATION_CURATOR_STATE_H_
 
 #include <memory>
 #include <optional>
@@ -30,22 +30,22 @@ namespace coppice::daemon {
 // error with the
 //            words of the store's engine; these are in `log`.
 // Errors     Those of each part's Open(). DataLoss names the record.
-class LoadedCurator {
+class CuratorState {
  public:
   // `store` and `log` must outlive it. `journal` may be null.
-  static StatusOr<std::unique_ptr<LoadedCurator>> Load(
+  static StatusOr<std::unique_ptr<CuratorState>> Load(
       const CuratorOptions& options, const service::BackupSettings& backups,
       const curator::SigningKeys& signing_keys, std::unique_ptr<ledger::SpendingJournal> journal,
       storage::Store& store, const Log& log);
 
-  LoadedCurator(const LoadedCurator&) = delete;
-  LoadedCurator& operator=(const LoadedCurator&) = delete;
+  CuratorState(const CuratorState&) = delete;
+  CuratorState& operator=(const CuratorState&) = delete;
 
   const Curator& parts() const { return *parts_; }
   audit::AuditLog& audit() const { return *audit_; }
 
  private:
-  LoadedCurator() = default;
+  CuratorState() = default;
 
   Status OpenStudies(const CuratorOptions& options, const curator::SigningKeys& signing_keys,
                      storage::Store& store);
@@ -70,4 +70,4 @@ class LoadedCurator {
 
 }  // namespace coppice::daemon
 
-#endif  // COPPICE_SERVER_DAEMON_OPERATION_LOADED_CURATOR_H_
+#endif  // COPPICE_SERVER_DAEMON_OPERATION_CURATOR_STATE_H_
