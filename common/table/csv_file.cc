@@ -205,7 +205,12 @@ char FindDelimiter(std::string_view header) {
 }
 
 Status ReadCsvFile(const std::string& path, const CsvOptions& options, CsvSink& sink) {
-  COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, options.max_bytes));
+  COPPICE_ASSIGN_OR_RETURN(TextSource source, OpenTextSource(path));
+  return ReadCsv(std::move(source), options, sink);
+}
+
+Status ReadCsv(TextSource source, const CsvOptions& options, CsvSink& sink) {
+  COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(std::move(source), options.max_bytes));
   return Reader(std::move(file), options, sink).Read();
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/base/status.h"
 #include "common/table/read_table.h"
+#include "common/table/text_file.h"
 
 namespace coppice {
 
@@ -56,6 +57,7 @@ char FindDelimiter(std::string_view header);
 // Errors     as TextFile's and the sink's, with file and line. InvalidArgument for an empty file,
 //            and for a misplaced or unclosed quote, with the line where its field starts.
 Status ReadCsvFile(const std::string& path, const CsvOptions& options, CsvSink& sink);
+Status ReadCsv(TextSource source, const CsvOptions& options, CsvSink& sink);
 
 }  // namespace coppice
 

@@ -8,12 +8,12 @@
 #include "common/base/status.h"
 #include "common/table/read_table.h"
 #include "common/table/row_encoder.h"
+#include "common/table/text_file.h"
 
 namespace coppice::data_internal {
 
 // Blanks around an unquoted field are not part of it; empty lines are skipped.
-StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
-                            const ReadOptions& options);
+StatusOr<TableFile> ReadCsv(TextSource source, RowEncoder encoder, const ReadOptions& options);
 
 // Each line is "label index:value ...", with increasing indices from 1; "#" starts a comment. An
 // absent index is 0 by the format, so no value is ever missing and every feature must be numeric. A

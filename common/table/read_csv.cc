@@ -109,14 +109,14 @@ class EncodingSink : public CsvSink {
 
 }  // namespace
 
-StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
-                            const ReadOptions& options) {
+StatusOr<TableFile> ReadCsv(TextSource source, RowEncoder encoder, const ReadOptions& options) {
+  const std::string name = source.name;
   EncodingSink sink(std::move(encoder), options);
   const CsvOptions csv{.delimiter = options.format.delimiter, .max_bytes = options.max_bytes};
-  COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, csv, sink));
+  COPPICE_RETURN_IF_ERROR(coppice::ReadCsv(std::move(source), csv, sink));
   StatusOr<TableFile> table = std::move(sink).Finish();
   if (table.ok()) return table;
-  return Status(table.status().code(), StrCat(path, ": ", table.status().message()));
+  return Status(table.status().code(), StrCat(name, ": ", table.status().message()));
 }
 
 }  // namespace coppice::data_internal

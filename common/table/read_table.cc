@@ -35,7 +35,26 @@ namespace {
 
 StatusOr<TableFile> Read(const std::string& path, RowEncoder encoder, const ReadOptions& options) {
   if (IsLibsvm(path)) return data_internal::ReadLibsvm(path, std::move(encoder), options);
-  return data_internal::ReadCsv(path, std::move(encoder), options);
+  COPPICE_ASSIGN_OR_RETURN(TextSource source, OpenTextSource(path));
+  return data_internal::ReadCsv(std::move(source), std::move(encoder), options);
+}
+
+// Passes each block to `take`, among them what is left at the end. `read` reads all rows with the
+// encoder that it is given.
+StatusOr<ReadNotes> ReadInBlocks(std::shared_ptr<const Schema> schema, const ReadOptions& options,
+                                 size_t block_rows, absl::FunctionRef<Status(const Table&)> take,
+                                 absl::FunctionRef<StatusOr<TableFile>(RowEncoder encoder)> read) {
+  Status taken;
+  const auto take_once = [&](const Table& block) {
+    taken = take(block);
+    return taken;
+  };
+  const StatusOr<TableFile> rest =
+      read(RowEncoder(std::move(schema), options, block_rows, take_once));
+  COPPICE_RETURN_IF_ERROR(taken);  // unchanged, without a line of the file
+  COPPICE_RETURN_IF_ERROR(rest.status());
+  if (rest->table.num_rows() > 0) COPPICE_RETURN_IF_ERROR(take(rest->table));
+  return rest->notes;
 }
 
 }  // namespace
@@ -60,17 +79,16 @@ Status CheckTableStructure(const std::string& path, const std::string& id_column
 StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path, std::shared_ptr<const Schema> schema,
                                       const ReadOptions& options, size_t block_rows,
                                       absl::FunctionRef<Status(const Table&)> take) {
-  Status taken;
-  const auto take_once = [&](const Table& block) {
-    taken = take(block);
-    return taken;
-  };
-  const StatusOr<TableFile> rest =
-      Read(path, RowEncoder(std::move(schema), options, block_rows, take_once), options);
-  COPPICE_RETURN_IF_ERROR(taken);  // unchanged, without a line of the file
-  COPPICE_RETURN_IF_ERROR(rest.status());
-  if (rest->table.num_rows() > 0) COPPICE_RETURN_IF_ERROR(take(rest->table));
-  return rest->notes;
+  return ReadInBlocks(std::move(schema), options, block_rows, take,
+                      [&](RowEncoder encoder) { return Read(path, std::move(encoder), options); });
+}
+
+StatusOr<ReadNotes> ReadTableInBlocks(TextSource csv, std::shared_ptr<const Schema> schema,
+                                      const ReadOptions& options, size_t block_rows,
+                                      absl::FunctionRef<Status(const Table&)> take) {
+  return ReadInBlocks(std::move(schema), options, block_rows, take, [&](RowEncoder encoder) {
+    return data_internal::ReadCsv(std::move(csv), std::move(encoder), options);
+  });
 }
 
 }  // namespace coppice

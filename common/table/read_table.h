@@ -24,6 +24,7 @@
 #include "common/base/status.h"
 #include "common/table/number_format.h"
 #include "common/table/table.h"
+#include "common/table/text_file.h"
 
 namespace coppice {
 
@@ -90,6 +91,10 @@ StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Sch
 // Reads the file in blocks of at most `block_rows` rows, of which one at a time is in memory. Calls
 // `take` for each block; stops at its first error and returns that unchanged.
 StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path, std::shared_ptr<const Schema> schema,
+                                      const ReadOptions& options, size_t block_rows,
+                                      absl::FunctionRef<Status(const Table&)> take);
+// The same for CSV that is no file, such as a query's rows.
+StatusOr<ReadNotes> ReadTableInBlocks(TextSource csv, std::shared_ptr<const Schema> schema,
                                       const ReadOptions& options, size_t block_rows,
                                       absl::FunctionRef<Status(const Table&)> take);
 

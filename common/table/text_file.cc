@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -57,18 +59,35 @@ bool Utf8Check::Take(unsigned char byte) {
   return true;
 }
 
-TextFile::TextFile(std::string path, std::unique_ptr<std::FILE, Close> file, uint64_t max_bytes)
-    : path_(std::move(path)), file_(std::move(file)), bytes_left_(max_bytes) {
-  buffer_.resize(kBufferBytes);
-}
-
-StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_bytes) {
-  std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
+StatusOr<TextSource> OpenTextSource(const std::string& path) {
+  const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rb"), [](std::FILE* open) {
+    if (open != nullptr) std::fclose(open);
+  });
   if (file == nullptr) {
     const Status status = ErrnoToStatus(errno, StrCat("cannot open ", path));
     return Status(status.code(), StrCat(status.message(), "; check the path"));
   }
-  TextFile text(path, std::move(file), max_bytes);
+  const auto read = [file, path](absl::Span<char> buffer) -> StatusOr<size_t> {
+    errno = 0;
+    const size_t bytes = std::fread(buffer.data(), 1, buffer.size(), file.get());
+    if (std::ferror(file.get()) == 0) return bytes;
+    return ErrnoToStatus(errno, StrCat("cannot read ", path));
+  };
+  return TextSource{.name = path, .read = read};
+}
+
+TextFile::TextFile(TextSource source, uint64_t max_bytes)
+    : source_(std::move(source)), bytes_left_(max_bytes) {
+  buffer_.resize(kBufferBytes);
+}
+
+StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_bytes) {
+  COPPICE_ASSIGN_OR_RETURN(TextSource source, OpenTextSource(path));
+  return Open(std::move(source), max_bytes);
+}
+
+StatusOr<TextFile> TextFile::Open(TextSource source, uint64_t max_bytes) {
+  TextFile text(std::move(source), max_bytes);
   COPPICE_RETURN_IF_ERROR(text.Fill());
   for (const std::string_view mark : {"\xFF\xFE", "\xFE\xFF"}) {
     if (StartsWith(text.unread_, mark)) {
@@ -80,14 +99,10 @@ StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_bytes) {
 }
 
 Status TextFile::Fill() {
-  errno = 0;
-  const size_t bytes = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
-  if (std::ferror(file_.get()) != 0) {
-    return ErrnoToStatus(errno, StrCat("cannot read ", path_));
-  }
+  COPPICE_ASSIGN_OR_RETURN(const size_t bytes, source_.read(absl::MakeSpan(buffer_)));
   if (bytes > bytes_left_) {
-    return ResourceExhaustedError(
-        StrCat(path_, ": larger than the limit on bytes; split the file or raise the limit"));
+    return ResourceExhaustedError(StrCat(
+        source_.name, ": larger than the limit on bytes; split the file or raise the limit"));
   }
   bytes_left_ -= bytes;
   unread_ = std::string_view(buffer_.data(), bytes);
@@ -128,13 +143,13 @@ Status TextFile::NotUtf8(size_t byte, std::string_view what, std::string_view en
   return InvalidArgumentError(StrCat(what, " at byte ", line_bytes_ + byte + 1,
                                      " of the line; the file must be text in UTF-8: if it is ",
                                      encoding == "LATIN1" ? "Latin-1" : encoding,
-                                     ", convert it with `iconv -f ", encoding, " -t UTF-8 ", path_,
-                                     " > utf8.csv`"));
+                                     ", convert it with `iconv -f ", encoding, " -t UTF-8 ",
+                                     source_.name, " > utf8.csv`"));
 }
 
 Status TextFile::At(uint64_t line, const Status& status) const {
   if (status.ok()) return status;
-  return Status(status.code(), StrCat(path_, ":", line, ": ", status.message()));
+  return Status(status.code(), StrCat(source_.name, ":", line, ": ", status.message()));
 }
 
 }  // namespace coppice

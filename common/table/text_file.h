@@ -1,16 +1,17 @@
-// Reads a UTF-8 text file line by line, in bounded memory whatever the file contains.
+// Reads UTF-8 text line by line, in bounded memory whatever it contains: a file, or what comes from
+// elsewhere.
 
 #ifndef COPPICE_COMMON_TABLE_TEXT_FILE_H_
 #define COPPICE_COMMON_TABLE_TEXT_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "common/base/status.h"
 
 namespace coppice {
@@ -31,13 +32,24 @@ class Utf8Check {
   unsigned char lowest_ = 0x80, highest_ = 0xBF;
 };
 
-// Errors     NotFound for a missing file; other read errors by their errno. ResourceExhausted above
-//            `max_bytes`. InvalidArgument for text in another encoding (UTF-16, Latin-1) and for a
-//            NUL byte, with line and byte and the command that converts the file.
+// Where text comes from: fills the buffer as far as it can and returns how many bytes it holds, 0
+// at the end.
+struct TextSource {
+  std::string name;  // for messages: a path, or what a person would call it
+  std::function<StatusOr<size_t>(absl::Span<char> buffer)> read;
+};
+
+// NotFound for a missing file.
+StatusOr<TextSource> OpenTextSource(const std::string& path);
+
+// Errors     those of the source. ResourceExhausted above `max_bytes`. InvalidArgument for text in
+//            another encoding (UTF-16, Latin-1) and for a NUL byte, with line and byte and the
+//            command that converts the file.
 // Threads    not thread-safe.
 class TextFile {
  public:
   static StatusOr<TextFile> Open(const std::string& path, uint64_t max_bytes);
+  static StatusOr<TextFile> Open(TextSource source, uint64_t max_bytes);
 
   // Returns the next line with its line feed, or as much as fits the buffer: a piece ends a line
   // only if it ends in '\n' or is the last. Empty at the end of the file. Valid until the next
@@ -47,23 +59,18 @@ class TextFile {
   // The line number of the last piece, from 1.
   uint64_t line() const { return line_; }
 
-  // Returns `status` with "path:line: " before its message; OK stays OK.
+  // Returns `status` with "name:line: " before its message; OK stays OK.
   Status At(uint64_t line, const Status& status) const;
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  TextFile(std::string path, std::unique_ptr<std::FILE, Close> file, uint64_t max_bytes);
+  TextFile(TextSource source, uint64_t max_bytes);
   Status Fill();
   Status CheckEncoding(std::string_view piece);
   // InvalidArgument: `what` is wrong at `byte` of the piece, counted from 0, which suggests the
   // encoding `encoding`.
   Status NotUtf8(size_t byte, std::string_view what, std::string_view encoding) const;
 
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  TextSource source_;
   uint64_t bytes_left_;
   std::vector<char> buffer_;
   std::string_view unread_;  // the rest of the buffer

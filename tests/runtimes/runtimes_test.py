@@ -19,7 +19,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -46,13 +45,13 @@ import json_reader  # next to this file
 
 sys.path.insert(0, str(SOURCE / "tests/support"))
 import node_packages
+import postgres_server
 
 ROWS = int(sys.argv[5]) if len(sys.argv) > 5 else 100_000
 WEB_ROWS = 10_000  # the same code, compiled for browsers
 JSON_ROWS = 200    # one row at a time
 SQL_ROWS = 500
 SCHEMA_TREES = 5   # per model, as jsonschema is slow
-POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
 CONTRIBUTION_ROWS = 20
 MANY_TREES = 100
 
@@ -136,35 +135,14 @@ def sql_answers(sample, name):
     return numpy.array([[sample.model["classes"].index(line[1]), *map(float, line[2].split())] for line in lines])
 
 
-class Postgres:
-    """A server for this test alone, in a folder of its own."""
+def answer_in_postgresql(server, folder):
+    def read(name):
+        return (folder / name).read_text(encoding="utf-8")
 
-    def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="coppice-sql-"))
-        if os.geteuid() == 0:
-            shutil.chown(self.folder, "postgres")
-        self.run("initdb", "-D", str(self.folder / "data"), "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C",
-                 "--no-sync")
-        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-o", f"-k {self.folder} -c listen_addresses=''",
-                 "-l", str(self.folder / "log"), "start")
-
-    def run(self, program, *arguments):
-        as_its_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # it refuses to run as root
-        subprocess.run([*as_its_user, str(POSTGRES / program), *arguments], check=True, stdout=subprocess.DEVNULL)
-
-    def answer(self, folder):
-        def read(name):
-            return (folder / name).read_text(encoding="utf-8")
-
-        script = "\n".join([read("input.sql"), f"\\copy coppice_input from '{folder / 'input.csv'}' csv null '\\N'",
-                            "CREATE TEMP VIEW answers AS", read("model.sql"),
-                            f"\\copy ({read('answers.sql')}) to '{folder / 'postgresql.csv'}' csv"])
-        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-h", str(self.folder), "-U", "owner", "postgres"],
-                       input=script, text=True, check=True)
-
-    def stop(self):
-        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", "immediate", "stop")
-        shutil.rmtree(self.folder)
+    server.execute("\n".join([
+        read("input.sql"), f"\\copy coppice_input from '{folder / 'input.csv'}' csv null '\\N'",
+        "CREATE TEMP VIEW answers AS", read("model.sql"),
+        f"\\copy ({read('answers.sql')}) to '{folder / 'postgresql.csv'}' csv"]))
 
 
 class Runtimes(unittest.TestCase):
@@ -226,13 +204,13 @@ class Runtimes(unittest.TestCase):
                 self.compare(engine, sample, sample.answers["exact"][:SQL_ROWS], sql_answers(sample, f"{engine}.csv"))
 
     def test_sql_in_postgresql(self):
-        if not (POSTGRES / "initdb").exists():
+        if not postgres_server.is_installed():
             skip("no PostgreSQL server: tests/packages.txt has it")
-        server = Postgres()
+        server = postgres_server.PostgresServer()
         self.addCleanup(server.stop)
         for sample in samples():
             write_sql_input(sample)
-            server.answer(sample.folder)
+            answer_in_postgresql(server, sample.folder)
         self.compare_sql("postgresql")
 
     def test_sql_in_duckdb(self):

@@ -4,6 +4,7 @@
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
+#include "client/cli/central/row_source.h"
 #include "client/cli/tables/input_table.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
@@ -22,58 +23,60 @@
 namespace coppice::cli {
 namespace {
 
-struct FileFlags {
+struct FileFlags : RowFlags {
   std::string data_file, schema_file;
-  bool strict = false;
-  bool unlabelled = false;
 };
 
-void AddFileFlags(const Command& verb, FileFlags& flags) {
-  verb.Add("--data", flags.data_file,
-           "Table, CSV or LIBSVM; the curator sees all of it; - is stdin, read as CSV")
-      .Takes("FILE")
-      .Required();
+// Returns --data.
+Flag AddFileFlags(const Command& verb, FileFlags& flags) {
+  const Flag data =
+      verb.Add("--data", flags.data_file,
+               "Table, CSV or LIBSVM; the curator sees all of it; - is stdin, read as CSV")
+          .Takes("FILE");
   verb.AddSwitch("--strict", flags.strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
   verb.AddSwitch("--unlabelled", flags.unlabelled,
                  "Accept rows without a class; they count where no class is needed");
+  return data;
 }
 
-StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema,
-                         const TableFormat& format) {
-  return ReadInputTable(
-      flags.data_file, std::move(schema),
-      {.strict = flags.strict, .allow_unlabelled = flags.unlabelled, .format = format});
+// What to do about an upload that was cut off.
+std::string WayOn(const std::string& dataset, const FileFlags& flags) {
+  if (flags.data_file.empty()) {
+    return StrCat(
+        "a query may give its rows in another order the next time, so nothing can be added: "
+        "`coppice dataset delete --dataset ",
+        dataset, " --yes`, and create it anew");
+  }
+  return StrCat("what was stored is kept: continue with `coppice dataset upload --dataset ",
+                dataset, " --data ", flags.data_file, flags.schema_file.empty() ? "" : " --schema ",
+                flags.schema_file, flags.strict ? " --strict" : "",
+                flags.unlabelled ? " --unlabelled" : "", "`");
 }
 
-// The command that continues an upload that was cut off.
-std::string ResumeCommand(const std::string& dataset, const FileFlags& flags) {
-  return StrCat("coppice dataset upload --dataset ", dataset, " --data ", flags.data_file,
-                flags.schema_file.empty() ? "" : " --schema ", flags.schema_file,
-                flags.strict ? " --strict" : "", flags.unlabelled ? " --unlabelled" : "");
+Status UploadRows(const Remote& remote, const RowSource& source, v1::Dataset& dataset) {
+  Progress progress("rows", source.rows);
+  const UploadHooks hooks{.progress = [&](uint64_t rows) { progress.Show(rows); },
+                          .stop = Interrupted};
+  RowUpload upload(remote, hooks, dataset);
+  COPPICE_RETURN_IF_ERROR(source.read([&](const Table& rows) { return upload.Add(rows); }));
+  return upload.Finish();
 }
 
 // Uploads missing rows and prints the dataset's state afterwards, even after an error.
-Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const Table& table, bool json,
-                      v1::Dataset dataset) {
+Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const RowSource& source,
+                      bool json, v1::Dataset dataset) {
   CatchInterrupts();
-  Status status;
-  {
-    Progress progress("rows", table.num_rows());
-    const UploadHooks hooks{.progress = [&](uint64_t rows) { progress.Show(rows); },
-                            .stop = Interrupted};
-    status = UploadTable(remote, table, hooks, dataset);
-  }
+  const Status status = UploadRows(remote, source, dataset);
   PrintObject(DescribeDataset(dataset), json);
   if (status.ok() || dataset.state() != v1::DATASET_STATE_UPLOADING) return status;
-  return Status(status.code(),
-                StrCat(status.message(), "; what was stored is kept: continue with `",
-                       ResumeCommand(IdOf(dataset.name()), flags), "`"));
+  return Status(status.code(), StrCat(status.message(), "; ", WayOn(IdOf(dataset.name()), flags)));
 }
 
 // ---- create
 
 struct CreateDatasetFlags : FileFlags {
+  QueryFlags query;
   ServerFlags server;
   OutputFlags output;
   std::string dataset;
@@ -88,7 +91,10 @@ struct CreateDatasetFlags : FileFlags {
 
 Status Create(const CreateDatasetFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.schema_file));
-  COPPICE_ASSIGN_OR_RETURN(const Table table, ReadRows(flags, file.schema, file.format));
+  COPPICE_ASSIGN_OR_RETURN(const RowSource source,
+                           flags.query.from.empty()
+                               ? OpenFile(flags.data_file, flags, file.schema, file.format)
+                               : OpenQuery(flags.query, flags, file.schema, file.format));
   v1::CreateDatasetRequest request;
   COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
   request.set_dataset_id(flags.dataset);
@@ -107,7 +113,7 @@ Status Create(const CreateDatasetFlags& flags) {
   cap.set_neighbours(flags.neighbours);
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::CreateDatasetResponse>(request));
-  return UploadAndPrint(remote, flags, table, flags.output.json,
+  return UploadAndPrint(remote, flags, source, flags.output.json,
                         std::move(*response.mutable_dataset()));
 }
 
@@ -135,10 +141,10 @@ Status Upload(const UploadFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(Schema schema, ParseSchema(dataset.schema()));
   COPPICE_ASSIGN_OR_RETURN(const TableFormat format, UploadFormat(flags.schema_file, schema));
   COPPICE_ASSIGN_OR_RETURN(
-      const Table table,
-      ReadRows(flags, std::make_shared<const Schema>(std::move(schema)), format));
-  COPPICE_RETURN_IF_ERROR(CheckResumable(dataset, table));
-  return UploadAndPrint(remote, flags, table, flags.output.json, std::move(dataset));
+      const RowSource source,
+      OpenFile(flags.data_file, flags, std::make_shared<const Schema>(std::move(schema)), format));
+  COPPICE_RETURN_IF_ERROR(CheckTakesRows(dataset));
+  return UploadAndPrint(remote, flags, source, flags.output.json, std::move(dataset));
 }
 
 }  // namespace
@@ -149,7 +155,9 @@ void AddDatasetCreate(const Command& noun) {
       noun.AddCommand("create", "Upload a table under a privacy budget",
                       "coppice dataset create --data private.csv --schema schema.json "
                       "--epsilon-total 4");
-  AddFileFlags(verb, *flags);
+  const Flag data = AddFileFlags(verb, *flags);
+  const Flag from = AddQueryFlags(verb, flags->query);
+  from.Excludes(data);
   verb.Add("--schema", flags->schema_file,
            "Schema, JSON; its bounds, categories and classes are public")
       .Takes("FILE")
@@ -182,7 +190,9 @@ void AddDatasetCreate(const Command& noun) {
             "Id of the new dataset (default: the curator's choice)", /*required=*/false);
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
-  verb.CheckFlags([flags, delta] {
+  verb.CheckFlags([flags, delta, data] {
+    if (flags->data_file.empty() && flags->query.from.empty()) return data.MissingError();
+    COPPICE_RETURN_IF_ERROR(CheckQueryFlags(flags->query));
     const bool fits =
         flags->composition != v1::COMPOSITION_ZERO_CONCENTRATED || DeltaOf(flags->delta) > 0;
     if (fits) return OkStatus();
@@ -197,7 +207,7 @@ void AddDatasetUpload(const Command& noun) {
       noun.AddCommand("upload", "Continue an upload that was interrupted, with the same file",
                       "coppice dataset upload --dataset d-7b1e --data private.csv");
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
-  AddFileFlags(verb, *flags);
+  AddFileFlags(verb, *flags).Required();
   verb.Add("--schema", flags->schema_file,
            "Refuse unless the dataset has this schema (default: take the dataset's); its file "
            "also says which texts are missing values")

@@ -3,6 +3,7 @@
 #include <grpcpp/channel.h>
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -19,116 +20,15 @@ namespace {
 constexpr size_t kMaxRows = 65'536;
 constexpr size_t kBlockBytes = 1 << 20;
 // Streams are short, so that each stays within the deadline of one call and gets an answer soon.
-constexpr int kBlocksPerStream = 16;
+constexpr size_t kBlocksPerStream = 16;
 constexpr int kFruitlessTries = 5;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 
-class TableUpload {
- public:
-  TableUpload(const Remote& remote, const Table& table, const UploadHooks& hooks,
-              v1::Dataset& dataset)
-      : remote_(remote),
-        stub_(v1::DatasetService::NewStub(remote.channel())),
-        table_(table),
-        hooks_(hooks),
-        dataset_(dataset),
-        sent_(dataset.rows()) {}
-
-  Status Run() {
-    COPPICE_RETURN_IF_ERROR(CheckResumable(dataset_, table_));
-    int fruitless = 0;
-    while (!IsComplete()) {
-      if (hooks_.stop()) return Stopped();
-      const uint64_t before = dataset_.rows();
-      const Status status = SendStream();
-      if (status.ok()) {
-        fruitless = 0;
-        continue;
-      }
-      if (!MayGoOn(status)) return status;
-      COPPICE_RETURN_IF_ERROR(AskWhere(status));
-      fruitless = dataset_.rows() > before ? 0 : fruitless + 1;
-      if (fruitless == kFruitlessTries) return status;
-      if (fruitless > 0) absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
-    }
-    return OkStatus();
-  }
-
- private:
-  bool IsComplete() const {
-    return dataset_.state() == v1::DATASET_STATE_READY && dataset_.rows() == table_.num_rows();
-  }
-
-  // The curator also returns FailedPrecondition for a block that arrives before it has finished
-  // with the broken stream.
-  static bool MayGoOn(const Status& status) {
-    return IsRetryable(status) || status.code() == StatusCode::kFailedPrecondition;
-  }
-
-  Status Stopped() const {
-    return CancelledError(
-        StrCat("stopped with ", dataset_.rows(), " of ", table_.num_rows(), " rows stored"));
-  }
-
-  // Sends one stream of a few blocks. OK: what `dataset_` now says is stored.
-  Status SendStream() {
-    v1::UploadRowsResponse response;
-    uint64_t next = dataset_.rows();
-    COPPICE_RETURN_IF_ERROR(remote_.Stream([&](grpc::ClientContext& context) {
-      const auto writer = stub_->UploadRows(&context, &response);
-      WriteBlocks(*writer, next);
-      writer->WritesDone();
-      return writer->Finish();
-    }));
-    dataset_ = std::move(*response.mutable_dataset());
-    if (dataset_.rows() == next) return OkStatus();
-    return DataLossError(StrCat("the curator has ", dataset_.rows(), " rows where ", next,
-                                " were sent; delete the dataset"));
-  }
-
-  // Advances `next` past the rows that were written.
-  void WriteBlocks(grpc::ClientWriter<v1::UploadRowsRequest>& writer, uint64_t& next) {
-    const size_t step = RowsPerBlock(table_.schema().num_features());
-    for (int block = 0; block < kBlocksPerStream; ++block) {
-      if (block > 0 && hooks_.stop()) return;
-      const size_t end = std::min<size_t>(next + step, table_.num_rows());
-      v1::UploadRowsRequest request;
-      if (block == 0) request.set_dataset(dataset_.name());
-      request.set_first_row(next);
-      *request.mutable_rows() = BlockOf(table_, next, end);
-      request.set_complete(end == table_.num_rows());
-      sent_ = std::max<uint64_t>(sent_, end);
-      if (!writer.Write(request)) return;  // Finish() has the reason
-      next = end;
-      hooks_.progress(next);
-      if (request.complete()) return;
-    }
-  }
-
-  // Asks how far the stream that ended with `why` came. Returns `why` if it made no progress.
-  Status AskWhere(const Status& why) {
-    const uint64_t before = dataset_.rows();
-    COPPICE_ASSIGN_OR_RETURN(dataset_, GetDataset(remote_, dataset_.name(), /*patiently=*/true));
-    if (dataset_.rows() < before || dataset_.rows() > sent_) {
-      return FailedPreconditionError(StrCat(
-          "someone else is uploading to this dataset: it has ", dataset_.rows(), " rows, of which ",
-          sent_, " were sent from here; delete it, and upload from one place only only"));
-    }
-    const bool takes_rows = dataset_.state() == v1::DATASET_STATE_UPLOADING;
-    const bool refused = why.code() == StatusCode::kFailedPrecondition;
-    if (IsComplete() || (takes_rows && !(refused && dataset_.rows() == before))) {
-      return OkStatus();
-    }
-    return why;
-  }
-
-  const Remote& remote_;
-  const std::unique_ptr<v1::DatasetService::Stub> stub_;
-  const Table& table_;
-  const UploadHooks& hooks_;
-  v1::Dataset& dataset_;
-  uint64_t sent_;  // rows that may have arrived
-};
+// The curator also returns FailedPrecondition for a block that arrives before it has finished with
+// the broken stream.
+bool MayGoOn(const Status& status) {
+  return IsRetryable(status) || status.code() == StatusCode::kFailedPrecondition;
+}
 
 }  // namespace
 
@@ -153,7 +53,164 @@ v1::RowBlock BlockOf(const Table& table, size_t begin, size_t end) {
   return block;
 }
 
-Status CheckResumable(const v1::Dataset& dataset, const Table& table) {
+// Holds the blocks that the curator has not confirmed.
+class RowUpload::Sender {
+ public:
+  Sender(const Remote& remote, const UploadHooks& hooks, v1::Dataset& dataset)
+      : remote_(remote),
+        stub_(v1::DatasetService::NewStub(remote.channel())),
+        hooks_(hooks),
+        dataset_(dataset),
+        sent_(dataset.rows()) {}
+
+  Status Add(const Table& rows) {
+    const size_t step = RowsPerBlock(rows.schema().num_features());
+    no_rows_ = BlockOf(rows, 0, 0);
+    const uint64_t end = added_ + rows.num_rows();
+    for (uint64_t row = std::max<uint64_t>(added_, next_row()); row < end;) {
+      // The last block waits for Finish(), which marks it.
+      if (waiting_.size() == kBlocksPerStream) COPPICE_RETURN_IF_ERROR(Send());
+      const uint64_t block_end = std::min<uint64_t>(row + step, end);
+      v1::UploadRowsRequest block;
+      block.set_first_row(row);
+      *block.mutable_rows() = BlockOf(rows, row - added_, block_end - added_);
+      waiting_.push_back({std::move(block), block_end});
+      row = block_end;
+    }
+    added_ = end;
+    return OkStatus();
+  }
+
+  Status Finish() {
+    if (dataset_.rows() > added_) return TooManyRows();
+    if (waiting_.empty()) {
+      v1::UploadRowsRequest nothing;
+      nothing.set_first_row(added_);
+      *nothing.mutable_rows() = no_rows_;
+      waiting_.push_back({std::move(nothing), added_});
+    }
+    waiting_.back().request.set_complete(true);
+    return Send();
+  }
+
+ private:
+  struct Block {
+    v1::UploadRowsRequest request;
+    uint64_t end = 0;  // the row after its last
+  };
+
+  // The first row that is neither stored nor held.
+  uint64_t next_row() const { return waiting_.empty() ? dataset_.rows() : waiting_.back().end; }
+
+  // Sends what is held until all of it is stored.
+  Status Send() {
+    int fruitless = 0;
+    while (!waiting_.empty()) {
+      if (hooks_.stop()) return Stopped();
+      const uint64_t before = dataset_.rows();
+      const Status status = SendStream();
+      if (status.ok()) {
+        fruitless = 0;
+      } else {
+        if (!MayGoOn(status)) return status;
+        COPPICE_RETURN_IF_ERROR(AskWhere(status));
+        fruitless = dataset_.rows() > before ? 0 : fruitless + 1;
+        if (fruitless == kFruitlessTries) return status;
+      }
+      COPPICE_RETURN_IF_ERROR(ForgetStored());
+      if (fruitless > 0) absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
+    }
+    return OkStatus();
+  }
+
+  // Lets go of what the curator has.
+  Status ForgetStored() {
+    const bool is_complete = dataset_.state() == v1::DATASET_STATE_READY;
+    while (!waiting_.empty() && waiting_.front().end <= dataset_.rows() &&
+           (is_complete || !waiting_.front().request.complete())) {
+      waiting_.pop_front();
+    }
+    if (waiting_.empty() || waiting_.front().request.first_row() == dataset_.rows()) {
+      return OkStatus();
+    }
+    return SomebodyElse();
+  }
+
+  // Sends the blocks in one stream. OK: what `dataset_` now says is stored.
+  Status SendStream() {
+    v1::UploadRowsResponse response;
+    uint64_t next = dataset_.rows();
+    COPPICE_RETURN_IF_ERROR(remote_.Stream([&](grpc::ClientContext& context) {
+      const auto writer = stub_->UploadRows(&context, &response);
+      Write(*writer, next);
+      writer->WritesDone();
+      return writer->Finish();
+    }));
+    dataset_ = std::move(*response.mutable_dataset());
+    if (dataset_.rows() == next) return OkStatus();
+    return DataLossError(StrCat("the curator has ", dataset_.rows(), " rows where ", next,
+                                " were sent; delete the dataset"));
+  }
+
+  // Advances `next` past the rows that were written.
+  void Write(grpc::ClientWriter<v1::UploadRowsRequest>& writer, uint64_t& next) {
+    for (Block& block : waiting_) {
+      const bool is_first = &block == &waiting_.front();
+      if (!is_first && hooks_.stop()) return;
+      block.request.set_dataset(is_first ? dataset_.name() : "");
+      sent_ = std::max(sent_, block.end);
+      if (!writer.Write(block.request)) return;  // Finish() has the reason
+      next = block.end;
+      hooks_.progress(next);
+    }
+  }
+
+  // Asks how far the stream that ended with `why` came. Returns `why` if it made no progress.
+  Status AskWhere(const Status& why) {
+    const uint64_t before = dataset_.rows();
+    COPPICE_ASSIGN_OR_RETURN(dataset_, GetDataset(remote_, dataset_.name(), /*patiently=*/true));
+    if (dataset_.rows() < before || dataset_.rows() > sent_) return SomebodyElse();
+    const bool is_complete = dataset_.state() == v1::DATASET_STATE_READY &&
+                             dataset_.rows() == waiting_.back().end &&
+                             waiting_.back().request.complete();
+    const bool takes_rows = dataset_.state() == v1::DATASET_STATE_UPLOADING;
+    const bool refused = why.code() == StatusCode::kFailedPrecondition;
+    if (is_complete || (takes_rows && !(refused && dataset_.rows() == before))) return OkStatus();
+    return why;
+  }
+
+  Status Stopped() const {
+    return CancelledError(StrCat("stopped with ", dataset_.rows(), " rows stored"));
+  }
+  Status SomebodyElse() const {
+    return FailedPreconditionError(StrCat(
+        "someone else is uploading to this dataset: it has ", dataset_.rows(), " rows, of which ",
+        sent_, " were sent from here; delete it, and upload from one place only"));
+  }
+  Status TooManyRows() const {
+    return InvalidArgumentError(StrCat("dataset ", IdOf(dataset_.name()), " has ", dataset_.rows(),
+                                       " rows already, but the file has only ", added_,
+                                       "; continue with the file that the upload began with"));
+  }
+
+  const Remote& remote_;
+  const std::unique_ptr<v1::DatasetService::Stub> stub_;
+  const UploadHooks& hooks_;
+  v1::Dataset& dataset_;
+  v1::RowBlock no_rows_;  // of the table's columns
+  uint64_t added_ = 0;    // rows of the table so far
+  uint64_t sent_;         // rows that may have arrived
+  std::deque<Block> waiting_;
+};
+
+RowUpload::RowUpload(const Remote& remote, const UploadHooks& hooks, v1::Dataset& dataset)
+    : sender_(std::make_unique<Sender>(remote, hooks, dataset)) {}
+RowUpload::~RowUpload() = default;
+
+Status RowUpload::Add(const Table& rows) { return sender_->Add(rows); }
+Status RowUpload::Finish() { return sender_->Finish(); }
+
+Status CheckTakesRows(const v1::Dataset& dataset) {
   const std::string id = IdOf(dataset.name());
   if (dataset.state() == v1::DATASET_STATE_DELETED) {
     return FailedPreconditionError(StrCat("dataset ", id, " is deleted"));
@@ -162,15 +219,7 @@ Status CheckResumable(const v1::Dataset& dataset, const Table& table) {
     return FailedPreconditionError(
         StrCat("the upload of dataset ", id, " is complete; nothing can be added to it"));
   }
-  if (dataset.rows() <= table.num_rows()) return OkStatus();
-  return InvalidArgumentError(StrCat("dataset ", id, " has ", dataset.rows(),
-                                     " rows already, but the file has only ", table.num_rows(),
-                                     "; continue with the file that the upload began with"));
-}
-
-Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
-                   v1::Dataset& dataset) {
-  return TableUpload(remote, table, hooks, dataset).Run();
+  return OkStatus();
 }
 
 StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name, bool patiently) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "client/cli/terminal/remote.h"
@@ -21,24 +22,40 @@ size_t RowsPerBlock(size_t features);
 // Rows begin to end of the table.
 v1::RowBlock BlockOf(const Table& table, size_t begin, size_t end);
 
-// OK if an upload of `table` to `dataset` can continue.
-Status CheckResumable(const v1::Dataset& dataset, const Table& table);
-
 struct UploadHooks {
   std::function<void(uint64_t rows)> progress;  // this many have been sent
   std::function<bool()> stop;                   // asked between two blocks
 };
 
-// Uploads the rows that `dataset` does not have yet and ends the upload. `dataset` is updated to
-// the curator's last response, even after an error.
+// Uploads rows block by block as they are read, from the first that `dataset` does not have yet.
+// `dataset` is updated to the curator's last response, even after an error.
 //
 // Guarantee  Every row arrives once and in order: after a broken stream the curator is asked how
-//            many rows it has, and the next block begins there.
+//            many rows it has, and the next block begins there. Blocks are held until the curator
+//            has stored them, and no more than one stream of them: some 16 MiB.
 // Errors     Cancelled if `stop` says so; FailedPrecondition if the dataset takes no more rows, or
-//            somebody else uploads to it; InvalidArgument if it has more rows than the table;
-//            otherwise the curator's error, once several tries in a row added no row.
-Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
-                   v1::Dataset& dataset);
+//            somebody else uploads to it; InvalidArgument if it has more rows than were added;
+//            otherwise the curator's error, once several tries in a row added no row. After an
+//            error nothing more may be added.
+class RowUpload {
+ public:
+  RowUpload(const Remote& remote, const UploadHooks& hooks, v1::Dataset& dataset);
+  ~RowUpload();
+  RowUpload(const RowUpload&) = delete;
+  RowUpload& operator=(const RowUpload&) = delete;
+
+  // Takes the next rows of the table, which begins with its row 0, also where an upload continues.
+  Status Add(const Table& rows);
+  // There are no more rows: returns once the curator has all of them.
+  Status Finish();
+
+ private:
+  class Sender;
+  const std::unique_ptr<Sender> sender_;
+};
+
+// OK if rows can be added to an upload to `dataset`.
+Status CheckTakesRows(const v1::Dataset& dataset);
 
 // `name` is "datasets/ID". With `patiently` it retries while the server cannot be reached.
 StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,

@@ -281,6 +281,8 @@ ReadingNote::ReadingNote(const std::string& path) {
 
 Progress::Progress(std::string label, uint64_t total) : label_(std::move(label)), total_(total) {}
 
-void Progress::Show(uint64_t done) { line_.Show(StrCat(label_, " ", done, " of ", total_)); }
+void Progress::Show(uint64_t done) {
+  line_.Show(total_ == 0 ? StrCat(label_, " ", done) : StrCat(label_, " ", done, " of ", total_));
+}
 
 }  // namespace coppice::cli

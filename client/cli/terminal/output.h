@@ -94,7 +94,7 @@ class ReadingNote {
   UpdatingLine line_;
 };
 
-// Shows "label 1200 of 45000" in such a line.
+// Shows "label 1200 of 45000" in such a line, or "label 1200" if the total is 0.
 class Progress {
  public:
   Progress(std::string label, uint64_t total);

@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # `as` says that the name is for others, too
         LeakWarning as LeakWarning,
         declare_schema as declare_schema,
     )
+    from coppice.sources import read_postgres as read_postgres
 
 # Where each other public name lives.
 _HOMES = {
@@ -74,6 +75,7 @@ _HOMES = {
     "LeakWarning": "coppice.schema",
     "connect": "coppice.remote",
     "declare_schema": "coppice.schema",
+    "read_postgres": "coppice.sources",
     "simulate": "coppice.local",
 }
 

@@ -652,3 +652,24 @@ def plan_page(json_text: str) -> str: ...
 def budget_page(json_text: str) -> str: ...
 def record_page(kind: str, title: str, json_text: str) -> str: ...
 def tree_page(id: str, model: Model) -> str: ...
+
+class PostgresQuery:
+    """A query in a PostgreSQL database, in a transaction that can write nothing.
+
+    Parameters
+    ----------
+    uri : str
+        As libpq takes it.
+    query : str
+        One SELECT.
+    seconds : float
+        How long the query may take.
+    """
+
+    def __init__(self, uri: str, query: str, seconds: float) -> None: ...
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Each column's name and kind: ``number``, ``text`` or ``boolean``."""
+
+    def read(self, bytes: int) -> bytes:
+        """Return at most so many bytes of the rows as CSV with a header; empty at their end."""

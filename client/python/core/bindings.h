@@ -93,6 +93,7 @@ void BindRelayedDevice(pybind11::module_& module);
 void BindSimulation(pybind11::module_& module);
 void BindDescriptions(pybind11::module_& module);
 void BindPages(pybind11::module_& module);
+void BindPostgresQuery(pybind11::module_& module);
 
 }  // namespace coppice::python
 

@@ -23,4 +23,5 @@ PYBIND11_MODULE(_core, module) {
   BindRelayedDevice(module);
   BindDescriptions(module);
   BindPages(module);
+  BindPostgresQuery(module);
 }

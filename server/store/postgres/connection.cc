@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/postgres/uri.h"
 
 namespace coppice::storage {
 namespace {
@@ -37,23 +38,10 @@ void AppendInt32(uint32_t number, std::string& bytes) {
   }
 }
 
-std::string OneLine(const char* text) {
-  std::string line(StripAsciiWhitespace(text));
-  for (char& c : line) {
-    if (c == '\n' || c == '\t') c = ' ';
-  }
-  return line;
-}
-
-std::string_view FieldOf(const PGresult* result, int field) {
-  const char* text = PQresultErrorField(result, field);
-  return text == nullptr ? "" : text;
-}
-
 Status StatusOfResult(const PGresult* result) {
-  const std::string_view code = FieldOf(result, PG_DIAG_SQLSTATE);
+  const std::string_view code = ErrorField(result, PG_DIAG_SQLSTATE);
   const std::string text =
-      StrCat("PostgreSQL: ", OneLine(PQresultErrorMessage(result)), " (", code, ")");
+      StrCat("PostgreSQL: ", OneLineOf(PQresultErrorMessage(result)), " (", code, ")");
   if (code == "53100") {
     return ResourceExhaustedError(
         StrCat("the disk of the database server is full: free space there; ", text));
@@ -83,24 +71,7 @@ bool IsGood(const PGresult* result) {
 
 // ERROR ends only the statement; FATAL and PANIC end the session.
 bool EndsStatementAlone(const PGresult* result) {
-  return FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED) == "ERROR";
-}
-
-// Checks the URI here because libpq's error for a malformed URI quotes it, including its password.
-Status CheckUri(const std::string& uri) {
-  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
-      PQconninfoParse(uri.c_str(), nullptr), &PQconninfoFree);
-  bool good = options != nullptr;
-  for (const PQconninfoOption* option = options.get(); good && option->keyword != nullptr;
-       ++option) {
-    const std::string_view value = option->val == nullptr ? "" : option->val;
-    if (option->keyword != std::string_view("port")) continue;
-    good = value.find_first_not_of("0123456789,") == std::string_view::npos;
-  }
-  if (good) return OkStatus();
-  return InvalidArgumentError(
-      "libpq cannot read the URI: write postgresql://USER@HOST:PORT/DATABASE?sslmode=... with "
-      "special characters percent-encoded (it is not shown here, since it may contain a password)");
+  return ErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED) == "ERROR";
 }
 
 using ConnectionOptions = std::vector<std::pair<const char*, std::string>>;
@@ -169,7 +140,7 @@ QueryValue QueryValue::ByteaArray(absl::Span<const std::string_view> elements) {
 
 StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& uri,
                                                        absl::Duration time_limit) {
-  COPPICE_RETURN_IF_ERROR(CheckUri(uri));
+  COPPICE_RETURN_IF_ERROR(CheckPostgresUri(uri));
   const ConnectionOptions options = OptionsFor(uri, time_limit);
   std::vector<const char*> names, values;
   for (const auto& [name, value] : options) {
@@ -194,9 +165,9 @@ StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& uri,
 
 void Connection::KeepWarning(void* self, const PGresult* notice) {
   auto* const connection = static_cast<Connection*>(self);
-  const std::string_view code = FieldOf(notice, PG_DIAG_SQLSTATE);
+  const std::string_view code = ErrorField(notice, PG_DIAG_SQLSTATE);
   connection->replica_missed_ |= code == "01000" || code == "57P01";
-  connection->warning_ = OneLine(PQresultErrorMessage(notice));
+  connection->warning_ = OneLineOf(PQresultErrorMessage(notice));
 }
 
 bool Connection::IsAlive() {
@@ -207,7 +178,7 @@ bool Connection::IsAlive() {
 }
 
 Status Connection::StatusOfConnection() const {
-  return UnavailableError(StrCat("PostgreSQL: ", OneLine(PQerrorMessage(connection_.get()))));
+  return UnavailableError(StrCat("PostgreSQL: ", OneLineOf(PQerrorMessage(connection_.get()))));
 }
 
 bool Connection::Send(const Statement& statement) {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "tests/client/cli/fake_datasets.h"
@@ -35,7 +36,11 @@ class DatasetUploadTest : public ::testing::Test {
   }
 
   Status Upload(const Table& table) {
-    return UploadTable(*Remote::Connect(curator_.flags()), table, hooks_, dataset_);
+    COPPICE_RETURN_IF_ERROR(CheckTakesRows(dataset_));
+    const Remote remote = *Remote::Connect(curator_.flags());
+    RowUpload upload(remote, hooks_, dataset_);
+    COPPICE_RETURN_IF_ERROR(upload.Add(table));
+    return upload.Finish();
   }
 
   void ExpectAllRowsOnce(const Table& table) {
@@ -125,13 +130,30 @@ TEST_F(DatasetUploadTest, StopsBetweenBlocksAndKeepsWhatIsStored) {
   hooks_.progress = [&](uint64_t rows) { sent = rows; };
   hooks_.stop = [&] { return sent > 65'536; };
   EXPECT_THAT(Upload(TableOf(300'000)),
-              StatusIs(StatusCode::kCancelled, HasSubstr("131072 of 300000 rows")));
+              StatusIs(StatusCode::kCancelled, HasSubstr("131072 rows stored")));
   EXPECT_EQ(dataset_.rows(), 131'072);
   EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_UPLOADING);
 
   hooks_.stop = [] { return false; };
   ASSERT_OK(Upload(TableOf(300'000)));
   ExpectAllRowsOnce(TableOf(300'000));
+}
+
+// As a query's rows come: nobody holds the table.
+TEST_F(DatasetUploadTest, RowsArriveInOrderInWhateverPiecesTheyAreAdded) {
+  curator_.datasets->stored_of_stream = {1, 0, 3};
+  dataset_.set_rows(0);
+  const Table table = TableOf(3'000'000);
+  const Remote remote = *Remote::Connect(curator_.flags());
+  RowUpload upload(remote, hooks_, dataset_);
+  for (size_t row = 0, piece = 1; row < table.num_rows(); piece = piece * 3 % 70'001 + 1) {
+    std::vector<size_t> rows(std::min(piece, table.num_rows() - row));
+    std::iota(rows.begin(), rows.end(), row);
+    ASSERT_OK(upload.Add(table.Select(rows)));
+    row += rows.size();
+  }
+  ASSERT_OK(upload.Finish());
+  ExpectAllRowsOnce(table);
 }
 
 TEST_F(DatasetUploadTest, RowsOfSomebodyElseAreNotMixedWithOurs) {
