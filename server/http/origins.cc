@@ -21,6 +21,21 @@ bool IsOpenToLinks(const RequestHead& head) {
 
 }  // namespace
 
+Status CheckAllowedOrigins(const std::vector<std::string>& origins) {
+  for (const std::string& origin : origins) {
+    const size_t scheme = origin.find("://");
+    const bool is_web = StartsWith(origin, "https://") || StartsWith(origin, "http://");
+    const bool is_plain = origin.find_first_of("/?#*@ \t\r\n\"", scheme + 3) == std::string::npos &&
+                          AsciiStrToLower(origin) == origin;
+    if (is_web && is_plain && origin.size() > scheme + 3) continue;
+    return InvalidArgumentError(StrCat(
+        "--http-allow-origin must be an origin as browsers send it, such as https://lab.example or "
+        "http://127.0.0.1:3000, in lower case and without a path; it is \"",
+        origin, "\""));
+  }
+  return OkStatus();
+}
+
 Origins::Origins(std::vector<std::string> allowed, bool has_console, bool has_tls)
     : allowed_(std::move(allowed)), has_console_(has_console), has_tls_(has_tls) {}
 

@@ -12,6 +12,10 @@
 
 namespace coppice::http {
 
+// InvalidArgument unless each of --http-allow-origin is written as browsers send it: scheme, host
+// and port alone.
+Status CheckAllowedOrigins(const std::vector<std::string>& origins);
+
 // Judges requests by the headers that browsers set and pages cannot.
 //
 // Guarantee  A page's request passes only if its origin is allowed, or is the daemon's own while

@@ -55,8 +55,8 @@ Judged Router::JudgeMethod(const RequestHead& head, std::string_view path,
   if (!methods_.Has(path)) {
     return {.response = RefuseRequest(NotFoundError(
                 console_ == nullptr
-                    ? "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and this "
-                      "daemon serves no console (--console)"
+                    ? "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and no "
+                      "console is served (coppiced --console)"
                     : "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and the "
                       "console is at /"))};
   }

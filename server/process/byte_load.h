@@ -31,6 +31,8 @@ class ByteLoad {
     } while (!bytes_.compare_exchange_weak(held, held + bytes, std::memory_order_relaxed));
     return true;
   }
+  // Counts bytes that are there already, beyond the limit too; Release() must follow.
+  void Hold(size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void Release(size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 

@@ -36,6 +36,8 @@ grep -q 'libcoppice\|libabsl' <<< "$needed" && fail "the archive needs more than
 if pkg-config --exists libcurl; then
   read -ra flags <<< "$(pkg-config --cflags --libs --static coppice-device) $(pkg-config --libs libcurl)"
   cc -std=gnu11 -Wall -Wextra "$examples/device.c" "$examples/http_call.c" "${flags[@]}" -Wl,-rpath,"$work/prefix/lib" -o "$work/http"
+  cc -std=gnu11 -DMAX_SEND_DELAY_SECONDS=4 "$examples/device.c" "$examples/http_call.c" "${flags[@]}" -Wl,-rpath,"$work/prefix/lib" \
+    -o "$work/quick_http"
 else
   [[ -z "${CI:-}" ]] || fail "libcurl4-openssl-dev is not installed: tests/packages.txt"
   echo "c_device: HTTP is left out: libcurl4-openssl-dev is not installed"
@@ -95,6 +97,8 @@ echo "c_device: ${joined[*]} joined"
 
 # Through a relay, behind 1,000 devices of a table and before one whose program is killed while its sealed answer waits.
 devices=1000
+others=2  # and one over HTTP, if there is one
+[[ ! -x "$work/quick_http" ]] || others=3
 program() { "$build/bin/coppice-relay" "$@"; }
 program keygen --data-dir "$work/relay" > "$work/relay.said"
 head -n 1 "$work/relay.said" > "$work/relay.key"
@@ -102,9 +106,9 @@ program token --name all --tickets 2000 > "$work/token.said"
 (umask 077; head -n 1 "$work/token.said" > "$work/token"; tail -n +2 "$work/token.said" > "$work/admission")
 coppice study create --study second --public "$work/rows/public.csv" --schema "$work/rows/schema.json" --epsilon 1 \
   --min-reports 100 --relay-key "$(< "$work/relay.key")" --min-batch $devices > /dev/null
-"$build/bin/coppice-relay" --data-dir "$work/relay" --listen 127.0.0.1:0 --port-file "$work/relay.port" --tls-cert "$work/certs/server.crt" \
+"$build/bin/coppice-relay" --data-dir "$work/relay" --listen 127.0.0.1:0 --http-listen 127.0.0.1:0 --port-file "$work/relay.port" --tls-cert "$work/certs/server.crt" \
   --tls-key "$work/certs/server.key" --curator "$server" --curator-ca "$work/certs/ca.crt" --curator-key "$work/key.pem" \
-  --study second --tickets $((devices + 2)) --admission "$work/admission" --deal 1h --collect 2h 2> "$work/relay.log" &
+  --study second --tickets $((devices + others)) --admission "$work/admission" --deal 1h --collect 2h 2> "$work/relay.log" &
 relay=$!
 await_file "$work/relay.port" "$relay" "coppice-relay did not start: $(cat "$work/relay.log")"
 server="localhost:$(< "$work/relay.port")"
@@ -127,6 +131,12 @@ export RELAY_TOKEN
 study=second
 join relayed "$work/quick"
 [[ "$said" != *"is sent in"* ]] || fail "nothing waits, and the device does: $said"
+if [[ -x "$work/quick_http" ]]; then
+  relay_server=$server
+  server="localhost:$(sed -n 's/.* http listen=.*port=//p' "$work/relay.log")"
+  join relayed_http "$work/quick_http"
+  server=$relay_server
+fi
 "$work/static" "$work/key.pem" "$server" "$work/certs/ca.crt" second "$work/killed.journal" x0=.3 label=1 \
   > "$work/killed.said" 2>&1 &
 killed=$!
@@ -144,8 +154,8 @@ resumed=$("$build/bin/coppice" collect resume "${at_relay[@]}" --journal "$work/
 server="localhost:$(< "$work/port")"
 for ((try = 0; try < 600; ++try)); do
   accepted=$(coppice study show --study second --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["accepted"])')
-  [[ "$accepted" == $((devices + 2)) ]] && break
+  [[ "$accepted" == $((devices + others)) ]] && break
   sleep 0.1
 done
-[[ "$accepted" == $((devices + 2)) ]] || fail "$((devices + 2)) devices joined behind the relay, and $accepted are counted"
-echo "c_device: two joined behind a relay with $devices others"
+[[ "$accepted" == $((devices + others)) ]] || fail "$((devices + others)) devices joined behind the relay, and $accepted are counted"
+echo "c_device: $others joined behind a relay with $devices others"

@@ -78,13 +78,9 @@ class RelayProgram {
   }
   void Signal(int signal) const { process_->Signal(signal); }
 
-  // The port of --metrics-listen, from the log; 0 if there is none.
-  int metrics_port() const {
-    const std::string lines = log(), before = "port=";
-    const size_t line = lines.find(" metrics listen");
-    const size_t at = lines.find(before, line);
-    return line == std::string::npos ? 0 : std::stoi(lines.substr(at + before.size()));
-  }
+  // The port of --metrics-listen or --http-listen, from the log; 0 if there is none.
+  int metrics_port() const { return PortAfter(" metrics listen"); }
+  int http_port() const { return PortAfter(" http listen"); }
 
   const std::string& key() const { return key_; }  // the public key
   std::string server() const { return "127.0.0.1:" + port_; }
@@ -96,6 +92,13 @@ class RelayProgram {
   ConnectOptions connection() const { return {.server = server(), .ca_file = ca()}; }
 
  private:
+  int PortAfter(const std::string& text) const {
+    const std::string lines = log(), before = "port=";
+    const size_t line = lines.find(text);
+    const size_t at = lines.find(before, line);
+    return line == std::string::npos ? 0 : std::stoi(lines.substr(at + before.size()));
+  }
+
   std::string folder_;
   std::vector<std::string> flags_;
   std::string key_;

@@ -17,12 +17,16 @@
 #include "tests/integration/http_page.h"
 #include "tests/integration/own_addresses.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
+#include "tests/support/http_client.h"
 
 namespace coppice::relay::testing {
 namespace {
 
 using ::coppice::testing::BinaryPath;
 using ::coppice::testing::GetPage;
+using ::coppice::testing::HttpClient;
+using ::coppice::testing::HttpResponse;
+using ::coppice::testing::HttpTls;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::ReadWhole;
 using ::coppice::testing::RelayProgram;
@@ -105,6 +109,15 @@ class RelayProgramTest : public ::testing::Test {
     const grpc::Status status = stub_->TakeOffer(&context, request, &response);
     if (status.ok()) offer = OpenEnvelope(response.envelope());
     return status;
+  }
+  HttpResponse TakeOfferOver(HttpClient& client, const std::string& token) {
+    v1::TakeOfferRequest request;
+    request.set_study("studies/wells");
+    request.set_epoch(epoch_);
+    return client.Send(
+        "POST", "/coppice.v1.RelayService/TakeOffer",
+        {{"Content-Type", "application/proto"}, {"Authorization", "Bearer " + token}},
+        request.SerializeAsString());
   }
   std::vector<v1::RelayedOffer> TakeOffers(int number) {
     std::vector<v1::RelayedOffer> offers(number);
@@ -282,16 +295,30 @@ TEST_F(RelayProgramTest, WhatWasStoredOutlivesAKill) {
 TEST_F(RelayProgramTest, WhatDevicesSendIsNotFoundWhereOperatorsLook) {
   setenv("GRPC_VERBOSITY", "DEBUG", 1);  // for the relay too
   relay_.AddFlags({"--metrics-listen", "127.0.0.1:0", "--log-level", "debug", "--client-ca",
-                   relay_.ca(), "--collect", "13h"});
+                   relay_.ca(), "--collect", "13h", "--http-listen", "127.0.0.1:0"});
   ASSERT_TRUE(relay_.Start());
   Connect("", /*with_certificate=*/true);
   ASSERT_TRUE(coppice::testing::Eventually([this] { return Terms().ok(); }));
-  const std::vector<v1::RelayedOffer> offers = TakeOffers(8);
+  std::vector<v1::RelayedOffer> offers = TakeOffers(8);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Submit(offers[i]), v1::SUBMIT_OUTCOME_STORED);
   v1::RelayedOffer refused;
   EXPECT_FALSE(TakeOffer(refused, "planted-refused-token").ok());
-  const std::set<std::string> addresses = coppice::testing::OwnAddresses(relay_.port());
+  std::set<std::string> addresses = coppice::testing::OwnAddresses(relay_.port());
   ASSERT_FALSE(addresses.empty());
+  // The same over HTTP, on a connection that shows the certificate too.
+  const HttpTls tls{ReadWhole(relay_.certs_dir() + "/client.crt"),
+                    ReadWhole(relay_.certs_dir() + "/client.key")};
+  HttpClient client(relay_.http_port(), &tls);
+  EXPECT_EQ(TakeOfferOver(client, "planted-refused-token").status, 401);
+  const HttpResponse taken = TakeOfferOver(client, kPlantedToken);
+  ASSERT_EQ(taken.status, 200) << taken.body;
+  v1::TakeOfferResponse response;
+  ASSERT_TRUE(response.ParseFromString(taken.body));
+  offers.push_back(OpenEnvelope(response.envelope()));
+  EXPECT_EQ(Submit(offers.back()), v1::SUBMIT_OUTCOME_STORED);
+  const std::set<std::string> over_http = coppice::testing::OwnAddresses(relay_.http_port());
+  ASSERT_FALSE(over_http.empty());
+  addresses.insert(over_http.begin(), over_http.end());
   const std::string metrics = GetPage(relay_.metrics_port(), "/metrics");
   ASSERT_EQ(relay_.Stop(), 0);
 

@@ -223,4 +223,9 @@ StatusOr<size_t> MeasureMessage(google::protobuf::io::ZeroCopyInputStream& bytes
   return walk.bytes();
 }
 
+Status UnreadableRequest(const Descriptor& type) {
+  return InvalidArgumentError(StrCat("the request is no ", type.full_name(),
+                                     ": its bytes do not parse, or a string in it is not UTF-8"));
+}
+
 }  // namespace coppice

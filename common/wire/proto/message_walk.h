@@ -34,6 +34,9 @@ size_t BytesOfElement(const google::protobuf::FieldDescriptor& field);
 // What the type takes by itself, empty.
 size_t BytesOfMessage(const google::protobuf::Descriptor& type);
 
+// The status of a request whose bytes the walk passed and protobuf cannot read as this type.
+Status UnreadableRequest(const google::protobuf::Descriptor& type);
+
 }  // namespace coppice
 
 #endif  // COPPICE_COMMON_WIRE_PROTO_MESSAGE_WALK_H_

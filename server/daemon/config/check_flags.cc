@@ -7,11 +7,11 @@
 #include "common/base/text.h"
 #include "common/command_line/listen_address.h"
 #include "server/daemon/config/flags.h"
+#include "server/http/origins.h"
 
 namespace coppice::daemon {
 namespace {
 
-// Origins must be written as browsers send them: scheme, host and port alone.
 Status CheckHttpFlags(const WebOptions& web) {
   if (web.listen.empty() && !web.allow_origin.empty()) {
     return InvalidArgumentError("--http-allow-origin needs --http-listen HOST:PORT");
@@ -23,18 +23,7 @@ Status CheckHttpFlags(const WebOptions& web) {
           StrCat(flag, " needs --http-listen HOST:PORT, where browsers connect"));
     }
   }
-  for (const std::string& origin : web.allow_origin) {
-    const size_t scheme = origin.find("://");
-    const bool is_web = StartsWith(origin, "https://") || StartsWith(origin, "http://");
-    const bool is_plain = origin.find_first_of("/?#*@ \t\r\n\"", scheme + 3) == std::string::npos &&
-                          AsciiStrToLower(origin) == origin;
-    if (is_web && is_plain && origin.size() > scheme + 3) continue;
-    return InvalidArgumentError(StrCat(
-        "--http-allow-origin must be an origin as browsers send it, such as https://lab.example or "
-        "http://127.0.0.1:3000, in lower case and without a path; it is \"",
-        origin, "\""));
-  }
-  return OkStatus();
+  return http::CheckAllowedOrigins(web.allow_origin);
 }
 
 Status CheckFleetFlags(const DaemonFlags& flags) {

@@ -16,8 +16,8 @@
 #include "server/daemon/transport/access.h"
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
-#include "server/daemon/transport/tls.h"
 #include "server/http/server.h"
+#include "server/http/tls.h"
 #include "server/process/byte_load.h"
 #include "server/process/connections.h"
 #include "server/process/health_service.h"
@@ -72,7 +72,7 @@ StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
                            .max_connections = options.max_connections,
                            .max_connection_age = limits.connection_age};
   if (certificates != nullptr) {
-    http.tls = MakeTlsSource(*certificates);
+    http.tls = http::MakeTlsSource(*certificates);
     if (http.tls() == nullptr) return InternalError("OpenSSL refuses the certificate");
   }
   return http::Server::Start(http, methods);

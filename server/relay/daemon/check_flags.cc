@@ -8,6 +8,7 @@
 #include "common/command_line/listen_address.h"
 #include "common/terms/public_key_file.h"
 #include "common/terms/terms.h"
+#include "server/http/origins.h"
 #include "server/relay/daemon/flags.h"
 
 namespace coppice::relay {
@@ -79,6 +80,20 @@ Status CheckCurator(const RelayFlags& flags) {
   return InvalidArgumentError(StrCat("--curator: ", status.message()));
 }
 
+// --http-listen is as open as --listen, and has the same TLS.
+Status CheckHttp(const RelayFlags& flags) {
+  if (flags.http_listen.empty()) {
+    if (flags.http_allow_origin.empty()) return OkStatus();
+    return InvalidArgumentError("--http-allow-origin needs --http-listen HOST:PORT");
+  }
+  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--http-listen", flags.http_listen));
+  COPPICE_RETURN_IF_ERROR(http::CheckAllowedOrigins(flags.http_allow_origin));
+  if (!flags.insecure || IsLoopback(listen.host)) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("--insecure needs a loopback address in --http-listen, such as 127.0.0.1:8080, not \"",
+             flags.http_listen, "\"; to serve other machines use --tls-cert and --tls-key"));
+}
+
 Status CheckTls(const RelayFlags& flags, const HostPort& listen) {
   const bool any_tls =
       !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
@@ -140,6 +155,7 @@ Status CheckRelayFlags(const RelayFlags& flags) {
     COPPICE_RETURN_IF_ERROR(ParseListen("--metrics-listen", flags.metrics_listen).status());
   }
   COPPICE_RETURN_IF_ERROR(CheckTls(flags, listen));
+  COPPICE_RETURN_IF_ERROR(CheckHttp(flags));
   COPPICE_RETURN_IF_ERROR(CheckAdmission(flags));
   COPPICE_RETURN_IF_ERROR(CheckCurator(flags));
   return CheckDeals(flags);

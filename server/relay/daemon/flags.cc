@@ -76,6 +76,20 @@ void AddServingFlags(CLI::App& app, RelayFlags& flags) {
   AddText(app, "--client-ca", flags.client_ca, "FILE",
           "Ask devices for a certificate signed by this authority (mutual TLS), PEM");
   app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
+  AddText(
+      app, "--http-listen", flags.http_listen, "HOST:PORT",
+      "Also accept devices over HTTP/1.1 here, as JSON or protobuf (Connect protocol), with the "
+      "TLS and the admission of --listen. Off by default");
+  app.add_option("--http-allow-origin", flags.http_allow_origin,
+                 "Let pages of this origin call from a browser, such as https://lab.example; may "
+                 "be repeated. Default: none")
+      ->type_name("ORIGIN");
+  app.add_option("--http-connections", flags.http_connections,
+                 "Connections of HTTP at a time; one more takes the place of the one that has "
+                 "waited longest for a request")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
+      ->capture_default_str();
   AddText(app, "--admission", flags.admission, "FILE",
           "Who may take tickets, and how many from each deal: one line per device");
   app.add_flag("--admit-all", flags.admit_all,

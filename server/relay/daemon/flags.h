@@ -26,6 +26,9 @@ struct RelayFlags {
   std::string tls_key;
   std::string client_ca;
   bool insecure = false;
+  std::string http_listen;  // empty: no HTTP
+  std::vector<std::string> http_allow_origin;
+  uint64_t http_connections = 1000;
 
   std::string curator;  // HOST:PORT
   std::string curator_ca;

@@ -6,7 +6,9 @@
 
 #include "absl/time/clock.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "server/http/tls.h"
 #include "server/process/connections.h"
 
 namespace coppice::relay {
@@ -30,7 +32,7 @@ void SetRelayLimits(const RelayServerOptions& options, grpc::ServerBuilder& buil
 }  // namespace
 
 RelayServer::RelayServer(const RelayServerOptions& options, Relay& relay, Admission& admission)
-    : relay_(relay), service_(relay, admission, options.limits) {}
+    : relay_(relay), calls_(relay, admission, options.limits) {}
 
 RelayServer::~RelayServer() = default;
 
@@ -51,7 +53,23 @@ StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServerOptio
                                    ": cannot listen there. Does another process use this port, or "
                                    "is it another machine's address? Port 0 picks a free port"));
   }
+  if (!options.http.listen.empty()) COPPICE_RETURN_IF_ERROR(server->ListenToHttp(options));
   return server;
+}
+
+Status RelayServer::ListenToHttp(const RelayServerOptions& options) {
+  http::ServerOptions http{.listen = options.http.listen,
+                           .allowed_origins = options.http.allowed_origins,
+                           .max_message_bytes = kMaxHttpRequestBytes,
+                           .max_request_bytes = options.max_transport_bytes,
+                           .max_connections = options.http.max_connections,
+                           .max_connection_age = absl::Seconds(options.max_connection_age)};
+  if (options.certificates != nullptr) {
+    http.tls = http::MakeTlsSource(*options.certificates);
+    if (http.tls() == nullptr) return InternalError("OpenSSL refuses the certificate");
+  }
+  COPPICE_ASSIGN_OR_RETURN(http_, http::Server::Start(http, http_methods_));
+  return OkStatus();
 }
 
 void RelayServer::SetReady(bool ready) { health_.SetReady(ready); }
@@ -59,7 +77,10 @@ void RelayServer::SetReady(bool ready) { health_.SetReady(ready); }
 void RelayServer::Stop(absl::Duration grace) {
   health_.Stop();
   relay_.Drain();
-  server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  const absl::Time deadline = absl::Now() + grace;
+  if (http_ != nullptr) http_->Drain();
+  server_->Shutdown(absl::ToChronoTime(deadline));
+  if (http_ != nullptr) http_->Stop(deadline);
 }
 
 }  // namespace coppice::relay

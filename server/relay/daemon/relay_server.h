@@ -1,17 +1,22 @@
-// The port of coppice-relay: the three calls of devices, and health (grpc.health.v1).
+// The ports of coppice-relay: the three calls of devices over gRPC, with health (grpc.health.v1),
+// and over HTTP where it is asked for.
 
 #ifndef COPPICE_SERVER_RELAY_DAEMON_RELAY_SERVER_H_
 #define COPPICE_SERVER_RELAY_DAEMON_RELAY_SERVER_H_
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "common/base/status.h"
+#include "server/http/server.h"
 #include "server/process/certificates.h"
 #include "server/process/health_service.h"
 #include "server/relay/dealing/relay.h"
 #include "server/relay/service/admission.h"
+#include "server/relay/service/device_calls.h"
+#include "server/relay/service/http_methods.h"
 #include "server/relay/service/relay_service.h"
 
 namespace grpc {
@@ -20,8 +25,15 @@ class Server;
 
 namespace coppice::relay {
 
+struct RelayHttpOptions {
+  std::string listen;  // empty: no HTTP
+  std::vector<std::string> allowed_origins{};
+  uint64_t max_connections = 1000;
+};
+
 struct RelayServerOptions {
   std::string listen;
+  RelayHttpOptions http{};
   Certificates* certificates = nullptr;  // null: no TLS
   uint64_t max_transport_bytes = uint64_t{1} << 30;
   uint64_t max_connection_age = 300;  // seconds
@@ -40,7 +52,8 @@ class RelayServer {
   ~RelayServer();
 
   int port() const { return port_; }
-  ServiceTotals totals() const { return service_.totals(); }
+  int http_port() const { return http_ == nullptr ? 0 : http_->port(); }  // 0: none
+  ServiceTotals totals() const { return calls_.totals(); }
 
   // Sets what the health service answers for "ready"; not ready at first, nor after Stop().
   void SetReady(bool ready);
@@ -52,10 +65,16 @@ class RelayServer {
  private:
   RelayServer(const RelayServerOptions& options, Relay& relay, Admission& admission);
 
+  Status ListenToHttp(const RelayServerOptions& options);
+
   Relay& relay_;
-  RelayService service_;
+  DeviceCalls calls_;
+  RelayService service_{calls_};
+  HttpMethods http_methods_{calls_};
   HealthService health_{kBriefRequestBytes};
-  std::unique_ptr<grpc::Server> server_;  // destroyed first
+  // Destroyed first: their calls use all of the above.
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<http::Server> http_;
   int port_ = 0;
 };
 

@@ -146,8 +146,12 @@ void TellMetrics(const RelayFlags& flags, int port, const Log& log) {
   log.Info("metrics", {{"listen", flags.metrics_listen}, {"port", StrCat(port)}});
 }
 
-Status TellRelayPort(const RelayFlags& flags, int port, const Log& log) {
+Status TellRelayPort(const RelayFlags& flags, const RelayServer& server, const Log& log) {
+  const int port = server.port();
   log.Info("serving", {{"listen", flags.listen}, {"port", StrCat(port)}});
+  if (server.http_port() != 0) {
+    log.Info("http", {{"listen", flags.http_listen}, {"port", StrCat(server.http_port())}});
+  }
   if (!flags.port_file.empty()) COPPICE_RETURN_IF_ERROR(WritePortFile(flags.port_file, port));
   NotifyServiceManager("READY=1");
   return OkStatus();
@@ -168,16 +172,19 @@ Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_flags, Lo
   seams.log = [&log](const RelayEvent& event) { LogRelayEvent(event, log); };
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Relay> relay,
                            Relay::Open(files.options, files.key, files.curator, seams));
-  COPPICE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<RelayServer> server,
-      RelayServer::Start({.listen = flags.listen, .certificates = files.certificates.get()}, *relay,
-                         *files.admission));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<RelayServer> server,
+                           RelayServer::Start({.listen = flags.listen,
+                                               .http = {.listen = flags.http_listen,
+                                                        .allowed_origins = flags.http_allow_origin,
+                                                        .max_connections = flags.http_connections},
+                                               .certificates = files.certificates.get()},
+                                              *relay, *files.admission));
   const RelayParts parts{flags, *relay, *server, files.certificates.get()};
   Readiness readiness(RelayReadinessChecks(parts), kBetweenChecks, log,
                       [&server](bool ready) { server->SetReady(ready); });
   const auto page = ServeRelayMetrics(parts, readiness);
   if (page.ok() && *page != nullptr) TellMetrics(flags, (*page)->port(), log);
-  const Status told = page.ok() ? TellRelayPort(flags, server->port(), log) : page.status();
+  const Status told = page.ok() ? TellRelayPort(flags, *server, log) : page.status();
   if (told.ok()) {
     const Reloads reloads = MakeRelayReloads(flags, read_flags, files, log);
     WaitForRelayStop(signals, reloads, *files.admission, log);

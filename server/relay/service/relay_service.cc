@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -23,7 +24,9 @@
 #include "common/wire/proto/message_walk.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "coppice/v1/relay.pb.h"
+#include "server/process/byte_load.h"
 #include "server/process/grpc_status.h"
+#include "server/process/retry_after.h"
 #include "server/relay/epoch/epoch.h"
 
 namespace coppice::relay {
@@ -32,9 +35,6 @@ namespace {
 using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
-
-constexpr char kPushback[] = "grpc-retry-pushback-ms";
-constexpr char kPushbackUnderLoad[] = "2000";
 
 // A message that unfolds when it is parsed is refused before that.
 Status LookOver(ByteBuffer& bytes, const google::protobuf::Descriptor& type) {
@@ -45,28 +45,25 @@ Status LookOver(ByteBuffer& bytes, const google::protobuf::Descriptor& type) {
 
 template <typename Message>
 Status Parse(const ByteBuffer& bytes, size_t most, Message& message) {
-  if (bytes.Length() > most) {
-    return ResourceExhaustedError(
-        StrCat("the request is larger than ", most, " bytes, the limit of this method"));
-  }
+  if (bytes.Length() > most) return calls::TooLargeRequest(most);
   ByteBuffer shared = bytes;  // shares the same slices; reading needs a mutable buffer
   COPPICE_RETURN_IF_ERROR(LookOver(shared, *Message::descriptor()));
   grpc::ProtoBufferReader reader(&shared);
   if (reader.status().ok() && message.ParseFromZeroCopyStream(&reader)) return OkStatus();
-  return InvalidArgumentError(
-      "the request is not a message of this method: its bytes do not parse, or a string in it is "
-      "not UTF-8");
+  return UnreadableRequest(*Message::descriptor());
 }
 
-grpc::Status UnderLoad(CallbackServerContext& context) {
-  context.AddTrailingMetadata(kPushback, kPushbackUnderLoad);
-  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-          "the relay has too much to do just now; come again a little later"};
+// What gRPC sends, with the time to wait beside it.
+grpc::Status StatusFor(CallbackServerContext& context, const Status& status) {
+  if (const auto wait = service::WaitOf(status)) {
+    context.AddTrailingMetadata("grpc-retry-pushback-ms", StrCat(absl::ToInt64Milliseconds(*wait)));
+  }
+  return ToGrpcStatus(status);
 }
 
-ServerUnaryReactor* End(CallbackServerContext& context, const grpc::Status& status) {
+ServerUnaryReactor* End(CallbackServerContext& context, const Status& status) {
   ServerUnaryReactor* const reactor = context.DefaultReactor();
-  reactor->Finish(status);
+  reactor->Finish(StatusFor(context, status));
   return reactor;
 }
 
@@ -106,12 +103,8 @@ grpc::Slice SliceOf(Owner owner, std::string_view bytes) {
       [](void* owned) { delete static_cast<Owner*>(owned); }, new Owner(std::move(owner)));
 }
 
-// Returns a serialized TakeOfferResponse.
-ByteBuffer OfferAnswer(std::string envelope) {
-  std::string head(1, '\x0a');  // field 1, length-delimited
-  size_t size = envelope.size();
-  for (; size >= 0x80; size >>= 7) head.push_back(static_cast<char>((size & 0x7f) | 0x80));
-  head.push_back(static_cast<char>(size));
+// A serialized TakeOfferResponse.
+ByteBuffer OfferAnswer(std::string head, std::string envelope) {
   auto owned = std::make_shared<const std::string>(std::move(envelope));
   const std::string_view bytes = *owned;
   const std::array<grpc::Slice, 2> slices = {grpc::Slice(head), SliceOf(std::move(owned), bytes)};
@@ -128,17 +121,11 @@ ByteBuffer OutcomeAnswer(SubmitOutcome outcome) {
 // Counts the memory of an offer until its device has read it.
 class OfferReactor final : public ServerUnaryReactor {
  public:
-  OfferReactor(std::atomic<uint64_t>& bytes, size_t size) : bytes_(bytes), size_(size) {
-    bytes_.fetch_add(size_, std::memory_order_relaxed);
-  }
-  void OnDone() override {
-    bytes_.fetch_sub(size_, std::memory_order_relaxed);
-    delete this;
-  }
+  explicit OfferReactor(calls::HeldBytes held) : held_(std::move(held)) {}
+  void OnDone() override { delete this; }
 
  private:
-  std::atomic<uint64_t>& bytes_;
-  const size_t size_;
+  const calls::HeldBytes held_;
 };
 
 using RawRelayService = v1::RelayService::WithRawCallbackMethod_GetRelayTerms<
@@ -147,42 +134,33 @@ using RawRelayService = v1::RelayService::WithRawCallbackMethod_GetRelayTerms<
 
 }  // namespace
 
-class RelayService::Calls final : public RawRelayService {
+class RelayService::Methods final : public RawRelayService {
  public:
-  Calls(Relay& relay, Admission& admission, const ServiceLimits& limits)
-      : relay_(relay), admission_(admission), limits_(limits) {}
+  explicit Methods(DeviceCalls& calls) : calls_(calls) {}
 
   ServerUnaryReactor* GetRelayTerms(CallbackServerContext* context, const ByteBuffer* request,
                                     ByteBuffer* response) override {
     v1::GetRelayTermsRequest asked;
     const Status read = Parse(*request, kBriefRequestBytes, asked);
-    if (!read.ok()) return End(*context, ToGrpcStatus(read));
-    StatusOr<std::shared_ptr<const std::string>> terms = relay_.Terms(asked.study());
-    if (!terms.ok()) return End(*context, ToGrpcStatus(terms.status()));
+    if (!read.ok()) return End(*context, read);
+    StatusOr<std::shared_ptr<const std::string>> terms = calls_.Terms(asked);
+    if (!terms.ok()) return End(*context, terms.status());
     const std::string_view bytes = **terms;
     const grpc::Slice slice = SliceOf(*std::move(terms), bytes);
     *response = ByteBuffer(&slice, 1);
-    return End(*context, grpc::Status::OK);
+    return End(*context, OkStatus());
   }
 
   ServerUnaryReactor* TakeOffer(CallbackServerContext* context, const ByteBuffer* request,
                                 ByteBuffer* response) override {
     v1::TakeOfferRequest asked;
     const Status read = Parse(*request, kBriefRequestBytes, asked);
-    if (!read.ok()) return End(*context, ToGrpcStatus(read));
-    if (IsUnderLoad()) {
-      refused_by_load_.fetch_add(1, std::memory_order_relaxed);
-      return End(*context, UnderLoad(*context));
-    }
-    StatusOr<std::string> envelope =
-        relay_.TakeOffer(asked.study(), asked.epoch(), [&](const EpochId& epoch) {
-          const Status admitted = admission_.Admit(asked.study(), epoch, CredentialsOf(*context));
-          if (!admitted.ok()) refused_by_admission_.fetch_add(1, std::memory_order_relaxed);
-          return admitted;
-        });
-    if (!envelope.ok()) return End(*context, ToGrpcStatus(envelope.status()));
-    auto* const reactor = new OfferReactor(offer_bytes_, envelope->size());  // deletes itself
-    *response = OfferAnswer(*std::move(envelope));
+    if (!read.ok()) return End(*context, read);
+    StatusOr<DealtOffer> offer =
+        calls_.TakeOffer(asked, [context] { return CredentialsOf(*context); });
+    if (!offer.ok()) return End(*context, offer.status());
+    auto* const reactor = new OfferReactor(std::move(offer->held));  // deletes itself
+    *response = OfferAnswer(std::move(offer->head), std::move(offer->envelope));
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
@@ -191,57 +169,24 @@ class RelayService::Calls final : public RawRelayService {
                                          ByteBuffer* response) override {
     v1::SubmitSealedReportRequest report;
     const Status read = Parse(*request, kMaxRequestBytes, report);
-    if (!read.ok()) return End(*context, ToGrpcStatus(read));
-    if (pending_reports_.fetch_add(1, std::memory_order_relaxed) >= limits_.pending_reports) {
-      pending_reports_.fetch_sub(1, std::memory_order_relaxed);
-      refused_by_load_.fetch_add(1, std::memory_order_relaxed);
-      return End(*context, UnderLoad(*context));
-    }
+    if (!read.ok()) return End(*context, read);
     ServerUnaryReactor* const reactor = context->DefaultReactor();
-    relay_.Submit(report.epoch(),
-                  {.ticket = std::move(*report.mutable_ticket()),
-                   .claim = std::move(*report.mutable_claim()),
-                   .encapsulated = std::move(*report.mutable_encapsulated()),
-                   .ciphertext = std::move(*report.mutable_ciphertext())},
-                  [this, context, reactor, response](StatusOr<SubmitOutcome> outcome) {
-                    pending_reports_.fetch_sub(1, std::memory_order_relaxed);
-                    if (outcome.ok()) *response = OutcomeAnswer(*outcome);
-                    if (IsResourceExhausted(outcome.status())) {
-                      context->AddTrailingMetadata(kPushback, kPushbackUnderLoad);
-                    }
-                    reactor->Finish(ToGrpcStatus(outcome.status()));
-                  });
+    calls_.Submit(report, [context, reactor, response](const StatusOr<SubmitOutcome>& outcome) {
+      if (outcome.ok()) *response = OutcomeAnswer(*outcome);
+      reactor->Finish(StatusFor(*context, outcome.status()));
+    });
     return reactor;
   }
 
-  ServiceTotals totals() const {
-    return {.refused_by_admission = refused_by_admission_.load(std::memory_order_relaxed),
-            .refused_by_load = refused_by_load_.load(std::memory_order_relaxed)};
-  }
-
  private:
-  bool IsUnderLoad() const {
-    return pending_reports_.load(std::memory_order_relaxed) >= limits_.pending_reports / 2 ||
-           offer_bytes_.load(std::memory_order_relaxed) >= limits_.offer_bytes;
-  }
-
-  Relay& relay_;
-  Admission& admission_;
-  const ServiceLimits limits_;
-  std::atomic<uint64_t> pending_reports_{0};
-  std::atomic<uint64_t> offer_bytes_{0};
-  std::atomic<uint64_t> refused_by_admission_{0};
-  std::atomic<uint64_t> refused_by_load_{0};
+  DeviceCalls& calls_;
 };
 
-RelayService::RelayService(Relay& relay, Admission& admission, const ServiceLimits& limits)
-    : calls_(std::make_unique<Calls>(relay, admission, limits)) {}
+RelayService::RelayService(DeviceCalls& calls) : methods_(std::make_unique<Methods>(calls)) {}
 RelayService::~RelayService() = default;
 
 void RelayService::RegisterWith(grpc::ServerBuilder& builder) {
-  builder.RegisterService(calls_.get());
+  builder.RegisterService(methods_.get());
 }
-
-ServiceTotals RelayService::totals() const { return calls_->totals(); }
 
 }  // namespace coppice::relay

@@ -80,11 +80,6 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
 Status UnwantedCall() { return CancelledError("the caller is no longer waiting"); }
 
-Status UnreadableRequest(const AnyMessage& type) {
-  return InvalidArgumentError(StrCat("the request is no ", type.GetDescriptor()->full_name(),
-                                     ": its bytes do not parse, or a string in it is not UTF-8"));
-}
-
 void RunUnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,
                   std::unique_ptr<AnyMessage> request, std::shared_ptr<UnaryExchange> exchange) {
   std::make_shared<UnaryCall>(method, lane, std::move(caller), std::move(request),

@@ -31,9 +31,6 @@ class UnaryExchange {
 // The status that CheckWanted() returns if nobody waits for the call.
 Status UnwantedCall();
 
-// The status of bytes that are not a message of this type.
-Status UnreadableRequest(const google::protobuf::Message& type);
-
 // Runs the handler of `method`, which must outlive the call. A null `lane` is this thread.
 //
 // Guarantee  Work on a lane does not begin if nobody waits for it any more. Long work, which calls

@@ -35,7 +35,7 @@ Status CheckSize(grpc::ByteBuffer& bytes, size_t most_bytes) {
 StatusOr<calls::HeldBytes> Admit(grpc::ByteBuffer& bytes, service::MessageIntake& intake,
                                  const Message& message) {
   grpc::ProtoBufferReader reader(&bytes);
-  if (!reader.status().ok()) return service::UnreadableRequest(message);
+  if (!reader.status().ok()) return UnreadableRequest(*message.GetDescriptor());
   COPPICE_ASSIGN_OR_RETURN(const size_t size, MeasureMessage(reader, *message.GetDescriptor()));
   return intake.Admit(size);
 }
@@ -49,7 +49,7 @@ StatusOr<calls::HeldBytes> Parse(grpc::ByteBuffer& bytes, size_t most_bytes,
   const bool parsed = held.ok() && MessageTraits::Deserialize(&bytes, &message).ok();
   bytes.Clear();
   if (parsed || !held.ok()) return held;
-  return service::UnreadableRequest(message);
+  return UnreadableRequest(*message.GetDescriptor());
 }
 
 Status Serialize(const Message& message, grpc::ByteBuffer& bytes) {

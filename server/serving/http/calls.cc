@@ -10,12 +10,14 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "server/http/call_headers.h"
+#include "server/http/messages/messages.h"
 #include "server/http/responses.h"
 #include "server/process/retry_after.h"
 #include "server/serving/access/method_table.h"
+#include "server/serving/calls/message_intake.h"
 #include "server/serving/calls/stream_call.h"
 #include "server/serving/calls/unary_call.h"
-#include "server/serving/http/messages.h"
 
 namespace coppice::http {
 namespace {
@@ -60,6 +62,10 @@ class CallBase : public Call {
   Status MayAnswer() const { return service::MayAnswer(basis_.served.may_answer); }
   service::WorkerPool* lane() const { return basis_.served.lanes.Of(basis_.method.path); }
   service::MessageIntake& intake() const { return basis_.served.lanes.intake; }
+  StatusOr<HeldBytes> Parse(std::string_view bytes, Message& request) const {
+    const auto admit = [this](size_t memory) { return intake().Admit(memory); };
+    return ParseMessage(basis_.kind.encoding, bytes, admit, request);
+  }
   service::Caller FindCaller() const {
     return basis_.served.gate.CallerOf(basis_.method.path, basis_.credentials);
   }
@@ -101,7 +107,11 @@ class UnaryHttpCall final : public CallBase,
   }
   void Answer(const service::MessagePieces& pieces) override {
     if (has_ended()) return;
-    AnswerWith(SerializePieces(basis_.kind.encoding, pieces, *basis_.method.response));
+    std::string bytes;
+    for (const service::MessagePiece& piece : pieces) {
+      bytes.append(piece.shared != nullptr ? *piece.shared : piece.own);
+    }
+    AnswerWith(SerializeBytes(basis_.kind.encoding, std::move(bytes), *basis_.method.response));
   }
   void Fail(const Status& status) override {
     if (Win()) Send(status, {}, {});
@@ -113,7 +123,7 @@ class UnaryHttpCall final : public CallBase,
     const Status wanted = CheckWanted();
     if (!wanted.ok()) return Fail(wanted);
     std::unique_ptr<Message> request(basis_.method.request->New());
-    StatusOr<HeldBytes> held = ParseMessage(basis_.kind.encoding, body, intake(), *request);
+    StatusOr<HeldBytes> held = Parse(body, *request);
     if (!held.ok()) return Fail(held.status());
     held_ = *std::move(held);
     std::string().swap(body);
@@ -214,8 +224,7 @@ class StreamHttpCall final : public CallBase,
   Status StartHandler(std::string_view body) {
     COPPICE_ASSIGN_OR_RETURN(const std::string_view bytes, MessageIn(body));
     const std::unique_ptr<Message> request(basis_.method.request->New());
-    COPPICE_ASSIGN_OR_RETURN(const HeldBytes held,
-                             ParseMessage(basis_.kind.encoding, bytes, intake(), *request));
+    COPPICE_ASSIGN_OR_RETURN(const HeldBytes held, Parse(bytes, *request));
     const auto& start = std::get<service::StreamStarter>(basis_.method.handler);
     const MutexLock lock(starting_);
     COPPICE_ASSIGN_OR_RETURN(handler_, start(FindCaller(), request.get(), *this));
@@ -234,13 +243,6 @@ class StreamHttpCall final : public CallBase,
   std::atomic<bool> is_late_{false};
   std::atomic<bool> cancelled_{false};
 };
-
-StatusOr<absl::Duration> DeadlineOf(const RequestHead& head, std::string_view path) {
-  const absl::Duration most = access::DeadlineOf(path);
-  if (head.connect_timeout.empty()) return most;
-  COPPICE_ASSIGN_OR_RETURN(const absl::Duration asked, ParseTimeout(head.connect_timeout));
-  return std::min(asked, most);
-}
 
 }  // namespace
 
@@ -311,22 +313,11 @@ Status ServedMethods::CheckHeaders(const RequestHead& head, const RegisteredMeth
   if (method.descriptor->client_streaming()) {
     return UnimplementedError("this method takes a stream of messages, which works only over gRPC");
   }
-  const bool streams = method.descriptor->server_streaming();
-  if (!kind.has_value() || kind->is_stream != streams) {
-    return InvalidArgumentError(
-        streams ? "this method answers with a stream: its content type is application/connect+json "
-                  "or application/connect+proto"
-                : "the content type of this method is application/json or application/proto");
-  }
-  if (!head.connect_version.empty() && head.connect_version != "1") {
-    return InvalidArgumentError("the header Connect-Protocol-Version must be 1");
-  }
-  if (!head.content_encoding.empty()) {
-    return UnimplementedError("compressed requests are not accepted (use identity)");
-  }
-  const BodyLimit limit = LimitOf(method);
-  if (head.content_length.value_or(0) > limit.bytes) return limit.beyond;
-  COPPICE_ASSIGN_OR_RETURN(deadline, DeadlineOf(head, method.path));
+  COPPICE_ASSIGN_OR_RETURN(deadline,
+                           CheckCallHeaders(head, kind,
+                                            {.streams = method.descriptor->server_streaming(),
+                                             .body = LimitOf(method),
+                                             .time = access::DeadlineOf(method.path)}));
   return OkStatus();
 }
 

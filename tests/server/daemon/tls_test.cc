@@ -1,4 +1,4 @@
-#include "server/daemon/transport/tls.h"
+#include "server/http/tls.h"
 
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "server/serving/http/messages.h"
+#include "server/http/messages/messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Status Parse(std::string_view json, google::protobuf::Message& message) {
-  service::MessageIntake intake;
-  return ParseMessage(Encoding::kJson, json, intake, message).status();
+  const auto admit = [](size_t) { return StatusOr<calls::HeldBytes>(calls::HeldBytes()); };
+  return ParseMessage(Encoding::kJson, json, admit, message).status();
 }
 
 Status ParseJson(std::string_view json) {

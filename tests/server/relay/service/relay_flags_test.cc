@@ -63,6 +63,30 @@ TEST(RelayFlagsTest, WhoMayTakeTicketsIsSaidOnce) {
   }));
 }
 
+TEST(RelayFlagsTest, HttpIsAsOpenAsTheOtherPort) {
+  EXPECT_OK(Spoiled([](auto& flags) {
+    flags.http_listen = "0.0.0.0:8446";
+    flags.http_allow_origin = {"https://survey.example"};
+  }));
+  EXPECT_THAT(Spoiled([](auto& flags) { flags.http_allow_origin = {"https://survey.example"}; }),
+              IsWrong("--http-allow-origin needs --http-listen"));
+  EXPECT_THAT(Spoiled([](auto& flags) {
+                flags.http_listen = "0.0.0.0:8446";
+                flags.http_allow_origin = {"survey.example"};
+              }),
+              IsWrong("must be an origin as browsers send it"));
+  EXPECT_THAT(Spoiled([](auto& flags) { flags.http_listen = "8446"; }), IsWrong("--http-listen"));
+  EXPECT_THAT(Spoiled([](auto& flags) {
+                flags.tls_cert = flags.tls_key = "";
+                flags.insecure = true;
+                flags.admission.clear();
+                flags.admit_all = true;
+                flags.listen = "127.0.0.1:0";
+                flags.http_listen = "0.0.0.0:8446";
+              }),
+              IsWrong("--insecure needs a loopback address in --http-listen"));
+}
+
 TEST(RelayFlagsTest, InsecureIsForLoopbackAndForEverybody) {
   const auto insecure = [](RelayFlags& flags) {
     flags.tls_cert = flags.tls_key = "";

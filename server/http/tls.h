@@ -1,7 +1,7 @@
-// TLS of the daemon's HTTP server.
+// TLS of a daemon's HTTP server.
 
-#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
-#define COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
+#ifndef COPPICE_SERVER_HTTP_TLS_H_
+#define COPPICE_SERVER_HTTP_TLS_H_
 
 #include <openssl/ssl.h>
 
@@ -13,7 +13,7 @@
 #include "server/process/certificates.h"
 #include "server/process/tls_files.h"
 
-namespace coppice::daemon {
+namespace coppice::http {
 
 // A context for servers of HTTP/1.1 with TLS 1.2 or newer. Clients must show a certificate if there
 // is an authority for them. Sessions are not resumed, so each connection shows its own. Internal if
@@ -21,8 +21,8 @@ namespace coppice::daemon {
 StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files);
 
 // For HTTP what ServeWith() is for gRPC. If OpenSSL rejects a certificate, the previous one stays.
-http::TlsSource MakeTlsSource(const Certificates& certificates);
+TlsSource MakeTlsSource(const Certificates& certificates);
 
-}  // namespace coppice::daemon
+}  // namespace coppice::http
 
-#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
+#endif  // COPPICE_SERVER_HTTP_TLS_H_

@@ -1,4 +1,4 @@
-#include "server/serving/http/messages.h"
+#include "server/http/messages/messages.h"
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
@@ -9,22 +9,21 @@
 #include "common/base/text.h"
 #include "common/wire/proto/json_message.h"
 #include "common/wire/proto/message_walk.h"
-#include "server/serving/calls/unary_call.h"
 
 namespace coppice::http {
 
 using google::protobuf::Message;
 
 StatusOr<calls::HeldBytes> ParseMessage(Encoding encoding, std::string_view bytes,
-                                        service::MessageIntake& intake, Message& message) {
+                                        AdmitMessage admit, Message& message) {
   const google::protobuf::Descriptor& type = *message.GetDescriptor();
   if (encoding == Encoding::kProto) {
     const auto size = static_cast<int>(bytes.size());
     google::protobuf::io::ArrayInputStream stream(bytes.data(), size);
     COPPICE_ASSIGN_OR_RETURN(const size_t memory, MeasureMessage(stream, type));
-    COPPICE_ASSIGN_OR_RETURN(calls::HeldBytes held, intake.Admit(memory));
+    COPPICE_ASSIGN_OR_RETURN(calls::HeldBytes held, admit(memory));
     if (message.ParseFromArray(bytes.data(), size)) return held;
-    return service::UnreadableRequest(message);
+    return UnreadableRequest(type);
   }
   const auto refuse = [&](const Status& status) {
     return InvalidArgumentError(
@@ -32,7 +31,7 @@ StatusOr<calls::HeldBytes> ParseMessage(Encoding encoding, std::string_view byte
   };
   const StatusOr<size_t> memory = MeasureJsonMessage(bytes, type);
   if (!memory.ok()) return refuse(memory.status());
-  COPPICE_ASSIGN_OR_RETURN(calls::HeldBytes held, intake.Admit(*memory));
+  COPPICE_ASSIGN_OR_RETURN(calls::HeldBytes held, admit(*memory));
   const Status status = ParseMeasuredJson(bytes, message);
   if (!status.ok()) return refuse(status);
   return held;
@@ -49,12 +48,7 @@ StatusOr<std::string> SerializeMessage(Encoding encoding, const Message& message
   return InternalError("the answer cannot be written as JSON");
 }
 
-StatusOr<std::string> SerializePieces(Encoding encoding, const service::MessagePieces& pieces,
-                                      const Message& type) {
-  std::string bytes;
-  for (const service::MessagePiece& piece : pieces) {
-    bytes.append(piece.shared != nullptr ? *piece.shared : piece.own);
-  }
+StatusOr<std::string> SerializeBytes(Encoding encoding, std::string bytes, const Message& type) {
   if (encoding == Encoding::kProto) return bytes;
   const std::unique_ptr<Message> message(type.New());
   if (!message->ParseFromString(bytes)) return InternalError("the answer does not parse");

@@ -1,4 +1,4 @@
-#include "server/daemon/transport/tls.h"
+#include "server/http/tls.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "common/terms/pem.h"
 
-namespace coppice::daemon {
+namespace coppice::http {
 namespace {
 
 // The server speaks only HTTP/1.1; a client that offers only other protocols gets an alert.
@@ -65,7 +65,7 @@ StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files) {
   return context;
 }
 
-http::TlsSource MakeTlsSource(const Certificates& certificates) {
+TlsSource MakeTlsSource(const Certificates& certificates) {
   return [&certificates, version = uint64_t{0},
           context = std::shared_ptr<SSL_CTX>()]() mutable -> std::shared_ptr<SSL_CTX> {
     const std::optional<TlsFiles> files = certificates.ChangedSince(version);
@@ -77,4 +77,4 @@ http::TlsSource MakeTlsSource(const Certificates& certificates) {
   };
 }
 
-}  // namespace coppice::daemon
+}  // namespace coppice::http
