@@ -11,6 +11,8 @@
 # missing it is left out or, with COPPICE_CONSOLE=ON in the environment, fails.
 # The target `site` is the documentation as HTML files, in build/PRESET/share/doc/coppice/html.
 # The target `python` is the Python package, in build/PRESET/python, which PYTHONPATH may name.
+# The target `jvm` is the jar for the JVM and its native half, in build/PRESET/jvm. `deploy/build.sh jvm` builds it for
+# programs, without tests, in build/release.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -24,6 +26,10 @@ if [[ " ${*:2} " == *" python "* ]]; then
   packages+=(client/python/packages.txt)
   options+=(-DCOPPICE_PYTHON=ON)
 fi
+if [[ " $* " == *" jvm "* ]]; then
+  packages+=(client/jvm/packages.txt)
+  options+=(-DCOPPICE_JVM=ON)
+fi
 if [[ " ${*:2} " == *" console "* ]]; then options+=("-DCOPPICE_CONSOLE=${COPPICE_CONSOLE:-AUTO}"); fi
 if [[ " ${*:2} " == *" site "* ]]; then
   packages+=(deploy/site/packages.txt)
@@ -31,13 +37,18 @@ if [[ " ${*:2} " == *" site "* ]]; then
 fi
 case "${1:-}" in
   "" | -*)
-    sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
   programs)
     preset=release
     targets=(coppiced coppice coppice-lab reference "${@:2}")
     if ! grep -qs '^COPPICE_RELAY:BOOL=OFF' build/release/CMakeCache.txt; then targets+=(coppice-relay); fi
+    if [[ ! -f build/release/build.ninja ]]; then options+=(-DCOPPICE_BUILD_TESTS=OFF -DCOPPICE_UNITY=ON); fi
+    ;;
+  jvm)
+    preset=release
+    targets=(jvm "${@:2}")
     if [[ ! -f build/release/build.ninja ]]; then options+=(-DCOPPICE_BUILD_TESTS=OFF -DCOPPICE_UNITY=ON); fi
     ;;
   *)
