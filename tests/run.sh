@@ -11,6 +11,7 @@
 #                            benchmarks, proofs, 64-bit ARM, and command lines and the lab under the sanitizers
 #   tests/run.sh proofs      the proofs in Coq, and the tables that they make for the tests (docs/research/proofs.md); long
 #                            includes them
+#   tests/run.sh jvm         the jar for the JVM and Android, with a curator and a relay, which everything includes
 #   tests/run.sh browser     the HTML pages and the console in headless Chromium, which everything includes
 #   tests/run.sh site        the documentation as a site, which everything includes
 #   tests/run.sh runtimes    exported models in onnxruntime, XGBoost, C and two databases, which everything includes
@@ -62,7 +63,7 @@ build_everything() {
   export COPPICE_CONSOLE="${COPPICE_CONSOLE:-${CI:+ON}}"
   install tests/browser/packages.txt tests/deploy/packages.txt tests/python/packages.txt tests/runtimes/packages.txt \
     deploy/debian/packages.txt deploy/fleet/packages.txt deploy/site/packages.txt
-  "$root/deploy/build.sh" release all python console site "$@"
+  "$root/deploy/build.sh" release all python jvm console site "$@"
 }
 
 case "${1:-all}" in
@@ -105,6 +106,10 @@ case "${1:-all}" in
     "$root/deploy/build.sh" release
     ctest --preset release -j2 -LE 'slow|mutation|python|runtimes|site|long'
     ;;
+  jvm)
+    "$root/deploy/build.sh" release jvm coppiced coppice coppice-lab coppice-relay run_test
+    ctest --preset release -L jvm -LE long
+    ;;
   browser)
     install tests/browser/packages.txt
     "$root/deploy/build.sh" release all console
@@ -133,7 +138,7 @@ case "${1:-all}" in
     sanitize tsan 'threaded_tests plain_tests' -L 'threads|plain'
     ;;
   *)
-    sed -n '2,26s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,27s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

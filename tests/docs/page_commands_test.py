@@ -2,7 +2,7 @@
 """Runs the shell commands of the pages, as they stand there, against a daemon of this build.
 
 Each command of a block, and each indented one, is run, or stands in NOT_RUN with what runs it instead, or with why
-nothing can. README.md, docs/tutorial.md and docs/protocol.md have scripts of their own in tests/integration.
+nothing can. README.md, docs/tutorial.md and docs/protocol.md have scripts of their own in tests/integration, docs/jvm.md in tests/jvm.
 """
 
 import os
@@ -16,7 +16,7 @@ import unittest
 from commands_test import BINARIES, FENCE, ROOT, missing_package
 from eventually import port_of  # beside missing_package.py
 
-OWN_SCRIPT = {"README.md", "docs/tutorial.md", "docs/protocol.md"}
+OWN_SCRIPT = {"README.md", "docs/jvm.md", "docs/tutorial.md", "docs/protocol.md"}
 DATA = pathlib.Path(os.environ.get("COPPICE_DATA_DIR", ROOT.parent / "shared/data"))
 
 # What makes a line of an indented block a command, and not a drawing or an output.

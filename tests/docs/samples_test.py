@@ -41,13 +41,13 @@ class SamplesTest(unittest.TestCase):
             samples += len(found)
         self.assertGreater(samples, 0)
 
-    def test_every_block_of_c_is_a_sample(self):
+    def test_every_block_of_code_is_a_sample(self):
         for page in pages():
             text = page.read_text(encoding="utf-8")
             if str(page.relative_to(ROOT)) in FREE:
                 continue
-            self.assertEqual(len(re.findall(r"^```(?:c|cpp|c\+\+)$", text, re.MULTILINE)), len(NAMED.findall(text)),
-                             f"{page}: say which sample a block of C or C++ is (FREE says why one is none)")
+            self.assertEqual(len(re.findall(r"^```(?:c|cpp|c\+\+|java)$", text, re.MULTILINE)), len(NAMED.findall(text)),
+                             f"{page}: say which sample a block of C, C++ or Java is (FREE says why one is none)")
 
 
 if __name__ == "__main__":

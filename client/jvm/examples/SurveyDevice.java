@@ -25,6 +25,7 @@ public final class SurveyDevice {
 
   private SurveyDevice() {}
 
+  // sample: a row in Java
   /** The private row: replace this by what your device knows. It never leaves this program. */
   private static SurveyRow readRow() {
     SurveyRow row = new SurveyRow();
@@ -33,6 +34,7 @@ public final class SurveyDevice {
     row.sleepsBadly = SurveyRow.SleepsBadly.YES;
     return row;
   }
+  // end of sample
 
   public static void main(String[] arguments) throws Exception {
     if (arguments.length < 5) {
@@ -61,6 +63,7 @@ public final class SurveyDevice {
   }
 
   private static void visit(Device device, String[] arguments, boolean isRelay) throws Exception {
+    // sample: a visit in Java
     HttpCarrier carrier = HttpCarrier.to(arguments[1], Files.readAllBytes(Paths.get(arguments[2])));
     String relayToken = System.getenv("RELAY_TOKEN");
     if (isRelay && relayToken != null) {
@@ -76,13 +79,14 @@ public final class SurveyDevice {
                 })
             .answer(arguments[3], (terms, row) -> row.set(readRow().toMap()));
     Outcome outcome = device.visit(visit, carrier);
+    // end of sample
     outcome.errors().forEach(error -> System.err.println(error.getMessage()));
     outcome.noAnswer().ifPresent(reason -> System.err.println(reason.getMessage()));
     outcome.loss().ifPresent(reason -> System.err.println("lost: " + reason.getMessage()));
     System.out.printf("%d delivered%n", outcome.delivered());
   }
 
-  /** The owner's view. */
+  // sample: the owner's view in Java
   private static void show(Device device) throws Exception {
     for (Answer answer : device.history()) {
       String state = answer.delivered() ? "delivered" : "waits";
@@ -95,6 +99,7 @@ public final class SurveyDevice {
       System.out.println("opted out: nothing is asked or sent");
     }
   }
+  // end of sample
 
   private static String epsilon(long nanos) {
     return java.math.BigDecimal.valueOf(nanos, 9).stripTrailingZeros().toPlainString();
