@@ -157,8 +157,17 @@ Field LabelOf(const Schema& schema, Words& members) {
 
 // Fields in the schema's order, those in the clear last but for the label. A study that is joined
 // by an id has the id in their place.
-std::vector<Field> FieldsOf(const Schema& schema, const RowTypes& types) {
+// Types that a generated Java class names, and its own methods: an enumeration of such a name would
+// take their place.
+constexpr std::string_view kJavaNames[] = {"arrays",     "linked_hash_map", "list",  "map",
+                                           "own_column", "own_columns",     "to_map"};
+
+std::vector<Field> FieldsOf(const Schema& schema, const RowTypes& types,
+                            std::string_view language) {
   Words members;
+  if (language == "java") {
+    for (const std::string_view name : kJavaNames) members.Unique(std::string(name));
+  }
   std::vector<Field> fields;
   if (types.joined_by.empty()) {
     for (const bool in_the_clear : {false, true}) {
@@ -439,14 +448,48 @@ std::string JavaChoice(const Field& field) {
                 "(Object value) {\n      this.value = value;\n    }\n  }\n\n");
 }
 
+std::string JavaList(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(Quoted(text, /*ascii=*/true));
+  return StrCat("Arrays.asList(", StrJoin(quoted, ", "), ")");
+}
+
+std::string JavaOwnColumn(const Field& field) {
+  const std::string name = Quoted(field.column, /*ascii=*/true);
+  if (field.is_choice()) {
+    return StrCat("OwnColumn.", field.kind == Kind::kCategory ? "category(" : "classes(", name,
+                  ", ", JavaList(field.values), ")");
+  }
+  // The suffix makes a number of a double whose digits are too many for an int.
+  return StrCat("OwnColumn.", field.kind == Kind::kNumber ? "number(" : "target(", name, ", ",
+                ShortestNumber(field.min), "d, ", ShortestNumber(field.max), "d)",
+                field.whole ? ".whole()" : "",
+                field.unit.empty() ? "" : StrCat(".unit(", Quoted(field.unit, true), ")"));
+}
+
+// Empty for a study that is joined by an id, whose devices do not have its columns.
+std::string JavaOwnColumns(const std::vector<Field>& fields, const RowTypes& types) {
+  if (!types.joined_by.empty()) return "";
+  std::vector<std::string> columns;
+  for (const Field& field : fields) columns.push_back(JavaOwnColumn(field));
+  return StrCat(
+      "\n  /** For DeviceOptions.ownColumns(): a study that asks for anything else is declined "
+      "before a row is read. */\n  public static List<OwnColumn> ownColumns() {\n    return "
+      "Arrays.asList(\n        ",
+      StrJoin(columns, ",\n        "), ");\n  }\n");
+}
+
 SourceFile WriteJava(const std::vector<Field>& fields, const RowTypes& types) {
   const std::string type = StrCat(Pascal(Snake(types.name)), "Row");
-  std::string text = StrCat(
-      Lines(Heading(types), "// "),
-      "\nimport java.util.LinkedHashMap;\nimport java.util.Map;\n\n/** What is null is "
-      "missing. */\npublic final class ",
-      type, " {\n  public static final String SCHEMA_SHA256 = ", Quoted(types.schema_sha256, true),
-      ";\n\n");
+  std::string text =
+      StrCat(Lines(Heading(types), "// "),
+             types.joined_by.empty()
+                 ? "\nimport coppice.device.OwnColumn;\nimport java.util.Arrays;\nimport "
+                   "java.util.LinkedHashMap;\nimport java.util.List;\nimport java.util.Map;\n"
+                 : "\nimport java.util.LinkedHashMap;\nimport java.util.Map;\n",
+             "\n/** What is null is missing. */\npublic final class ", type,
+             " {\n  public static final String SCHEMA_SHA256 = ", Quoted(types.schema_sha256, true),
+             ";\n\n");
   for (const Field& field : fields) text += JavaChoice(field);
   for (const Field& field : fields) {
     StrAppend(&text, "  public ",
@@ -464,7 +507,8 @@ SourceFile WriteJava(const std::vector<Field>& fields, const RowTypes& types) {
     StrAppend(&text, "    if (", member, " != null) {\n      out.put(", Quoted(field.column, true),
               ", ", member, field.is_choice() ? ".value" : "", ");\n    }\n");
   }
-  return {StrCat(type, ".java"), StrCat(text, "    return out;\n  }\n}\n")};
+  return {StrCat(type, ".java"),
+          StrCat(text, "    return out;\n  }\n", JavaOwnColumns(fields, types), "}\n")};
 }
 
 // ---- Python
@@ -522,7 +566,7 @@ std::vector<std::string> RowLanguages() { return {"c", "cpp", "ts", "java", "pyt
 
 StatusOr<SourceFile> GenerateRowTypes(const Schema& schema, const RowTypes& types,
                                       std::string_view language) {
-  std::vector<Field> fields = FieldsOf(schema, types);
+  std::vector<Field> fields = FieldsOf(schema, types, language);
   if (language == "c") return CWriter(std::move(fields), types).Write();
   if (language == "cpp") return WriteCpp(fields, types);
   if (language == "ts") return WriteTs(fields, types);

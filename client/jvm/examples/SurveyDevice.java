@@ -46,6 +46,7 @@ public final class SurveyDevice {
     DeviceOptions options =
         new DeviceOptions(arguments[4])
             .curatorKey(read(arguments[0]))
+            .ownColumns(SurveyRow.ownColumns()) // a study whose schema has changed is declined
             .maxEpsilonNanos(4 * NANOS)
             .maxTotalEpsilonNanos(8 * NANOS);
     if (relayKey != null) {

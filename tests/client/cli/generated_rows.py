@@ -31,6 +31,7 @@ AWKWARD = {
         {"name": "2nd \"*/ class", "type": "categorical", "values": ["*/ }", "\"; }", "\\", "\\u0022", "%s", "??/", "ÄÖ"]},
         {"name": "2ND \"*/ CLASS", "type": "categorical", "values": ["Missing", "missing", "other", "none", "None"]},
         {"name": "row", "type": "numeric", "min": 0, "max": 1, "unit": "*/ m²"},
+        {"name": "map", "type": "categorical", "values": ["list"]},
         {"name": "'''\n#", "type": "categorical", "values": ["\n", "\r\n", "\t"]},
     ],
     "label": "for", "target_min": 0, "target_max": 1e9,
@@ -82,6 +83,7 @@ public class Main {
     row.plan = PlainRow.Plan.OTHER;
     row.label = PlainRow.Label.STAYS;
     System.out.println(row.toMap());
+    if (PlainRow.ownColumns().size() != 3 || AwkwardRow.ownColumns().size() != 7) throw new AssertionError();
   }
 }
 """
@@ -137,8 +139,8 @@ class GeneratedRows(unittest.TestCase):
         if shutil.which("javac") is None:
             self.skipTest("there is no javac: install default-jdk-headless")
         self.made("java")
-        self.compiled("Main.java", MAIN_JAVA, "javac", "--release", "11", "-Xlint:all", "-Werror", "Main.java", "PlainRow.java",
-                      "AwkwardRow.java")
+        self.compiled("Main.java", MAIN_JAVA, "javac", "--release", "11", "-Xlint:all", "-Werror", "-sourcepath",
+                      f"{SOURCE}/client/jvm/java:.", "-d", ".", "Main.java", "PlainRow.java", "AwkwardRow.java")
         self.assertEqual(run("java", "-cp", self.folder, "Main").stdout.strip(), "{age=40.0, plan=0, label=stays}")
 
     def test_typescript(self):
@@ -164,7 +166,7 @@ class GeneratedRows(unittest.TestCase):
         row = plain.PlainRow(age=40, plan=plain.Plan.OTHER, label=plain.Label.LEAVES)
         self.assertEqual(row.columns(), {"age": 40, "plan": 0.0, "label": "leaves"})
         self.assertEqual(json.loads(plain.SCHEMA_JSON)["label"], "label")
-        self.assertEqual(json.loads(modules["awkward"].SCHEMA_JSON)["features"][4]["name"], "'''\n#")
+        self.assertEqual(json.loads(modules["awkward"].SCHEMA_JSON)["features"][5]["name"], "'''\n#")
         with self.assertRaises(AttributeError):
             plain.Plan.GOLD
 
