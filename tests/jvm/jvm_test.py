@@ -139,6 +139,7 @@ class DaemonsTest(unittest.TestCase):
         done = run(*self.at.device(journal, study, is_relayed))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("state 1 0\nclosed", done.stdout, done.stderr)
+        self.assertNotIn("WARNING", done.stdout)  # of -Xcheck:jni
         self.assertEqual(done.stderr, "")
         return done.stdout.splitlines()
 
@@ -177,6 +178,7 @@ class AloneTest(unittest.TestCase):
             done = run(*java("DeviceTest", folder, journals), env=os.environ | {"LC_ALL": "C.UTF-8"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertEqual(done.stderr, "")
+            self.assertNotIn("WARNING", done.stdout)  # of -Xcheck:jni
 
     def test_every_vector(self):
         done = run(*java("VectorsTest", TESTS / "libcoppice_vectors_jni.so", ROOT / "tests/vectors"))

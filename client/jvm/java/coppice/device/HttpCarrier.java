@@ -33,6 +33,7 @@ public final class HttpCarrier implements Carrier {
   private static final long FIRST_WAIT_MILLISECONDS = 200;
   private static final long LONGEST_WAIT_MILLISECONDS = 10_000;
   private static final int MAX_ERROR_BYTES = 64 << 10;
+  private static final int MAX_SHOWN_ERROR = 200; // of what the other end says, which may be anything
 
   /** Codes of the Connect protocol, by gRPC's numbers. */
   private static final List<String> CODES =
@@ -159,7 +160,8 @@ public final class HttpCarrier implements Carrier {
       body = in == null ? new byte[0] : read(in, MAX_ERROR_BYTES);
     }
     String text = new String(body, StandardCharsets.UTF_8);
-    throw new CarrierException(codeOf(text), "HTTP " + status + " " + text);
+    String shown = text.substring(0, Math.min(text.length(), MAX_SHOWN_ERROR)).replaceAll("\\p{C}", "?");
+    throw new CarrierException(codeOf(text), "HTTP " + status + " " + shown);
   }
 
   private static byte[] read(InputStream in, int most) throws IOException, CarrierException {
