@@ -6,6 +6,8 @@ import subprocess
 
 from curator import BIN, die_with_parent, eventually
 
+from eventually import http_port  # found by curator.py
+
 DEVICES = 1000  # the smallest batch there is
 
 
@@ -48,15 +50,18 @@ class Deployment:
              f"{self.folder}/schema.json", "--epsilon", 4, "--mechanism", "direct", "--depth", 1, *flags, *self.at)
 
     def start_relay(self):
-        port = f"{self.folder}/relay-port"
+        port, log_file = f"{self.folder}/relay-port", f"{self.folder}/relay-log"
+        log = open(log_file, "wb")
         self.relay = subprocess.Popen(
             [f"{BIN}/coppice-relay", "--data-dir", f"{self.folder}/relay", "--listen", "127.0.0.1:0", "--insecure",
              "--port-file", port, "--admit-all", "--curator", self.curator.address, "--curator-ca",
              f"{self.curator.certs}/ca.crt", "--curator-key", self.key, "--study", "relayed", "--tickets", str(DEVICES),
-             "--deal", "1h", "--collect", "2h"], stderr=subprocess.DEVNULL, preexec_fn=die_with_parent)
+             "--deal", "1h", "--collect", "2h", "--http-listen", "127.0.0.1:0"], stderr=log, preexec_fn=die_with_parent)
         eventually(lambda: os.path.exists(port) and os.path.getsize(port))
+        log.close()  # the relay has it
         with open(port) as file:
             self.relay_address = "127.0.0.1:" + file.read().strip()
+        self.relay_http = f"127.0.0.1:{http_port(self.relay, lambda: open(log_file).read())}"
         eventually(lambda: run(f"{BIN}/coppice", "health", "--server", self.relay_address, "--insecure").returncode == 0)
 
     def simulate(self, study, journal, *flags):

@@ -2,9 +2,12 @@
 """The largest requests that the relay's methods take, of empty elements, of groups and of unknown fields.
 
 Anybody reaches a relay's port, and two bytes of an unknown field take a hundred once they are parsed. Hundreds of such
-requests go to every method at once. The relay stays within 64 MiB more than before, and deals on meanwhile.
+requests go to every method at once, over gRPC and, in JSON too, over HTTP. The relay stays within 64 MiB more than
+before, and deals on meanwhile.
 """
 
+import concurrent.futures
+import http.client
 import re
 import threading
 
@@ -94,6 +97,55 @@ def attack(deployment, honest):
     return sent, deployment.relay_peak_mib() - before
 
 
+def hostile_json(size):
+    def repeated(before, part, after):
+        return (before + part * ((size - len(before) - len(after)) // len(part)) + after).encode()
+
+    return {
+        "deep lists": repeated('{"study":', "[", ""),
+        "lists of nothing": repeated('{"study":[', "{},", "{}]}"),
+        "a field many times": repeated("{", '"study":"",', '"study":""}'),
+        "unknown fields": repeated("{", '"x":{},', '"x":{}}'),
+        "escapes": repeated('{"nobody":"', "\\u00ff", '"}'),
+    }
+
+
+def post(address, path, kind, body):
+    """Returns the status; 0 if the connection ended first."""
+    line = http.client.HTTPConnection(address, timeout=300)
+    try:
+        line.request("POST", path, body, {"Content-Type": f"application/{kind}"})
+        return line.getresponse().status
+    except (http.client.HTTPException, OSError):
+        return 0
+    finally:
+        line.close()
+
+
+def attack_http(deployment, honest):
+    """The same over HTTP."""
+    before, sent = deployment.relay_peak_mib(), 0
+    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+        for path, size in methods().items():
+            if RELAY not in path:
+                continue  # health is over gRPC alone
+            for body_size in {size, MOST_BYTES}:
+                bodies = [("proto", body) for body in hostile(body_size).values()]
+                bodies += [("json", body) for body in hostile_json(2 * body_size).values()]
+                for kind, body in bodies:
+                    posts = [pool.submit(post, deployment.relay_http, path, kind, body) for _ in range(AT_A_TIME)]
+                    statuses = {done.result() for done in posts}
+                    # Up to a thousand unknown fields may be a later version's: then the study is not found. Where the head
+                    # says that a body is too long, the connection may end before all of it is sent.
+                    refused = {400, 404, 429} | ({0} if body_size > size else set())
+                    assert statuses <= refused, f"{kind} to {path}: {statuses}"
+                    assert honest.is_alive(), f"{kind} to {path}: an honest call failed"
+                    grown = deployment.relay_peak_mib() - before
+                    assert grown < MOST_MORE_MIB, f"{kind} to {path}: the relay took {grown:.0f} MiB more"
+                    sent += AT_A_TIME
+    return sent, deployment.relay_peak_mib() - before
+
+
 def main():
     with Curator() as curator:
         deployment = Deployment(curator)
@@ -102,11 +154,13 @@ def main():
             honest = Honest(deployment.relay_address)
             honest.start()
             sent, grown = attack(deployment, honest)
+            sent_http, grown_http = attack_http(deployment, honest)
             assert honest.answers > 0, "no honest call was answered while hostile ones were read"
             honest.stop()
         finally:
             deployment.stop_relay()
-    print(f"{sent} hostile requests to every method of the relay: {grown:.0f} MiB more, {honest.answers} honest answers")
+    print(f"{sent} hostile requests to every method of the relay: {grown:.0f} MiB more; {sent_http} over HTTP: "
+          f"{grown_http:.0f} MiB more; {honest.answers} honest answers")
 
 
 main()
