@@ -188,6 +188,9 @@ typedef struct {
   size_t payload_size;
   int32_t
       sealed; /* through a relay: the payload is sealed, so that the curator alone can read it */
+  /* To whom: the key that trust in the curator began with, 32 bytes; NULL if the journal does not
+   * know it. */
+  const uint8_t* curator_key;
 } coppice_answer;
 
 /* Calls `answer` for each answer of this subject, oldest first: for showing the owner what was

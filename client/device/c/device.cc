@@ -164,7 +164,8 @@ coppice_answer AnswerOf(const JournalEntry& entry) {
                         .forgotten = entry.delivered ? 1 : 0,
                         .payload = nullptr,
                         .payload_size = sent.size(),
-                        .sealed = entry.sealed.has_value() ? 1 : 0};
+                        .sealed = entry.sealed.has_value() ? 1 : 0,
+                        .curator_key = entry.curator.has_value() ? entry.curator->data() : nullptr};
   if (!entry.delivered) answer.payload = reinterpret_cast<const uint8_t*>(sent.data());
   return answer;
 }

@@ -326,13 +326,16 @@ void AddAnswer(void* context, const coppice_answer* answer) {
     jbyteArray study = ToJava(env, answer->study);
     jbyteArray payload =
         answer->payload == nullptr ? nullptr : ToJava(env, answer->payload, answer->payload_size);
+    jbyteArray key =
+        answer->curator_key == nullptr ? nullptr : ToJava(env, answer->curator_key, 32);
     env->CallStaticVoidMethod(names.answer, names.answer_add, list.into, study,
                               static_cast<jlong>(answer->epsilon_nanos),
                               static_cast<jboolean>(answer->delivered != 0),
-                              static_cast<jboolean>(answer->sealed != 0), payload);
+                              static_cast<jboolean>(answer->sealed != 0), payload, key);
     Check(env);
     env->DeleteLocalRef(study);
     if (payload != nullptr) env->DeleteLocalRef(payload);
+    if (key != nullptr) env->DeleteLocalRef(key);
   } catch (...) {
     list.failed = true;
   }
@@ -553,7 +556,7 @@ void FindNames(JNIEnv* env) {
   };
   names.exception_of = of(names.exception, "of", "(I[B)" COPPICE_TYPE("CoppiceException"));
   names.call_of = of(names.call, "of", "([B[BJZ)" COPPICE_TYPE("Call"));
-  names.answer_add = of(names.answer, "add", "(Ljava/util/List;[BJZZ[B)V");
+  names.answer_add = of(names.answer, "add", "(Ljava/util/List;[BJZZ[B[B)V");
   names.outcome_of = of(names.outcome, "of", "(I[BZJJJJJI[B)" COPPICE_TYPE("Outcome"));
   names.state_init = Made(env, env->GetMethodID(names.state, "<init>", "(JJJJJZ)V"));
   names.on_review = Made(env, env->GetMethodID(visit, "onReview", "(J)Z"));

@@ -1,3 +1,4 @@
+import coppice.device.Answer;
 import coppice.device.Column;
 import coppice.device.CoppiceException;
 import coppice.device.Device;
@@ -11,6 +12,9 @@ import coppice.device.VisitOptions;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -35,6 +39,13 @@ public final class CallbackTest {
     return Device.open(new DeviceOptions(Paths.get(arguments[0], journal).toString()).curatorKey(key));
   }
 
+  /** What `coppice study key --pem` printed, as a pin: a key's last 32 bytes are the key itself. */
+  private static String pin() throws Exception {
+    String pem = new String(Files.readAllBytes(Paths.get(arguments[1])), StandardCharsets.UTF_8);
+    byte[] bytes = Base64.getMimeDecoder().decode(pem.replaceAll("-----[^-]*-----", ""));
+    return "ed25519:" + Base64.getEncoder().encodeToString(Arrays.copyOfRange(bytes, bytes.length - 32, bytes.length));
+  }
+
   private static HttpCarrier carrier() throws Exception {
     return HttpCarrier.to(arguments[2], Files.readAllBytes(Paths.get(arguments[3])));
   }
@@ -48,6 +59,9 @@ public final class CallbackTest {
       Outcome outcome = device.visit(visit(reader), carrier());
       check(outcome.isAnswered() && outcome.answeredNow() && outcome.delivered() == 1, journal + ": no answer");
       check(device.state().answers() == 1 && device.state().waiting() == 0, journal + ": the state");
+      Answer answer = device.history().get(0);
+      check(answer.study().equals(arguments[4]) && answer.delivered(), journal + ": the history");
+      check(answer.curator().equals(Optional.of(pin())), journal + ": to whom");
       for (Exception error : outcome.errors()) {
         check(!String.valueOf(error.getMessage()).contains(PLANTED), "a private value in a message");
       }

@@ -1,5 +1,6 @@
 package coppice.device;
 
+import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
 
@@ -10,19 +11,33 @@ public final class Answer {
   private final boolean delivered;
   private final boolean sealed;
   private final @Nullable byte[] payload;
+  private final @Nullable byte[] curatorKey;
 
-  private Answer(String study, long epsilonNanos, boolean delivered, boolean sealed, @Nullable byte[] payload) {
+  private Answer(
+      String study,
+      long epsilonNanos,
+      boolean delivered,
+      boolean sealed,
+      @Nullable byte[] payload,
+      @Nullable byte[] curatorKey) {
     this.study = study;
     this.epsilonNanos = epsilonNanos;
     this.delivered = delivered;
     this.sealed = sealed;
     this.payload = payload;
+    this.curatorKey = curatorKey;
   }
 
   /** For the native half. */
   static void add(
-      List<Answer> into, byte[] study, long epsilonNanos, boolean delivered, boolean sealed, @Nullable byte[] payload) {
-    into.add(new Answer(Text.of(study), epsilonNanos, delivered, sealed, payload));
+      List<Answer> into,
+      byte[] study,
+      long epsilonNanos,
+      boolean delivered,
+      boolean sealed,
+      @Nullable byte[] payload,
+      @Nullable byte[] curatorKey) {
+    into.add(new Answer(Text.of(study), epsilonNanos, delivered, sealed, payload, curatorKey));
   }
 
   public String study() {
@@ -32,6 +47,11 @@ public final class Answer {
   /** What it cost, in billionths. */
   public long epsilonNanos() {
     return epsilonNanos;
+  }
+
+  /** To whom: the key that trust in the curator began with, "ed25519:..."; empty if the journal does not know it. */
+  public Optional<String> curator() {
+    return Optional.ofNullable(curatorKey).map(key -> "ed25519:" + Base64.getEncoder().encodeToString(key));
   }
 
   /** Whether it is final: counted, refused for good, given up, or past the end of its deal. */
