@@ -483,6 +483,7 @@ SourceFile WriteJava(const std::vector<Field>& fields, const RowTypes& types) {
   const std::string type = StrCat(Pascal(Snake(types.name)), "Row");
   std::string text =
       StrCat(Lines(Heading(types), "// "),
+             types.package.empty() ? "" : StrCat("\npackage ", types.package, ";\n"),
              types.joined_by.empty()
                  ? "\nimport coppice.device.OwnColumn;\nimport java.util.Arrays;\nimport "
                    "java.util.LinkedHashMap;\nimport java.util.List;\nimport java.util.Map;\n"
@@ -509,6 +510,17 @@ SourceFile WriteJava(const std::vector<Field>& fields, const RowTypes& types) {
   }
   return {StrCat(type, ".java"),
           StrCat(text, "    return out;\n  }\n", JavaOwnColumns(fields, types), "}\n")};
+}
+
+// Words with dots between them; a compiler knows which words are none of a package's.
+bool IsJavaPackage(std::string_view text) {
+  for (const std::string_view word : StrSplit(text, '.')) {
+    const bool is_word =
+        !word.empty() && !IsAsciiDigit(word[0]) &&
+        std::all_of(word.begin(), word.end(), [](char c) { return IsAsciiAlnum(c) || c == '_'; });
+    if (!is_word) return false;
+  }
+  return true;
 }
 
 // ---- Python
@@ -566,6 +578,11 @@ std::vector<std::string> RowLanguages() { return {"c", "cpp", "ts", "java", "pyt
 
 StatusOr<SourceFile> GenerateRowTypes(const Schema& schema, const RowTypes& types,
                                       std::string_view language) {
+  if (!types.package.empty() && (language != "java" || !IsJavaPackage(types.package))) {
+    return InvalidArgumentError(
+        StrCat("a package is for Java alone, and is written as com.example.app; it is \"",
+               types.package, "\""));
+  }
   std::vector<Field> fields = FieldsOf(schema, types, language);
   if (language == "c") return CWriter(std::move(fields), types).Write();
   if (language == "cpp") return WriteCpp(fields, types);

@@ -5,7 +5,9 @@
 // generated schema as its own.
 //
 // Guarantee  a foreign name cannot break out of a string, a comment or an identifier.
-// Errors     InvalidArgument for a name that gives no identifier, and for an unknown language.
+// Errors     InvalidArgument for a name that gives no identifier, for an unknown language, and for
+// a
+//            package that is malformed or of another language than Java.
 // Threads    plain functions.
 
 #ifndef COPPICE_COMMON_EXPORT_ROW_TYPES_H_
@@ -28,6 +30,7 @@ struct RowTypes {
   std::string schema_sha256;  // which schema this is, in hexadecimal
   std::string schema_json;    // the schema as a file has it
   std::string joined_by{};    // the id that a study shows in the place of features; empty: none
+  std::string package{};      // of a Java class, such as "com.example.app"; empty: none
 };
 
 struct SourceFile {

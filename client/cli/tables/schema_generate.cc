@@ -23,7 +23,7 @@ namespace {
 struct GenerateFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string language, schema_file, study, name, output_dir;
+  std::string language, schema_file, study, name, package, output_dir;
   bool force = false;
 };
 
@@ -70,7 +70,8 @@ Status Generate(const GenerateFlags& flags) {
                                 {.name = flags.name.empty() ? found.name : flags.name,
                                  .schema_sha256 = sha256,
                                  .schema_json = text,
-                                 .joined_by = found.joined_by},
+                                 .joined_by = found.joined_by,
+                                 .package = flags.package},
                                 flags.language));
   const std::string path = StrCat(flags.output_dir, "/", source.name);
   const std::string record = StrCat(path, ".schema.json");
@@ -108,6 +109,8 @@ void AddGenerate(const Command& noun) {
       .Takes("DIR");
   verb.Add("--name", flags->name,
            "What the type is named after (default: the study's id, or the schema's file)")
+      .Takes("NAME");
+  verb.Add("--package", flags->package, "With --language java: the package of the class")
       .Takes("NAME");
   verb.AddSwitch("--force", flags->force, "Replace files that there are");
   AddOutputFlags(verb, flags->output);

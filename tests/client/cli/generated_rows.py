@@ -143,6 +143,13 @@ class GeneratedRows(unittest.TestCase):
                       f"{SOURCE}/client/jvm/java:.", "-d", ".", "Main.java", "PlainRow.java", "AwkwardRow.java")
         self.assertEqual(run("java", "-cp", self.folder, "Main").stdout.strip(), "{age=40.0, plan=0, label=stays}")
 
+    def test_java_packages(self):
+        self.assertEqual(self.generate("java", "plain", "--package", "com.example.app").returncode, 0)
+        self.assertIn("\npackage com.example.app;\n", (self.folder / "PlainRow.java").read_text(encoding="utf-8"))
+        for language, package in (("java", "com..app"), ("java", "com.1app"), ("java", "a;import b"), ("c", "com.example")):
+            done = self.generate(language, "plain", "--force", "--package", package)
+            self.assertEqual((done.returncode, "com.example.app" in done.stderr), (1, True), done.stderr)
+
     def test_typescript(self):
         if TSC is None or not pathlib.Path(TSC).exists():
             self.skipTest("there is no tsc: the console is not built here")

@@ -1,5 +1,6 @@
 // The C interface as a program uses it, and as one misuses it.
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -219,6 +220,22 @@ TEST_F(CDeviceTest, HistoryTellsTheOwnerWhatWasSpentOnWhat) {
   EXPECT_EQ(coppice_device_give_up(device_, "sample", &error_), COPPICE_OK);
   EXPECT_EQ(State().waiting, 0u);
   EXPECT_EQ(State().spent_epsilon_nanos, 2 * kNanos);
+}
+
+TEST_F(CDeviceTest, HistoryTellsTheOwnerToWhom) {
+  ASSERT_EQ(Open(), COPPICE_OK);
+  Visit();
+  PublicKey curator{};
+  ASSERT_EQ(coppice_device_history(
+                device_,
+                [](void* to, const coppice_answer* answer) {
+                  ASSERT_NE(answer->curator_key, nullptr);
+                  auto& key = *static_cast<PublicKey*>(to);
+                  std::copy_n(answer->curator_key, key.size(), key.begin());
+                },
+                &curator, &error_),
+            COPPICE_OK);
+  EXPECT_EQ(curator, key_);
 }
 
 TEST_F(CDeviceTest, ASubmissionTokenIsShown) {

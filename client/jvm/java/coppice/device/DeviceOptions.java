@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What the owner of a device agrees to, before any row is read. Whatever is not set has the library's default: epsilon 4
- * per report and 8 in all, 100 reports waiting, a journal of 256 kB, offers of 1 MiB, and a pinned key required.
+ * What the owner of a device agrees to, before any row is read. Whatever is not set is as the C interface has it, which
+ * caps all of it and requires a pinned key (coppice_device_options_init() in coppice_device.h).
  */
 public final class DeviceOptions {
   final String journal;

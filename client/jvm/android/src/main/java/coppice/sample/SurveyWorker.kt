@@ -1,4 +1,5 @@
 // A device in an Android app: one visit at a time, by WorkManager. Not compiled here, and not tested on a phone.
+// SurveyRow is what this writes: coppice schema generate --language java --package coppice.sample --schema survey.json ...
 package coppice.sample
 
 import android.content.Context
