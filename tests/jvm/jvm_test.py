@@ -205,11 +205,13 @@ class CuratorTest(DaemonsTest):
 
     def test_two_processes_have_one_journal(self):
         self.at.create("two")
-        with subprocess.Popen(self.at.device("two", "two"), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as first:
+        line = self.at.device("two", "two")
+        line.insert(1, "-Dwaits=true")
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as first:
             self.assertEqual(first.stdout.readline(), "open\n")
-            first.send_signal(signal.SIGSTOP)
             second = run(*self.at.device("two", "two"))
-            first.send_signal(signal.SIGCONT)
+            first.stdin.write("\n")
+            first.stdin.flush()
             self.assertIn("state 1 0", first.stdout.read())
         self.assertNotEqual(second.returncode, 0)
         self.assertIn("CoppiceException$Unavailable", second.stderr)

@@ -12,6 +12,8 @@ import java.nio.file.Paths;
  * A device that tells each step on its standard output, so that its parent can kill it there.
  *
  * <pre>KilledDevice JOURNAL CURATOR_KEY HOST:PORT CA_FILE STUDY [RELAY_KEY RELAY_TOKEN]</pre>
+ *
+ * With -Dwaits=true it waits for a byte on its standard input once its journal is open.
  */
 public final class KilledDevice {
   private KilledDevice() {}
@@ -49,6 +51,9 @@ public final class KilledDevice {
         });
     try (Device device = Device.open(options)) {
       tell("open");
+      if (Boolean.getBoolean("waits")) {
+        System.in.read();
+      }
       try (Visit visit = device.openVisit(visits)) {
         for (Call call = visit.next(); call != null; call = visit.next()) {
           if (call.waitMilliseconds() > 0) {
