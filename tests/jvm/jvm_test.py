@@ -267,6 +267,14 @@ class KillsTest(DaemonsTest):
         eventually(lambda: self.at.study("relayed")["accepted"] == CROWD + self.DEVICES, lambda: str(self.at.study("relayed")))
 
 
+# What the page says of a schema that has changed: the device declines, with its own columns declared.
+CHANGED = r"""
+sed 's/"max": 90/"max": 99/' survey.json > changed.json
+coppice study create --study changed --public public.csv --schema changed.json --epsilon 1
+java -Djava.library.path=build/release/jvm -cp $jar:classes SurveyDevice curator.pem localhost:8444 certs/ca.crt changed device.journal
+"""
+
+
 class PageTest(unittest.TestCase):
     """Runs the commands of docs/jvm.md, as they stand there, but for ports that are free and a daemon that ends."""
 
@@ -274,6 +282,7 @@ class PageTest(unittest.TestCase):
         page = (ROOT / "docs/jvm.md").read_text(encoding="utf-8")
         commands = "\n".join(block for block in re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
         self.assertIn("SurveyDevice", commands)
+        commands += CHANGED
         commands = re.sub(r"^deploy/build\.sh.*\n", "", commands, flags=re.MULTILINE)  # this is how it was built
         for written, free in (("8443", "0 --port-file port"), ("8444", "0")):
             commands = commands.replace(f"127.0.0.1:{written}", f"127.0.0.1:{free}")
@@ -291,6 +300,8 @@ class PageTest(unittest.TestCase):
         said = re.search(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL).group(1)
         self.assertIn(said, done.stdout)
         self.assertIn("opted out", done.stdout)
+        self.assertIn('"age"', done.stderr)
+        self.assertNotIn("answered changed", done.stdout)
 
 
 if __name__ == "__main__":
