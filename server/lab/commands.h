@@ -122,7 +122,7 @@ struct CurveFlags {
   std::vector<std::string> algorithms = {"auto"};
   std::vector<std::string> epsilons = {"0.1", "0.5", "1", "2", "4"};
   std::vector<uint64_t> devices;  // in local studies
-  std::string public_source;      // for local studies: a file, or a share of the rows
+  std::string public_source;      // for local studies and auto: a file, or a share of the rows
   std::string output_dir;         // empty: nothing is written
   bool force = false;
 };

@@ -45,6 +45,11 @@ bool HasStudies(const CurveFlags& flags) {
   return std::count(flags.algorithms.begin(), flags.algorithms.end(), kStudy) > 0;
 }
 
+// Whether the algorithm of this name, which is known, has a use for public rows.
+bool TakesPublicRows(const std::string& name) {
+  return name == kStudy || (*trainers::FindTrainer(name))->info().public_rows;
+}
+
 std::vector<Budget> BudgetsOf(const CurveFlags& flags) {
   std::vector<Budget> budgets;
   for (const std::string& text : flags.epsilons) budgets.push_back(*ParseCurveEpsilon(text));
@@ -54,8 +59,13 @@ std::vector<Budget> BudgetsOf(const CurveFlags& flags) {
 // Runs every algorithm at every epsilon, over the same splits.
 class CurveRuns {
  public:
-  CurveRuns(const CurveFlags& flags, const SchemaFile& file, RowSource rows)
-      : flags_(flags), file_(file), rows_(std::move(rows)), budgets_(BudgetsOf(flags)) {}
+  // `with_public` has the same rows, those of --public apart.
+  CurveRuns(const CurveFlags& flags, const SchemaFile& file, RowSource rows, RowSource with_public)
+      : flags_(flags),
+        file_(file),
+        rows_(std::move(rows)),
+        with_public_(std::move(with_public)),
+        budgets_(BudgetsOf(flags)) {}
 
   StatusOr<curves::Curve> Run() {
     COPPICE_RETURN_IF_ERROR(Begin());
@@ -105,16 +115,8 @@ class CurveRuns {
     if (curve_.numbers) {
       return InvalidArgumentError("--algorithm local: studies predict classes, not numbers");
     }
-    double share = 0;
-    if (!SimpleAtod(flags_.public_source, &share)) {
-      COPPICE_ASSIGN_OR_RETURN(public_rows_,
-                               ReadLabRows(flags_.public_source, file_, flags_.table));
-    } else if (!(share > 0 && share < 1)) {
-      return InvalidArgumentError("--public: a share must be above 0 and below 1");
-    }
-    public_share_ = share;
     const uint64_t most = *std::max_element(flags_.devices.begin(), flags_.devices.end());
-    return StudyRows(rows_, public_rows_, public_share_, most).status();
+    return StudyRows(with_public_, most).status();
   }
 
   std::function<void(uint32_t)> Progress() {
@@ -133,9 +135,10 @@ class CurveRuns {
     COPPICE_ASSIGN_OR_RETURN(const trainers::TrainOptions options,
                              TrainOptionsOf(*trainer, flags_.table, std::nullopt));
     const curves::Runs runs = RunsOf(flags_.table);
+    const RowSource& rows = TakesPublicRows(name) ? with_public_ : rows_;
     COPPICE_ASSIGN_OR_RETURN(
         curves::MeasuredSeries measured,
-        curves::MeasureSeries(*trainer, budgets_, options, SplitsOf(rows_), runs, Progress()));
+        curves::MeasureSeries(*trainer, budgets_, options, SplitsOf(rows), runs, Progress()));
     curve_.baseline = std::move(measured.baseline);
     curve_.majority_class = std::move(measured.majority_class);
     curve_.series.push_back(std::move(measured.series));
@@ -157,8 +160,7 @@ class CurveRuns {
   }
 
   Status RunStudies(uint64_t devices) {
-    COPPICE_ASSIGN_OR_RETURN(const RowSource rows,
-                             StudyRows(rows_, public_rows_, public_share_, devices));
+    COPPICE_ASSIGN_OR_RETURN(const RowSource rows, StudyRows(with_public_, devices));
     curves::CurveSeries series{.algorithm = kStudy,
                                .neighbours = "any two rows that a device may hold",
                                .devices = devices,
@@ -174,10 +176,8 @@ class CurveRuns {
 
   const CurveFlags& flags_;
   const SchemaFile& file_;
-  const RowSource rows_;
+  const RowSource rows_, with_public_;
   const std::vector<Budget> budgets_;
-  std::shared_ptr<const Table> public_rows_;
-  double public_share_ = 0;
   uint32_t done_ = 0, total_ = 0;  // repetitions
   curves::Curve curve_;
 };
@@ -250,9 +250,10 @@ void AddCurveFlags(const Command& command, CurveFlags& flags) {
            "of local studies: number of devices; several, separated by commas")
       .SplitAt(',')
       .InRange(uint64_t{1}, uint64_t{10'000'000'000});
-  command.Add("--public", flags.public_source,
-              "of local studies: a file of public rows, or the share of the training rows that is "
-              "public");
+  command.Add(
+      "--public", flags.public_source,
+      "public rows, for local studies, which need some, and for auto, which then starts from "
+      "them: a file, or the share of the rows to train on; other algorithms train on all rows");
   AddRunFlags(command, flags.table);
   command.Add("--output-dir", flags.output_dir,
               "folder for curve.svg, curve.html and curve.json; created if missing");
@@ -266,8 +267,13 @@ Status CheckCurveFlags(const CurveFlags& flags) {
   if (studies && (flags.devices.empty() || flags.public_source.empty())) {
     return InvalidArgumentError("--algorithm local needs --devices and --public");
   }
-  if (!studies && !(flags.devices.empty() && flags.public_source.empty())) {
-    return InvalidArgumentError("--devices and --public are for --algorithm local");
+  if (!studies && !flags.devices.empty()) {
+    return InvalidArgumentError("--devices is for --algorithm local");
+  }
+  if (!flags.public_source.empty() &&
+      std::none_of(flags.algorithms.begin(), flags.algorithms.end(), TakesPublicRows)) {
+    return InvalidArgumentError(
+        "--public: none of these algorithms has a use for public rows; auto has");
   }
   if (studies && flags.table.unlabelled) {
     return InvalidArgumentError("--unlabelled is not for --algorithm local");
@@ -284,9 +290,15 @@ Status CheckCurveFlags(const CurveFlags& flags) {
 Status RunCurve(const CurveFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.table.schema_file));
   COPPICE_ASSIGN_OR_RETURN(RowSource rows, ResolveTableRows(flags.table));
+  RowSource with_public = rows;
+  if (!flags.public_source.empty()) {
+    CentralFlags table = flags.table;
+    table.public_source = flags.public_source;
+    COPPICE_ASSIGN_OR_RETURN(with_public, ResolveTableRows(table));
+  }
   if (!flags.output_dir.empty()) COPPICE_RETURN_IF_ERROR(PrepareFolder(flags));
   COPPICE_ASSIGN_OR_RETURN(const curves::Curve curve,
-                           CurveRuns(flags, file, std::move(rows)).Run());
+                           CurveRuns(flags, file, std::move(rows), std::move(with_public)).Run());
   PrintCurve(curve, flags.table.json);
   if (!std::cout.flush()) {
     return UnavailableError("the curve could not be written to stdout");

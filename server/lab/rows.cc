@@ -77,35 +77,33 @@ size_t ShareOf(double share, size_t rows) {
   return static_cast<size_t>(std::ceil(share * static_cast<double>(rows)));
 }
 
-// The public rows are given, or the first `taken` of a random order; `devices` private ones follow.
-RowSource Divided(RowSource source, std::shared_ptr<const Table> public_rows, size_t taken,
-                  size_t devices) {
+// Of a random order the first `taken` rows become public, and `kept` private ones follow. Without
+// `taken` the public rows stay as they are.
+RowSource Divided(RowSource source, size_t taken, size_t kept) {
   return [=, source = std::move(source)](uint64_t seed) {
     LabRows rows = source(seed);
     PublicRandom random(seed, 3);
     const std::vector<size_t> order = Permutation(rows.private_rows->num_rows(), random);
     const absl::Span<const size_t> indices(order);
-    rows.public_rows =
-        public_rows != nullptr
-            ? public_rows
-            : std::make_shared<const Table>(rows.private_rows->Select(indices.first(taken)));
+    if (taken > 0) {
+      rows.public_rows =
+          std::make_shared<const Table>(rows.private_rows->Select(indices.first(taken)));
+    }
     rows.private_rows =
-        std::make_shared<const Table>(rows.private_rows->Select(indices.subspan(taken, devices)));
+        std::make_shared<const Table>(rows.private_rows->Select(indices.subspan(taken, kept)));
     return rows;
   };
 }
 
 }  // namespace
 
-StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> public_rows,
-                              double public_share, uint64_t devices) {
+StatusOr<RowSource> StudyRows(RowSource source, uint64_t devices) {
   const size_t all = source(0).private_rows->num_rows();
-  const size_t taken = public_rows != nullptr ? 0 : ShareOf(public_share, all);
-  if (devices > all - taken) {
+  if (devices > all) {
     return InvalidArgumentError(StrCat(devices, " devices need as many rows, but there are only ",
-                                       all - taken, " to train on that are not public"));
+                                       all, " to train on that are not public"));
   }
-  return Divided(std::move(source), std::move(public_rows), taken, devices);
+  return Divided(std::move(source), 0, devices);
 }
 
 StatusOr<RowSource> WithPublicRows(RowSource rows, size_t taken) {
@@ -114,7 +112,7 @@ StatusOr<RowSource> WithPublicRows(RowSource rows, size_t taken) {
     return InvalidArgumentError(StrCat("the ", all, " rows to train on cannot be divided into ",
                                        taken, " public ones and private ones"));
   }
-  return Divided(std::move(rows), nullptr, taken, all - taken);
+  return Divided(std::move(rows), taken, all - taken);
 }
 
 StatusOr<RowSource> WithPublicShare(RowSource rows, double share) {

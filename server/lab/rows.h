@@ -48,11 +48,9 @@ struct SplitOptions {
 // InvalidArgument unless every part gets a row.
 StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOptions& options);
 
-// Turns `rows` into the rows of a study with `devices`: it divides the training rows, and keeps the
-// test rows. The public rows are `public_rows`, or `public_share` of the training rows if that is
-// null. InvalidArgument unless there are enough rows.
-StatusOr<RowSource> StudyRows(RowSource rows, std::shared_ptr<const Table> public_rows,
-                              double public_share, uint64_t devices);
+// Draws `devices` of the private rows at random; public and test rows stay. InvalidArgument if
+// there are fewer.
+StatusOr<RowSource> StudyRows(RowSource rows, uint64_t devices);
 
 // Makes some of the private rows public, drawn at random, and takes them away from the private
 // ones: so many of them, or a share, rounded up. InvalidArgument unless both parts get a row.

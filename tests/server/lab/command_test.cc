@@ -417,10 +417,7 @@ TEST(LabCommandTest, StudiesOfNumbersCorrectThePublicPredictor) {
     EXPECT_LT(report["public_only"]["rmse"]["mean"], 1.5) << features;
     EXPECT_EQ(local(" --estimator pooled --public-features " + features)["split_rule"], "hybrid");
   }
-  EXPECT_EQ(Lab("local --epsilon 4 --estimator prune --data " + (folder / "rows.csv").string() +
-                " --schema " + (folder / "schema.json").string() + " 2>/dev/null")
-                .exit_code,
-            2);
+  EXPECT_EQ(Lab("local --epsilon 4 --estimator prune" + table + " 2>/dev/null").exit_code, 2);
 }
 
 TEST(LabCommandTest, HelpAndVersionAreDone) {

@@ -116,6 +116,20 @@ TEST_F(CurveCommandTest, StudiesAreOnTheSameCurve) {
             0);
 }
 
+// auto starts from the public rows, and spe, which cannot, has all rows to train on.
+TEST_F(CurveCommandTest, TrainersStartFromPublicRowsIfTheyCan) {
+  const auto accuracy = [&](const std::string& flags) {
+    const std::vector<json> lines =
+        Lines(Curve("--algorithm auto,spe --epsilon 0.01 --repeats 4 --json " + flags).out);
+    return lines.size() == 2
+               ? std::pair<double, double>{lines[0]["accuracy"]["mean"], lines[1]["epsilon"]}
+               : std::pair<double, double>{};
+  };
+  const auto alone = accuracy(""), with_public = accuracy("--public 0.3");
+  EXPECT_EQ(alone.second, 0.01);
+  EXPECT_GT(with_public.first, alone.first + 0.03) << "at this epsilon nothing is learnt otherwise";
+}
+
 TEST_F(CurveCommandTest, MoreDevicesThanRowsAreRefusedBeforeAnyRun) {
   const Outcome run =
       Curve("--algorithm local --devices 2000 --public 0.1 --epsilon 4 --output-dir " +
@@ -151,6 +165,8 @@ TEST_F(CurveCommandTest, WritesItsFilesWholeAndOnlyOnce) {
 TEST_F(CurveCommandTest, FlagsThatDoNotGoTogetherAreWrongUsage) {
   EXPECT_EQ(Curve("--algorithm local").exit_code, 2);
   EXPECT_EQ(Curve("--devices 10 --public 0.1").exit_code, 2);
+  EXPECT_EQ(Curve("--algorithm spe --public 0.1").exit_code, 2);
+  EXPECT_EQ(Curve("--public 1.5").exit_code, 1);
   EXPECT_EQ(Curve("--algorithm spe,logistic --set depth=3").exit_code, 2);
   EXPECT_EQ(Curve("--force").exit_code, 2);
   EXPECT_EQ(Curve("--algorithm nonsense").exit_code, 2);
