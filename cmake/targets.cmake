@@ -44,7 +44,7 @@ set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} device/c)
 # sanitizer: in the others a build would spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS
   privacy ldp model table predictor terms wire/proto lab curator/partition curator/estimation curator relay/epoch trainers/core
-  trainers)
+  trainers/evaluation trainers)
 
 # Rooms in which a program spends its time: mechanisms, trees, estimators, trainers, and the way of a report from its bytes to
 # a sum, and of a row from the store to a trainer. A release optimizes these by -O2 (trainers by -O3), and everything else by -Og: what waits for
@@ -52,7 +52,7 @@ set(COPPICE_COMPUTING_ROOMS
 # compile. The lab's own code tells these rooms what to do.
 set(COPPICE_HOT_ROOMS
   base privacy ldp schema model terms wire evaluation table predictor curator/partition curator/estimation curator datasets trainers/core
-  trainers/curves trainers research)
+  trainers/curves trainers/evaluation trainers research)
 
 # Fuzz targets (tests/fuzz) need clang, and the address sanitizer to find what they break. They are guided by coverage
 # of the rooms that parse bytes from outside.
