@@ -26,12 +26,21 @@ inline constexpr EntryRange kNoEntries{.max = 0};
 struct Account {
   std::string dataset;
   BudgetCap cap;
-  Cost spent;  // reserved and not returned
-  RemainingBudget left;
+  Cost spent;            // reserved and not returned, for the training rows
+  RemainingBudget left;  // of the training account
+  Cost reserve_spent{};  // the same of the reserve, where there is one
+  RemainingBudget reserve_left{};
   uint64_t num_entries = 0;            // of the whole ledger
   std::vector<LedgerEntry> entries{};  // the requested ones, in order
   Sha256Digest head{};                 // the last entry's hash
   LedgerHold hold{};                   // closed: nothing is left; unconfirmed: no hashes are shown
+};
+
+// What is charged, and on whose behalf.
+struct Charge {
+  std::string job;
+  AccountKind account = AccountKind::kTraining;
+  bool is_evaluation = false;
 };
 
 struct Quote {

@@ -26,6 +26,9 @@ struct LedgerEntry {
   EntryKind kind = EntryKind::kOpen;
   int64_t unix_seconds = 0;
   std::string job{};  // empty for kOpen and kWriteOff
+  // Of a job's entries; those that end it are charged nothing, and name the account that was.
+  AccountKind account = AccountKind::kTraining;
+  bool is_evaluation = false;  // `job` is the id of an evaluation
   // kReserve: the charge. kSettle: the cost of the releases made. kReturn: the refund. kWriteOff:
   // the charges whose entries were lost.
   Cost cost{};
@@ -48,7 +51,8 @@ struct LedgerHold {
 
 // Guarantee  entries are only added, and only in a permitted order: the cap first and once; for
 //            each job one reservation that fits the cap, then at most one end, which settles or
-//            returns it. A write-off stays within the cap. So what is spent never passes the cap.
+//            returns it. A write-off stays within the cap. So what is spent never passes the cap,
+//            in either account. An evaluation is a job here.
 // Errors     those of Ledger, in ledger.h.
 // Threads    one writer, which alone may call Check() while others read; see ledger.h.
 class AccountBook {
@@ -61,9 +65,9 @@ class AccountBook {
   const BudgetCap& cap() const { return cap_; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }
   // The amounts that were reserved and not returned, plus those written off.
-  const Cost& spent() const { return spent_; }
+  const Spending& spent() const { return spent_; }
   // What spent() will be after `entry`, which Check() must have allowed, is added.
-  Cost SpentAfter(const LedgerEntry& entry) const;
+  Spending SpentAfter(const LedgerEntry& entry) const;
   uint64_t next_sequence() const { return entries_.size(); }
   // The hash of the last entry; zeros if there is none.
   Sha256Digest head() const { return entries_.empty() ? Sha256Digest{} : entries_.back().hash; }
@@ -71,6 +75,8 @@ class AccountBook {
   // Returns what `job` was charged; FailedPrecondition unless it has a reservation that is neither
   // settled nor returned.
   StatusOr<Cost> ReservedFor(std::string_view job) const;
+  // The entry that charged the job; null if there is none.
+  const LedgerEntry* ChargeOf(std::string_view job) const;
 
   // OK if `entry` may come next. Its hash is not checked.
   Status Check(const LedgerEntry& entry) const;
@@ -80,17 +86,20 @@ class AccountBook {
  private:
   struct Job {
     Cost reserved;
+    AccountKind account = AccountKind::kTraining;
+    uint64_t sequence = 0;  // of the charge
     EntryKind last = EntryKind::kReserve;
   };
 
   Status CheckReserve(const LedgerEntry& entry) const;
+  Status CheckWriteOff(const LedgerEntry& entry) const;
 
   std::string dataset_;
   BudgetCap cap_;
   std::vector<LedgerEntry> entries_;
   StringMap<Job> jobs_;
-  Cost written_off_;
-  Cost spent_;
+  Spending written_off_;
+  Spending spent_;
 };
 
 }  // namespace coppice::ledger

@@ -109,6 +109,9 @@ Status Validate(const BudgetCap& cap) {
   if (cap.delta_atto >= kDeltaOne) {
     return InvalidArgumentError("delta must be below 1: at 1 nothing would be private");
   }
+  if (cap.reserve_millionths >= kMillion) {
+    return InvalidArgumentError("reserve: must be below 1: some rows must be left for training");
+  }
   if (cap.composition == Composition::kBasic) return OkStatus();
   if (cap.delta_atto == 0) {
     return InvalidArgumentError(
@@ -128,6 +131,31 @@ Cost Plus(const Cost& a, const Cost& b) {
           .delta_atto = SaturatingAdd(a.delta_atto, b.delta_atto),
           .rho_pico = SaturatingAdd(a.rho_pico, b.rho_pico)};
 }
+
+std::string_view AccountName(AccountKind account) {
+  switch (account) {
+    case AccountKind::kReserve:
+      return "reserve";
+    case AccountKind::kBoth:
+      return "both";
+    case AccountKind::kTraining:
+      break;
+  }
+  return "training";
+}
+
+Spending PlusCharge(const Spending& spent, AccountKind account, const Cost& cost) {
+  Spending after = spent;
+  if (Charges(account, AccountKind::kTraining)) after.training = Plus(spent.training, cost);
+  if (Charges(account, AccountKind::kReserve)) after.reserve = Plus(spent.reserve, cost);
+  return after;
+}
+
+Spending PlusEach(const Spending& a, const Spending& b) {
+  return {.training = Plus(a.training, b.training), .reserve = Plus(a.reserve, b.reserve)};
+}
+
+Cost TotalOf(const Spending& spent) { return Plus(spent.training, spent.reserve); }
 
 Cost Max(const Cost& a, const Cost& b) {
   return {.epsilon_nanos = std::max(a.epsilon_nanos, b.epsilon_nanos),
@@ -168,6 +196,11 @@ Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost)
   return charged;
 }
 
+Spending ClampToRemaining(const BudgetCap& cap, const Spending& spent, const Cost& lost) {
+  return {.training = ClampToRemaining(cap, spent.training, lost),
+          .reserve = cap.has_reserve() ? ClampToRemaining(cap, spent.reserve, lost) : Cost()};
+}
+
 uint64_t RhoCap(const BudgetCap& cap) {
   const StatusOr<Budget> epsilon = Budget::FromNanos(cap.epsilon_nanos);
   if (!epsilon.ok() || cap.delta_atto == 0) return 0;
@@ -195,6 +228,16 @@ Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more) {
                         ? all.epsilon_nanos <= cap.epsilon_nanos && all.delta_atto <= cap.delta_atto
                         : all.rho_pico <= RhoCap(cap);
   return fits ? OkStatus() : DoesNotFit(cap, spent, more);
+}
+
+Status CheckFits(const BudgetCap& cap, const Spending& spent, AccountKind account,
+                 const Cost& more) {
+  if (Charges(account, AccountKind::kReserve)) {
+    if (!cap.has_reserve()) return InvalidArgumentError("the dataset has no reserve to charge");
+    COPPICE_RETURN_IF_ERROR(CheckFits(cap, spent.reserve, more));
+  }
+  return Charges(account, AccountKind::kTraining) ? CheckFits(cap, spent.training, more)
+                                                  : OkStatus();
 }
 
 RemainingBudget RemainingAfter(const BudgetCap& cap, const Cost& spent) {

@@ -1,5 +1,11 @@
 // Computes what a job costs and whether it fits the budget of a dataset: whole numbers, no store.
 //
+// A dataset may keep a part of its rows as a reserve. Then it has two accounts under one cap: what
+// reads the training rows is charged to one, what reads the reserve to the other, and what reads
+// both, or may have, to both. Every row is in one of the two parts, by a coin of its own, so the
+// promise to each is that of the account that its part is charged to
+// (docs/research/mechanisms.md#two-accounts).
+//
 // Units      epsilon in billionths, delta in 1e-18, rho in 1e-12. Epsilons here are sums; rho is
 //            for zero-concentrated privacy, where a pure epsilon-DP release is epsilon^2/2-zCDP.
 // Guarantee  costs are exact or rounded up, caps are rounded down; no sum wraps around. While costs
@@ -43,12 +49,19 @@ struct BudgetCap {
   uint64_t delta_atto = 0;  // in 1e-18
   Composition composition = Composition::kBasic;
   Neighbours neighbours = Neighbours::kAddOrRemoveRow;
+  // The share of rows, in millionths, that training never reads, and that have an account of their
+  // own under the same cap; 0: there is one account.
+  uint32_t reserve_millionths = 0;
 
+  bool has_reserve() const { return reserve_millionths > 0; }
   friend bool operator==(const BudgetCap&, const BudgetCap&) = default;
 };
 
-// InvalidArgument unless Budget accepts the epsilon and delta is below 1. Under zcdp, delta must
-// also be above 0, and large enough with epsilon that some release fits.
+inline constexpr uint32_t kMillion = 1'000'000;
+
+// InvalidArgument unless Budget accepts the epsilon, delta is below 1, and the reserve is a part of
+// the rows. Under zcdp, delta must also be above 0, and large enough with epsilon that some release
+// fits.
 Status Validate(const BudgetCap& cap);
 
 struct Cost {
@@ -67,6 +80,26 @@ inline uint64_t SaturatingSubtract(uint64_t whole, uint64_t part) {
 
 // Adds field by field, saturating at UINT64_MAX.
 Cost Plus(const Cost& a, const Cost& b);
+// What was charged to each account. Without a reserve all is charged to training.
+struct Spending {
+  Cost training{};
+  Cost reserve{};
+
+  friend bool operator==(const Spending&, const Spending&) = default;
+};
+
+// Which rows a charge is for. These numbers are stable: records hold them.
+enum class AccountKind : uint8_t { kTraining = 1, kReserve = 2, kBoth = 3 };
+std::string_view AccountName(AccountKind account);  // "training", "reserve", "both"
+inline bool Charges(AccountKind charged, AccountKind account) {
+  return charged == account || charged == AccountKind::kBoth;
+}
+// What is spent once `cost` is charged to `account`.
+Spending PlusCharge(const Spending& spent, AccountKind account, const Cost& cost);
+Spending PlusEach(const Spending& a, const Spending& b);
+// The sum over both accounts: no less than either.
+Cost TotalOf(const Spending& spent);
+
 // The larger value of each field.
 Cost Max(const Cost& a, const Cost& b);
 
@@ -83,6 +116,9 @@ StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t
 
 // Returns `lost`, or as much of it as `cap` has left after `spent`.
 Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost);
+// Nobody knows which account lost charges were of, so each is charged all of them, as far as it has
+// room: what each is charged.
+Spending ClampToRemaining(const BudgetCap& cap, const Spending& spent, const Cost& lost);
 
 // Returns the largest rho, in 1e-12 and rounded down, for which rho-zCDP is known to imply
 // (epsilon, delta)-DP. 0 without a delta.
@@ -91,6 +127,10 @@ uint64_t RhoCap(const BudgetCap& cap);
 // OK if `more` may be spent after `spent`. ResourceExhausted says what is left and what was asked.
 // InvalidArgument, under zcdp, for a cost with a delta whose rho is not known.
 Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more);
+// The same for a charge to one account, or to both; InvalidArgument for a charge to a reserve that
+// there is not.
+Status CheckFits(const BudgetCap& cap, const Spending& spent, AccountKind account,
+                 const Cost& more);
 
 // Whether a job that reserved `reserved` may have made releases that cost `made`.
 bool Covers(const BudgetCap& cap, const Cost& reserved, const Cost& made);

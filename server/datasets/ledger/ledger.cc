@@ -152,12 +152,14 @@ Status Ledger::OpenAccount(std::string_view dataset, const BudgetCap& cap,
   return Write(AccountBook(std::string(dataset), cap), {.kind = EntryKind::kOpen}, std::move(with));
 }
 
-Status Ledger::Reserve(std::string_view dataset, std::string_view job,
+Status Ledger::Reserve(std::string_view dataset, const Charge& charge,
                        absl::Span<const Release> planned, storage::StoreBatch with) {
   COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(planned));
   return Add(dataset,
              {.kind = EntryKind::kReserve,
-              .job = std::string(job),
+              .job = charge.job,
+              .account = charge.account,
+              .is_evaluation = charge.is_evaluation,
               .cost = cost,
               .releases = {planned.begin(), planned.end()}},
              std::move(with));
@@ -205,10 +207,12 @@ Status Ledger::WriteOff(std::string_view dataset, uint64_t epsilon_nanos, uint64
         StrCat("the ledger of dataset \"", dataset, "\" is not on hold: none of it is lost"));
   }
   COPPICE_ASSIGN_OR_RETURN(const Cost lost, LossOf(book->cap(), hold, epsilon_nanos, delta_atto));
-  return Write(
-      *book,
-      {.kind = EntryKind::kWriteOff, .cost = ClampToRemaining(book->cap(), book->spent(), lost)},
-      storage::StoreBatch());
+  const Spending charged = ClampToRemaining(book->cap(), book->spent(), lost);
+  return Write(*book,
+               {.kind = EntryKind::kWriteOff,
+                .account = book->cap().has_reserve() ? AccountKind::kBoth : AccountKind::kTraining,
+                .cost = Max(charged.training, charged.reserve)},
+               storage::StoreBatch());
 }
 
 std::map<std::string, Cost> Ledger::LostAccounts() const {
@@ -241,12 +245,17 @@ StatusOr<Account> Ledger::Get(std::string_view dataset, const EntryRange& entrie
   if (it == books_.end()) return NoAccount(dataset);
   const AccountBook& book = it->second;
   const LedgerHold hold = HoldIn(dataset);
+  const auto left_after = [&](const Cost& spent) {
+    return hold.reason == HoldReason::kClosed ? RemainingBudget()
+                                              : RemainingAfter(book.cap(), spent);
+  };
   Account account{.dataset = book.dataset(),
                   .cap = book.cap(),
-                  .spent = book.spent(),
-                  .left = hold.reason == HoldReason::kClosed
-                              ? RemainingBudget()
-                              : RemainingAfter(book.cap(), book.spent()),
+                  .spent = book.spent().training,
+                  .left = left_after(book.spent().training),
+                  .reserve_spent = book.spent().reserve,
+                  .reserve_left = book.cap().has_reserve() ? left_after(book.spent().reserve)
+                                                           : RemainingBudget(),
                   .num_entries = book.entries().size(),
                   .entries = EntriesIn(book.entries(), entries),
                   .head = book.head(),
@@ -254,26 +263,28 @@ StatusOr<Account> Ledger::Get(std::string_view dataset, const EntryRange& entrie
   return hold.reason == HoldReason::kUnconfirmed ? WithoutHashes(std::move(account)) : account;
 }
 
-StatusOr<Quote> Ledger::Preview(std::string_view dataset, absl::Span<const Release> planned) const {
+StatusOr<Quote> Ledger::Preview(std::string_view dataset, absl::Span<const Release> planned,
+                                AccountKind account) const {
   COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(planned));
   BudgetCap cap;
-  Cost spent;
+  Spending all_spent;
   LedgerHold hold;
   {
     const MutexLock lock(books_mutex_);
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
     cap = it->second.cap();
-    spent = it->second.spent();
+    all_spent = it->second.spent();
     hold = HoldIn(dataset);
   }
+  const Cost& spent = account == AccountKind::kReserve ? all_spent.reserve : all_spent.training;
   if (hold.reason != HoldReason::kNone) {
     return Quote{.cost = cost,
                  .fits = HoldError(dataset, hold),
                  .left = hold.reason == HoldReason::kClosed ? RemainingBudget()
                                                             : RemainingAfter(cap, spent)};
   }
-  Status fits = CheckFits(cap, spent, cost);
+  Status fits = CheckFits(cap, all_spent, account, cost);
   const RemainingBudget left = RemainingAfter(cap, fits.ok() ? Plus(spent, cost) : spent);
   return Quote{.cost = cost, .fits = std::move(fits), .left = left};
 }
@@ -312,6 +323,11 @@ Status Ledger::Add(std::string_view dataset, LedgerEntry entry, storage::StoreBa
   }
   if (entry.kind == EntryKind::kReturn) {
     COPPICE_ASSIGN_OR_RETURN(entry.cost, book->ReservedFor(entry.job));
+  }
+  if (const LedgerEntry* const charge = book->ChargeOf(entry.job);
+      charge != nullptr && entry.kind != EntryKind::kReserve) {
+    entry.account = charge->account;
+    entry.is_evaluation = charge->is_evaluation;
   }
   return Write(*book, std::move(entry), std::move(with));
 }
@@ -367,7 +383,7 @@ Status Ledger::Note(const AccountBook& book, const LedgerEntry& entry) {
   return journal_->Append({.dataset = book.dataset(),
                            .entries = book.entries().size() + 1,
                            .head = entry.hash,
-                           .spent = book.SpentAfter(entry)});
+                           .spent = TotalOf(book.SpentAfter(entry))});
 }
 
 void Ledger::Show(const AccountBook& book, LedgerEntry entry) {

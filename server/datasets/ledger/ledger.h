@@ -76,6 +76,12 @@ class Ledger {
   // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound if the
   // dataset has no account. FailedPrecondition while the ledger is on hold.
   Status Reserve(std::string_view dataset, std::string_view job, absl::Span<const Release> planned,
+                 storage::StoreBatch with) {
+    return Reserve(dataset, Charge{.job = std::string(job)}, planned, std::move(with));
+  }
+  // The same for a charge to another account, or of an evaluation. InvalidArgument also for a
+  // charge to a reserve that there is not.
+  Status Reserve(std::string_view dataset, const Charge& charge, absl::Span<const Release> planned,
                  storage::StoreBatch with);
   // The reserved amount stays charged even if `made` costs less. Internal if `made` costs more:
   // nothing is written, the reservation stays, and the job's result must not be shown.
@@ -91,9 +97,10 @@ class Ledger {
   Status Confirm(std::string_view dataset, const Sha256Digest& head);
 
   // Charges what lost entries had charged, at most what is left of the cap, and ends the hold in
-  // the same write. Two zeros mean the journal's amount, which is also the minimum: InvalidArgument
-  // for less, or if no journal has an amount. FailedPrecondition for a closed ledger, and without a
-  // hold, so that a repeated call charges nothing.
+  // the same write. With a reserve, both accounts are charged. Two zeros mean the journal's amount,
+  // which is also the minimum: InvalidArgument for less, or if no journal has an amount.
+  // FailedPrecondition for a closed ledger, and without a hold, so that a repeated call charges
+  // nothing.
   Status WriteOff(std::string_view dataset, uint64_t epsilon_nanos, uint64_t delta_atto);
 
   // The datasets that only the journal knows, and the amount that each had spent.
@@ -106,7 +113,8 @@ class Ledger {
   // Returns the cap alone.
   StatusOr<BudgetCap> CapOf(std::string_view dataset) const;
   // Returns what a job would cost. Reserves nothing.
-  StatusOr<Quote> Preview(std::string_view dataset, absl::Span<const Release> planned) const;
+  StatusOr<Quote> Preview(std::string_view dataset, absl::Span<const Release> planned,
+                          AccountKind account = AccountKind::kTraining) const;
 
  private:
   Ledger(storage::Store& store, std::function<int64_t()> clock, SpendingJournal* journal,

@@ -22,6 +22,9 @@ static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RES
 static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLED);
 static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURNED);
 static_assert(static_cast<int>(EntryKind::kWriteOff) == v1::LEDGER_ENTRY_KIND_WRITTEN_OFF);
+static_assert(static_cast<int>(AccountKind::kTraining) == v1::ACCOUNT_KIND_TRAINING);
+static_assert(static_cast<int>(AccountKind::kReserve) == v1::ACCOUNT_KIND_RESERVE);
+static_assert(static_cast<int>(AccountKind::kBoth) == v1::ACCOUNT_KIND_BOTH);
 static_assert(static_cast<int>(HoldReason::kUnconfirmed) == v1::LEDGER_HOLD_UNCONFIRMED);
 static_assert(static_cast<int>(HoldReason::kClosed) == v1::LEDGER_HOLD_CLOSED);
 static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) == v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
@@ -58,6 +61,7 @@ v1::BudgetCap ToProto(const BudgetCap& cap) {
   proto.set_delta_atto(cap.delta_atto);
   proto.set_composition(static_cast<v1::Composition>(cap.composition));
   proto.set_neighbours(static_cast<v1::Neighbours>(cap.neighbours));
+  proto.set_reserve_millionths(cap.reserve_millionths);
   return proto;
 }
 
@@ -71,7 +75,8 @@ StatusOr<BudgetCap> CapOf(std::string_view key, const v1::LedgerRecord& record) 
   return BudgetCap{.epsilon_nanos = cap.epsilon_nanos(),
                    .delta_atto = cap.delta_atto(),
                    .composition = static_cast<Composition>(cap.composition()),
-                   .neighbours = static_cast<Neighbours>(cap.neighbours())};
+                   .neighbours = static_cast<Neighbours>(cap.neighbours()),
+                   .reserve_millionths = cap.reserve_millionths()};
 }
 
 StatusOr<v1::LedgerRecord> Parse(std::string_view key, std::string_view value) {
@@ -93,6 +98,10 @@ LedgerEntry ToEntry(const v1::LedgerRecord& record, std::string_view value) {
                     .kind = static_cast<EntryKind>(record.kind()),
                     .unix_seconds = record.unix_seconds(),
                     .job = record.job(),
+                    .account = record.account() == v1::ACCOUNT_KIND_UNSPECIFIED
+                                   ? AccountKind::kTraining
+                                   : static_cast<AccountKind>(record.account()),
+                    .is_evaluation = record.is_evaluation(),
                     .cost = ParseCost(record.cost()),
                     .releases = ParseReleases(record.releases())};
   std::copy_n(value.begin(), kHashBytes, entry.hash.begin());
@@ -114,6 +123,7 @@ StatusOr<LedgerEntry> EntryOf(std::string_view key, std::string_view value,
       record.kind() > v1::LEDGER_ENTRY_KIND_WRITTEN_OFF) {
     return Corrupt(key, "is of an unknown kind");
   }
+  if (!v1::AccountKind_IsValid(record.account())) return Corrupt(key, "is of an unknown account");
   return ToEntry(record, value);
 }
 
@@ -132,6 +142,10 @@ std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry) {
   record.set_unix_seconds(entry.unix_seconds);
   if (entry.kind == EntryKind::kOpen) *record.mutable_cap() = ToProto(book.cap());
   record.set_job(entry.job);
+  if (entry.account != AccountKind::kTraining) {
+    record.set_account(static_cast<v1::AccountKind>(entry.account));
+  }
+  record.set_is_evaluation(entry.is_evaluation);
   if (entry.cost != Cost()) *record.mutable_cost() = ToProto(entry.cost);
   for (const Release& release : entry.releases) *record.add_releases() = ToProto(release);
   const std::string bytes = record.SerializeAsString();

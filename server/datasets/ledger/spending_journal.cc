@@ -249,7 +249,7 @@ SpendingLine LineOf(const AccountBook& book) {
   return {.dataset = book.dataset(),
           .entries = book.entries().size(),
           .head = book.head(),
-          .spent = book.spent()};
+          .spent = TotalOf(book.spent())};
 }
 
 Cost HighestSpent(absl::Span<const SpendingLine> lines) {

@@ -23,6 +23,7 @@ struct SpendingLine {
   std::string dataset;
   uint64_t entries = 0;  // of the dataset's ledger; 0: its name was freed
   Sha256Digest head{};   // the last entry's hash
+  // Of both accounts together: what is lost is charged to each of them, whichever it was of.
   Cost spent{};
 
   friend bool operator==(const SpendingLine&, const SpendingLine&) = default;

@@ -82,7 +82,10 @@ StatusOr<AuditEvent> EntryEvent(std::string_view key, std::string_view value, st
   COPPICE_ASSIGN_OR_RETURN(const v1::LedgerRecord record,
                            storage::ParseRecord<v1::LedgerRecord>(key, value.substr(kHashBytes)));
   AuditEvent event = NewEvent(actor, ActionOf(record), record.dataset());
-  if (!record.job().empty()) event.entry.set_related(StrCat("jobs/", record.job()));
+  if (!record.job().empty()) {
+    event.entry.set_related(
+        StrCat(record.is_evaluation() ? "evaluations/" : "jobs/", record.job()));
+  }
   event.entry.set_ledger_link(EntryLink(salt, record.dataset(), value));
   // The final cost of a job's releases may follow from private rows; its charge does not.
   const bool is_end = record.kind() == v1::LEDGER_ENTRY_KIND_SETTLED;

@@ -1,6 +1,6 @@
-// The ledger under every single failure of a write in random sequences: the batch lost or kept, the
-// process dead or alive. Each call puts a mark into the batch of its entry, which tells what is on
-// the disk and so what must be charged.
+// The ledger, with two accounts and with one, under every single failure of a write in random
+// sequences: the batch lost or kept, the process dead or alive. Each call puts a mark into the
+// batch of its entry, which tells what is on the disk and so what must be charged.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,20 +28,26 @@ struct Step {
   std::string dataset{};
   std::string job{};
   uint64_t nanos = 0;
+  AccountKind account = AccountKind::kTraining;
 };
 
+constexpr const char* kDatasets[] = {"basic", "zcdp", "split"};
+
 BudgetCap CapOf(const std::string& dataset) {
-  return dataset == "basic" ? BasicCap(kEpsilon) : ZcdpCap(kEpsilon);
+  BudgetCap cap = dataset == "zcdp" ? ZcdpCap(kEpsilon) : BasicCap(kEpsilon);
+  if (dataset == "split") cap.reserve_millionths = 100'000;
+  return cap;
 }
 
-// Opens both accounts, then does anything to a few jobs in any order.
+// Opens all accounts, then does anything to a few jobs in any order.
 std::vector<Step> RandomSteps(uint32_t seed) {
   std::mt19937 random(seed);
-  std::vector<Step> steps = {{.dataset = "basic"}, {.dataset = "zcdp"}};
+  std::vector<Step> steps;
+  for (const char* const dataset : kDatasets) steps.push_back({.dataset = dataset});
   while (steps.size() < kSteps) {
-    const std::string dataset = random() % 2 == 0 ? "basic" : "zcdp";
-    // Three or four jobs use up either budget.
-    const uint64_t most = dataset == "basic" ? kEpsilon / 2 : kEpsilon / 8;
+    const std::string dataset = kDatasets[random() % 3];
+    // Three or four jobs use up any budget.
+    const uint64_t most = dataset == "zcdp" ? kEpsilon / 8 : kEpsilon / 2;
     const uint32_t draw = random() % 12;
     steps.push_back({.kind = draw == 0  ? EntryKind::kOpen
                              : draw < 6 ? EntryKind::kReserve
@@ -49,7 +55,9 @@ std::vector<Step> RandomSteps(uint32_t seed) {
                                         : EntryKind::kReturn,
                      .dataset = dataset,
                      .job = StrCat("job-", random() % 10),
-                     .nanos = 1 + random() % most});
+                     .nanos = 1 + random() % most,
+                     .account = dataset == "split" ? static_cast<AccountKind>(1 + random() % 3)
+                                                   : AccountKind::kTraining});
   }
   return steps;
 }
@@ -59,7 +67,8 @@ Status Do(Ledger& ledger, const Step& step, storage::StoreBatch with) {
     case EntryKind::kOpen:
       return ledger.OpenAccount(step.dataset, CapOf(step.dataset), std::move(with));
     case EntryKind::kReserve:
-      return ledger.Reserve(step.dataset, step.job, Releases(step.nanos), std::move(with));
+      return ledger.Reserve(step.dataset, Charge{.job = step.job, .account = step.account},
+                            Releases(step.nanos), std::move(with));
     case EntryKind::kSettle:
       return ledger.Settle(step.dataset, step.job, Releases(step.nanos / 2), std::move(with));
     case EntryKind::kReturn:
@@ -86,27 +95,30 @@ std::vector<Status> DoAll(Ledger& ledger, const std::vector<Step>& steps) {
 // What the marks on the disk say about a dataset.
 struct Expected {
   size_t entries = 0;
-  Cost spent;
+  Spending spent;
 };
 Expected FromMarks(const storage::Store& disk, const std::vector<Step>& steps,
                    const std::string& dataset) {
   Expected expected;
-  std::map<std::string, Cost> charged;
+  std::map<std::string, Step> charged;
   for (size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].dataset != dataset || !IsMarked(disk, i)) continue;
     ++expected.entries;
     if (steps[i].kind == EntryKind::kReserve) {
-      charged[steps[i].job] = *CostOf(Releases(steps[i].nanos));
+      charged[steps[i].job] = steps[i];
     }
     if (steps[i].kind == EntryKind::kReturn) charged.erase(steps[i].job);
   }
-  for (const auto& [job, cost] : charged) expected.spent = Plus(expected.spent, cost);
+  for (const auto& [job, step] : charged) {
+    expected.spent = PlusCharge(expected.spent, step.account, *CostOf(Releases(step.nanos)));
+  }
   return expected;
 }
 
 void ExpectWithinCap(const Account& account) {
   if (account.cap.composition == Composition::kBasic) {
     EXPECT_LE(account.spent.epsilon_nanos, account.cap.epsilon_nanos);
+    EXPECT_LE(account.reserve_spent.epsilon_nanos, account.cap.epsilon_nanos);
   } else {
     EXPECT_LE(account.spent.rho_pico, RhoCap(account.cap));
   }
@@ -128,13 +140,14 @@ void ExpectMarksOfAnswers(const storage::Store& disk, const std::vector<Status>&
 
 void ExpectLedgerOfMarks(storage::Store& disk, const std::vector<Step>& steps) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
-  for (const std::string dataset : {"basic", "zcdp"}) {
+  for (const std::string dataset : kDatasets) {
     const Expected expected = FromMarks(disk, steps, dataset);
     const StatusOr<Account> account = ledger->Get(dataset);
     ASSERT_EQ(account.ok(), expected.entries > 0);
     if (!account.ok()) continue;
     EXPECT_EQ(account->entries.size(), expected.entries);
-    EXPECT_EQ(account->spent, expected.spent);
+    EXPECT_EQ(account->spent, expected.spent.training);
+    EXPECT_EQ(account->reserve_spent, expected.spent.reserve);
     ExpectWithinCap(*account);
   }
 }
@@ -142,7 +155,7 @@ void ExpectLedgerOfMarks(storage::Store& disk, const std::vector<Step>& steps) {
 // The live ledger may lack the last entry of the disk, and no other.
 void ExpectLiveIsAPrefix(const Ledger& live, storage::Store& disk) {
   ASSERT_OK_AND_ASSIGN(const auto reopened, OpenLedger(disk));
-  for (const char* dataset : {"basic", "zcdp"}) {
+  for (const char* dataset : kDatasets) {
     const StatusOr<Account> shown = live.Get(dataset);
     if (!shown.ok()) continue;
     ASSERT_OK_AND_ASSIGN(const Account stored, reopened->Get(dataset));
@@ -170,9 +183,10 @@ void RunWithFault(const std::vector<Step>& steps, const WriteFault& fault) {
     ignored.IgnoreError();
   }
   ASSERT_OK_AND_ASSIGN(const auto last, OpenLedger(disk));
-  for (const char* dataset : {"basic", "zcdp"}) {
+  for (const char* dataset : kDatasets) {
     ASSERT_OK_AND_ASSIGN(const Account account, last->Get(dataset));
     EXPECT_EQ(account.spent, next->Get(dataset)->spent);
+    EXPECT_EQ(account.reserve_spent, next->Get(dataset)->reserve_spent);
     ExpectWithinCap(account);
   }
 }
@@ -204,13 +218,17 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LedgerCrashTest, ::testing::Range(0u, 30u));
 TEST(LedgerCrashCoverageTest, SequencesFillBudgetsAndEndJobsInEachWay) {
   std::map<StatusCode, int> answered;
   std::map<EntryKind, int> written;
+  std::map<AccountKind, int> charged;
   for (uint32_t seed = 0; seed < 30; ++seed) {
     MemoryStore disk;
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
     for (const Status& answer : DoAll(*ledger, RandomSteps(seed))) ++answered[answer.code()];
-    for (const char* dataset : {"basic", "zcdp"}) {
+    for (const char* dataset : kDatasets) {
       ASSERT_OK_AND_ASSIGN(const Account account, ledger->Get(dataset));
-      for (const LedgerEntry& entry : account.entries) ++written[entry.kind];
+      for (const LedgerEntry& entry : account.entries) {
+        ++written[entry.kind];
+        if (entry.kind == EntryKind::kReserve) ++charged[entry.account];
+      }
     }
   }
   EXPECT_GT(answered[StatusCode::kResourceExhausted], 30);
@@ -219,6 +237,8 @@ TEST(LedgerCrashCoverageTest, SequencesFillBudgetsAndEndJobsInEachWay) {
   EXPECT_GT(written[EntryKind::kReserve], 100);
   EXPECT_GT(written[EntryKind::kSettle], 30);
   EXPECT_GT(written[EntryKind::kReturn], 30);
+  EXPECT_GT(charged[AccountKind::kReserve], 20);
+  EXPECT_GT(charged[AccountKind::kBoth], 20);
 }
 
 }  // namespace
