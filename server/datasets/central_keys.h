@@ -14,19 +14,28 @@ namespace coppice::central {
 
 inline constexpr std::string_view kDatasetPrefix = "dataset/";
 inline constexpr std::string_view kJobPrefix = "job/";
+inline constexpr std::string_view kEvaluationPrefix = "evaluation/";
 
 inline std::string DatasetKey(std::string_view dataset) {
   return StrCat(kDatasetPrefix, dataset, "/");
 }
 inline std::string ChunkPrefix(std::string_view dataset) { return StrCat("chunk/", dataset, "/"); }
-inline std::string ChunkKey(std::string_view dataset, uint64_t chunk) {
-  return StrCat(ChunkPrefix(dataset), ZeroPadded(chunk, 8));
+// The rows of a dataset are in two parts, which are stored apart, so that what reads one of them sees
+// nothing of the other. A dataset without a reserve has all of its rows in the first.
+enum class Part : uint8_t { kTraining, kReserve };
+inline std::string ChunkKey(std::string_view dataset, uint64_t chunk,
+                            Part part = Part::kTraining) {
+  return StrCat(ChunkPrefix(dataset), part == Part::kReserve ? "reserve-" : "",
+                ZeroPadded(chunk, 8));
 }
 // Beside the rows, so that what seals, deletes and purges those does the same to public ones.
 inline std::string PublicRowsKey(std::string_view dataset) {
   return StrCat(ChunkPrefix(dataset), "public");
 }
 inline std::string JobKey(std::string_view job) { return StrCat(kJobPrefix, job, "/"); }
+inline std::string EvaluationKey(std::string_view evaluation) {
+  return StrCat(kEvaluationPrefix, evaluation, "/");
+}
 
 }  // namespace coppice::central
 

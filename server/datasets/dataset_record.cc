@@ -37,8 +37,10 @@ std::string HashRequest(const DatasetSpec& spec) {
   const std::string rest = StrCat(schema.size(), " ", spec.id, " ", spec.cap.epsilon_nanos, " ",
                                   spec.cap.delta_atto, " ", static_cast<int>(spec.cap.composition),
                                   " ", static_cast<int>(spec.cap.neighbours));
-  // A request without public rows has the hash that it had before there were any.
-  const Sha256Digest digest = Sha256({schema, rest, HashedPart(spec.public_rows)});
+  // A request without public rows or a reserve has the hash that it had before there were any.
+  const std::string reserve =
+      spec.cap.has_reserve() ? StrCat(" reserve ", spec.cap.reserve_millionths, " ") : "";
+  const Sha256Digest digest = Sha256({schema, rest, reserve, HashedPart(spec.public_rows)});
   return std::string(digest.begin(), digest.end());
 }
 
@@ -60,6 +62,8 @@ std::string EncodeDataset(const DatasetEntry& entry) {
   record.set_public_rows(entry.public_rows.rows);
   record.set_public_rows_sha256(entry.public_rows.sha256);
   record.set_public_bytes(entry.public_bytes);
+  record.set_reserve_rows(entry.reserve_rows);
+  record.set_reserve_chunks(entry.reserve_chunks);
   return record.SerializeAsString();
 }
 
@@ -78,8 +82,11 @@ StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view byte
     StatusOr<Schema> read = ParseSchema(record.schema());
     if (!read.ok()) return storage::CorruptRecord(key, read.status().message());
     schema = std::make_shared<const Schema>(*std::move(read));
-  } else if (record.chunks() != 0) {
+  } else if (record.chunks() != 0 || record.reserve_chunks() != 0) {
     return storage::CorruptRecord(key, "is of a deleted dataset that has rows");
+  }
+  if (record.reserve_rows() > record.rows()) {
+    return storage::CorruptRecord(key, "has more rows in its reserve than in all");
   }
   const bool lacks_completion =
       record.state() == v1::DATASET_STATE_READY && record.completed_unix_seconds() == 0;
@@ -98,12 +105,13 @@ StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view byte
       .purged = record.purged(),
       .owner = record.owner(),
       .public_rows = {.rows = record.public_rows(), .sha256 = record.public_rows_sha256()},
-      .public_bytes = record.public_bytes()};
+      .public_bytes = record.public_bytes(),
+      .reserve_rows = record.reserve_rows(),
+      .reserve_chunks = record.reserve_chunks()};
 }
 
-StatusOr<Table> ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk,
+StatusOr<Table> ReadChunk(const storage::Store& store, const std::string& key,
                           const BlockFormat& format) {
-  const std::string key = ChunkKey(id, chunk);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
   if (!bytes.has_value()) return storage::CorruptRecord(key, "is missing");
   StatusOr<Table> rows = format.Parse(*bytes);
@@ -123,18 +131,20 @@ StatusOr<PublicRowsTable> ReadPublicRows(const storage::Store& store, std::strin
   return storage::CorruptRecord(key, "does not have the public rows that came with the dataset");
 }
 
-StoredRows::StoredRows(const storage::Store& store, std::string_view id, const DatasetEntry& entry)
+StoredRows::StoredRows(const storage::Store& store, std::string_view id, const DatasetEntry& entry,
+                       Part part)
     : store_(store),
       id_(id),
       schema_(entry.schema),
       format_(entry.schema),
-      rows_(entry.rows),
-      chunks_(entry.chunks) {}
+      part_(part),
+      rows_(part == Part::kReserve ? entry.reserve_rows : entry.training_rows()),
+      chunks_(part == Part::kReserve ? entry.reserve_chunks : entry.chunks) {}
 
 Status StoredRows::ForEach(Take take) const {
   uint64_t rows = 0;
   for (uint64_t chunk = 0; chunk < chunks_; ++chunk) {
-    COPPICE_ASSIGN_OR_RETURN(const Table block, ReadChunk(store_, id_, chunk, format_));
+    COPPICE_ASSIGN_OR_RETURN(const Table block, ReadChunk(store_, ChunkKey(id_, chunk, part_), format_));
     rows += block.num_rows();
     if (rows > rows_) break;  // before a reader sees more rows than it has room for
     COPPICE_RETURN_IF_ERROR(take(block));

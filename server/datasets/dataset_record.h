@@ -14,6 +14,7 @@
 #include "common/schema/schema.h"
 #include "common/table/row_blocks.h"
 #include "common/table/table.h"
+#include "server/datasets/central_keys.h"
 #include "server/datasets/dataset.h"
 #include "server/datasets/stored_block.h"
 #include "server/store/store.h"
@@ -28,8 +29,8 @@ struct DatasetEntry {
   int64_t completed_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;  // null: deleted, and its schema with it
   uint64_t schema_bytes = 0;             // of its message, which stands for its size in memory
-  uint64_t rows = 0;
-  uint64_t chunks = 0;
+  uint64_t rows = 0;    // of both parts
+  uint64_t chunks = 0;  // of the rows that training reads
   uint64_t bytes = 0;
   std::string request_id{};
   std::string request_hash{};
@@ -37,6 +38,10 @@ struct DatasetEntry {
   std::string owner{};  // the creator; empty: made without a policy, or by a version without owners
   PublicRowsId public_rows{};
   uint64_t public_bytes = 0;  // of their record
+  uint64_t reserve_rows = 0;
+  uint64_t reserve_chunks = 0;
+
+  uint64_t training_rows() const { return rows - reserve_rows; }
 };
 
 // The state as DatasetInfo has it for others than the owner.
@@ -55,8 +60,8 @@ inline uint64_t BytesOf(const DatasetEntry& entry) {
 std::string EncodeDataset(const DatasetEntry& entry);
 StatusOr<DatasetEntry> DecodeDataset(std::string_view key, std::string_view bytes);
 
-// Reads one chunk, and checks it against the schema.
-StatusOr<Table> ReadChunk(const storage::Store& store, std::string_view id, uint64_t chunk,
+// Reads the chunk that has this key, and checks it against the schema.
+StatusOr<Table> ReadChunk(const storage::Store& store, const std::string& key,
                           const BlockFormat& format);
 
 // Returns the public rows of a dataset, checked against its schema and the digest in its entry;
@@ -64,15 +69,16 @@ StatusOr<Table> ReadChunk(const storage::Store& store, std::string_view id, uint
 StatusOr<PublicRowsTable> ReadPublicRows(const storage::Store& store, std::string_view id,
                                          const DatasetEntry& entry);
 
-// The rows of a dataset that takes no more and stays while this lives. A pass reads the store chunk
-// by chunk and has one in memory.
+// The rows of one part of a dataset, the reserve or those that training reads. The dataset takes no
+// more and stays while this lives. A pass reads the store chunk by chunk and has one in memory.
 //
 // Errors     ForEach(): DataLoss names the chunk that is missing, damaged or too much.
 // Threads    safe to share.
 class StoredRows final : public RowBlocks {
  public:
   // The store must outlive it.
-  StoredRows(const storage::Store& store, std::string_view id, const DatasetEntry& entry);
+  StoredRows(const storage::Store& store, std::string_view id, const DatasetEntry& entry,
+             Part part);
 
   const std::shared_ptr<const Schema>& shared_schema() const override { return schema_; }
   size_t num_rows() const override { return rows_; }
@@ -83,6 +89,7 @@ class StoredRows final : public RowBlocks {
   const std::string id_;
   const std::shared_ptr<const Schema> schema_;
   const BlockFormat format_;
+  const Part part_;
   const uint64_t rows_, chunks_;
 };
 

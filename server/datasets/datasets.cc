@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/privacy/openssl_random.h"
 #include "common/wire/field_error.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/row_block.h"
@@ -122,7 +123,9 @@ StatusOr<DatasetInfo> Datasets::Upload(std::string_view id, uint64_t first_row, 
     return InvalidArgumentError("rows: must not be empty unless complete is set");
   }
   if (rows.num_rows() == 0 && IsComplete(id, first_row)) return Get(id);
-  EncodedRows added = EncodeRows(rows, schema);  // before the lock: it takes long
+  COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, ledger_.CapOf(id));
+  // Before the lock: it takes long.
+  COPPICE_ASSIGN_OR_RETURN(EncodedRows added, EncodeRows(rows, schema, cap.reserve_millionths));
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
   const MutexLock change(*changing);
   COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
@@ -158,6 +161,7 @@ StatusOr<DatasetInfo> Datasets::Get(std::string_view id, const ledger::EntryRang
                      .created_unix_seconds = entry.created_unix_seconds,
                      .schema = entry.schema,
                      .rows = entry.rows,
+                     .reserve_rows = entry.reserve_rows,
                      .account = std::move(account),
                      .owner = entry.owner,
                      .public_rows = entry.public_rows};
@@ -236,11 +240,12 @@ StatusOr<DatasetUse> Datasets::Use(std::string_view id) const {
   return DatasetUse{.schema = dataset.entry.schema, .cap = cap, .pin = dataset.pin};
 }
 
-StatusOr<std::shared_ptr<const RowBlocks>> Datasets::ReadyRows(std::string_view id) const {
+StatusOr<std::shared_ptr<const RowBlocks>> Datasets::ReadyRows(std::string_view id,
+                                                               Part part) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
   if (entry.schema == nullptr)
     return FailedPreconditionError(StrCat("the dataset ", id, " was deleted"));
-  auto rows = std::make_shared<const StoredRows>(store_, id, entry);
+  auto rows = std::make_shared<const StoredRows>(store_, id, entry, part);
   COPPICE_RETURN_IF_ERROR(rows->ForEach([](const Table&) { return OkStatus(); }));
   return rows;
 }
@@ -344,14 +349,31 @@ Status Datasets::CheckTakesRowsAt(std::string_view id, const DatasetEntry& entry
                                         " rows, not ", first_row, "; continue from there"));
 }
 
-Datasets::EncodedRows Datasets::EncodeRows(const Table& rows,
-                                           std::shared_ptr<const Schema> schema) {
+StatusOr<Datasets::EncodedRows> Datasets::EncodeRows(const Table& rows,
+                                                     std::shared_ptr<const Schema> schema,
+                                                     uint32_t reserve_millionths) {
   EncodedRows encoded{.rows = rows.num_rows()};
   const BlockFormat format(std::move(schema));
-  for (size_t first = 0; first < rows.num_rows(); first += format.rows_per_block()) {
-    const size_t count = std::min(format.rows_per_block(), rows.num_rows() - first);
-    encoded.bytes += encoded.chunks.emplace_back(format.Encode(rows, first, count)).size();
+  const auto add = [&](const Table& part, std::vector<std::string>& chunks) {
+    for (size_t first = 0; first < part.num_rows(); first += format.rows_per_block()) {
+      const size_t count = std::min(format.rows_per_block(), part.num_rows() - first);
+      encoded.bytes += chunks.emplace_back(format.Encode(part, first, count)).size();
+    }
+  };
+  if (reserve_millionths == 0) {
+    add(rows, encoded.chunks);
+    return encoded;
   }
+  OpenSslRandom random;
+  std::vector<size_t> parts[2];
+  for (size_t row = 0; row < rows.num_rows(); ++row) {
+    COPPICE_ASSIGN_OR_RETURN(const bool reserved,
+                             random.Bernoulli(reserve_millionths, ledger::kMillion));
+    parts[reserved ? 1 : 0].push_back(row);
+  }
+  encoded.reserve_rows = parts[1].size();
+  add(rows.Select(parts[0]), encoded.chunks);
+  add(rows.Select(parts[1]), encoded.reserve_chunks);
   return encoded;
 }
 
@@ -362,8 +384,14 @@ Status Datasets::AddChunks(std::string_view id, EncodedRows added, DatasetEntry&
                                   limits_.bytes, " bytes"));
   }
   entry.rows += added.rows;
+  entry.reserve_rows += added.reserve_rows;
   entry.bytes += added.bytes;
-  for (std::string& chunk : added.chunks) batch.Put(ChunkKey(id, entry.chunks++), std::move(chunk));
+  for (std::string& chunk : added.chunks) {
+    batch.Put(ChunkKey(id, entry.chunks++), std::move(chunk));
+  }
+  for (std::string& chunk : added.reserve_chunks) {
+    batch.Put(ChunkKey(id, entry.reserve_chunks++, Part::kReserve), std::move(chunk));
+  }
   return OkStatus();
 }
 
@@ -385,6 +413,7 @@ StatusOr<DatasetEntry> Datasets::RemoveRows(std::string_view id) {
   }
   entry.state = DatasetState::kDeleted;
   entry.rows = entry.chunks = entry.bytes = 0;
+  entry.reserve_rows = entry.reserve_chunks = 0;
   ForgetSchema(entry);
   storage::StoreBatch batch;
   batch.DeletePrefix(ChunkPrefix(id));

@@ -41,6 +41,10 @@ struct DatasetLimits {
 // A dataset is uploading (takes rows), then ready (can be trained on), then deleted, in this order
 // only; no id is used again. Its ledger stays when its rows are deleted.
 //
+// With a reserve, a coin that is drawn when a row is uploaded puts it there or among the rows that
+// training reads. The coin depends on nothing, and nothing is released of it; the two parts are
+// stored apart.
+//
 // A dataset belongs to its creator, by name. Access is decided before these calls
 // (server/serving/calls/resource_guard.h). Request ids are per owner.
 //
@@ -110,9 +114,10 @@ class Datasets {
 
   // FailedPrecondition unless the dataset is ready.
   StatusOr<DatasetUse> Use(std::string_view id) const;
-  // Returns the rows of a dataset that the caller uses, to be read from the store while they are
-  // used. They have been read once: an error shows before anything is done with them.
-  StatusOr<std::shared_ptr<const RowBlocks>> ReadyRows(std::string_view id) const;
+  // Returns the rows of a part of a dataset that the caller uses, to be read from the store while
+  // they are used. They have been read once: an error shows before anything is done with them.
+  StatusOr<std::shared_ptr<const RowBlocks>> ReadyRows(std::string_view id,
+                                                       Part part = Part::kTraining) const;
   // Returns its public rows, read anew; null: it has none. DataLoss if they are not those that
   // came.
   StatusOr<PublicRowsTable> LoadPublicRows(std::string_view id) const;
@@ -172,10 +177,14 @@ class Datasets {
   // The rows of one upload, as they are stored.
   struct EncodedRows {
     uint64_t rows = 0;
+    uint64_t reserve_rows = 0;
     uint64_t bytes = 0;
     std::vector<std::string> chunks{};
+    std::vector<std::string> reserve_chunks{};
   };
-  static EncodedRows EncodeRows(const Table& rows, std::shared_ptr<const Schema> schema);
+  // Draws a coin for each row if there is a reserve.
+  static StatusOr<EncodedRows> EncodeRows(const Table& rows, std::shared_ptr<const Schema> schema,
+                                          uint32_t reserve_millionths);
   // Whether the dataset is ready and has as many rows: there is nothing left to complete.
   bool IsComplete(std::string_view id, uint64_t rows) const;
   Status CheckTakesRowsAt(std::string_view id, const DatasetEntry& entry, uint64_t first_row) const;

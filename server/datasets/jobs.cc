@@ -129,7 +129,8 @@ StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *dataset.schema, dataset.account.cap,
                                                  trainers_, std::move(public_rows)));
   COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *dataset.schema, plan, options_.max_model_bytes));
-  COPPICE_RETURN_IF_ERROR(CheckMemory(spec, plan, dataset.rows, options_.training_memory));
+  COPPICE_RETURN_IF_ERROR(CheckMemory(spec, plan, dataset.rows - dataset.reserve_rows,
+                                      options_.training_memory));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Quote quote, ledger_.Preview(spec.dataset, plan.releases));
   // An unusable dataset is reported before a budget that does not suffice, as in Submit().
   const Status usable = datasets_.Use(spec.dataset).status();
@@ -157,7 +158,8 @@ StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
   COPPICE_RETURN_IF_ERROR(
       CheckModelBytes(request.spec, *use.schema, plan, options_.max_model_bytes));
   COPPICE_ASSIGN_OR_RETURN(const DatasetInfo dataset, datasets_.Get(request.spec.dataset));
-  COPPICE_RETURN_IF_ERROR(CheckMemory(request.spec, plan, dataset.rows, options_.training_memory));
+  COPPICE_RETURN_IF_ERROR(CheckMemory(request.spec, plan, dataset.rows - dataset.reserve_rows,
+                                      options_.training_memory));
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
   // A repeated call may have submitted it during the plan.

@@ -104,12 +104,15 @@ class CentralCheck {
     uint64_t rows = 0;
     if (entry.schema == nullptr) return;  // deleted, and its rows with it
     const central::BlockFormat format(entry.schema);
-    for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
-      ++findings_.counts["chunk"];
-      const std::string key = central::ChunkKey(id, chunk);
-      const StatusOr<Table> found = central::ReadChunk(store_, id, chunk, format);
-      if (!found.ok()) return AddDamagedRows(key, ReasonOf(found.status(), key));
-      rows += found->num_rows();
+    for (const auto part : {central::Part::kTraining, central::Part::kReserve}) {
+      const bool reserve = part == central::Part::kReserve;
+      for (uint64_t chunk = 0; chunk < (reserve ? entry.reserve_chunks : entry.chunks); ++chunk) {
+        ++findings_.counts["chunk"];
+        const std::string key = central::ChunkKey(id, chunk, part);
+        const StatusOr<Table> found = central::ReadChunk(store_, key, format);
+        if (!found.ok()) return AddDamagedRows(key, ReasonOf(found.status(), key));
+        rows += found->num_rows();
+      }
     }
     if (rows != entry.rows)
       AddDamagedRows(central::DatasetKey(id), "does not have as many rows as its chunks");
