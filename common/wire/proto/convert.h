@@ -71,6 +71,7 @@ inline constexpr std::string_view kModels = "models";
 inline constexpr std::string_view kEndpoints = "endpoints";
 inline constexpr std::string_view kDatasets = "datasets";
 inline constexpr std::string_view kJobs = "jobs";
+inline constexpr std::string_view kEvaluations = "evaluations";
 std::string MakeName(std::string_view collection, std::string_view id);
 StatusOr<std::string> ParseName(std::string_view collection, std::string_view name);
 

@@ -14,6 +14,7 @@ constexpr std::string_view kAuditSalt = "meta/audit_salt";
 constexpr std::string_view kChunk = "chunk/";
 constexpr std::string_view kDataset = "dataset/";
 constexpr std::string_view kDirectKey = "meta/direct_key/";
+constexpr std::string_view kEvaluation = "evaluation/";
 constexpr std::string_view kJob = "job/";
 constexpr std::string_view kJoin = "join/";
 constexpr std::string_view kManifestKey = "meta/manifest_key";
@@ -25,9 +26,9 @@ constexpr std::string_view kStudyUnit = "study/";
 constexpr std::string_view kSealingUnit = "sealing/";
 
 // In byte order, in which a plain store is sealed (adoption.h).
-constexpr std::string_view kPrefixes[] = {kOpenCall,  kChunk,      kDataset,   kJob,
-                                          kJoin,      kAuditSalt,  kDirectKey, kManifestKey,
-                                          kTicketKey, kQuarantine, kSealing};
+constexpr std::string_view kPrefixes[] = {kOpenCall,    kChunk,     kDataset,    kEvaluation,
+                                          kJob,         kJoin,      kAuditSalt,  kDirectKey,
+                                          kManifestKey, kTicketKey, kQuarantine, kSealing};
 static_assert(std::is_sorted(std::begin(kPrefixes), std::end(kPrefixes)));
 
 // A repair may put a record aside more than once.
@@ -47,7 +48,7 @@ std::optional<std::string> UnitOf(std::string_view key) {
   if (ConsumePrefix(&key, kChunk)) return StrCat(kDatasetUnit, IdIn(key));
   if (ConsumePrefix(&key, kJoin)) return StrCat(kStudyUnit, IdIn(key));
   if (ConsumePrefix(&key, kSealing)) return StrCat(kSealingUnit, IdIn(key));
-  if (StartsWith(key, kDataset) || StartsWith(key, kJob) || StartsWith(key, kOpenCall) ||
+  if (StartsWith(key, kDataset) || StartsWith(key, kEvaluation) || StartsWith(key, kJob) || StartsWith(key, kOpenCall) ||
       StartsWith(key, kDirectKey) || key == kAuditSalt || key == kManifestKey ||
       key == kTicketKey) {
     return std::string(kDaemonUnit);

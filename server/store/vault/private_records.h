@@ -18,7 +18,7 @@ namespace coppice::vault {
 //   study/ID    the joined features of a study, join/ID/
 //   sealing/ID  the keys that open a relayed study's reports, sealing/ID/
 //   daemon      the ticket key, the manifests' key, the audit log's salt and its pending
-//               entries, and the records of datasets and jobs, which outlive the rows
+//               entries, and the records of datasets, jobs and evaluations, which outlive the rows
 inline constexpr std::string_view kDaemonUnit = "daemon";
 
 // Returns the unit of the record at `key`; none if the record is not private. A record that a

@@ -87,8 +87,7 @@ class Counter {
     }
   }
 
-  const std::vector<int64_t>& first() const { return first_; }
-  const std::vector<int64_t>& second() const { return second_; }
+  ExactSums Take() && { return {.first = std::move(first_), .second = std::move(second_)}; }
 
  private:
   size_t GroupOf(RowView row) const {
@@ -266,9 +265,8 @@ Status CheckAnswers(const Model& model, const Schema& schema) {
       "model: it is for rows of another schema, and cannot be evaluated on these");
 }
 
-StatusOr<EvaluationSums> EvaluatePrivately(const RowBlocks& rows, const Model& model,
-                                           const EvaluationPlan& plan, PrivateReleaser& releaser,
-                                           const EvaluationProgress& progress) {
+StatusOr<ExactSums> CountFor(const RowBlocks& rows, const Model& model, const EvaluationPlan& plan,
+                             const EvaluationProgress& progress) {
   Counter counter(model, plan);
   size_t counted = 0;
   COPPICE_RETURN_IF_ERROR(rows.ForEach([&](const Table& block) {
@@ -276,15 +274,25 @@ StatusOr<EvaluationSums> EvaluatePrivately(const RowBlocks& rows, const Model& m
     counted += block.num_rows();
     return progress ? progress(counted) : OkStatus();
   }));
-  // Nothing fails from here on but the random source.
+  return std::move(counter).Take();
+}
+
+StatusOr<EvaluationSums> ReleaseOf(const ExactSums& exact, const EvaluationPlan& plan,
+                                   PrivateReleaser& releaser) {
   COPPICE_ASSIGN_OR_RETURN(const Budget half, Budget::FromNanos(plan.half_nanos));
   const uint64_t sensitivity = SensitivityOf(plan);
   EvaluationSums sums;
-  COPPICE_ASSIGN_OR_RETURN(sums.first,
-                           releaser.Sums(counter.first(), sensitivity, BudgetShare(half)));
+  COPPICE_ASSIGN_OR_RETURN(sums.first, releaser.Sums(exact.first, sensitivity, BudgetShare(half)));
   COPPICE_ASSIGN_OR_RETURN(sums.second,
-                           releaser.Sums(counter.second(), sensitivity, BudgetShare(half)));
+                           releaser.Sums(exact.second, sensitivity, BudgetShare(half)));
   return sums;
+}
+
+StatusOr<EvaluationSums> EvaluatePrivately(const RowBlocks& rows, const Model& model,
+                                           const EvaluationPlan& plan, PrivateReleaser& releaser,
+                                           const EvaluationProgress& progress) {
+  COPPICE_ASSIGN_OR_RETURN(const ExactSums exact, CountFor(rows, model, plan, progress));
+  return ReleaseOf(exact, plan, releaser);
 }
 
 PrivateScores ScoresOf(const EvaluationPlan& plan, const EvaluationSums& sums) {

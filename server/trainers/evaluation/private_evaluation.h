@@ -105,7 +105,20 @@ Status CheckAnswers(const Model& model, const Schema& schema);
 // Called after each block with the number of rows so far; an error ends it.
 using EvaluationProgress = std::function<Status(size_t rows)>;
 
-// `model` must answer the rows' schema, which must be the plan's.
+// The exact sums. Private: only ReleaseOf() may see them.
+struct ExactSums {
+  std::vector<int64_t> first;
+  std::vector<int64_t> second;
+};
+
+// `model` must answer the rows' schema, which must be the plan's. Draws nothing.
+StatusOr<ExactSums> CountFor(const RowBlocks& rows, const Model& model, const EvaluationPlan& plan,
+                             const EvaluationProgress& progress = {});
+
+StatusOr<EvaluationSums> ReleaseOf(const ExactSums& exact, const EvaluationPlan& plan,
+                                   PrivateReleaser& releaser);
+
+// Both.
 StatusOr<EvaluationSums> EvaluatePrivately(const RowBlocks& rows, const Model& model,
                                            const EvaluationPlan& plan, PrivateReleaser& releaser,
                                            const EvaluationProgress& progress = {});
